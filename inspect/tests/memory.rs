@@ -1,4 +1,5 @@
-//! How much memory the inspector needs, in comparison with its target.
+//! How much memory the inspector needs, in comparison with its target. A small process of its own: the
+//! kernel counts the memory of the process that starts another one as if that had used it.
 #![cfg(all(
     target_os = "linux",
     target_env = "gnu",

@@ -1,6 +1,8 @@
 //! Processes to inspect: the test's own executable, run again with a role to play.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod inspector;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

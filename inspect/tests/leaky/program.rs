@@ -1,6 +1,5 @@
-//! Starts the example `leaky`, and the inspector.
+//! Starts the example `leaky`.
 
-use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -61,38 +60,5 @@ impl Drop for Leaky {
             going || std::thread::panicking(),
             "the program has ended by itself"
         );
-    }
-}
-
-/// What the inspector has printed.
-pub struct Output {
-    pub code: i32,
-    pub text: String,
-    pub error: String,
-}
-
-impl Output {
-    /// Returns the output of a command that was carried out.
-    pub fn success(self) -> String {
-        assert_eq!(self.code, 0, "{}", self.error);
-        self.text
-    }
-
-    /// Returns the output as JSON.
-    pub fn json(self) -> Value {
-        serde_json::from_str(&self.success()).expect("the output is JSON")
-    }
-}
-
-/// Runs the inspector.
-pub fn inspect(arguments: &[&str]) -> Output {
-    let program = env!("CARGO_BIN_EXE_releasepool-inspect");
-    let output = Command::new(program).args(arguments).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
-    let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
-    Output {
-        code: output.status.code().expect("the inspector exits"),
-        text: text(output.stdout),
-        error: text(output.stderr),
     }
 }

@@ -5,12 +5,13 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
-#[path = "leaky/program.rs"]
+#[path = "../common/mod.rs"]
+mod common;
 mod program;
-#[path = "leaky/verdicts.rs"]
 mod verdicts;
 
-use program::{Leaky, inspect};
+use common::inspector::inspect;
+use program::Leaky;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,21 +1,13 @@
 //! What threads have captured that are being created, or have not begun, is held.
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-
-use common::Target;
+use crate::common::{self, Target};
 use releasepool::Ref;
 use releasepool_inspect::analysis::Analysis;
 use releasepool_inspect::analysis::leaks::suspects;
 use releasepool_inspect::analysis::reach::Level;
 use releasepool_inspect::discovery::discover;
 use releasepool_inspect::graph::{Graph, NodeId};
-use releasepool_inspect::image::Image;
-use releasepool_inspect::image::ProgramImage;
+use releasepool_inspect::image::{Image, ProgramImage};
 use releasepool_inspect::library::Library;
 use std::hint::black_box;
 use std::ptr::null_mut;
@@ -31,9 +23,8 @@ const LOOKS: usize = 12;
 
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
-#[test]
-fn role() {
-    let Some(role) = common::role() else { return };
+/// Plays a role.
+pub fn play(role: &str) -> ! {
     if role == "waits" {
         // SAFETY: the call has no preconditions.
         let tid = unsafe { libc::gettid() };

@@ -1,30 +1,15 @@
 //! What is found in a program with glibc's malloc.
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-mod sample;
-
-use common::Target;
+use crate::common::Target;
+use crate::sample::expected;
 use releasepool_inspect::discovery::discover;
 use releasepool_inspect::graph::Graph;
-use releasepool_inspect::image::Image;
-use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::write_core::write_core;
+use releasepool_inspect::image::{Image, ProgramImage};
 use releasepool_inspect::library::Library;
-use sample::expected;
+
 use std::fs::File;
 use std::path::Path;
-
-#[test]
-fn role() {
-    if common::role().is_some() {
-        sample::play(|| common::serve(str::to_owned));
-    }
-}
 
 fn look(image: &dyn Image) -> Graph {
     discover(image, &Library::read(image).unwrap())

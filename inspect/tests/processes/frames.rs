@@ -1,16 +1,7 @@
 //! What `top` shows of a program that runs.
-#![cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-#[path = "leaky/program.rs"]
-#[allow(dead_code, reason = "only the inspector is needed")]
-mod program;
-
-use common::Target;
-use program::inspect;
+use crate::common::inspector::inspect;
+use crate::common::{self, Target};
 use releasepool::{FrameConfig, FrameLoop};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -20,11 +11,8 @@ use std::time::Duration;
 /// How long the frames that the test asks for take, at least.
 const FRAME: Duration = Duration::from_millis(2);
 
-#[test]
-fn role() {
-    if common::role().is_none() {
-        return;
-    }
+/// Plays the role.
+pub fn play() -> ! {
     let other = thread::Builder::new().name("render".to_owned());
     let other = other.spawn(|| {
         let mut frames = FrameLoop::new(FrameConfig::new().frames_per_second(1_000));

@@ -1,29 +1,13 @@
 //! Memory that is damaged where the library's structures are: reading it ends, without a panic.
-#![cfg(all(
-    target_os = "linux",
-    target_env = "gnu",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-mod sample;
-
-use common::Target;
+use crate::common::Target;
 use releasepool_inspect::discovery::discover;
-use releasepool_inspect::image::ProgramImage;
-use releasepool_inspect::image::{Image, Mapping, Memory, Module, Thread};
+use releasepool_inspect::image::{Image, Mapping, Memory, Module, ProgramImage, Thread};
 use releasepool_inspect::layout::{LayoutError, NAME, TEXT};
 use releasepool_inspect::library::Library;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Mutex;
-
-#[test]
-fn role() {
-    if common::role().is_some() {
-        sample::play(|| common::serve(str::to_owned));
-    }
-}
 
 /// An image some of whose bytes are others. Notes what is read.
 struct Damaged<'a> {

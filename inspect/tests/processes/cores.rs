@@ -1,49 +1,18 @@
 //! Core files, made in three ways, and damaged in many.
-#![cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-
-use common::{Directory, Target};
+use crate::common::{self, Directory, Target};
+use crate::known;
 use releasepool_inspect::error::Error;
-use releasepool_inspect::image::ProgramImage;
 use releasepool_inspect::image::write_core::write_core;
-use releasepool_inspect::image::{Image, Memory};
+use releasepool_inspect::image::{Image, Memory, ProgramImage};
 use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-#[used]
-static MARKER: AtomicU64 = AtomicU64::new(0);
-#[used]
-static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
-#[used]
-static TEXT: &str = "a text that no other has";
-#[used]
-static TEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
-#[used]
-static PLACE: AtomicUsize = AtomicUsize::new(0);
-
-#[test]
-#[inline(never)]
-fn role() {
-    if common::role().is_none() {
-        return;
-    }
-    MARKER.store(0xfeed_f00d, Ordering::Relaxed);
-    CHANGED.fetch_add(1, Ordering::Relaxed);
-    TEXT_PLACE.store(TEXT.as_ptr().addr(), Ordering::Relaxed);
-    let words: Vec<u64> = (0..100_000).map(|word| word * 3).collect();
-    PLACE.store(words.leak().as_ptr().addr(), Ordering::Relaxed);
-    std::thread::spawn(|| {
-        loop {
-            std::thread::park();
-        }
-    });
+/// Plays the role: the process aborts when it is asked to.
+pub fn play() -> ! {
+    known::fill();
     common::serve(|_| {
         // SAFETY: the limit is a valid one.
         unsafe {
@@ -57,35 +26,19 @@ fn role() {
     })
 }
 
-fn word(image: &ProgramImage, name: &str) -> u64 {
-    let (address, _) = image
-        .symbols()
-        .find(name)
-        .unwrap_or_else(|| panic!("no symbol {name}"));
-    image.word(address).unwrap()
-}
-
 /// Checks what the process that plays the role has.
 fn check(image: &ProgramImage, pid: u32) {
     assert_eq!(image.pid(), Some(pid));
-    assert_eq!(word(image, "cores::MARKER"), 0xfeed_f00d);
-    assert_eq!(word(image, "cores::CHANGED"), 0x5eee);
-    let place = word(image, "cores::PLACE");
+    known::check(image);
+    let place = known::word(image, "PLACE");
     for number in [0, 1, 50_000, 99_999] {
         assert_eq!(image.word(place + number * 8), Some(number * 3));
     }
     assert!(image.present().iter().any(|range| range.contains(&place)));
-    // From the program's file.
-    let mut text = vec![0; TEXT.len()];
-    assert_eq!(
-        image.read(word(image, "cores::TEXT_PLACE"), &mut text),
-        text.len()
-    );
-    assert_eq!(text, TEXT.as_bytes());
-    let (role, _) = image.symbols().find("cores::role").unwrap();
+    let fill = known::address(image, "fill");
     assert!(
         image
-            .slice(role, 16)
+            .slice(fill, 16)
             .is_some_and(|code| code.iter().any(|&byte| byte != 0))
     );
 
@@ -115,7 +68,7 @@ fn write(target: &Target) -> (ProgramImage, Vec<u8>) {
 #[test]
 fn a_core_of_ours_shows_what_the_process_had() {
     let directory = Directory::new("own");
-    let target = Target::start("serves");
+    let target = Target::start("aborts");
     let (process, bytes) = write(&target);
     drop(target);
     let path = directory.0.join("core");
@@ -163,7 +116,7 @@ fn a_core_of_ours_shows_what_the_process_had() {
 #[test]
 fn a_core_of_gdb_shows_what_the_process_had() {
     let directory = Directory::new("gcore");
-    let target = Target::start("serves");
+    let target = Target::start("aborts");
     let prefix = directory.0.join("core");
     let result = Command::new("gcore")
         .arg("-o")
@@ -186,7 +139,7 @@ fn a_core_of_the_kernel_shows_what_the_process_had() {
         return;
     }
     let directory = Directory::new("kernel");
-    let mut target = Target::start_by("serves", |command| {
+    let mut target = Target::start_by("aborts", |command| {
         command.current_dir(&directory.0);
     });
     let pid = target.pid();
@@ -226,7 +179,7 @@ fn use_all(image: &ProgramImage) {
 #[test]
 fn truncated_cores_are_refused() {
     let directory = Directory::new("truncated");
-    let target = Target::start("serves");
+    let target = Target::start("aborts");
     let (_, bytes) = write(&target);
     let path = directory.0.join("core");
     let ends = (0..300)
@@ -252,7 +205,7 @@ fn truncated_cores_are_refused() {
 #[test]
 fn damaged_cores_are_refused_or_read() {
     let directory = Directory::new("damaged");
-    let target = Target::start("serves");
+    let target = Target::start("aborts");
     let (_, bytes) = write(&target);
     let path = directory.0.join("core");
     // Headers and notes, where all the offsets are; sparse, so that it is quick.
@@ -332,7 +285,7 @@ fn other_files_are_no_cores() {
 fn the_program_must_be_the_one_that_crashed() {
     let directory = Directory::new("program");
     let program = directory.copy_of_this_program();
-    let target = Target::start_program(&program, "serves");
+    let target = Target::start_program(&program, "aborts");
     let (_, bytes) = write(&target);
     let pid = target.pid();
     drop(target);

@@ -1,50 +1,24 @@
 //! What an image of a running process shows.
-#![cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-
-use common::Target;
-use releasepool_inspect::image::ProgramImage;
-use releasepool_inspect::image::{Image, Memory};
+use crate::common::{self, Target};
+use crate::known::{self, MARKER, PLACE, UNTOUCHED, address, word};
+use releasepool_inspect::image::{Image, Memory, ProgramImage, Thread};
 use std::cell::Cell;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-/// In `.bss`: set by the process itself.
-#[used]
-static MARKER: AtomicU64 = AtomicU64::new(0);
-/// In `.data`: in the file, then changed.
-#[used]
-static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
-/// In `.data`, on pages of which the process may never have used any.
-#[used]
-static UNTOUCHED: [AtomicU64; 8192] = [const { AtomicU64::new(0x0dd) }; 8192];
-/// In `.rodata` or `.data.rel.ro`.
-#[used]
-static TEXT: &str = "a text that no other has";
-/// Where the process has put something.
-#[used]
-static PLACE: AtomicUsize = AtomicUsize::new(0);
+use std::sync::atomic::Ordering;
 
 thread_local! {
     static LOCAL: Cell<u64> = const { Cell::new(0x10ca1) };
 }
 
-#[test]
-#[inline(never)]
-fn role() {
-    match common::role().as_deref() {
-        Some("simple") => {
-            MARKER.store(0xfeed_f00d, Ordering::Relaxed);
-            CHANGED.fetch_add(1, Ordering::Relaxed);
-            let words: Vec<u64> = (0..100_000).map(|word| word * 3).collect();
-            PLACE.store(words.leak().as_ptr().addr(), Ordering::Relaxed);
-            common::serve(|_| format!("{:p} {}", &UNTOUCHED[8191], TEXT.as_ptr().addr()))
+/// Plays a role.
+pub fn play(role: &str) {
+    match role {
+        "simple" => {
+            known::fill();
+            common::serve(|_| (&raw const UNTOUCHED[8191]).addr().to_string())
         }
-        Some("threads") => {
+        "threads" => {
             for number in 0..3u64 {
                 std::thread::Builder::new()
                     .name(format!("worker {number}"))
@@ -64,7 +38,7 @@ fn role() {
             }
             common::serve(|_| String::new())
         }
-        Some("vectors") => {
+        "vectors" => {
             let spin = || loop {
                 let value = std::hint::black_box(0x7ec7_0123_4567_89ab_u64);
                 MARKER.store(1, Ordering::SeqCst);
@@ -92,7 +66,7 @@ fn role() {
             std::thread::sleep(std::time::Duration::from_millis(50));
             common::serve(|_| String::new())
         }
-        Some("mapped") => {
+        "mapped" => {
             let file = std::env::var("MAPPED").unwrap();
             let file = std::fs::File::open(file).unwrap();
             let map = |flags, file: i32| {
@@ -113,7 +87,7 @@ fn role() {
             }
             common::serve(|_| format!("{} {}", shared.addr(), private.addr()))
         }
-        Some("reserved") => {
+        "reserved" => {
             const SIZE: usize = 1 << 38;
             // SAFETY: a new mapping, whose pages are written to below within its bounds.
             unsafe {
@@ -138,22 +112,12 @@ fn role() {
     }
 }
 
-fn address(image: &ProgramImage, name: &str) -> u64 {
-    let found = image.symbols().find(name);
-    found.unwrap_or_else(|| panic!("no symbol {name}")).0
-}
-
-fn word(image: &ProgramImage, name: &str) -> u64 {
-    image.word(address(image, name)).unwrap()
-}
-
 #[test]
 fn statics_and_the_heap_have_their_values() {
     let target = Target::start("simple");
     let image = ProgramImage::take(target.pid()).unwrap();
-    assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
-    assert_eq!(word(&image, "image::CHANGED"), 0x5eee);
-    let place = word(&image, "image::PLACE");
+    known::check(&image);
+    let place = word(&image, "PLACE");
     let all = ProgramImage::take_all(target.pid()).unwrap();
     let bytes = all.slice(place, 800_000).expect("one piece");
     for (number, word) in bytes.chunks_exact(8).enumerate() {
@@ -179,45 +143,36 @@ fn statics_and_the_heap_have_their_values() {
 fn statics_have_names() {
     let target = Target::start("simple");
     let image = ProgramImage::take(target.pid()).unwrap();
-    let untouched = address(&image, "image::UNTOUCHED");
+    let untouched = address(&image, "UNTOUCHED");
     assert_eq!(
         image.symbols().static_at(untouched).as_deref(),
-        Some("image::UNTOUCHED")
+        Some("processes::known::UNTOUCHED")
     );
     assert_eq!(
         image.symbols().static_at(untouched + 65535).as_deref(),
-        Some("image::UNTOUCHED")
+        Some("processes::known::UNTOUCHED")
     );
     assert_ne!(
         image.symbols().static_at(untouched + 65536).as_deref(),
-        Some("image::UNTOUCHED")
+        Some("processes::known::UNTOUCHED")
     );
+    assert_eq!(image.symbols().static_at(word(&image, "PLACE")), None);
+    let fill = address(&image, "fill");
     assert_eq!(
-        image.symbols().static_at(word(&image, "image::PLACE")),
-        None
+        image.symbols().function_at(fill + 1).as_deref(),
+        Some("processes::known::fill")
     );
-    let role = address(&image, "image::role");
-    assert_eq!(
-        image.symbols().function_at(role + 1).as_deref(),
-        Some("image::role")
-    );
-    assert_eq!(image.symbols().static_at(role), None);
+    assert_eq!(image.symbols().static_at(fill), None);
 }
 
 #[test]
 fn what_was_not_copied_is_still_there_after_the_process_has_ended() {
     let mut target = Target::start("simple");
-    let answer = target.ask("where");
-    let (untouched, text) = answer.split_once(' ').unwrap();
-    let untouched = u64::from_str_radix(untouched.trim_start_matches("0x"), 16).unwrap();
-    let text = text.parse().unwrap();
+    let untouched = target.ask("where").parse().unwrap();
     let image = ProgramImage::take(target.pid()).unwrap();
     drop(target);
     assert_eq!(image.word(untouched), Some(0x0dd));
-    let mut bytes = vec![0; TEXT.len()];
-    assert_eq!(image.read(text, &mut bytes), bytes.len());
-    assert_eq!(bytes, TEXT.as_bytes());
-    assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
+    known::check(&image);
     for module in image.modules() {
         let mut start = [0; 4];
         assert_eq!(image.read(module.start, &mut start), 4, "{}", module.path);
@@ -232,10 +187,10 @@ fn a_program_whose_file_was_deleted_is_read() {
     let target = Target::start_program(&program, "simple");
     std::fs::remove_file(&program).unwrap();
     let image = ProgramImage::take(target.pid()).unwrap();
-    assert_eq!(word(&image, "image::MARKER"), 0xfeed_f00d);
+    assert_eq!(word(&image, "MARKER"), 0xfeed_f00d);
     assert_eq!(image.modules()[0].path, program.to_str().unwrap());
     drop(target);
-    assert_eq!(word(&image, "image::UNTOUCHED"), 0x0dd);
+    assert_eq!(word(&image, "UNTOUCHED"), 0x0dd);
 }
 
 #[test]
@@ -249,8 +204,8 @@ fn modules_have_notes_and_thread_local_storage() {
     for pair in modules[1..].windows(2) {
         assert!(pair[0].end <= pair[1].start, "{pair:?}");
     }
-    let role = address(&image, "image::role");
-    assert!((modules[0].start..modules[0].end).contains(&role));
+    let fill = address(&image, "fill");
+    assert!((modules[0].start..modules[0].end).contains(&fill));
     assert!(!modules[0].notes.is_empty());
     for note in modules.iter().flat_map(|module| &module.notes) {
         let mut description = vec![0; note.len as usize];
@@ -318,9 +273,7 @@ fn vector_registers_are_among_the_registers() {
     let image = ProgramImage::take(target.pid()).unwrap();
     let value = 0x7ec7_0123_4567_89ab;
     // In the general register, and in the vector register.
-    let found = |thread: &releasepool_inspect::image::Thread| {
-        thread.registers.iter().skip(34).any(|&word| word == value)
-    };
+    let found = |thread: &Thread| thread.registers.iter().skip(34).any(|&word| word == value);
     assert!(image.threads().iter().any(found));
 }
 
@@ -329,7 +282,7 @@ fn reserved_memory_costs_nothing() {
     let target = Target::start("reserved");
     let image = ProgramImage::take(target.pid()).unwrap();
     assert!(image.stopped().bytes < 64 << 20, "{:?}", image.stopped());
-    let place = word(&image, "image::PLACE");
+    let place = word(&image, "PLACE");
     assert_eq!(image.word(place), Some(1));
     assert_eq!(image.word(place + (1 << 37)), Some(2));
     assert_eq!(image.word(place + (1 << 38) - 8), Some(3));

@@ -1,79 +1,13 @@
 //! Objects that are held in more than sixty ways are no leaks, whatever the allocator is, and what
 //! leaks beside them is found.
-#![cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-#[path = "holders/kinds.rs"]
-mod kinds;
-#[path = "leaky/program.rs"]
-#[allow(dead_code, reason = "only the inspector is needed")]
-mod program;
-#[path = "leaky/verdicts.rs"]
-#[allow(dead_code, reason = "the leaks of another program are not expected")]
-mod verdicts;
-
-use common::Target;
-use program::inspect;
+use crate::common::inspector::inspect;
+use crate::common::{self, Target};
+use crate::{kinds, verdicts};
 use releasepool::{HomeRef, Ref};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::{mem, thread};
-
-/// The allocator that the role names.
-struct Chosen;
-
-#[global_allocator]
-static CHOSEN: Chosen = Chosen;
-
-/// The first letter of the role; 0 until it is known.
-static LETTER: AtomicU8 = AtomicU8::new(0);
-
-fn chosen() -> &'static dyn GlobalAlloc {
-    let mut letter = LETTER.load(Ordering::Relaxed);
-    if letter == 0 {
-        // SAFETY: the name ends with a zero, and nothing changes the environment.
-        let role = unsafe { libc::getenv(c"RELEASEPOOL_INSPECT_ROLE".as_ptr()) };
-        letter = match role.is_null() {
-            true => b'g',
-            // SAFETY: not null, so it has at least the zero at its end.
-            false => unsafe { *role.cast() },
-        };
-        LETTER.store(letter, Ordering::Relaxed);
-    }
-    match letter {
-        b'm' => &mimalloc::MiMalloc,
-        b'j' => &tikv_jemallocator::Jemalloc,
-        _ => &System,
-    }
-}
-
-// SAFETY: all calls go to one allocator, whose promises are these.
-unsafe impl GlobalAlloc for Chosen {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
-        unsafe { chosen().alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
-        unsafe { chosen().alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: by the caller's contract.
-        unsafe { chosen().dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: by the caller's contract.
-        unsafe { chosen().realloc(block, layout, size) }
-    }
-}
 
 struct LeakCycle(
     RefCell<Option<Ref<LeakCycle>>>,
@@ -96,11 +30,8 @@ fn leak() {
     }
 }
 
-#[test]
-fn role() {
-    if common::role().is_none() {
-        return;
-    }
+/// Plays the role.
+pub fn play() -> ! {
     thread::spawn(leak).join().unwrap();
     let all = kinds::make();
     common::serve(|question| {

@@ -1,17 +1,12 @@
 //! How gdb shows references, pools and slots.
-#![cfg(target_os = "linux")]
 
-mod common;
-
+use crate::common;
 use releasepool::{AutoreleasePool, HandoffPool, OptionSlot, Ref, Slot};
 use std::hint::black_box;
 use std::process::Command;
 
-#[test]
-fn role() {
-    if common::role().is_none() {
-        return;
-    }
+/// Plays the role.
+pub fn play() {
     let pool = AutoreleasePool::named("frame");
     for number in 0..1_000_u64 {
         pool.create(number);
@@ -43,7 +38,12 @@ fn gdb_shows_counts_values_and_entries() {
     ];
     let mut gdb = Command::new("gdb");
     gdb.args(["-nx", "-batch", "-ex", &format!("source {script}")]);
-    gdb.args(["-ex", "set print elements 4", "-ex", "break debugger::show"]);
+    gdb.args([
+        "-ex",
+        "set print elements 4",
+        "-ex",
+        "break processes::debugger::show",
+    ]);
     gdb.args(["-ex", "run", "-ex", "up"]);
     for name in names {
         gdb.args(["-ex", &format!("print {name}")]);

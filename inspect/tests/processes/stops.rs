@@ -1,20 +1,10 @@
 //! Processes go on whatever happens, and what cannot be inspected is named in words.
-#![cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
 
-mod common;
-#[path = "leaky/program.rs"]
-#[allow(dead_code, reason = "only the inspector is needed")]
-mod program;
-
-use common::Target;
-use program::inspect;
+use crate::common::inspector::inspect;
+use crate::common::{self, Target};
 use releasepool_inspect::error::Error;
 use releasepool_inspect::graph::Graph;
-use releasepool_inspect::image::ProgramImage;
-use releasepool_inspect::image::{Image, Memory};
+use releasepool_inspect::image::{Image, Memory, ProgramImage};
 use releasepool_inspect::store;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -55,11 +45,8 @@ fn always(step: impl Fn() + Send + 'static) {
     });
 }
 
-#[test]
-#[inline(never)]
-fn role() {
-    let Some(role) = common::role() else { return };
-    let (role, argument) = role.split_once(' ').unwrap_or((&role, ""));
+/// Plays a role.
+pub fn play(role: &str, argument: &str) {
     match role {
         "counts" => {
             always(|| {
@@ -205,7 +192,7 @@ fn threads_that_start_meanwhile_are_stopped_too() {
             "{}",
             image.threads().len()
         );
-        let (place, _) = image.symbols().find("processes::PLACE").unwrap();
+        let (place, _) = image.symbols().find("processes::stops::PLACE").unwrap();
         let words = image.word(place).unwrap();
         // Far from each other, so that a thread that still ran would change one that was copied
         // and one that was not.

@@ -1,0 +1,58 @@
+//! A program whose statics and heap have known values.
+
+use releasepool_inspect::image::{Memory, ProgramImage};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// In `.bss`: set by the process itself.
+#[used]
+pub static MARKER: AtomicU64 = AtomicU64::new(0);
+/// In `.data`: in the file, then changed.
+#[used]
+static CHANGED: AtomicU64 = AtomicU64::new(0x5eed);
+/// In `.data`, on pages of which the process may never have used any.
+#[used]
+pub static UNTOUCHED: [AtomicU64; 8192] = [const { AtomicU64::new(0x0dd) }; 8192];
+/// In `.rodata` or `.data.rel.ro`.
+#[used]
+pub static TEXT: &str = "a text that no other has";
+#[used]
+static TEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
+/// Where the process has put something.
+#[used]
+pub static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+/// Gives the statics their values, and a thread and a vector to the process.
+#[inline(never)]
+pub fn fill() {
+    MARKER.store(0xfeed_f00d, Ordering::Relaxed);
+    CHANGED.fetch_add(1, Ordering::Relaxed);
+    TEXT_PLACE.store(TEXT.as_ptr().addr(), Ordering::Relaxed);
+    let words: Vec<u64> = (0..100_000).map(|word| word * 3).collect();
+    PLACE.store(words.leak().as_ptr().addr(), Ordering::Relaxed);
+    std::thread::spawn(|| {
+        loop {
+            std::thread::park();
+        }
+    });
+}
+
+/// Returns the address of one of these statics, or of `fill`.
+pub fn address(image: &ProgramImage, name: &str) -> u64 {
+    let name = format!("{}::{name}", module_path!());
+    let found = image.symbols().find(&name);
+    found.unwrap_or_else(|| panic!("no symbol {name}")).0
+}
+
+/// Returns the value of one of these statics.
+pub fn word(image: &ProgramImage, name: &str) -> u64 {
+    image.word(address(image, name)).unwrap()
+}
+
+/// Checks the values of the statics, and the text, which is in the program's file only.
+pub fn check(image: &ProgramImage) {
+    assert_eq!(word(image, "MARKER"), 0xfeed_f00d);
+    assert_eq!(word(image, "CHANGED"), 0x5eee);
+    let mut text = vec![0; TEXT.len()];
+    let read = image.read(word(image, "TEXT_PLACE"), &mut text);
+    assert_eq!((read, &text[..]), (TEXT.len(), TEXT.as_bytes()));
+}

@@ -1,0 +1,39 @@
+//! Processes that play a role are looked at, while they run and in core files.
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+#[cfg(target_env = "gnu")]
+mod captured;
+#[path = "../common/mod.rs"]
+mod common;
+mod cores;
+#[cfg(target_env = "gnu")]
+mod damage;
+mod debugger;
+mod frames;
+mod image;
+mod known;
+#[cfg(target_env = "gnu")]
+mod objects;
+#[path = "../sample/mod.rs"]
+mod sample;
+mod stops;
+
+/// Plays the role that the process was started for.
+#[test]
+fn role() {
+    let Some(role) = common::role() else { return };
+    let (role, argument) = role.split_once(' ').unwrap_or((&role, ""));
+    match role {
+        "sample" => sample::play(|| common::serve(str::to_owned)),
+        "aborts" => cores::play(),
+        "frames" => frames::play(),
+        "shown" => debugger::play(),
+        #[cfg(target_env = "gnu")]
+        "waits" | "starts" => captured::play(role),
+        "simple" | "threads" | "vectors" | "mapped" | "reserved" => image::play(role),
+        _ => stops::play(role, argument),
+    }
+}

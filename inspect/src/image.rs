@@ -12,5 +12,5 @@ pub mod symbols;
 pub mod write_core;
 
 pub use memory::Memory;
-pub use parts::{Mapping, Module, Note, Thread};
+pub use parts::{Mapping, Module, Note, Parts, Thread};
 pub use program_image::{Image, ProgramImage, Stopped};

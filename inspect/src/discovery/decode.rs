@@ -34,8 +34,8 @@ pub(super) fn returned_str(memory: &dyn Memory, address: u64) -> Option<String> 
         x86_64
     };
     let (start, len) = returned(memory, address, step)?;
-    let mut bytes = vec![0; usize::try_from(len).ok().filter(|_| len <= LONGEST)?];
-    (memory.read(start, &mut bytes) == bytes.len()).then(|| String::from_utf8(bytes).ok())?
+    let len = usize::try_from(len).ok().filter(|_| len <= LONGEST)?;
+    String::from_utf8(memory.bytes(start, len)?).ok()
 }
 
 fn returned(
@@ -86,11 +86,7 @@ fn x86_64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<
 
 /// Instructions have four bytes, so they need no library.
 fn aarch64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<Next> {
-    let mut bytes = [0; 4];
-    if memory.read(address, &mut bytes) != 4 {
-        return None;
-    }
-    let i = u32::from_le_bytes(bytes);
+    let i = u32::from_le(memory.half(address)?);
     let bits = |low: u32, len: u32| i >> low & ((1 << len) - 1);
     let signed = |low, len| i64::from((bits(low, len) << (32 - len)) as i32 >> (32 - len)) as u64;
     let number = u64::from(bits(5, 16)) << (16 * bits(21, 2));

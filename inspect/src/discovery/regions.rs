@@ -206,55 +206,16 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::{Memory, Module, Thread};
-
-    /// Four pages: the second is absent, the others have their address in each word.
-    struct Holes(Vec<Mapping>);
+    use crate::discovery::synthetic_image::Synthetic;
 
     const START: u64 = 0x7f00_0000_0000;
 
-    impl Memory for Holes {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-            let mut n = 0;
-            for (i, byte) in buffer.iter_mut().enumerate() {
-                let at = address + i as u64;
-                if at / PAGE == START / PAGE + 1 || at >= START + 4 * PAGE {
-                    break;
-                }
-                *byte = (at & !7).to_ne_bytes()[(at % 8) as usize];
-                n += 1;
-            }
-            n
-        }
-    }
-
-    impl Image for Holes {
-        fn mappings(&self) -> &[Mapping] {
-            &self.0
-        }
-        fn threads(&self) -> &[Thread] {
-            &[]
-        }
-        fn modules(&self) -> &[Module] {
-            &[]
-        }
-        fn pid(&self) -> Option<u32> {
-            None
-        }
-    }
-
+    /// Four pages: the second is absent, the others have their address in each word.
     #[test]
     fn an_absent_page_does_not_hide_those_around_it() {
-        let image = Holes(vec![Mapping {
-            start: START,
-            end: START + 4 * PAGE,
-            read: true,
-            write: true,
-            execute: false,
-            shared: false,
-            offset: 0,
-            name: String::new(),
-        }]);
+        let words = (START..START + 4 * PAGE).step_by(8).map(|at| (at, at));
+        let mut image = Synthetic::without(START + PAGE..START + 2 * PAGE);
+        image.map(START, 4 * PAGE, &words.collect::<Vec<_>>());
         let regions = Regions::read(&image);
         for page in [0, 2, 3] {
             let last = START + (page + 1) * PAGE - 8;

@@ -195,11 +195,7 @@ impl<'a> Sites<'a> {
         if len > LONGEST_NAME {
             return None;
         }
-        let mut name = vec![0; len as usize];
-        if self.memory.read(file, &mut name) < name.len() {
-            return None;
-        }
-        let name = String::from_utf8(name).ok()?;
+        let name = String::from_utf8(self.memory.bytes(file, len as usize)?).ok()?;
         let site = format!("{name}:{line}:{column}");
         // The graph has the index of a key in the upper half.
         let creator = (thread != 0 && thread & NO_KEY == 0).then(|| thread.rotate_left(32));

@@ -140,14 +140,7 @@ fn read_info(
     kinds: &KindLayout,
     names: &mut Names,
 ) -> Option<TypeInfo> {
-    let half = |offset| {
-        let mut bytes = [0; 4];
-        (image.read(address + offset, &mut bytes) == 4).then(|| u32::from_ne_bytes(bytes))
-    };
-    let mut kind = [0];
-    if image.read(address + layout.kind, &mut kind) != 1 {
-        return None;
-    }
+    let kind = image.bytes(address + layout.kind, 1)?;
     let kind = match u64::from(kind[0]) {
         kind if kind == kinds.sized => Kind::Sized,
         kind if kind == kinds.slice => Kind::Slice,
@@ -157,7 +150,7 @@ fn read_info(
         kind if kind == kinds.boxed => Kind::Boxed,
         _ => return None,
     };
-    let align = u64::from(half(layout.align)?);
+    let align = u64::from(image.half(address + layout.align)?);
     let payload_offset = image.word(address + layout.payload_offset)?;
     let bytes = image.word(address + layout.bytes)?;
     let function = image.word(address + layout.type_name)?;

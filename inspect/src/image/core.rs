@@ -5,7 +5,7 @@
 
 use super::backing::{Backing, Bytes, Regions};
 use super::elf;
-use super::parts::Mapping;
+use super::parts::{Mapping, Parts};
 use super::program_image::{ProgramImage, Stopped};
 use super::symbols::Symbols;
 use crate::error::Error;
@@ -79,10 +79,12 @@ impl ProgramImage {
         });
         let Notes { pid, threads, .. } = notes;
         Ok(Self {
-            pid,
-            mappings,
-            threads,
-            modules,
+            parts: Parts {
+                pid,
+                mappings,
+                threads,
+                modules,
+            },
             regions,
             symbols,
             stopped: Stopped::default(),

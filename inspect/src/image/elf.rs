@@ -86,8 +86,8 @@ pub(crate) fn modules(
 /// Reads the module whose header is at `start`; `None` if there is none, or it is no program and no
 /// library.
 pub fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
-    let mut bytes = [0; size_of::<Header>()];
-    if memory.read(start, &mut bytes) < bytes.len() || !is_elf(&bytes) {
+    let bytes = memory.bytes(start, size_of::<Header>())?;
+    if !is_elf(&bytes) {
         return None;
     }
     let header = Header::parse(&bytes[..])
@@ -98,10 +98,7 @@ pub fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
         return None;
     }
     let table = usize::from(header.e_phnum(endian)) * size_of::<Segment>();
-    let mut bytes = vec![0; table];
-    if memory.read(start.checked_add(header.e_phoff(endian))?, &mut bytes) < table {
-        return None;
-    }
+    let bytes = memory.bytes(start.checked_add(header.e_phoff(endian))?, table)?;
     let (segments, _) =
         object::pod::slice_from_bytes::<Segment>(&bytes, usize::from(header.e_phnum(endian)))
             .ok()?;
@@ -133,10 +130,7 @@ pub fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
     let build_id = notes
         .iter()
         .find(|note: &&Note| note.name == "GNU" && note.kind == elf::NT_GNU_BUILD_ID.0)
-        .and_then(|note| {
-            let mut id = vec![0; usize::try_from(note.len).ok()?];
-            (memory.read(note.address, &mut id) == id.len()).then_some(id)
-        });
+        .and_then(|note| memory.bytes(note.address, usize::try_from(note.len).ok()?));
     let tls = segments
         .iter()
         .find(|segment| segment.p_type(endian) == elf::PT_TLS);

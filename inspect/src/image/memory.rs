@@ -12,6 +12,18 @@ pub trait Memory: Sync {
         None
     }
 
+    /// Reads `len` bytes; `None` if some of them are not there.
+    fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        (self.read(address, &mut bytes) == len).then_some(bytes)
+    }
+
+    /// Reads a half of a word; `None` if there is no memory.
+    fn half(&self, address: u64) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.read(address, &mut bytes) == 4).then(|| u32::from_ne_bytes(bytes))
+    }
+
     /// Reads a word; `None` if there is no memory.
     fn word(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];

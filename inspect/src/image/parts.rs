@@ -1,7 +1,20 @@
 //! What a program has besides memory: mappings, threads, and loaded files.
 
+/// What a program has besides memory.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// The process id, if there is one.
+    pub pid: Option<u32>,
+    /// The mappings, by address, without overlaps.
+    pub mappings: Vec<Mapping>,
+    /// The threads, with their registers.
+    pub threads: Vec<Thread>,
+    /// The loaded ELF files, by address: the program first if it is known.
+    pub modules: Vec<Module>,
+}
+
 /// A range of addresses with one kind of access.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mapping {
     /// The first address.
     pub start: u64,

@@ -2,24 +2,35 @@
 
 use super::backing::Regions;
 use super::memory::Memory;
-use super::parts::{Mapping, Module, Thread};
+use super::parts::{Mapping, Module, Parts, Thread};
 use super::symbols::Symbols;
 use std::ops::Range;
 use std::time::Duration;
 
 /// What a program looked like at one moment: its memory, its mappings and its threads.
 pub trait Image: Memory {
+    /// Returns what the program has besides memory.
+    fn parts(&self) -> &Parts;
+
     /// Returns the mappings, by address, without overlaps.
-    fn mappings(&self) -> &[Mapping];
+    fn mappings(&self) -> &[Mapping] {
+        &self.parts().mappings
+    }
 
     /// Returns the threads, with their registers.
-    fn threads(&self) -> &[Thread];
+    fn threads(&self) -> &[Thread] {
+        &self.parts().threads
+    }
 
     /// Returns the loaded ELF files, by address: the program first if it is known.
-    fn modules(&self) -> &[Module];
+    fn modules(&self) -> &[Module] {
+        &self.parts().modules
+    }
 
     /// Returns the process id, if there is one.
-    fn pid(&self) -> Option<u32>;
+    fn pid(&self) -> Option<u32> {
+        self.parts().pid
+    }
 
     /// Returns the ranges that can hold anything but zeros, by address, adjacent ones joined. Scan
     /// these: mappings may reserve terabytes of which the program has touched little. What lies in
@@ -38,10 +49,7 @@ pub trait Image: Memory {
 
 /// What a process was while it was stopped, or when its core file was written.
 pub struct ProgramImage {
-    pub(super) pid: Option<u32>,
-    pub(super) mappings: Vec<Mapping>,
-    pub(super) threads: Vec<Thread>,
-    pub(super) modules: Vec<Module>,
+    pub(super) parts: Parts,
     pub(super) regions: Regions,
     pub(super) symbols: Symbols,
     pub(super) stopped: Stopped,
@@ -70,20 +78,8 @@ impl Memory for ProgramImage {
 }
 
 impl Image for ProgramImage {
-    fn mappings(&self) -> &[Mapping] {
-        &self.mappings
-    }
-
-    fn threads(&self) -> &[Thread] {
-        &self.threads
-    }
-
-    fn modules(&self) -> &[Module] {
-        &self.modules
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.pid
+    fn parts(&self) -> &Parts {
+        &self.parts
     }
 
     fn present(&self) -> Vec<Range<u64>> {

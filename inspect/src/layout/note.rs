@@ -16,7 +16,7 @@ pub const ADDRESS: u32 = 2;
 pub const VERSION: u64 = 1;
 
 /// The longest description that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: usize = 1 << 20;
 
 /// Why the layout of the library is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,7 +93,9 @@ impl Names {
                 module: module.path.clone(),
                 address: note.address,
             };
-            let bytes = bytes(memory, note.address, note.len).ok_or_else(unreadable)?;
+            let len = usize::try_from(note.len).ok().filter(|len| *len <= LONGEST);
+            let bytes = len.and_then(|len| memory.bytes(note.address, len));
+            let bytes = bytes.ok_or_else(unreadable)?;
             match note.kind {
                 TEXT => {
                     found = true;
@@ -165,15 +167,6 @@ impl Names {
             name: name.to_owned(),
         })
     }
-}
-
-/// Reads `len` bytes; `None` if they are not there, or too many.
-fn bytes(memory: &dyn Memory, address: u64, len: u64) -> Option<Vec<u8>> {
-    if len > LONGEST {
-        return None;
-    }
-    let mut bytes = vec![0; len as usize];
-    (memory.read(address, &mut bytes) == bytes.len()).then_some(bytes)
 }
 
 /// Returns the name of the static in a description, which is at `address`, and where the static's

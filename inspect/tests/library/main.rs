@@ -14,7 +14,7 @@ use releasepool::{
     AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef,
     PoolManager, Ref, Slot, ThreadHandle, autorelease,
 };
-use releasepool_inspect::image::Memory;
+use releasepool_inspect::image::{Image, Memory};
 use releasepool_inspect::layout::{Layout, Names, STATICS};
 use releasepool_inspect::library::{LibPool, LibThread, Library, PoolKind, Target};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -90,7 +90,7 @@ fn object<T: ?Sized>(r: &Ref<T>) -> Target {
 #[test]
 fn the_note_has_every_name_and_static() {
     let own = OwnProcess::new();
-    let names = Names::read(&own, &own.modules[0]).unwrap().unwrap();
+    let names = Names::read(&own, &own.modules()[0]).unwrap().unwrap();
     for name in Layout::NAMES {
         names.number(name).unwrap();
     }
@@ -125,10 +125,11 @@ fn header_and_type_info_are_where_the_note_says() {
         assert_ne!(count & layout.count.held_mask, 0);
         let figures = |info: u64| {
             let info_of = &layout.type_info;
-            let kind = own.half(info + info_of.kind) & 0xff;
+            let kind = u64::from(own.half(info + info_of.kind).unwrap() & 0xff);
             let offset = own.word(info + info_of.payload_offset).unwrap();
             let bytes = own.word(info + info_of.bytes).unwrap();
-            (kind, bytes, own.half(info + info_of.align), offset)
+            let align = own.half(info + info_of.align).unwrap();
+            (kind, bytes, align, offset)
         };
         assert_eq!(figures(info), (layout.kind.sized, 6, 2, 16));
 

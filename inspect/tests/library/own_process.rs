@@ -1,13 +1,13 @@
 //! The test's own process as an image.
 
-use releasepool_inspect::image::{Image, Mapping, Memory, Module, Thread, elf};
+use releasepool_inspect::image::{Image, Memory, Parts, elf};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 /// The test's own process, while other threads that use the library wait.
 pub(super) struct OwnProcess {
     memory: File,
-    pub(super) modules: Vec<Module>,
+    parts: Parts,
 }
 
 impl Memory for OwnProcess {
@@ -17,20 +17,8 @@ impl Memory for OwnProcess {
 }
 
 impl Image for OwnProcess {
-    fn mappings(&self) -> &[Mapping] {
-        &[]
-    }
-
-    fn threads(&self) -> &[Thread] {
-        &[]
-    }
-
-    fn modules(&self) -> &[Module] {
-        &self.modules
-    }
-
-    fn pid(&self) -> Option<u32> {
-        Some(std::process::id())
+    fn parts(&self) -> &Parts {
+        &self.parts
     }
 }
 
@@ -38,7 +26,7 @@ impl OwnProcess {
     pub(super) fn new() -> Self {
         let mut this = Self {
             memory: File::open("/proc/self/mem").unwrap(),
-            modules: Vec::new(),
+            parts: Parts::default(),
         };
         let exe = std::env::current_exe().unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -47,13 +35,7 @@ impl OwnProcess {
             .find(|line| line.ends_with(exe.to_str().unwrap()));
         let start = line.unwrap().split('-').next().unwrap();
         let base = u64::from_str_radix(start, 16).unwrap();
-        this.modules.extend(elf::module(&this, base, "own"));
+        this.parts.modules.extend(elf::module(&this, base, "own"));
         this
-    }
-
-    pub(super) fn half(&self, address: u64) -> u64 {
-        let mut bytes = [0; 4];
-        assert_eq!(self.read(address, &mut bytes), 4);
-        u32::from_ne_bytes(bytes).into()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::Target;
 use releasepool_inspect::discovery::discover;
-use releasepool_inspect::image::{Image, Mapping, Memory, Module, ProgramImage, Thread};
+use releasepool_inspect::image::{Image, Memory, Parts, ProgramImage};
 use releasepool_inspect::layout::{LayoutError, NAME, TEXT};
 use releasepool_inspect::library::Library;
 use std::collections::HashMap;
@@ -51,20 +51,8 @@ impl Memory for Damaged<'_> {
 }
 
 impl Image for Damaged<'_> {
-    fn mappings(&self) -> &[Mapping] {
-        self.image.mappings()
-    }
-
-    fn threads(&self) -> &[Thread] {
-        self.image.threads()
-    }
-
-    fn modules(&self) -> &[Module] {
-        self.image.modules()
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.image.pid()
+    fn parts(&self) -> &Parts {
+        self.image.parts()
     }
 
     fn present(&self) -> Vec<Range<u64>> {
@@ -79,8 +67,7 @@ fn numbers(image: &ProgramImage) -> Vec<(u64, usize)> {
         .into_iter()
         .find(|note| note.name == NAME && note.kind == TEXT)
         .unwrap();
-    let mut text = vec![0; note.len as usize];
-    assert_eq!(image.read(note.address, &mut text), text.len());
+    let text = image.bytes(note.address, note.len as usize).unwrap();
     let mut numbers = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive(|&byte| byte == b'\n') {

@@ -52,7 +52,6 @@ pub fn word(image: &ProgramImage, name: &str) -> u64 {
 pub fn check(image: &ProgramImage) {
     assert_eq!(word(image, "MARKER"), 0xfeed_f00d);
     assert_eq!(word(image, "CHANGED"), 0x5eee);
-    let mut text = vec![0; TEXT.len()];
-    let read = image.read(word(image, "TEXT_PLACE"), &mut text);
-    assert_eq!((read, &text[..]), (TEXT.len(), TEXT.as_bytes()));
+    let text = image.bytes(word(image, "TEXT_PLACE"), TEXT.len());
+    assert_eq!(text.as_deref(), Some(TEXT.as_bytes()));
 }

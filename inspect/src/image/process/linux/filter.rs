@@ -123,11 +123,8 @@ mod tests {
             start,
             end: start + 8 * PAGE,
             read: true,
-            write: true,
-            execute: false,
-            shared: false,
-            offset: 0,
             name: name.to_owned(),
+            ..Mapping::default()
         };
         let mappings = [mapping(0x5555_0000_0000, "[heap]"), mapping(START, "")];
         // No address, and no size of a chunk.

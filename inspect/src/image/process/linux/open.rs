@@ -9,7 +9,7 @@ use super::sys::Tid;
 use crate::error::{Error, Subject};
 use crate::image::backing::{Backing, Bytes, Later, Regions};
 use crate::image::elf;
-use crate::image::parts::{Mapping, Thread};
+use crate::image::parts::{Mapping, Parts, Thread};
 use crate::image::program_image::{ProgramImage, Stopped};
 use crate::image::symbols::Symbols;
 use memmap2::Mmap;
@@ -138,10 +138,12 @@ pub(in crate::image::process) fn take(pid: u32, all: bool) -> Result<ProgramImag
         }
     });
     Ok(ProgramImage {
-        pid: Some(pid),
-        mappings,
-        threads,
-        modules,
+        parts: Parts {
+            pid: Some(pid),
+            mappings,
+            threads,
+            modules,
+        },
         regions,
         symbols,
         stopped,

@@ -33,7 +33,7 @@ pub(super) fn blocks(
     }
     let own: Vec<_> = chunks.values().map(|cut| cut.chunk.address).collect();
     for chunk in own {
-        let free = reader.word(chunk.wrapping_add(reader.layout.chunk.free));
+        let free = reader.field(chunk, reader.layout.chunk.free);
         mark(reader, free, &mut chunks);
     }
     for &heap in &heaps {
@@ -60,14 +60,14 @@ pub(super) fn blocks(
 fn chunks_of(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
     let layout = reader.layout;
     let of = layout.chunk;
-    let mut at = reader.word(heap.wrapping_add(layout.heap.chunks));
+    let mut at = reader.field(heap, layout.heap.chunks);
     while at != 0 {
-        let class = reader.word(at.wrapping_add(of.class)) as usize;
+        let class = reader.field(at, of.class) as usize;
         let size = layout.block_sizes.get(class).copied().unwrap_or(0);
-        let cut = reader.word(at.wrapping_add(of.cut));
+        let cut = reader.field(at, of.cut);
         let fits = size != 0
             && at.checked_rem(of.size) == Some(0)
-            && reader.word(at.wrapping_add(of.heap)) == heap
+            && reader.field(at, of.heap) == heap
             && cut <= (of.size - of.header) / size;
         if !fits {
             return reader.unfit("a chunk of blocks is being made or freed");
@@ -90,7 +90,7 @@ fn chunks_of(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
             free,
         };
         chunks.insert(at, cut);
-        at = reader.word(at.wrapping_add(of.next));
+        at = reader.field(at, of.next);
     }
 }
 
@@ -103,7 +103,7 @@ fn mark(reader: &mut Reader<'_>, first: u64, chunks: &mut Chunks) -> bool {
         if !mark_one(reader, at, chunks) {
             return false;
         }
-        at = reader.word(at.wrapping_add(next));
+        at = reader.field(at, next);
     }
     true
 }
@@ -140,7 +140,7 @@ fn mark_batches(reader: &mut Reader<'_>, first: u64, chunks: &mut Chunks) {
     let next_batch = reader.layout.block.next_batch;
     let mut at = first;
     while at != 0 {
-        let next = reader.word(at.wrapping_add(next_batch));
+        let next = reader.field(at, next_batch);
         if !mark(reader, at, chunks) {
             return;
         }
@@ -154,15 +154,15 @@ fn free_in_heap(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
     let of = layout.heap;
     for class in 0..layout.block_sizes.len() as u64 {
         let bin = heap.wrapping_add(of.bins + class * layout.bin.size);
-        let free = reader.word(bin.wrapping_add(layout.bin.free));
+        let free = reader.field(bin, layout.bin.free);
         mark(reader, free, chunks);
     }
-    let pending = reader.word(heap.wrapping_add(of.pending_block));
+    let pending = reader.field(heap, of.pending_block);
     mark(reader, pending, chunks);
-    let batches = reader.word(heap.wrapping_add(of.pending_batch));
+    let batches = reader.field(heap, of.pending_batch);
     mark_batches(reader, batches, chunks);
     // The low bits are marks.
-    let batches = reader.word(heap.wrapping_add(of.remote_frees)) & !3;
+    let batches = reader.field(heap, of.remote_frees) & !3;
     mark_batches(reader, batches, chunks);
 }
 
@@ -170,14 +170,14 @@ fn free_in_heap(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
 fn free_in_batches(reader: &mut Reader<'_>, record: u64, chunks: &mut Chunks) {
     let layout = reader.layout;
     let of = layout.batches;
-    let heaps = reader.word(record.wrapping_add(layout.record.heaps));
+    let heaps = reader.field(record, layout.record.heaps);
     if heaps == 0 {
         return;
     }
     reader.own(heaps, of.first + of.count * of.size);
     for i in 0..of.count {
         let batch = heaps.wrapping_add(of.first + i * of.size);
-        let first = reader.word(batch.wrapping_add(of.block));
+        let first = reader.field(batch, of.block);
         mark(reader, first, chunks);
     }
 }

@@ -32,10 +32,10 @@ pub(super) fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: 
             open_pool(reader, pool, &stacks, whose, &mut labels, thread);
         }
     }
-    let mut page = reader.word(address.wrapping_add(of.spare_pages));
+    let mut page = reader.field(address, of.spare_pages);
     while page != 0 && reader.is_new(page) {
         reader.own(page, layout.page.size);
-        page = reader.word(page.wrapping_add(layout.page.prev));
+        page = reader.field(page, layout.page.prev);
     }
     let label = reader.label(format!("messages that {whose} has taken out of its inbox"));
     for (field, kind) in [
@@ -43,13 +43,7 @@ pub(super) fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: 
         (of.oldest_first, RootKind::Backlog),
         (of.posted, RootKind::Inbox),
     ] {
-        let head = reader.word(address.wrapping_add(field));
-        let holder = Holder {
-            kind,
-            label,
-            pool: 0,
-        };
-        reader.messages(head, holder);
+        reader.messages(address, field, kind, label);
     }
 }
 
@@ -83,7 +77,7 @@ fn is_stack(reader: &mut Reader<'_>, stack: u64) -> bool {
     let layout = reader.layout;
     let root = stack.wrapping_add(layout.stack.root);
     let is = reader.byte(root.wrapping_add(layout.pool.kind)) == layout.pool_kind.root
-        && reader.word(root.wrapping_add(layout.pool.stack)) == stack;
+        && reader.field(root, layout.pool.stack) == stack;
     if is {
         reader.own(stack, layout.stack.size);
     } else {
@@ -110,9 +104,10 @@ fn root_and_backlog(reader: &mut Reader<'_>, stack: u64, whose: &str, thread: &m
         address: root,
         kind: PoolKind::Root,
     });
+    let label = reader.label(format!("backlog of {whose}"));
     let holder = Holder {
         kind: RootKind::Backlog,
-        label: reader.label(format!("backlog of {whose}")),
+        label,
         pool: 0,
     };
     let lists = stack.wrapping_add(layout.stack.backlog);
@@ -131,7 +126,7 @@ fn root_and_backlog(reader: &mut Reader<'_>, stack: u64, whose: &str, thread: &m
 /// Reads an item of a backlog; returns how many releases it stands for.
 fn backlog_item(reader: &mut Reader<'_>, item: u64, holder: Holder) -> u64 {
     let (of, kinds) = (reader.layout.item, reader.layout.item_kind);
-    let kind = reader.word(item.wrapping_add(of.kind));
+    let kind = reader.field(item, of.kind);
     if kind == kinds.entries {
         return reader.entries(item.wrapping_add(of.entries), holder);
     }
@@ -168,13 +163,13 @@ fn open_pool(
         }
         // A closed pool may keep an empty page.
         let entries = address.wrapping_add(of.entries);
-        let page = reader.word(entries.wrapping_add(reader.layout.entries.page));
+        let page = reader.field(entries, reader.layout.entries.page);
         if page != 0 && reader.is_new(page) {
             reader.own(page, reader.layout.page.size);
         }
         return;
     };
-    let stack = reader.word(address.wrapping_add(of.stack));
+    let stack = reader.field(address, of.stack);
     if !stacks.contains(&stack) {
         return reader.unfit("a pool belongs to no stack of its thread");
     }

@@ -24,6 +24,7 @@ const MOST_UNFIT: u64 = 10_000;
 const MOST_WORK: u64 = 1 << 30;
 
 /// What was collected.
+#[derive(Default)]
 pub(super) struct Collected {
     pub(super) entries: Vec<Entry>,
     pub(super) rows: Vec<Row>,
@@ -36,10 +37,7 @@ pub(super) struct Collected {
 pub(super) struct Reader<'m> {
     memory: &'m dyn Memory,
     pub(super) layout: &'m Layout,
-    entries: Vec<Entry>,
-    rows: Vec<Row>,
-    labels: Vec<String>,
-    own_memory: Vec<(u64, u64)>,
+    found: Collected,
     /// What did not fit, and how often.
     unfit: BTreeMap<&'static str, u64>,
     unfit_in_all: u64,
@@ -62,10 +60,7 @@ impl<'m> Reader<'m> {
         Self {
             memory,
             layout,
-            entries: Vec::new(),
-            rows: Vec::new(),
-            labels: Vec::new(),
-            own_memory: Vec::new(),
+            found: Collected::default(),
             unfit: BTreeMap::new(),
             unfit_in_all: 0,
             left: MOST_WORK,
@@ -77,14 +72,11 @@ impl<'m> Reader<'m> {
         if self.gives_up() {
             self.unfit("so much does not fit that the rest was left out");
         }
-        let own_memory = without_overlaps(self.own_memory);
         let caveat = |(what, n): (&str, u64)| format!("{n} × {what}");
         Collected {
-            entries: self.entries,
-            rows: self.rows,
-            labels: self.labels,
-            own_memory,
+            own_memory: without_overlaps(self.found.own_memory),
             caveats: self.unfit.into_iter().map(caveat).collect(),
+            ..self.found
         }
     }
 
@@ -118,14 +110,16 @@ impl<'m> Reader<'m> {
     pub(super) fn own(&mut self, start: u64, len: u64) {
         if start != 0 && start != u64::MAX && len != 0 {
             // Damaged addresses can be at the very end.
-            self.own_memory.push((start, len.min(u64::MAX - start)));
+            self.found
+                .own_memory
+                .push((start, len.min(u64::MAX - start)));
         }
     }
 
     /// Takes down a text; returns its number.
     pub(super) fn label(&mut self, text: String) -> u32 {
-        self.labels.push(text);
-        (self.labels.len() - 1) as u32
+        self.found.labels.push(text);
+        (self.found.labels.len() - 1) as u32
     }
 
     /// Reads a word at what may be an address.
@@ -146,6 +140,11 @@ impl<'m> Reader<'m> {
                 0
             }
         }
+    }
+
+    /// Reads the word of a field: at so many bytes from an address, which may be damaged.
+    pub(super) fn field(&mut self, address: u64, offset: u64) -> u64 {
+        self.word(address.wrapping_add(offset))
     }
 
     /// Reads the bytes at `address` as far as there are any; 0 for the others.
@@ -197,7 +196,7 @@ impl<'m> Reader<'m> {
         if at == 0 {
             return None;
         }
-        let len = self.word(address.wrapping_add(8)) & (u64::MAX >> 1);
+        let len = self.field(address, 8) & (u64::MAX >> 1);
         if len > LONGEST_NAME {
             self.unfit("a name is too long to be one");
             return None;
@@ -210,8 +209,8 @@ impl<'m> Reader<'m> {
     /// Returns address and length of the items of a list; `size` is that of an item.
     pub(super) fn list(&mut self, address: u64, size: u64) -> (u64, u64) {
         let layout = self.layout.list;
-        let items = self.word(address.wrapping_add(layout.items));
-        let len = self.word(address.wrapping_add(layout.len));
+        let items = self.field(address, layout.items);
+        let len = self.field(address, layout.len);
         if len > LONGEST_LIST {
             self.unfit("a list is too long to be one");
             return (0, 0);
@@ -233,13 +232,13 @@ impl<'m> Reader<'m> {
     /// Reads a thread's figures: objects created and destroyed.
     pub(super) fn tally(&mut self, address: u64) -> (u64, u64) {
         let layout = self.layout.tally;
-        let created = self.word(address.wrapping_add(layout.created));
-        (created, self.word(address.wrapping_add(layout.destroyed)))
+        let created = self.field(address, layout.created);
+        (created, self.field(address, layout.destroyed))
     }
 
     /// Takes down an entry.
     pub(super) fn entry(&mut self, holder: Holder, target: Target, address: u64, counted: u32) {
-        self.entries.push(Entry {
+        self.found.entries.push(Entry {
             target,
             kind: holder.kind,
             label: holder.label,
@@ -262,8 +261,8 @@ impl<'m> Reader<'m> {
     pub(super) fn entries(&mut self, address: u64, holder: Holder) -> u64 {
         let layout = self.layout;
         let (of_page, word) = (layout.page, 8);
-        let mut page = self.word(address.wrapping_add(layout.entries.page));
-        let mut top = self.word(address.wrapping_add(layout.entries.top));
+        let mut page = self.field(address, layout.entries.page);
+        let mut top = self.field(address, layout.entries.top);
         let mut n = 0;
         while page != 0 && !self.gives_up() {
             let first = page.wrapping_add(of_page.entries);
@@ -278,7 +277,7 @@ impl<'m> Reader<'m> {
             }
             self.own(page, of_page.size);
             let readable = self.words(first, filled).len();
-            self.rows.push(Row {
+            self.found.rows.push(Row {
                 address: first,
                 len: readable as u32,
                 kind: holder.kind,
@@ -286,7 +285,7 @@ impl<'m> Reader<'m> {
                 pool: holder.pool,
             });
             n += filled;
-            page = self.word(page.wrapping_add(of_page.prev));
+            page = self.field(page, of_page.prev);
             // Pages below the topmost are full.
             top = page
                 .wrapping_add(of_page.entries)
@@ -295,8 +294,11 @@ impl<'m> Reader<'m> {
         n
     }
 
-    /// Reads the messages that begin with the one at `head`.
-    pub(super) fn messages(&mut self, head: u64, holder: Holder) {
+    /// Reads the messages of a list whose head is a field.
+    pub(super) fn messages(&mut self, address: u64, offset: u64, kind: RootKind, label: u32) {
+        let head = self.field(address, offset);
+        let pool = 0;
+        let holder = Holder { kind, label, pool };
         let layout = self.layout;
         let (message, kinds) = (layout.message, layout.message_kind);
         // Batches contain chains of messages.
@@ -332,7 +334,7 @@ impl<'m> Reader<'m> {
                 if is_own {
                     self.own(at, message.size);
                 }
-                at = self.word(at.wrapping_add(message.next));
+                at = self.field(at, message.next);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Threads, their inboxes, and what has no thread any more.
 
 use super::pools::pools;
-use super::reader::{Holder, Reader};
+use super::reader::Reader;
 use super::structures::LibThread;
 use crate::graph::{Frames, RootKind};
 
@@ -15,7 +15,7 @@ const MOST_IN_ROLL: u64 = 1 << 24;
 pub(super) fn threads(reader: &mut Reader<'_>, registry: u64) -> Vec<LibThread> {
     let layout = reader.layout;
     let of = layout.registry;
-    let mut left = reader.word(registry.wrapping_add(of.len));
+    let mut left = reader.field(registry, of.len);
     if left > MOST_SLOTS {
         reader.unfit("the registry of threads has too many slots");
         left = 0;
@@ -27,7 +27,7 @@ pub(super) fn threads(reader: &mut Reader<'_>, registry: u64) -> Vec<LibThread> 
             break;
         }
         let here = left.min(slots);
-        let at = reader.word(registry.wrapping_add(of.buckets + bucket * 8));
+        let at = reader.field(registry, of.buckets + bucket * 8);
         if at != 0 {
             reader.own(at, slots * layout.slot.size);
             for i in 0..here {
@@ -44,8 +44,8 @@ pub(super) fn threads(reader: &mut Reader<'_>, registry: u64) -> Vec<LibThread> 
 fn slot(reader: &mut Reader<'_>, address: u64) -> Option<LibThread> {
     let layout = reader.layout;
     let of = layout.slot;
-    let state = reader.word(address.wrapping_add(of.state));
-    let record = reader.word(address.wrapping_add(of.record));
+    let state = reader.field(address, of.state);
+    let record = reader.field(address, of.record);
     if record == 0 || reader.gives_up() {
         return None;
     }
@@ -71,33 +71,27 @@ fn thread(reader: &mut Reader<'_>, record: u64) -> LibThread {
     };
     let whose = describe(reader, record, &mut thread);
     let state = &mut thread.state;
-    let tid = reader.word(record.wrapping_add(of.tid));
+    let tid = reader.field(record, of.tid);
     state.tid = u32::try_from(tid).ok().filter(|&tid| tid != 0);
     (state.created, state.destroyed) = reader.tally(record.wrapping_add(of.tally));
-    let frames = reader.word(record.wrapping_add(of.frames));
+    let frames = reader.field(record, of.frames);
     state.frames = (frames > 0).then(|| Frames {
         count: frames,
-        last_nanos: Some(reader.word(record.wrapping_add(of.last_frame))),
+        last_nanos: Some(reader.field(record, of.last_frame)),
     });
     for (sent, done) in [
         (of.releases_sent, of.releases_done),
         (of.calls_sent, of.calls_done),
     ] {
-        let sent = reader.word(record.wrapping_add(sent));
-        let done = reader.word(record.wrapping_add(done));
+        let sent = reader.field(record, sent);
+        let done = reader.field(record, done);
         state.inbox = state.inbox.saturating_add(sent.saturating_sub(done));
     }
     let label = reader.label(format!("inbox of {whose}"));
     for head in [of.releases, of.calls] {
-        let head = reader.word(record.wrapping_add(head));
-        let holder = Holder {
-            kind: RootKind::Inbox,
-            label,
-            pool: 0,
-        };
-        reader.messages(head, holder);
+        reader.messages(record, head, RootKind::Inbox, label);
     }
-    let at = reader.word(record.wrapping_add(of.pools));
+    let at = reader.field(record, of.pools);
     if at != 0 {
         add_pools(reader, at, &whose, &mut thread);
     }
@@ -126,10 +120,10 @@ fn add_pools(reader: &mut Reader<'_>, at: u64, whose: &str, thread: &mut LibThre
 pub(super) fn roll(reader: &mut Reader<'_>, address: u64, link: u64) -> Vec<u64> {
     let layout = reader.layout;
     let mut found = Vec::new();
-    let mut at = reader.word(address.wrapping_add(layout.roll.first));
+    let mut at = reader.field(address, layout.roll.first);
     while at != 0 && (found.len() as u64) < MOST_IN_ROLL && reader.is_new(at) {
         found.push(at.wrapping_sub(link));
-        at = reader.word(at.wrapping_add(layout.link.next));
+        at = reader.field(at, layout.link.next);
     }
     found
 }
@@ -140,7 +134,7 @@ pub(super) fn detached(reader: &mut Reader<'_>, address: u64) -> Vec<LibThread> 
     let mut threads = Vec::new();
     for at in roll(reader, address, of.link) {
         let mut thread = LibThread::default();
-        let record = reader.word(at.wrapping_add(of.record));
+        let record = reader.field(at, of.record);
         let whose = if record == 0 {
             "a thread that has ended".to_owned()
         } else {
@@ -166,25 +160,15 @@ pub(super) fn orphans(reader: &mut Reader<'_>, address: u64) {
     ];
     let sealed = sealed.map(|at| (at, "references that slots gave up"));
     for (at, text) in lists.into_iter().chain(sealed) {
-        let holder = Holder {
-            kind: RootKind::Orphan,
-            label: reader.label(text.to_owned()),
-            pool: 0,
-        };
-        let head = reader.word(address.wrapping_add(at));
-        reader.messages(head, holder);
+        let label = reader.label(text.to_owned());
+        reader.messages(address, at, RootKind::Orphan, label);
     }
 }
 
 /// Reads the values whose home has ended; returns how many the library counts.
 pub(super) fn kept(reader: &mut Reader<'_>, address: u64) -> u64 {
     let of = reader.layout.kept;
-    let holder = Holder {
-        kind: RootKind::Kept,
-        label: reader.label("values whose home has ended".to_owned()),
-        pool: 0,
-    };
-    let head = reader.word(address.wrapping_add(of.objects));
-    reader.messages(head, holder);
-    reader.word(address.wrapping_add(of.count))
+    let label = reader.label("values whose home has ended".to_owned());
+    reader.messages(address, of.objects, RootKind::Kept, label);
+    reader.field(address, of.count)
 }

@@ -31,7 +31,7 @@ mod synthetic_image;
 mod targets;
 mod types;
 
-use crate::graph::{Graph, NodeKind};
+use crate::graph::Graph;
 use crate::image::Image;
 use crate::library::Library;
 use assembly::Assembly;
@@ -94,13 +94,7 @@ pub fn discover(image: &dyn Image, library: &Library) -> Graph {
 
 /// Returns a caveat if the library counts another number of objects than was found.
 fn compared(graph: &Graph, is_guessed: bool) -> Option<String> {
-    let alive = graph.nodes[..graph.objects]
-        .iter()
-        .filter(|node| match &node.kind {
-            NodeKind::Object(object) => object.alive,
-            NodeKind::Plain => false,
-        });
-    let found = alive.count() as u64;
+    let found = graph.alive().count() as u64;
     let counted = graph.totals.created.wrapping_sub(graph.totals.destroyed);
     if found == counted {
         return None;

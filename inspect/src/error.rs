@@ -1,6 +1,6 @@
 //! What can go wrong, in words for whoever called: what happened, to what, and what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 /// Why a program could not be inspected.
@@ -235,6 +235,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns an [`Error::NotACore`].
+    pub(crate) fn not_a_core(path: &Path, reason: &str) -> Error {
+        Error::NotACore {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+
     /// Returns an [`Error::Io`].
     pub fn io(action: impl Into<String>, error: io::Error) -> Error {
         Error::Io {

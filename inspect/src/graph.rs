@@ -304,6 +304,12 @@ impl Graph {
         checks.iter().find(|check| !check.0).map(|check| check.1)
     }
 
+    /// Returns the nodes of objects that are alive.
+    pub fn alive(&self) -> impl Iterator<Item = &Node> {
+        let objects = self.nodes[..self.objects].iter();
+        objects.filter(|node| matches!(&node.kind, NodeKind::Object(object) if object.alive))
+    }
+
     /// Returns the object, if the node is one.
     pub fn object(&self, node: NodeId) -> Option<&Object> {
         match &self.nodes[node as usize].kind {

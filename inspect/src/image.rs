@@ -12,5 +12,6 @@ pub mod symbols;
 pub mod write_core;
 
 pub use memory::Memory;
+pub(crate) use memory::words;
 pub use parts::{Mapping, Module, Note, Parts, Thread};
 pub use program_image::{Image, ProgramImage, Stopped};

@@ -8,9 +8,8 @@
 
 use super::links::Links;
 use crate::graph::{EdgeKind, Graph, NodeId, Object};
+use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// What a word that refers to a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,22 +36,6 @@ impl Strength {
 const ROUNDS: usize = 3;
 /// An object whose words are in more undecided groups than this is not solved.
 const MAX_GROUPS: usize = 4;
-
-/// Hashes one word, which is mixed already.
-#[derive(Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys are words");
-    }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = word;
-    }
-}
 
 /// Mixes words into one that has entropy in all bits.
 fn mix(words: [u64; 3]) -> u64 {
@@ -168,7 +151,7 @@ fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
 
 impl Groups {
     fn new(graph: &Graph, links: &Links, counts: &[Counts]) -> Self {
-        let mut ids: HashMap<u64, u32, BuildHasherDefault<Mixed>> = HashMap::default();
+        let mut ids: FxHashMap<u64, u32> = FxHashMap::default();
         let mut of_edge = vec![IGNORED; graph.edges.len()];
         let mut holder = (NodeId::MAX, 0);
         for (edge, group) in graph.edges.iter().zip(&mut of_edge) {

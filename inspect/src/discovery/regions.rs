@@ -1,11 +1,9 @@
 //! The writable memory of a program, as pieces that can be read quickly.
 
-use crate::image::{Image, Mapping};
+use crate::image::elf::PAGE;
+use crate::image::{Image, Mapping, words};
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// The size of a page: memory is there or absent in units of this many bytes, or a multiple.
-const PAGE: u64 = 4096;
 
 /// The size of a word, in bytes.
 pub(super) const WORD: u64 = 8;
@@ -94,13 +92,6 @@ impl Region<'_> {
             }
         }
     }
-}
-
-/// Returns the words of some bytes.
-#[inline(always)]
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    let words = bytes.chunks_exact(WORD as usize);
-    words.map(|word| u64::from_ne_bytes(word.try_into().expect("chunks of eight bytes")))
 }
 
 /// The writable memory of a program, by address.

@@ -3,7 +3,7 @@
 use super::decode::returned_str;
 use super::names::Names;
 use super::ranks::Ranks;
-use crate::image::{Image, Mapping, Module};
+use crate::image::{Image, Mapping, Module, words};
 use crate::layout::{KindLayout, TypeInfoLayout};
 
 /// Bytes that are read at once.
@@ -123,9 +123,9 @@ fn add_infos(image: &dyn Image, mapping: &Mapping, layout: &TypeInfoLayout, foun
                 &buffer[..n]
             }
         };
-        for (i, word) in bytes.chunks_exact(8).enumerate() {
-            if u64::from_ne_bytes(word.try_into().expect("chunks of eight")) == layout.magic_value {
-                found.extend((start + 8 * i as u64).checked_sub(layout.magic));
+        for (at, word) in (start..).step_by(8).zip(words(bytes)) {
+            if word == layout.magic_value {
+                found.extend(at.checked_sub(layout.magic));
             }
         }
         start += len as u64;

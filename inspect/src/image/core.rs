@@ -39,11 +39,7 @@ impl ProgramImage {
         let metadata = std::fs::metadata(core).map_err(|error| Error::io(open(), error))?;
         if !metadata.is_file() {
             // Opening a pipe would wait for ever.
-            let reason = "it is no plain file".to_owned();
-            return Err(Error::NotACore {
-                path: core.to_owned(),
-                reason,
-            });
+            return Err(Error::not_a_core(core, "it is no plain file"));
         }
         let file = File::open(core).map_err(|error| Error::io(open(), error))?;
         // SAFETY: whoever maps a file must not see its bytes change, or end too early. Nobody writes

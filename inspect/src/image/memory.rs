@@ -30,3 +30,10 @@ pub trait Memory: Sync {
         (self.read(address, &mut bytes) == 8).then(|| u64::from_ne_bytes(bytes))
     }
 }
+
+/// Returns the whole words of some bytes of memory.
+#[inline(always)]
+pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let words = bytes.chunks_exact(8);
+    words.map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
+}

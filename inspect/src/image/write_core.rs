@@ -1,5 +1,6 @@
 //! Writes an image as a core file, which debuggers and [`ProgramImage`](super::core::ProgramImage) read.
 
+use super::elf::PAGE;
 use super::parts::{Mapping, Thread};
 use super::program_image::Image;
 use super::registers::Machine;
@@ -11,7 +12,6 @@ use std::ops::Range;
 /// The sizes of ELF's structures.
 const HEADER: u64 = 64;
 const SEGMENT: u64 = 56;
-const PAGE: u64 = 4096;
 
 /// How much is written at once.
 const PIECE: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use super::structures::{Entry, Row, Target};
 use crate::graph::RootKind;
-use crate::image::Memory;
+use crate::image::{Memory, words};
 use crate::layout::Layout;
 use std::collections::{BTreeMap, HashSet};
 
@@ -186,8 +186,7 @@ impl<'m> Reader<'m> {
             self.unfit("a structure of the library is in memory that cannot be read");
             bytes.truncate(len);
         }
-        let word = |word: &[u8]| u64::from_ne_bytes(word.try_into().expect("eight bytes"));
-        bytes.chunks_exact(8).map(word).collect()
+        words(&bytes).collect()
     }
 
     /// Reads a name: its address and length are at `address`.

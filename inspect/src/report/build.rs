@@ -28,12 +28,8 @@ pub fn document(graph: &Graph, report: Report) -> Document {
 
 /// Returns objects that are alive, and their bytes.
 pub fn sizes(graph: &Graph) -> (u64, u64) {
-    let nodes = graph.nodes[..graph.objects].iter();
-    let objects = (0..).zip(nodes).filter(|(at, _)| {
-        let object = graph.object(*at);
-        object.is_some_and(|object| object.alive)
-    });
-    objects.fold((0, 0), |(n, bytes), (_, node)| (n + 1, bytes + node.bytes))
+    let alive = graph.alive();
+    alive.fold((0, 0), |(n, bytes), node| (n + 1, bytes + node.bytes))
 }
 
 fn shorten<T>(list: &mut Vec<T>, limit: Option<usize>) -> usize {

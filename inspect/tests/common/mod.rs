@@ -37,20 +37,24 @@ impl Target {
 
     fn start_command(mut command: Command, role: &str) -> Target {
         command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
-        command
-            .env(ROLE, role)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut target = Target::spawn(command.env(ROLE, role));
+        assert_eq!(target.answer(), "ready");
+        target
+    }
+
+    /// Starts a program.
+    pub fn spawn(command: &mut Command) -> Target {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = piped
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut target = Target {
+        Target {
             child,
             input,
             output,
-        };
-        assert_eq!(target.answer(), "ready");
-        target
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -68,16 +72,19 @@ impl Target {
         writeln!(self.input, "{question}").unwrap();
     }
 
+    /// Returns the next line.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.output.read_line(&mut line).unwrap();
+        let child = &mut self.child;
+        assert!(read > 0, "the process has ended: {:?}", child.try_wait());
+        line
+    }
+
     /// Returns the next line after those of the test harness.
     pub fn answer(&mut self) -> String {
         loop {
-            let mut line = String::new();
-            let read = self.output.read_line(&mut line).unwrap();
-            assert!(
-                read > 0,
-                "the process has ended: {:?}",
-                self.child.try_wait()
-            );
+            let line = self.line();
             if let Some((_, answer)) = line.trim_end().split_once("> ") {
                 return answer.to_owned();
             }

@@ -10,18 +10,13 @@ mod common;
 mod program;
 mod verdicts;
 
+use common::Directory;
 use common::inspector::inspect;
 use program::Leaky;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use verdicts::check;
-
-fn directory(name: &str) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::create_dir_all(&directory).expect("a directory can be made");
-    directory
-}
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the path is UTF-8")
@@ -41,8 +36,8 @@ fn planted_leaks_are_named_by_pid() {
 #[test]
 fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
     let leaky = Leaky::start();
-    let directory = directory("leaky-core");
-    let core = directory.join("core");
+    let directory = Directory::new("leaky-core");
+    let core = directory.0.join("core");
     inspect(&[
         "snapshot",
         "--save-core",
@@ -53,18 +48,17 @@ fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
     .success();
     let report = inspect(&[&ALL[..], &["--core", text(&core)]].concat()).json();
     check(&report, "by core");
-    let snapshot = directory.join("snapshot");
+    let snapshot = directory.0.join("snapshot");
     inspect(&["snapshot", "-o", text(&snapshot), "--core", text(&core)]).success();
     let saved = inspect(&[&ALL[..], &["--snapshot", text(&snapshot)]].concat()).json();
     assert_eq!(saved, report, "a snapshot has all that the core has");
-    fs::remove_dir_all(&directory).expect("the files can be removed");
 }
 
 #[test]
 fn core_that_is_truncated_while_it_is_read_is_an_error() {
     let leaky = Leaky::start();
-    let directory = directory("leaky-truncated");
-    let [whole, core] = ["whole", "core"].map(|name| directory.join(name));
+    let directory = Directory::new("leaky-truncated");
+    let [whole, core] = ["whole", "core"].map(|name| directory.0.join(name));
     let save = [
         "snapshot",
         "--save-core",
@@ -88,14 +82,13 @@ fn core_that_is_truncated_while_it_is_read_is_an_error() {
         output.error.contains("was truncated while it was read")
     });
     assert!(is_truncated, "it was never reading");
-    fs::remove_dir_all(&directory).expect("the files can be removed");
 }
 
 #[test]
 fn registry_that_has_grown_between_two_snapshots_is_named() {
     let mut leaky = Leaky::start();
-    let directory = directory("leaky-diff");
-    let [before, after] = ["before", "after"].map(|name| directory.join(name));
+    let directory = Directory::new("leaky-diff");
+    let [before, after] = ["before", "after"].map(|name| directory.0.join(name));
     let pid = leaky.pid();
     inspect(&["snapshot", "--output", text(&before), "--pid", &pid]).success();
     leaky.grow();
@@ -113,7 +106,6 @@ fn registry_that_has_grown_between_two_snapshots_is_named() {
         serde_json::json!([12_000, 13_000]),
         "{diff:#}"
     );
-    fs::remove_dir_all(&directory).expect("the files can be removed");
 }
 
 #[test]

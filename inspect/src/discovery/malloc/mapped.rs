@@ -2,10 +2,8 @@
 
 use super::chunks::{Chunk, MAPPED, MARKS, TO_MEMORY};
 use crate::discovery::regions::{Region, Regions};
+use crate::image::elf::PAGE;
 use std::ops::Range;
-
-/// The size of the smallest pages.
-const PAGE: u64 = 4096;
 
 /// The largest distance from the beginning of a mapping to memory with an alignment.
 const FURTHEST: u64 = 128 << 10;

@@ -78,18 +78,10 @@ impl Notes {
             .windows(2)
             .any(|pair| pair[0].end > pair[1].start)
         {
-            let reason = "files overlap in memory".to_owned();
-            return Err(Error::NotACore {
-                path: path.to_owned(),
-                reason,
-            });
+            return Err(Error::not_a_core(path, "files overlap in memory"));
         }
         if notes.threads.is_empty() {
-            let reason = "its notes describe no thread".to_owned();
-            return Err(Error::NotACore {
-                path: path.to_owned(),
-                reason,
-            });
+            return Err(Error::not_a_core(path, "its notes describe no thread"));
         }
         Ok(notes)
     }

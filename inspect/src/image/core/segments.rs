@@ -47,10 +47,7 @@ pub(super) type Headers = (Machine, Vec<Load>, Vec<(Range<usize>, u64)>);
 
 /// Reads the headers. All that they refer to is in the file.
 pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
-    let no_core = |reason: &str| Error::NotACore {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    };
+    let no_core = |reason: &str| Error::not_a_core(path, reason);
     let damaged = || no_core("its headers are damaged");
     let found = file.len() as u64;
     let truncated = |expected| Error::TruncatedCore {

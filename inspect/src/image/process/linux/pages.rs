@@ -1,6 +1,7 @@
 //! Which pages of a process have contents, so that reserved memory costs nothing.
 
 use super::sys::{self, PageRegion};
+use crate::image::memory::words;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -87,8 +88,7 @@ impl Pages {
             if read < 8 {
                 break;
             }
-            for entry in wanted[..read / 8 * 8].chunks_exact(8) {
-                let entry = u64::from_ne_bytes(entry.try_into().expect("eight bytes"));
+            for entry in words(&wanted[..read]) {
                 if entry & (PRESENT | SWAPPED) != 0 && (files || entry & FILE == 0) {
                     add(found, from..from + self.page_size);
                 }

@@ -20,7 +20,6 @@ mod edges;
 mod handoff;
 mod items;
 mod malloc;
-mod names;
 mod objects;
 mod ranks;
 mod regions;

@@ -24,3 +24,4 @@ pub mod report;
 pub mod run;
 pub mod source;
 pub mod store;
+mod texts;

@@ -3,11 +3,14 @@
 use crate::graph::{
     Edge, EdgeKind, Graph, Node, NodeId, NodeKind, Object, Root, RootKind, Storage,
 };
+use crate::texts::Texts;
 
 /// A graph that is being built. Nodes are numbered in the order of their creation; objects first.
 #[derive(Default)]
 pub(crate) struct Builder {
     graph: Graph,
+    types: Texts,
+    labels: Texts,
     counts: Vec<(NodeId, [u64; 2])>,
 }
 
@@ -19,17 +22,9 @@ impl Builder {
     /// Adds an object of 32 bytes.
     pub fn object(&mut self, name: &str, strong: u32, weak: u32) -> NodeId {
         assert_eq!(self.graph.objects, self.graph.nodes.len(), "objects first");
-        let types = &mut self.graph.types;
-        let type_id = types
-            .iter()
-            .position(|known| known == name)
-            .unwrap_or_else(|| {
-                types.push(name.to_owned());
-                types.len() - 1
-            });
         self.graph.objects += 1;
         let kind = NodeKind::Object(Object {
-            type_id: type_id as u32,
+            type_id: self.types.add(name),
             strong,
             weak,
             alive: strong > 0,
@@ -88,15 +83,9 @@ impl Builder {
 
     fn add_root(&mut self, kind: RootKind, label: &str, to: NodeId, counted: u32) -> &mut Self {
         let address = 0x7000_0000 + 8 * self.graph.roots.len() as u64;
-        let labels = &mut self.graph.labels;
-        let known = labels.iter().position(|known| known == label);
-        let label = known.unwrap_or_else(|| {
-            labels.push(label.to_owned());
-            labels.len() - 1
-        });
         self.graph.roots.push(Root {
             kind,
-            label: label as u32,
+            label: self.labels.add(label),
             to,
             address,
             counted,
@@ -113,6 +102,8 @@ impl Builder {
         for (node, counts) in self.counts {
             self.graph.first_words[node as usize - self.graph.objects] = counts;
         }
+        self.graph.types = self.types.all;
+        self.graph.labels = self.labels.all;
         self.graph
     }
 }

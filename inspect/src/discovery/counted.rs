@@ -32,9 +32,7 @@ pub(super) fn add_roots(
     roots: &mut Roots,
 ) {
     let labels = library.labels.iter();
-    let labels: Vec<u32> = labels
-        .map(|label| roots.labels.add(label.clone()))
-        .collect();
+    let labels: Vec<u32> = labels.map(|label| roots.labels.add(label)).collect();
     let mut last_forgotten = None;
     for entry in library.all_entries(memory) {
         let to = match (entry.target, targets.find(entry.target.address())) {
@@ -48,7 +46,7 @@ pub(super) fn add_roots(
                 Some((of, label)) if of == entry.label => label,
                 _ => {
                     let label = format!("{}, whose guard was forgotten", library.label(&entry));
-                    roots.labels.add(label)
+                    roots.labels.add(&label)
                 }
             };
             last_forgotten = Some((entry.label, label));
@@ -80,7 +78,7 @@ pub(super) fn add_unknown(
         .filter(|root| root.kind.is_list())
         .map(|root| root.to)
         .collect();
-    let label = roots.labels.add("a structure of the library".to_owned());
+    let label = roots.labels.add("a structure of the library");
     for range in structures {
         let Some(region) = regions.find(range.start) else {
             continue;

@@ -46,8 +46,8 @@ pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
     follow_chains(assembly, layout, &mut pages);
     let (edges, found) = split_edges(assembly, &pages);
     assembly.edges.edges = edges;
-    let label = "a handoff pool that was forgotten".to_owned();
-    let label = assembly.roots.labels.add(label);
+    let labels = &mut assembly.roots.labels;
+    let label = labels.add("a handoff pool that was forgotten");
     for (edge, is_held) in found {
         if is_held {
             assembly.edges.edges.push(edge);

@@ -1,12 +1,12 @@
 //! Words outside of all items that refer to items: in variables, on stacks, in registers.
 
 use super::areas::{Area, Areas, Owner};
-use super::names::Names;
 use super::regions::Regions;
 use super::targets::{Target, Targets};
 use crate::graph::{Root, RootKind};
 use crate::image::{Image, Thread};
 use crate::library::Library;
+use crate::texts::Texts;
 
 /// Roots: nodes are indices of items.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(super) struct Roots {
     /// The addresses that are watched and were found, by their index; some several times.
     pub(super) watched: Vec<u32>,
     /// What the labels of roots are indices into.
-    pub(super) labels: Names,
+    pub(super) labels: Texts,
 }
 
 /// A word that refers to memory of an object other than the beginning of its payload.
@@ -84,7 +84,7 @@ impl Finder<'_> {
             roots.watched.push(index);
             return;
         }
-        let label = roots.labels.add(label());
+        let label = roots.labels.add(&label());
         let root = |to| Root {
             kind,
             label,

@@ -11,11 +11,11 @@
 //!                with the highest bit, the thread had no key
 //! ```
 
-use super::names::Names;
 use crate::graph::{Creation, Graph};
 use crate::image::Memory;
 use crate::layout::HeaderLayout;
 use crate::library::Library;
+use crate::texts::Texts;
 use std::collections::{HashMap, HashSet};
 
 const MAGIC: [u8; 8] = *b"RPLEDGER";
@@ -116,7 +116,7 @@ struct Sites<'a> {
     known: HashMap<(u64, u32, u32, u32, u64), u32>,
     /// Creations by site and thread: constants may exist several times.
     by_text: HashMap<(u32, Option<u64>), u32>,
-    texts: Names,
+    texts: Texts,
     /// Records that make no sense.
     unreadable: u64,
 }
@@ -131,7 +131,7 @@ impl<'a> Sites<'a> {
             created: vec![0; graph.objects],
             known: HashMap::new(),
             by_text: HashMap::new(),
-            texts: Names::default(),
+            texts: Texts::default(),
             unreadable: 0,
         }
     }
@@ -199,7 +199,7 @@ impl<'a> Sites<'a> {
         let site = format!("{name}:{line}:{column}");
         // The graph has the index of a key in the upper half.
         let creator = (thread != 0 && thread & NO_KEY == 0).then(|| thread.rotate_left(32));
-        let text = self.texts.add(site.clone());
+        let text = self.texts.add(&site);
         let creations = &mut self.creations;
         let creation = *self.by_text.entry((text, creator)).or_insert_with(|| {
             creations.push(Creation { site, creator });

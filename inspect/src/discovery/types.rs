@@ -1,10 +1,10 @@
 //! The types of objects: type infos in the read-only memory of modules, and their names.
 
 use super::decode::returned_str;
-use super::names::Names;
 use super::ranks::Ranks;
 use crate::image::{Image, Mapping, Module, words};
 use crate::layout::{KindLayout, TypeInfoLayout};
+use crate::texts::Texts;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
@@ -65,7 +65,7 @@ impl Types {
                 add_infos(image, mapping, layout, &mut addresses);
             }
         }
-        let mut names = Names::default();
+        let mut names = Texts::default();
         let mut infos = Vec::new();
         for address in addresses {
             infos.extend(read_info(image, address, layout, kinds, &mut names));
@@ -138,7 +138,7 @@ fn read_info(
     address: u64,
     layout: &TypeInfoLayout,
     kinds: &KindLayout,
-    names: &mut Names,
+    names: &mut Texts,
 ) -> Option<TypeInfo> {
     let kind = image.bytes(address + layout.kind, 1)?;
     let kind = match u64::from(kind[0]) {
@@ -168,7 +168,7 @@ fn read_info(
         .unwrap_or_else(|| format!("type at {address:#x}"));
     Some(TypeInfo {
         address,
-        name: names.add(name),
+        name: names.add(&name),
         kind,
         bytes,
         align,

@@ -8,7 +8,7 @@ use crate::analysis::Analysis;
 use crate::analysis::strength::Strength;
 use crate::error::Error;
 use crate::graph::{Graph, NodeId, NodeKind};
-use std::collections::HashMap;
+use crate::texts::Texts;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -49,23 +49,6 @@ const WEAK: usize = 6;
 pub fn save(analysis: &Analysis<'_>, path: &Path) -> Result<(), Error> {
     let written = File::create(path).and_then(|file| write(analysis, BufWriter::new(file)));
     written.map_err(|error| Error::io(format!("write {}", path.display()), error))
-}
-
-/// Texts, each with the number by which nodes and edges refer to it.
-struct Strings {
-    texts: Vec<String>,
-    numbers: HashMap<String, usize>,
-}
-
-impl Strings {
-    fn number(&mut self, text: &str) -> usize {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        self.texts.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), self.texts.len() - 1);
-        self.texts.len() - 1
-    }
 }
 
 /// Roots by label: the nodes between "(GC roots)" and the heap.
@@ -120,11 +103,8 @@ fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
     let before = 2 + labels.labels.len();
     let nodes = before + graph.nodes.len();
     let edges = before - 1 + graph.roots.len() + graph.edges.len();
-    let mut strings = Strings {
-        texts: Vec::new(),
-        numbers: HashMap::new(),
-    };
-    strings.number("");
+    let mut strings = Texts::default();
+    strings.add("");
 
     write!(out, "{{\"snapshot\":{{{META},")?;
     writeln!(
@@ -137,22 +117,17 @@ fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
         first: true,
     };
     let mut id = 1;
-    let mut node = |kind: usize, name: usize, size: u64, edges: usize| {
-        let line = [kind as u64, name as u64, id, size, edges as u64, 0];
+    let mut node = |kind: usize, name: u32, size: u64, edges: usize| {
+        let line = [kind as u64, name.into(), id, size, edges as u64, 0];
         id += 2;
         numbers.line(&line)
     };
     node(SYNTHETIC, 0, 0, 1)?;
-    node(
-        SYNTHETIC,
-        strings.number("(GC roots)"),
-        0,
-        labels.labels.len(),
-    )?;
+    node(SYNTHETIC, strings.add("(GC roots)"), 0, labels.labels.len())?;
     for (label, roots) in &labels.labels {
         node(
             SYNTHETIC,
-            strings.number(&format!("({label})")),
+            strings.add(&format!("({label})")),
             0,
             roots.len(),
         )?;
@@ -163,7 +138,7 @@ fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
             NodeKind::Plain => (NATIVE, "allocation"),
         };
         let edges = analysis.links.out(at as NodeId).len();
-        node(kind, strings.number(name), item.bytes, edges)?;
+        node(kind, strings.add(name), item.bytes, edges)?;
     }
 
     writeln!(out, "],\n\"edges\":[")?;
@@ -187,14 +162,15 @@ fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
             )?;
         }
     }
+    let mut field = |offset: u32| strings.add(&format!("+{offset}")) as usize;
     for (word, strength) in graph.edges.iter().zip(&analysis.strengths) {
         let to = before + word.to as usize;
         match strength {
             Strength::Weak | Strength::Uncounted => {
-                edge(WEAK, strings.number(&format!("+{}", word.offset)), to)?;
+                edge(WEAK, field(word.offset), to)?;
             }
             _ if (word.from as usize) < graph.objects => {
-                edge(PROPERTY, strings.number(&format!("+{}", word.offset)), to)?;
+                edge(PROPERTY, field(word.offset), to)?;
             }
             _ => edge(ELEMENT, word.offset as usize, to)?,
         }
@@ -205,7 +181,7 @@ fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
         "],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],"
     )?;
     writeln!(out, "\"locations\":[],\n\"strings\":[")?;
-    for (at, text) in strings.texts.iter().enumerate() {
+    for (at, text) in strings.all.iter().enumerate() {
         let comma = if at == 0 { "" } else { "," };
         let text = serde_json::to_string(text).map_err(io::Error::other)?;
         writeln!(out, "{comma}{text}")?;

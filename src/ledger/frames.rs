@@ -18,6 +18,12 @@ fn is_std_file(file: &str) -> bool {
     file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
 }
 
+/// Returns whether a file is a source of this crate, or of `backtrace`.
+fn is_own_file(file: &str) -> bool {
+    const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/");
+    file.starts_with(SOURCES) || file.contains("/backtrace-0.")
+}
+
 /// Returns the addresses of the calling functions, innermost first.
 pub(crate) fn capture() -> Box<[usize]> {
     let mut frames = Vec::with_capacity(DEPTH);
@@ -84,7 +90,10 @@ pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
                 };
                 let function = format!("{name:#}");
                 let file = symbol.filename().map(|file| file.display().to_string());
-                let is_library = file.as_deref().is_some_and(is_std_file);
+                // With `debug = "line-tables-only"`, names of functions have no path.
+                let is_library = file
+                    .as_deref()
+                    .is_some_and(|file| is_std_file(file) || is_own_file(file));
                 if !is_library && !is_internal(&function) {
                     let line = symbol.lineno().unwrap_or(0);
                     functions.push(Frame {
@@ -122,5 +131,13 @@ mod tests {
         ] {
             assert!(!is_internal(function), "{function}");
         }
+    }
+
+    #[test]
+    fn sources_of_this_crate_are_its_own_and_those_of_tests_and_users_are_not() {
+        let root = env!("CARGO_MANIFEST_DIR");
+        assert!(is_own_file(&format!("{root}/src/object/make.rs")));
+        assert!(!is_own_file(&format!("{root}/tests/all/main.rs")));
+        assert!(!is_own_file(&format!("{root}/game/src/main.rs")));
     }
 }

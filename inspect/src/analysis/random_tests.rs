@@ -31,16 +31,20 @@ fn reached(successors: &Successors, starts: &[u32], without: Option<u32>) -> Vec
     reached
 }
 
-fn graph(successors: &Successors, strong: u32) -> Graph {
-    let mut b = Builder::new();
-    for _ in 0..successors.len() {
-        b.object("Node", strong, 0);
-    }
+fn add_edges(b: &mut Builder, successors: &Successors) {
     for (from, successors) in successors.iter().enumerate() {
         for (at, to) in successors.iter().enumerate() {
             b.edge(from as NodeId, 8 * at as u32, *to);
         }
     }
+}
+
+fn graph(successors: &Successors, strong: u32) -> Graph {
+    let mut b = Builder::new();
+    for _ in 0..successors.len() {
+        b.object("Node", strong, 0);
+    }
+    add_edges(&mut b, successors);
     b.build()
 }
 
@@ -146,11 +150,7 @@ fn healthy(rng: &mut fastrand::Rng, nodes: usize) -> Graph {
         b.object(name, count + rooted, 0);
         roots.extend((rooted > 0).then_some(node as NodeId));
     }
-    for (from, successors) in successors.iter().enumerate() {
-        for (at, to) in successors.iter().enumerate() {
-            b.edge(from as NodeId, 8 * at as u32, *to);
-        }
-    }
+    add_edges(&mut b, &successors);
     for root in roots {
         let kinds = [
             RootKind::Static,

@@ -12,28 +12,21 @@ pub(crate) type Later = Box<dyn Fn(u64, &mut [u8]) -> usize + Send + Sync>;
 
 /// Where the bytes of a region come from.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )),
+    allow(dead_code, reason = "only processes and tests have some of them")
+)]
 pub(crate) enum Backing {
     /// [`Regions::sources`] has them, from an offset on.
     Bytes { source: u32, offset: usize },
     /// All are zero: the program never wrote there.
     Zero,
     /// The process has them, as far as it still lives.
-    #[cfg_attr(
-        not(all(
-            target_os = "linux",
-            any(target_arch = "x86_64", target_arch = "aarch64")
-        )),
-        allow(dead_code, reason = "only processes have it, and tests")
-    )]
     Later,
     /// Like [`Later`](Self::Later), but only data, which refer to nothing.
-    #[cfg_attr(
-        not(all(
-            target_os = "linux",
-            any(target_arch = "x86_64", target_arch = "aarch64")
-        )),
-        allow(dead_code, reason = "only processes have it, and tests")
-    )]
     Data,
 }
 

@@ -66,12 +66,9 @@ impl ProgramImage {
         }
         let regions = regions(&map, &loads, &mappings, &holes, &files);
         let modules = elf::modules(&regions, &mappings, notes.program().map(Path::new));
-        let names: HashMap<u64, &str> = mappings
-            .iter()
-            .map(|mapping| (mapping.start, mapping.name.as_str()))
-            .collect();
         let symbols = Symbols::new(&modules, |module| {
-            files.get(*names.get(&module.start)?).cloned()
+            let at = mappings.binary_search_by_key(&module.start, |mapping| mapping.start);
+            files.get(&mappings[at.ok()?].name).cloned()
         });
         let Notes { pid, threads, .. } = notes;
         Ok(Self {

@@ -35,10 +35,7 @@ impl<'a> View<'a> {
 
     /// Returns the last part of the name of an object's type.
     pub fn type_of(&self, node: NodeId) -> Option<&'a str> {
-        let NodeKind::Object(object) = &self.0.nodes[node as usize].kind else {
-            return None;
-        };
-        let name = &self.0.types[object.type_id as usize];
+        let name = &self.0.types[self.0.object(node)?.type_id as usize];
         Some(name.rsplit("::").next().unwrap_or(name))
     }
 
@@ -50,10 +47,7 @@ impl<'a> View<'a> {
     }
 
     pub fn object(&self, node: NodeId) -> &'a Object {
-        match &self.0.nodes[node as usize].kind {
-            NodeKind::Object(object) => object,
-            NodeKind::Plain => panic!("no object"),
-        }
+        self.0.object(node).expect("an object")
     }
 
     /// Returns what holds an object, without words on stacks and in registers.

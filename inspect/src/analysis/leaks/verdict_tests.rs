@@ -4,7 +4,26 @@ use super::{Group, Limits, leaks, suspects};
 use crate::analysis::Analysis;
 use crate::analysis::synthetic::Builder;
 use crate::analysis::verdict::Verdict;
-use crate::graph::{Graph, RootKind};
+use crate::graph::{Graph, NodeId, NodeKind, RootKind};
+
+const STACK: &str = "stack of thread \"main\"";
+
+/// Adds two objects that hold each other; the first has so many references.
+fn cycle(b: &mut Builder, strong: u32) -> (NodeId, NodeId) {
+    let (game, player) = (b.object("Game", strong, 0), b.object("Player", 1, 0));
+    b.edge(game, 16, player).edge(player, 8, game);
+    (game, player)
+}
+
+/// Adds two levels of children with weak parents; the leaves say that children are strong.
+fn tree(b: &mut Builder) -> NodeId {
+    let root = b.object("Node", 1, 1);
+    let child = b.object("Node", 1, 1);
+    let leaf = b.object("Node", 1, 0);
+    b.edge(root, 0, child).edge(child, 8, root);
+    b.edge(child, 0, leaf).edge(leaf, 8, child);
+    root
+}
 
 fn verdicts(graph: &Graph) -> Vec<(Verdict, u64)> {
     let groups = find(graph);
@@ -34,8 +53,7 @@ fn names(graph: &Graph, group: &Group) -> Vec<String> {
 fn cycle_of_two_is_proven_and_named_edge_by_edge() {
     let mut b = Builder::new();
     for _ in 0..3 {
-        let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
-        b.edge(game, 16, player).edge(player, 8, game);
+        cycle(&mut b, 1);
     }
     let graph = b.build();
     let groups = find(&graph);
@@ -54,18 +72,16 @@ fn cycle_of_two_is_proven_and_named_edge_by_edge() {
 #[test]
 fn stale_word_on_a_stack_does_not_hide_a_cycle() {
     let mut b = Builder::new();
-    let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
-    b.edge(game, 16, player).edge(player, 8, game);
-    b.root(RootKind::Stack, "stack of thread \"main\"", game);
+    let (game, _) = cycle(&mut b, 1);
+    b.root(RootKind::Stack, STACK, game);
     assert_eq!(verdicts(&b.build()), [(Verdict::CountedCycle, 1)]);
 }
 
 #[test]
 fn cycle_that_a_stack_holds_is_no_leak() {
     let mut b = Builder::new();
-    let (game, player) = (b.object("Game", 2, 0), b.object("Player", 1, 0));
-    b.edge(game, 16, player).edge(player, 8, game);
-    b.root(RootKind::Stack, "stack of thread \"main\"", game);
+    let (game, _) = cycle(&mut b, 2);
+    b.root(RootKind::Stack, STACK, game);
     assert_eq!(verdicts(&b.build()), []);
 }
 
@@ -75,7 +91,7 @@ fn cycle_through_a_closure_is_found_although_a_stale_word_refers_to_the_closure(
     let button = b.object("Button", 1, 0);
     let closure = b.plain(24);
     b.edge(button, 0, closure).edge(closure, 8, button);
-    b.root(RootKind::Stack, "stack of thread \"main\"", closure);
+    b.root(RootKind::Stack, STACK, closure);
     let graph = b.build();
     let groups = find(&graph);
     assert_eq!(groups[0].verdict, Verdict::CountedCycle);
@@ -88,7 +104,7 @@ fn cycle_through_an_arc_that_a_stack_holds_is_no_leak() {
     let entity = b.object("Entity", 1, 0);
     let world = b.arc(2, 1);
     b.edge(world, 16, entity).edge(entity, 0, world);
-    b.root(RootKind::Stack, "stack of thread \"main\"", world);
+    b.root(RootKind::Stack, STACK, world);
     assert_eq!(verdicts(&b.build()), []);
 }
 
@@ -98,31 +114,22 @@ fn cycle_through_an_arc_whose_counts_are_all_inside_leaks() {
     let entity = b.object("Entity", 1, 0);
     let world = b.arc(1, 1);
     b.edge(world, 16, entity).edge(entity, 0, world);
-    b.root(RootKind::Stack, "stack of thread \"main\"", world);
+    b.root(RootKind::Stack, STACK, world);
     assert_eq!(verdicts(&b.build()), [(Verdict::CountedCycle, 1)]);
 }
 
 #[test]
 fn tree_with_weak_parents_is_no_cycle() {
-    // Two levels; the leaves say that children are strong, so parents are weak.
     let mut b = Builder::new();
-    let root = b.object("Node", 1, 1);
-    let child = b.object("Node", 1, 1);
-    let leaf = b.object("Node", 1, 0);
-    b.edge(root, 0, child).edge(child, 8, root);
-    b.edge(child, 0, leaf).edge(leaf, 8, child);
-    b.root(RootKind::Stack, "stack of thread \"main\"", root);
+    let root = tree(&mut b);
+    b.root(RootKind::Stack, STACK, root);
     assert_eq!(verdicts(&b.build()), []);
 }
 
 #[test]
 fn tree_with_weak_parents_whose_root_is_forgotten_lacks_a_holder() {
     let mut b = Builder::new();
-    let root = b.object("Node", 1, 1);
-    let child = b.object("Node", 1, 1);
-    let leaf = b.object("Node", 1, 0);
-    b.edge(root, 0, child).edge(child, 8, root);
-    b.edge(child, 0, leaf).edge(leaf, 8, child);
+    tree(&mut b);
     let groups = find(&b.build());
     assert_eq!(groups.len(), 1);
     assert_eq!(
@@ -143,7 +150,7 @@ fn single_child_with_an_undecided_parent_is_no_cycle() {
     let mut b = Builder::new();
     let (parent, child) = (b.object("Parent", 1, 1), b.object("Child", 1, 0));
     b.edge(parent, 0, child).edge(child, 0, parent);
-    b.root(RootKind::Stack, "stack of thread \"main\"", parent);
+    b.root(RootKind::Stack, STACK, parent);
     assert_eq!(verdicts(&b.build()), []);
 }
 
@@ -161,7 +168,7 @@ fn parents_by_raw_pointer_are_no_cycle() {
             b.edge(buffer, 8 * at as u32, *child)
                 .edge(*child, 0, *parent);
         }
-        b.root(RootKind::Stack, "stack of thread \"main\"", *parent);
+        b.root(RootKind::Stack, STACK, *parent);
     }
     assert_eq!(verdicts(&b.build()), []);
 }
@@ -170,8 +177,7 @@ fn parents_by_raw_pointer_are_no_cycle() {
 fn forgotten_handles_are_counted() {
     let mut b = Builder::new();
     for _ in 0..4 {
-        let texture = b.object("Texture", 1, 0);
-        let _ = texture;
+        b.object("Texture", 1, 0);
     }
     let shared = b.object("Shared", 3, 0);
     b.root(RootKind::Static, "static SHARED", shared);
@@ -410,7 +416,7 @@ fn what_an_object_holds_that_is_being_destroyed_is_no_leak() {
     let (weak, child) = (b.object("Dying", 0, 1), b.object("Child", 1, 0));
     b.edge(weak, 0, child);
     let mut graph = b.build();
-    if let crate::graph::NodeKind::Object(object) = &mut graph.nodes[0].kind {
+    if let NodeKind::Object(object) = &mut graph.nodes[0].kind {
         object.alive = true;
     }
     assert_eq!(verdicts(&graph), []);
@@ -437,8 +443,7 @@ fn what_was_in_flight_in_one_look_only_is_no_leak() {
 #[test]
 fn cycle_with_a_forgotten_reference_is_told_apart() {
     let mut b = Builder::new();
-    let (game, player) = (b.object("Game", 2, 0), b.object("Player", 1, 0));
-    b.edge(game, 16, player).edge(player, 8, game);
+    cycle(&mut b, 2);
     let groups = find(&b.build());
     assert_eq!(groups[0].verdict, Verdict::CycleWithoutHolder);
     assert_eq!((groups.len(), groups[0].figures.missing), (1, 1));

@@ -117,22 +117,15 @@ pub(in crate::image::process) fn take(pid: u32, all: bool) -> Result<ProgramImag
     for thread in &mut threads {
         thread.name = proc::stat(thread.tid).map(|stat| stat.comm);
     }
-    let inodes: HashMap<u64, u64> = mappings
-        .iter()
-        .map(|(mapping, inode)| (mapping.start, *inode))
-        .collect();
-    let mappings: Vec<Mapping> = mappings.into_iter().map(|(mapping, _)| mapping).collect();
+    let (mappings, inodes): (Vec<Mapping>, Vec<u64>) = mappings.into_iter().unzip();
     let modules = elf::modules(&regions, &mappings, program.as_deref());
-    let names: HashMap<u64, &str> = mappings
-        .iter()
-        .map(|mapping| (mapping.start, mapping.name.as_str()))
-        .collect();
     let symbols = Symbols::new(&modules, |module| {
-        let key = (
-            *inodes.get(&module.start)?,
-            (*names.get(&module.start)?).to_owned(),
-        );
-        match prepared.files.get(&key)? {
+        let at = mappings.binary_search_by_key(&module.start, |mapping| mapping.start);
+        let at = at.ok()?;
+        match prepared
+            .files
+            .get(&(inodes[at], mappings[at].name.clone()))?
+        {
             MappedFile::Elf(file) => Some(Arc::clone(file)),
             MappedFile::Other | MappedFile::Unknown => None,
         }

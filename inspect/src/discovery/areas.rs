@@ -1,32 +1,15 @@
 //! What the parts of writable memory are that are no items: variables, stacks, and the rest.
 
+mod area;
 mod stacks;
+
+pub(super) use area::{Area, Owner};
 
 use super::regions::{Region, Regions};
 use crate::graph::RootKind;
 use crate::image::{Image, Module};
+use area::push;
 use std::ops::Range;
-
-/// Memory whose words may hold items.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Area {
-    pub(super) range: Range<u64>,
-    pub(super) kind: RootKind,
-    pub(super) owner: Owner,
-}
-
-/// Which thread uses an area.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// All threads, as far as is known.
-    Program,
-    /// The thread with this index, of those that the image has: its stack or its thread-locals.
-    Thread(usize),
-    /// A thread that does not exist yet.
-    NewThread,
-    /// No thread: this part of a stack is not in use.
-    Nobody,
-}
 
 /// The areas of a program, by address, without overlaps.
 pub(super) struct Areas {
@@ -83,12 +66,6 @@ impl Areas {
             areas.sort_by_key(|area| area.range.start);
         }
         Self { areas }
-    }
-}
-
-fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, owner: Owner) {
-    if range.start < range.end {
-        areas.push(Area { range, kind, owner });
     }
 }
 

@@ -1,5 +1,6 @@
 //! Makes reports from an analysis.
 
+mod nodes;
 mod words;
 
 use super::subject::Subject;
@@ -12,10 +13,11 @@ use crate::analysis::group::Group;
 use crate::analysis::leaks::{Limits, Suspects, leaks};
 use crate::analysis::path::{Origin, Path};
 use crate::analysis::paths;
-use crate::analysis::signature::Hop;
-use crate::graph::{Graph, NodeId, RootKind, ThreadState};
+use crate::graph::{Graph, NodeId, ThreadState};
 
 pub use words::{held, holders};
+
+use nodes::{hex, hops, node, root_name, shorten};
 
 /// Makes a document of a report.
 pub fn document(graph: &Graph, report: Report) -> Document {
@@ -30,12 +32,6 @@ pub fn document(graph: &Graph, report: Report) -> Document {
 pub fn sizes(graph: &Graph) -> (u64, u64) {
     let alive = graph.alive();
     alive.fold((0, 0), |(n, bytes), node| (n + 1, bytes + node.bytes))
-}
-
-fn shorten<T>(list: &mut Vec<T>, limit: Option<usize>) -> usize {
-    let all = list.len();
-    list.truncate(limit.unwrap_or(usize::MAX));
-    all
 }
 
 /// Makes the report of `top`.
@@ -72,41 +68,6 @@ fn thread(thread: &ThreadState) -> wire::Thread {
     }
 }
 
-fn hex(address: u64) -> String {
-    format!("{address:#x}")
-}
-
-fn node(analysis: &Analysis<'_>, node: NodeId) -> wire::Node {
-    let found = &analysis.graph.nodes[node as usize];
-    let creation = analysis.graph.creation(node);
-    wire::Node {
-        address: hex(found.address),
-        type_name: analysis.type_name(node).map(str::to_owned),
-        bytes: found.bytes,
-        site: creation.map(|creation| creation.site.clone()),
-        creator: creation.and_then(|creation| Some(creator(analysis.graph, creation.creator?))),
-    }
-}
-
-/// Names the thread with a key for people.
-fn creator(graph: &Graph, key: u64) -> String {
-    let mut threads = graph.threads.iter();
-    let thread = threads.find(|thread| thread.key == key);
-    match thread.and_then(|thread| thread.name.as_ref()) {
-        Some(name) => format!("thread {name:?}"),
-        None if thread.is_some() => format!("thread #{}.{}", key >> 32, key as u32),
-        None => format!("thread #{}.{}, which has ended", key >> 32, key as u32),
-    }
-}
-
-fn hops(analysis: &Analysis<'_>, path: &[Hop]) -> Vec<wire::Hop> {
-    let hops = path.iter().map(|hop| wire::Hop {
-        node: node(analysis, hop.node),
-        offset: hop.offset,
-    });
-    hops.collect()
-}
-
 fn group(analysis: &Analysis<'_>, group: &Group) -> wire::Group {
     let samples = group.samples.iter();
     let address = |node: &NodeId| hex(analysis.graph.nodes[*node as usize].address);
@@ -139,23 +100,6 @@ pub fn leak_report(
         groups: show(found),
         hints: show(hints),
         all_groups,
-    }
-}
-
-/// Returns the name of a kind of root for machines.
-pub fn root_name(kind: RootKind) -> &'static str {
-    match kind {
-        RootKind::Pool => "pool",
-        RootKind::ForgottenPool => "forgotten_pool",
-        RootKind::Inbox => "inbox",
-        RootKind::Backlog => "backlog",
-        RootKind::Orphan => "orphan",
-        RootKind::Kept => "kept",
-        RootKind::Static => "static",
-        RootKind::ThreadLocal => "thread_local",
-        RootKind::Anonymous => "anonymous",
-        RootKind::Register => "register",
-        RootKind::Stack => "stack",
     }
 }
 

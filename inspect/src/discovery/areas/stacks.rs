@@ -1,6 +1,6 @@
 //! Stacks and thread-locals: of threads, of those that do not exist yet, and of those that have ended.
 
-use super::{Area, Owner, push};
+use super::area::{Area, Owner, push};
 use crate::discovery::regions::{Region, Regions};
 use crate::graph::RootKind;
 use crate::image::{Image, Thread};

@@ -1,6 +1,6 @@
 //! The reports of `holders` and `held`: words, added up.
 
-use super::{hex, node, root_name, shorten};
+use super::nodes::{hex, node, root_name, shorten};
 use crate::analysis::Analysis;
 use crate::analysis::owners::{Owner, Owners};
 use crate::analysis::retained::{RetainedSets, retained_from_roots};

@@ -1,7 +1,8 @@
 //! Shows what is alive in a program that uses `releasepool`, what holds it, and what leaks, from
 //! outside: of a running process, or from a core file.
 //!
-//! From memory to verdicts, each step uses only those before it:
+//! From memory to verdicts, each step uses only those before it, and no files use each other in a
+//! circle:
 //!
 //! * [`image`]: memory and threads of a stopped process, or of a core file;
 //! * [`layout`]: what the library says about its structures; [`library`]: these structures;
@@ -15,6 +16,7 @@ pub mod capture;
 pub mod cli;
 pub mod discovery;
 pub mod error;
+mod failure;
 pub mod graph;
 pub mod image;
 pub mod layout;

@@ -5,9 +5,9 @@ mod state;
 
 use crate::capture::{self, capture};
 use crate::error::Error;
+use crate::failure::RunError;
 use crate::report::build;
 use crate::report::wire::Top;
-use crate::run::failure::RunError;
 use crate::source::Source;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use state::{Sort, State};

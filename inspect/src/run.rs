@@ -1,8 +1,6 @@
 //! Carries out commands.
 
-pub(crate) mod failure;
-
-pub use failure::RunError;
+pub use crate::failure::RunError;
 
 use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};

@@ -14,13 +14,13 @@ pub struct Group {
     pub label: String,
     /// The path or cycle of the first leak.
     pub path: Vec<Hop>,
-    /// How much it is.
+    /// How many leaks, objects and bytes there are.
     pub figures: Figures,
     /// The nodes that stand for the first leaks.
     pub samples: Vec<NodeId>,
 }
 
-/// How much the leaks of a group are.
+/// The figures of a group of leaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// How many leaks there are.

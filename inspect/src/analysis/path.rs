@@ -20,7 +20,7 @@ pub struct Path {
     pub hops: Vec<Hop>,
 }
 
-/// What a path begins at, the same for people, and how sure that is.
+/// What a path begins at, its label for people, and how sure it is.
 pub(super) type Beginning = (Origin, &'static str, Confidence);
 
 impl Path {

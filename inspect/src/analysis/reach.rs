@@ -86,7 +86,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Returns the beginning of a search: nothing holds any of so many nodes.
+    /// Returns the result of a search that has not begun: nothing holds any node.
     pub(super) fn nothing(nodes: usize) -> Self {
         Self {
             levels: vec![Level::Nothing; nodes],
@@ -94,7 +94,8 @@ impl Reach {
         }
     }
 
-    /// Sets what holds a node, unless the search was there before; returns whether it was not.
+    /// Notes what holds a node, unless the search has reached it before; returns whether the node
+    /// is new.
     pub(super) fn add(&mut self, node: NodeId, level: Level, step: Option<Step>) -> bool {
         let is_new = self.levels[node as usize] == Level::Nothing;
         if is_new {

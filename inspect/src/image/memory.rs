@@ -18,7 +18,7 @@ pub trait Memory: Sync {
         (self.read(address, &mut bytes) == len).then_some(bytes)
     }
 
-    /// Reads a half of a word; `None` if there is no memory.
+    /// Reads 32 bits; `None` if there is no memory.
     fn half(&self, address: u64) -> Option<u32> {
         let mut bytes = [0; 4];
         (self.read(address, &mut bytes) == 4).then(|| u32::from_ne_bytes(bytes))

@@ -142,7 +142,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads the word of a field: at so many bytes from an address, which may be damaged.
+    /// Reads the word of a field, at an offset from an address that may be damaged.
     pub(super) fn field(&mut self, address: u64, offset: u64) -> u64 {
         self.word(address.wrapping_add(offset))
     }

@@ -145,7 +145,7 @@ pub struct Group {
     pub description: String,
     /// The pool, inbox or variable that holds them; `null` if there is none.
     pub holder: Option<String>,
-    /// How much it is.
+    /// How many leaks, objects and bytes there are.
     #[serde(flatten)]
     pub figures: Figures,
     /// The path or cycle of the first leak. A cycle goes on from its last node to its first.
@@ -170,7 +170,7 @@ pub struct Why {
 /// The counts of an object, and the words that explain them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct References {
-    /// Both.
+    /// The counts, and how many words of each kind there are.
     #[serde(flatten)]
     pub balance: Balance,
     /// Strong references that no word explains.

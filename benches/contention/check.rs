@@ -6,7 +6,6 @@ use crossbeam_epoch as epoch;
 use releasepool::{PoolManager, autoreleasepool};
 use releasepool_benches::crew::SpinBarrier;
 use releasepool_benches::objects::Count;
-use releasepool_benches::results::Question;
 use releasepool_benches::workload::Workload;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,42 +64,6 @@ pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
             count.made, count.destroyed
         ))
     }
-}
-
-/// Words that tell how long something takes. Only what is computed from figures may say so.
-const OF_TIME: [&str; 12] = [
-    "ahead", "behind", "best", "cheap", "cost", "even", "fast", "price", "quick", "slow", "times",
-    "worse",
-];
-
-/// Returns an error if a fixed text of a scenario judges speed, or if a question names an
-/// implementation that the scenario does not have.
-pub fn texts(scenarios: &[Scenario]) -> Result<(), String> {
-    for scenario in scenarios {
-        let notes = scenario.contestants.iter().filter_map(|c| c.note);
-        for text in notes.chain([scenario.title, scenario.what, scenario.remarks]) {
-            let text = text.to_lowercase();
-            let mut words = text.split(|c: char| !c.is_alphabetic());
-            let bad = words.find(|word| OF_TIME.iter().any(|bad| word.starts_with(bad)));
-            if let Some(word) = bad {
-                return Err(format!(
-                    "{}: a fixed text has the word {word:?}",
-                    scenario.id
-                ));
-            }
-        }
-        let has = |name: &String| scenario.contestants.iter().any(|c| c.name == name);
-        for question in &scenario.questions {
-            let known = match question {
-                Question::Between(one, other) => has(one) && has(other) && one != other,
-                Question::Scaling(one) => has(one),
-            };
-            if !known {
-                return Err(format!("{}: no answer to {question:?}", scenario.id));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Returns an error if a contestant does other work than the others.

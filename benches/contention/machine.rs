@@ -45,7 +45,7 @@ pub fn parallelism() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// Describes the machine and the build. The length of the run is not known yet.
+/// Describes the machine and the build.
 pub fn describe() -> Machine {
     let malloc = output("getconf", &["GNU_LIBC_VERSION"]);
     let malloc = malloc.unwrap_or_else(|| "the operating system".to_owned());
@@ -68,6 +68,5 @@ pub fn describe() -> Machine {
         allocator: format!("malloc of {malloc}"),
         commit: commit(),
         began: began.map_or(0, |time| time.as_secs()),
-        seconds: 0.0,
     }
 }

@@ -6,13 +6,11 @@
 //!   (`mimalloc`, `snmalloc`, `serving`)
 //! * `select`, `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
-//! * `measure`, `instructions`: the measurements; `targets`: the project's targets
-//! * `tables`, `baseline`: the output, and the comparison with an earlier run
+//! * `measure`, `instructions`: the measurements; `targets`: the rows with targets
 //!
 //! See README.md.
 
 mod allocator;
-mod baseline;
 mod check;
 mod handing;
 mod instructions;
@@ -20,35 +18,32 @@ mod machine;
 mod measure;
 mod options;
 mod pools;
-mod progress;
 mod rival;
 mod scenario;
 mod scenarios;
 mod select;
-mod tables;
 mod targets;
 mod ui;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use measure::Plan;
-use options::{Options, from_root};
-use progress::Progress;
-use releasepool_benches::findings::columns;
-use releasepool_benches::report;
-use releasepool_benches::results::{self, FORMAT, Results, Series};
-use releasepool_benches::table;
-use scenario::Scenario;
+use options::Options;
+use releasepool_benches::contest::Effort;
+use releasepool_benches::results::{Measured, Results};
+use releasepool_benches::{budget, markdown, report, table, terminal};
 use std::fmt::Display;
-use std::path::Path;
-use std::process::ExitCode;
-use std::time::Instant;
-use std::{fs, io};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 fn main() -> ExitCode {
     let options = Options::parse();
     let end = if options.list {
         select::list();
+        Ok(())
+    } else if options.rows {
+        print_rows();
         Ok(())
     } else if let Some(task) = &options.count_turns {
         count(task);
@@ -78,173 +73,144 @@ fn count(task: &[String]) {
     }
 }
 
-/// Returns true if a file can be at this path. Checked before anything is measured.
-fn can_be_written(path: &Path) -> bool {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    !path.is_dir() && parent.is_none_or(Path::is_dir)
+/// Prints how all rows begin in the table of one run on 1 and 2 threads.
+fn print_rows() {
+    for scenario in scenarios::all() {
+        let title = measure::title(&scenario);
+        for step in measure::steps(&scenario, &[1, 2]) {
+            markdown::print_beginning(&title, step.threads);
+        }
+    }
+    for row in targets::rows(true) {
+        markdown::print_beginning(row.what(), row.threads());
+    }
+    markdown::print_beginning(budget::WHAT, 1);
+}
+
+/// Returns the root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let start = Instant::now();
     let mut scenarios = select::select(options).unwrap_or_else(|error| wrong_input(error));
-    let earlier = options.baseline.as_ref().map(|path| {
-        let name = path.display().to_string();
-        match baseline::read(&from_root(path)) {
-            Ok(earlier) => (name, earlier),
-            Err(error) => wrong_input(format!("--baseline: {name}: {error}")),
-        }
-    });
-    let json = options.json();
-    if let Some(path) = json.as_ref().filter(|path| !can_be_written(path)) {
-        wrong_input(format!("--json: {} cannot be written", path.display()));
+    let page = options.markdown.as_ref().map(|file| root().join(file));
+    // Before anything is measured.
+    if let Some(Err(error)) = page.as_ref().map(|page| with_table(page, "")) {
+        wrong_input(format!("--markdown: {error}"));
     }
 
     let machine = machine::describe();
-    tables::machine(&machine);
-    check::texts(&scenarios::all())?;
+    markdown::machine(&machine)
+        .iter()
+        .for_each(|line| println!("{line}"));
     rival::prepare(&mut scenarios);
     eprintln!("checking that all implementations do the same work");
     let peaks = check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;
     println!("\nChecked: all implementations do the same work and destroy what they create.");
 
-    let mut results = Results {
-        format: FORMAT,
+    let mut rows = Vec::new();
+    let count = options.instructions && instructions::available();
+    terminal::explain();
+    for step in scenarios
+        .iter()
+        .flat_map(|s| measure::steps(s, &options.threads))
+    {
+        show(&mut rows, step.measure(options.quick, count, &peaks));
+    }
+    let all = page.is_some();
+    if all || options.targets || !options.filtered() {
+        measure_rows(options.quick, all, &mut rows);
+    }
+    if all {
+        rows.extend(memory(options.quick)?);
+    }
+    terminal::conclude(&rows);
+    let results = Results {
         machine,
         quick: options.quick,
-        scenarios: Vec::new(),
-        targets: Vec::new(),
-        baseline: None,
+        rows,
     };
-    measure_all(options, &scenarios, &peaks, &mut results);
-    results.machine.seconds = start.elapsed().as_secs_f64();
-    if let Some((name, earlier)) = &earlier {
-        baseline::compare(&mut results, earlier, name);
-        tables::changes(&results);
-        if !baseline::alike(&results, earlier) {
-            println!("The earlier run was on another machine, of another build or another length.");
-        }
+    write(&results).map_err(|error| format!("the results cannot be written: {error}"))?;
+    if let Some(page) = page {
+        let text = with_table(&page, &markdown::table(&results))?;
+        fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
+        println!("table: {}", page.display());
     }
-    if !results.targets.is_empty() {
-        table::conclude(&results.targets);
-    }
-    write(&results, json.as_deref())
-        .map_err(|error| format!("the results cannot be written: {error}"))
+    Ok(())
 }
 
-/// Measures and prints the scenarios and the targets.
-fn measure_all(
-    options: &Options,
-    scenarios: &[Scenario],
-    peaks: &check::Peaks,
-    results: &mut Results,
-) {
-    /// The length of a target, and of counting a contestant's instructions, relative to measuring a
-    /// contestant.
-    const TARGET: u64 = 12;
-    const COUNT: u64 = 10;
-    let plan = Plan::new(options.quick, options.threads.clone());
-    let with_targets = options.targets || !options.filtered();
-    let with_instructions = counts_instructions(options);
-    let counted = |scenario: &Scenario| with_instructions && scenario.countable;
-    let count_weight = |scenario: &Scenario| COUNT * scenario.contestants.len() as u64;
-    let to_count: Vec<_> = scenarios.iter().filter(|s| counted(s)).collect();
-    let steps: Vec<_> = scenarios.iter().flat_map(|s| plan.steps(s)).collect();
-    let target_steps = if with_targets { targets::steps() } else { 0 };
-    let mut progress = Progress::new(
-        steps.len() + to_count.len() + target_steps,
-        steps.iter().map(measure::Step::weight).sum::<u64>()
-            + to_count.iter().map(|s| count_weight(s)).sum::<u64>()
-            + TARGET * target_steps as u64,
-    );
-    for scenario in scenarios {
-        let mut series = series(scenario, peaks);
-        for step in plan.steps(scenario) {
-            progress.step(&format!("{}, threads: {}", scenario.id, step.threads));
-            plan.measure(&step, &mut series);
-            progress.advance(step.weight());
-        }
-        if counted(scenario) {
-            progress.step(&format!("{}, instructions", scenario.id));
-            count_instructions(scenario, &mut series);
-            progress.advance(count_weight(scenario));
-        }
-        series.retain(|series| !series.points.is_empty());
-        let measured = results::Scenario {
-            id: scenario.id.to_owned(),
-            title: scenario.title.to_owned(),
-            what: scenario.what.to_owned(),
-            remarks: scenario.remarks.to_owned(),
-            questions: scenario.questions.clone(),
-            series,
-        };
-        results.scenarios.push(measured);
-        let columns = columns(results);
-        if let Some(measured) = results.scenarios.last() {
-            progress.suspend(|| tables::scenario(measured, &columns));
-        }
-    }
-    if with_targets {
-        results.targets = targets::verdicts(options.quick, &mut progress, TARGET);
-    }
+/// Returns a page, with this table between its marks.
+fn with_table(page: &Path, table: &str) -> Result<String, String> {
+    let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()));
+    markdown::replaced(&text?, table)
 }
 
-fn counts_instructions(options: &Options) -> bool {
-    if options.quick && !options.instructions || !options.threads.contains(&1) {
-        return false;
-    }
-    let available = instructions::available();
-    if options.instructions && !available {
-        eprintln!("valgrind is not installed: no instructions are counted");
-    }
-    available
+/// Prints a row, and keeps it.
+fn show(rows: &mut Vec<Measured>, row: Measured) {
+    terminal::measured(&row);
+    rows.push(row);
 }
 
-/// Returns the series of a scenario, without points.
-fn series(scenario: &Scenario, peaks: &check::Peaks) -> Vec<Series> {
-    let series = |contestant: &scenario::Contestant| {
-        let mut peaks = peaks.iter();
-        let peak = peaks.find(|(id, name, _)| *id == scenario.id && *name == contestant.name);
-        let peak = peak.map(|(.., peak)| {
-            format!("at most {peak} objects alive at the same time, on 1 thread")
-        });
-        let note = contestant.note.map(str::to_owned);
-        let notes: Vec<_> = note.into_iter().chain(peak).collect();
-        Series {
-            implementation: contestant.name.to_owned(),
-            role: contestant.role,
-            note: (!notes.is_empty()).then(|| notes.join("; ")),
-            points: Vec::new(),
+/// Measures and prints the rows with targets, or all.
+fn measure_rows(quick: bool, all: bool, rows: &mut Vec<Measured>) {
+    let effort = if quick {
+        Effort {
+            sample: Duration::from_micros(500),
+            total: Duration::from_millis(100),
+            least: 8,
         }
+    } else {
+        Effort::FULL
     };
-    scenario.contestants.iter().map(series).collect()
+    for row in targets::rows(all) {
+        show(rows, table::measure(&row, effort));
+    }
+    rows.push(budget::measure(if quick { 8 } else { 20 }));
 }
 
-fn count_instructions(scenario: &Scenario, series: &mut [Series]) {
-    for (contestant, series) in scenario.contestants.iter().zip(series) {
-        let Some(point) = series.points.iter_mut().find(|point| point.threads == 1) else {
-            continue;
-        };
-        match instructions::count(scenario, contestant) {
-            Ok(count) => point.instructions = Some(count),
-            Err(error) => eprintln!("{}, {}: {error}", scenario.id, contestant.name),
-        }
+/// Has the benchmark `memory` measure its rows, in a process of its own.
+fn memory(quick: bool) -> Result<Vec<Measured>, String> {
+    let file = folder().join("memory.json");
+    fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args([
+        "bench",
+        "--package",
+        "releasepool-benches",
+        "--bench",
+        "memory",
+    ]);
+    if allocator::ALLOCATORS
+        .iter()
+        .any(|a| a.name == "snmalloc" && a.program().is_ok())
+    {
+        command.args(["--features", "snmalloc"]);
     }
+    command.args(["--", "--targets", "--json"]).arg(&file);
+    command.args(quick.then_some("--quick")).current_dir(root());
+    let status = command.status().map_err(|error| error.to_string())?;
+    let text = fs::read_to_string(&file).ok().filter(|_| status.success());
+    let text = text.ok_or("the benchmark memory has failed")?;
+    serde_json::from_str(&text).map_err(|error| error.to_string())
+}
+
+/// Returns the folder of the results. `CARGO_TARGET_TMPDIR` is in the target directory.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention")
 }
 
 /// Writes the results and the report.
-fn write(results: &Results, json: Option<&Path>) -> io::Result<()> {
-    let text = results::to_json(results)?;
-    // `CARGO_TARGET_TMPDIR` is in the target directory.
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention");
-    fs::create_dir_all(&directory)?;
-    let standard = directory.join("results.json");
-    for path in [Some(standard.as_path()), json].into_iter().flatten() {
-        fs::write(path, &text)?;
-        println!("results: {}", path.display());
-    }
-    let page = directory.join("report.html");
+fn write(results: &Results) -> std::io::Result<()> {
+    fs::create_dir_all(folder())?;
+    let (file, page) = (folder().join("results.json"), folder().join("report.html"));
+    fs::write(&file, serde_json::to_string(results)?)?;
     fs::write(&page, report::html(results))?;
-    println!("report, for a browser: {}", page.display());
+    println!(
+        "results: {}\nreport, for a browser: {}",
+        file.display(),
+        page.display()
+    );
     Ok(())
 }

@@ -1,17 +1,15 @@
 //! The command line.
 
 use clap::Parser;
-use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 Measures the cost of sharing counted objects and pools between threads: releasepool
 and its alternatives on 1, 2, 4 and 8 threads, and the project's targets.";
 
 const AFTER: &str = "\
-Paths of files are relative to the root of the repository.
+The results are written to target/contention: results.json, and report.html with charts.
 Exit code: 0 if everything was measured, even if targets are missed; 1 if two
-implementations do different work, or a file cannot be written; 2 for wrong options
-or a baseline that cannot be read.";
+implementations do different work, or a file cannot be written; 2 for wrong options.";
 
 #[derive(Parser)]
 #[command(
@@ -27,7 +25,7 @@ pub struct Options {
     pub quick: bool,
 
     /// Measure only this scenario, or those with names that begin with NAME-; may
-    /// be repeated. results.json and report.html then have only these
+    /// be repeated
     #[arg(long = "scenario", value_name = "NAME", verbatim_doc_comment)]
     pub scenarios: Vec<String>,
 
@@ -45,23 +43,23 @@ pub struct Options {
     #[arg(long, verbatim_doc_comment)]
     pub targets: bool,
 
-    /// Count instructions in a quick run too; a full run does so if valgrind
-    /// is installed
-    #[arg(long, verbatim_doc_comment)]
+    /// Count instructions by callgrind, too
+    #[arg(long)]
     pub instructions: bool,
 
-    /// Compare with the results of an earlier run
-    #[arg(long, value_name = "FILE")]
-    pub baseline: Option<PathBuf>,
-
-    /// Also write the results to FILE; they are always written to
-    /// target/contention/results.json
+    /// Measure all rows of the benchmarks core, sharing and memory, too, and
+    /// write the table of all into docs/PERFORMANCE.md, or into FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, verbatim_doc_comment)]
-    json: Option<Option<PathBuf>>,
+    #[arg(default_missing_value = "docs/PERFORMANCE.md")]
+    pub markdown: Option<String>,
 
     /// Print the names of scenarios and implementations
     #[arg(long)]
     pub list: bool,
+
+    /// Print how the rows that --markdown writes begin, except those of memory
+    #[arg(long)]
+    pub rows: bool,
 
     /// The benchmark's call of itself under callgrind: scenario, implementation, turns
     #[arg(long, hide = true, num_args = 3)]
@@ -79,20 +77,6 @@ impl Options {
     /// Returns true if some scenarios or implementations are left out.
     pub fn filtered(&self) -> bool {
         !self.scenarios.is_empty() || !self.implementations.is_empty()
-    }
-
-    /// Returns the path of `--json`.
-    pub fn json(&self) -> Option<PathBuf> {
-        self.json.as_ref()?.as_deref().map(from_root)
-    }
-}
-
-/// Resolves a path: cargo runs benchmarks in the directory of their package, which is in the root.
-pub fn from_root(path: &Path) -> PathBuf {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    match package.as_deref().and_then(Path::parent) {
-        Some(root) => root.join(path),
-        None => path.to_owned(),
     }
 }
 

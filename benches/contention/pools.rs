@@ -11,7 +11,7 @@ pub mod ours;
 pub mod vectors;
 
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Role;
+use releasepool_benches::workload::Role;
 use std::mem;
 use std::sync::Arc;
 

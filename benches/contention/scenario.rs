@@ -3,8 +3,7 @@
 use crate::allocator::Elsewhere;
 use crate::pools::Pools;
 use releasepool_benches::objects::{Counted, Dropping, Payload};
-use releasepool_benches::results::{Question, Role};
-use releasepool_benches::workload::Workload;
+use releasepool_benches::workload::{Role, Workload};
 
 /// Creates a workload when it is needed, as some start threads.
 type Make = Box<dyn Fn() -> Workload>;
@@ -14,10 +13,8 @@ pub struct Scenario {
     pub id: &'static str,
     pub title: &'static str,
     pub what: &'static str,
-    /// What to consider besides time. It must not say anything about time.
+    /// What to consider besides time, of which it says nothing.
     pub remarks: &'static str,
-    /// The comparisons that the output has a sentence on.
-    pub questions: Vec<Question>,
     /// The number of threads besides the measured ones.
     pub helpers: usize,
     /// True if turns are timed as a whole and run on one thread, so that their instructions
@@ -81,16 +78,6 @@ impl Contestant {
             ..Self::new(I::NAME, I::ROLE, measured, counted)
         }
     }
-}
-
-/// Asks for a comparison of two implementations.
-pub fn between(one: &str, other: &str) -> Question {
-    Question::Between(one.to_owned(), other.to_owned())
-}
-
-/// Asks for a comparison of an implementation on several threads with one thread.
-pub fn scaling(one: &str) -> Question {
-    Question::Scaling(one.to_owned())
 }
 
 /// Creates a contestant: `contestant!(name, role, work(arguments))`, where `work` is generic over the

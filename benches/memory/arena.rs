@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 use releasepool::{StackAllocator, StackBox};
-use releasepool_benches::workload::{Workload, timed};
+use releasepool_benches::workload::{Role, Workload, timed};
 use std::hint::black_box;
 
 /// A value of 64 bytes.
@@ -41,16 +41,17 @@ pub fn newest_first() -> Workload {
 }
 
 pub fn oldest_first() -> Workload {
-    boxes("StackAllocator, oldest first", Vec::clear)
+    boxes("StackAllocator, oldest first", Vec::clear).role(Role::Ours)
 }
 
 /// Returns values in bumpalo, which drops nothing and reuses all memory at once.
 pub fn bumpalo() -> Workload {
     let make = || Bump::with_capacity(2 * BATCH as usize * size_of::<Value>());
-    Workload::timed("bumpalo, reset", BATCH, make, |bump| {
+    let workload = Workload::timed("bumpalo, reset", BATCH, make, |bump| {
         for seed in 0..BATCH {
             black_box(bump.alloc([seed; 8]));
         }
         bump.reset();
-    })
+    });
+    workload.role(Role::Reference)
 }

@@ -1,15 +1,14 @@
 //! The comparisons of allocators, and of ways to create objects, with their targets.
 
 use crate::arena;
-use crate::contestants::{Contestant, Role};
-use crate::groups::Group;
+use crate::contestants::Contestant;
 use crate::objects::in_blocks;
 use crate::works::Work;
 use releasepool_benches::objects::{POOL, Plain, arc_in_a_vec, free_list_and_array};
 use releasepool_benches::pooled::{by_autorelease, by_create};
+use releasepool_benches::rows::{Group, created};
 use releasepool_benches::table::{Row, Target};
-use releasepool_benches::targets;
-use releasepool_benches::workload::Workload;
+use releasepool_benches::workload::{Role, Workload};
 
 fn ours(all: &[Contestant], work: Work) -> &Workload {
     all[0].work(work).expect("the first one can do all works")
@@ -20,24 +19,31 @@ fn row(all: &[Contestant], what: &str, work: Work, threads: usize, target: Targe
     let mut row = Row::new(what, threads, ours(all, work));
     for theirs in &all[1..] {
         let target = match theirs.role {
-            Role::Rival => target,
+            Role::Peer => target,
             _ => Target::None,
         };
         if let Some(workload) = theirs.work(work) {
             if threads == 1 || theirs.on_threads() {
-                row = row.against(target, threads, workload);
+                row = row.against(target, threads, &workload.clone().role(theirs.role));
             }
         }
     }
     row
 }
 
-/// Lets criterion follow the work on 1 to `threads` threads, where the allocator allows it.
-fn group(all: &[Contestant], name: &str, work: Work, threads: usize) -> Group {
-    all.iter().fold(Group::new(name), |group, contestant| {
-        let threads = if contestant.on_threads() { threads } else { 1 };
-        group.follow(threads, contestant.work(work))
-    })
+/// Creates a group for rows, in which criterion follows the work on 1 to `threads` threads, where the
+/// allocator allows it.
+fn group(
+    all: &[Contestant],
+    name: &str,
+    (work, threads): (Work, usize),
+    rows: impl IntoIterator<Item = Row>,
+) -> Group {
+    all.iter()
+        .fold(Group::new(name, rows), |group, contestant| {
+            let threads = if contestant.on_threads() { threads } else { 1 };
+            group.follow(threads, contestant.work(work))
+        })
 }
 
 pub fn groups(all: &[Contestant]) -> Vec<Group> {
@@ -65,33 +71,27 @@ pub fn groups(all: &[Contestant]) -> Vec<Group> {
     ];
     let mut groups = Vec::new();
     for (name, what, work, target) in works {
-        let on_two = row(all, &format!("{what}, by 2 threads"), work, 2, Target::None);
-        groups.push(group(all, name, work, 2).compare([
-            row(all, what, work, 1, target),
-            on_two.beside(1, [ours(all, work)]),
-        ]));
+        let on_two = row(all, what, work, 2, Target::None).beside(1, [ours(all, work)]);
+        let rows = [row(all, what, work, 1, target), on_two];
+        groups.push(group(all, name, (work, 2), rows));
     }
     // This work brings its second thread with it.
-    groups.push(
-        group(all, "from thread to thread", Work::Cross, 1).compare([row(
-            all,
-            "one thread allocates, another frees",
-            Work::Cross,
-            1,
-            Target::AtMostTheBest(1.5),
-        )]),
-    );
+    let what = "one thread allocates, another frees";
+    let across = row(all, what, Work::Cross, 1, Target::AtMostTheBest(1.5));
+    groups.push(group(
+        all,
+        "from thread to thread",
+        (Work::Cross, 1),
+        [across],
+    ));
     let arenas = [
         arena::newest_first(),
         arena::oldest_first(),
         arena::bumpalo(),
     ];
     let in_an_arena = Row::new("1,000 of 64 bytes in an arena", 1, &arenas[0]);
-    groups.push(
-        Group::new("in an arena")
-            .follow(1, &arenas)
-            .compare([in_an_arena.beside(1, &arenas[1..])]),
-    );
+    let in_an_arena = in_an_arena.beside(1, &arenas[1..]);
+    groups.push(Group::new("in an arena", [in_an_arena]).follow(1, &arenas));
     let objects = [
         by_create::<Plain>(POOL),
         by_autorelease::<Plain>(POOL),
@@ -99,14 +99,13 @@ pub fn groups(all: &[Contestant]) -> Vec<Group> {
         arc_in_a_vec::<Plain>(POOL),
         free_list_and_array::<Plain>(POOL),
     ];
-    let [created, _, _, arc, _] = &objects;
-    groups.push(
-        Group::new("objects").follow(1, &objects).compare([
-            targets::created("objects").beside(1, &objects[1..3]),
-            Row::new("objects, by 2 threads", 2, created)
-                .beside(2, [arc])
-                .beside(1, [created]),
-        ]),
-    );
+    let [by_create, .., arc, _] = &objects;
+    let rows = [
+        created("objects in blocks").beside(1, &objects[1..3]),
+        Row::new("objects in blocks, no destructors", 2, by_create)
+            .beside(2, [arc])
+            .beside(1, [by_create]),
+    ];
+    groups.push(Group::new("objects", rows).follow(1, &objects));
     groups
 }

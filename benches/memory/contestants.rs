@@ -8,24 +8,14 @@ use crate::usage::{Shape, Usage, usage};
 use crate::works::{Work, fifo, lifo, mixed, pairs};
 use bumpalo::Bump;
 use mimalloc::MiMalloc;
-use releasepool_benches::workload::Workload;
+use releasepool_benches::workload::{Role, Workload};
 use std::alloc::System;
-
-/// The role of an allocator in the comparison.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The first one, which the others are compared with.
-    Ours,
-    /// An allocator that targets are about: it frees single blocks, on any thread.
-    Rival,
-    /// An allocator without targets: another one of ours, or one that can do less.
-    Reference,
-}
 
 type Works = Vec<(Work, Workload)>;
 
 pub struct Contestant {
     pub name: &'static str,
+    /// [`Role::Peer`] if targets are about it: it frees single blocks, on any thread.
     pub role: Role,
     works: Works,
     /// The works with every block checked.
@@ -98,12 +88,12 @@ impl Contestant {
 pub fn all() -> Vec<Contestant> {
     vec![
         Contestant::shared::<Ours<true>>(Role::Ours),
-        Contestant::shared::<Ours<false>>(Role::Reference),
-        Contestant::shared::<By<System>>(Role::Rival),
-        Contestant::shared::<By<MiMalloc>>(Role::Rival),
+        Contestant::shared::<Ours<false>>(Role::Ours),
+        Contestant::shared::<By<System>>(Role::Peer),
+        Contestant::shared::<By<MiMalloc>>(Role::Peer),
         #[cfg(feature = "snmalloc")]
-        Contestant::shared::<By<snmalloc_rs::SnMalloc>>(Role::Rival),
-        Contestant::shared::<Locked>(Role::Rival),
+        Contestant::shared::<By<snmalloc_rs::SnMalloc>>(Role::Peer),
+        Contestant::shared::<Locked>(Role::Peer),
         Contestant::new::<Blocks>(
             Role::Reference,
             alone::<Blocks>(),

@@ -17,9 +17,10 @@ mod random;
 mod usage;
 mod works;
 
-use groups::{print_table, run_criterion};
+use groups::run_criterion;
 use releasepool_benches::contest::Effort;
-use std::thread;
+use releasepool_benches::{markdown, table, terminal};
+use std::{fs, thread};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +38,12 @@ fn main() {
     let everything = has("--bench") && arguments.iter().all(|a| a == "--bench" || a == "--quick");
 
     let all = contestants::all();
+    if has("--rows") {
+        let groups = comparisons::groups(&all);
+        let rows = groups.iter().flat_map(|group| &group.rows);
+        rows.for_each(|row| markdown::print_beginning(row.what(), row.threads()));
+        return;
+    }
     // On a spawned thread, like all measurements.
     thread::scope(|scope| {
         let check = scope.spawn(|| check::check(&all));
@@ -47,7 +54,13 @@ fn main() {
         run_criterion(&groups);
     }
     if has("--targets") || everything {
-        print_table(groups, effort);
+        let rows = table::print(groups.into_iter().flat_map(|group| group.rows), effort);
+        terminal::conclude(&rows);
+        if let Some(at) = arguments.iter().position(|argument| argument == "--json") {
+            let json = serde_json::to_string(&rows).expect("rows can be written as JSON");
+            let file = arguments.get(at + 1).expect("--json FILE");
+            fs::write(file, json).expect("the file can be written");
+        }
     }
     if has("--peak") || everything {
         peak::print(&all);

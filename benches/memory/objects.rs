@@ -2,7 +2,7 @@
 
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::{Payload, in_a_vec};
-use releasepool_benches::workload::Workload;
+use releasepool_benches::workload::{Role, Workload};
 use std::sync::LazyLock;
 
 /// Returns a vector of references to objects in blocks.
@@ -11,4 +11,5 @@ pub fn in_blocks<P: Payload>(batch: u64) -> Workload {
     in_a_vec("Ref::new_in in a Vec", batch, |seed| {
         Ref::new_in(P::new(seed), &BLOCKS)
     })
+    .role(Role::Ours)
 }

@@ -1,18 +1,27 @@
 //! A drain with a time budget, and a check that each call keeps to it.
 
-use crate::contest::Figure;
+use crate::comparison::{Judged, least_rounds};
+use crate::contest::Samples;
 use crate::objects::{Dropping as Object, Payload};
+use crate::results::{Measured, Side, Verdict};
+use crate::terminal;
+use crate::workload::Role;
 use fastrand::Rng;
 use releasepool::{AutoreleasePool, Budget, Ref};
 use rustix::time::{ClockId, clock_gettime};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 /// Objects that are pending.
 const PENDING: usize = 100_000;
 /// The budget of a call.
 const BUDGET: Duration = Duration::from_millis(1);
 /// The time that a call may take.
-pub const LIMIT: Duration = Duration::from_micros(1_200);
+const LIMIT: Duration = Duration::from_micros(1_200);
+
+/// The title of the row.
+pub const WHAT: &str =
+    "budget of 1 ms, 100,000 pending: the longest call of each round, without its longest step";
 
 /// Returns the CPU time of the calling thread.
 fn cpu_time() -> Duration {
@@ -50,72 +59,69 @@ impl Call {
 
 /// The measurements of all calls that it took to drain a pool, several times.
 #[derive(Clone, Debug)]
-pub struct Calls {
+struct Calls {
     rounds: Vec<Vec<Call>>,
-    /// The time for creating the objects and draining them without a budget.
-    whole: Duration,
 }
 
 impl Calls {
     /// Drains 100,000 objects with a budget of a millisecond per call, `rounds` times.
-    pub fn measure(rounds: usize) -> Self {
+    fn measure(rounds: usize) -> Self {
         let mut pool = AutoreleasePool::new();
         let rounds = (0..rounds).map(|_| round(&mut pool)).collect();
-        let start = Instant::now();
-        fill(&pool);
-        pool.drain();
-        let whole = start.elapsed();
-        Self { rounds, whole }
+        Self { rounds }
     }
 
     fn all(&self) -> impl Iterator<Item = Call> {
         self.rounds.iter().flatten().copied()
     }
 
-    /// Returns the number of calls.
-    pub fn count(&self) -> usize {
-        self.all().count()
-    }
-
     /// Returns the number of calls that took longer than the limit, without their longest step.
-    pub fn beyond(&self) -> usize {
+    fn beyond(&self) -> usize {
         self.all().filter(|call| call.divisible() > LIMIT).count()
     }
 
     /// Returns the time of each round's longest call, without its longest step, in milliseconds.
-    pub fn longest_by_round(&self) -> Vec<f64> {
+    fn longest_by_round(&self) -> Vec<f64> {
         let longest = |round: &Vec<Call>| round.iter().map(|call| call.divisible()).max();
         let times = self.rounds.iter().filter_map(longest);
         times.map(|time| time.as_secs_f64() * 1e3).collect()
     }
 
-    /// Returns the median and the quartiles of these times.
-    pub fn longest(&self) -> Figure {
-        Figure::of(self.longest_by_round())
-    }
-
-    /// Prints a summary.
-    pub fn print(&self) {
-        let mut calls: Vec<_> = self.all().collect();
-        calls.sort();
-        let at = |part: usize| calls[(calls.len() - 1) * part / 1_000];
-        let late = calls.iter().filter(|call| call.time > LIMIT).count();
-        println!(
-            "\n{PENDING} pending objects, drained with a budget of {BUDGET:?} per call; CPU time"
-        );
-        println!(
-            "  {} calls: median {:?}, p99 {:?}, longest {:?}, of which its longest step took {:?}",
-            calls.len(),
-            at(500).time,
-            at(990).time,
-            at(1_000).time,
-            at(1_000).step,
-        );
-        println!(
-            "  calls longer than {LIMIT:?}: {late}; without the longest step of each: {}",
-            self.beyond()
-        );
-        println!("  creating and draining without a budget: {:?}", self.whole);
+    /// Returns the row, with a target that is judged by every single call, not by the median.
+    fn row(&self) -> Measured {
+        let samples = self.longest_by_round();
+        let late = self.beyond();
+        let result = match late {
+            _ if samples.len() < least_rounds() => Judged::TooFew,
+            0 => Judged::Met,
+            _ => Judged::Missed,
+        };
+        let calls = self.all().count();
+        let longest = self.all().map(|call| call.time).max().unwrap_or_default();
+        let target = Verdict {
+            asked: format!("no call longer than {} ms", LIMIT.as_secs_f64() * 1e3),
+            samples: samples.iter().copied().map(Some).collect(),
+            result,
+            remark: Some(format!(
+                "{late} of {calls} calls were longer; with its longest step the longest took {longest:?}"
+            )),
+        };
+        let side = Side {
+            name: "drain_within(1 ms), CPU time".to_owned(),
+            role: Role::Ours,
+            threads: 1,
+            note: None,
+            samples: Samples::alone(samples.iter().map(|milliseconds| milliseconds * 1e6)),
+            instructions: None,
+        };
+        Measured {
+            what: WHAT.to_owned(),
+            about: Vec::new(),
+            threads: 1,
+            oversubscribed: false,
+            sides: vec![side],
+            targets: vec![target],
+        }
     }
 }
 
@@ -132,4 +138,16 @@ fn round(pool: &mut AutoreleasePool) -> Vec<Call> {
             return calls;
         }
     }
+}
+
+/// Measures and prints the budget, on a spawned thread like all other measurements.
+///
+/// # Panics
+/// If the measurement does.
+pub fn measure(rounds: usize) -> Measured {
+    let calls = thread::spawn(move || Calls::measure(rounds)).join();
+    let calls = calls.expect("the measurement does not panic");
+    let row = calls.row();
+    terminal::measured(&row);
+    row
 }

@@ -1,6 +1,6 @@
 //! The destruction of a chain of nodes, compared with the same nodes without the chain.
 
-use crate::workload::{Workload, timed_half};
+use crate::workload::{Role, Workload, timed_half};
 use releasepool::Ref;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn unlinked<R: 'static>(
 
 /// Returns the destruction of as many `Ref`s in a vector.
 pub fn ref_nodes(nodes: u64) -> Workload {
-    unlinked("Ref nodes in a Vec", nodes, |seed| Link::to(None, seed))
+    unlinked("Ref nodes in a Vec", nodes, |seed| Link::to(None, seed)).role(Role::Ours)
 }
 
 /// Returns the destruction of as many `Arc`s in a vector.

@@ -1,22 +1,32 @@
-//! Decides which of two implementations takes longer, from their samples. Every sentence and every
-//! mark of the benchmarks that says who is faster comes from [`Spread::outcome`].
+//! Decides which of two implementations takes longer, from their samples. All that the benchmarks say
+//! of who is ahead comes from [`Spread::outcome`].
 //!
 //! All computing is done with the logarithms of times and ratios, so that swapping the two sides
 //! mirrors the result exactly.
 
-use crate::contest::Figure;
 use serde::{Deserialize, Serialize};
 
 /// Ratios between this and its reciprocal are called even: differences of a few percent come from
 /// the layout of code and memory, and change with every build.
-pub const MARGIN: f64 = 1.05;
+const MARGIN: f64 = 1.05;
 
 /// If the quartiles of a ratio are further from 1 than this, or than its reciprocal, the two sides are
 /// not called even, however many rounds there were.
-pub const WIDEST: f64 = 1.25;
+const WIDEST: f64 = 1.25;
 
 /// The probability that the confidence interval of a median is beside the true median.
 const ERROR: f64 = 0.01;
+
+/// A median and its quartiles.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// A quarter of the values are below this.
+    pub low: f64,
+    /// Half of the values are below this.
+    pub median: f64,
+    /// A quarter of the values are above this.
+    pub high: f64,
+}
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +52,6 @@ impl Outcome {
             Self::Slower => Self::Faster,
             other => other,
         }
-    }
-
-    /// Returns true if the samples show which side is faster, or that neither is.
-    pub fn is_conclusive(self) -> bool {
-        !matches!(self, Self::TooNoisy | Self::TooFew)
     }
 }
 
@@ -132,21 +137,6 @@ impl Spread {
         Self::of_logs(pairs.filter_map(|(one, other)| Some((*one)?.ln() - (*other)?.ln())))
     }
 
-    /// Returns the distribution of the ratio of two sides that were measured one after the other: in
-    /// all respects the widest one that their own distributions allow.
-    pub fn unpaired(one: &[Option<f64>], other: &[Option<f64>]) -> Option<Self> {
-        let one = Self::of(one.iter().copied().flatten())?;
-        let other = Self::of(other.iter().copied().flatten())?;
-        let intervals = one.interval.zip(other.interval);
-        Some(Self {
-            low: one.low - other.high,
-            median: one.median - other.median,
-            high: one.high - other.low,
-            interval: intervals.map(|(one, other)| (one.0 - other.1, one.1 - other.0)),
-            rounds: one.rounds.min(other.rounds),
-        })
-    }
-
     /// Returns the median and the quartiles.
     pub fn figure(&self) -> Figure {
         Figure {
@@ -154,13 +144,6 @@ impl Spread {
             median: self.median.exp(),
             high: self.high.exp(),
         }
-    }
-
-    /// Returns the smallest range that has the quartiles and the confidence interval of the median. If
-    /// the outcome is [`Outcome::TooNoisy`], it shows why.
-    pub fn range(&self) -> (f64, f64) {
-        let (least, most) = self.interval.unwrap_or((self.low, self.high));
-        (self.low.min(least).exp(), self.high.max(most).exp())
     }
 
     /// Returns the number of rounds that count.

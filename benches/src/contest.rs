@@ -5,10 +5,10 @@
 //! changes from round to round, and two entries are compared round by round: the median of their
 //! ratios is the result, and the quartiles show how reliable it is.
 
-use crate::comparison::Spread;
+use crate::comparison::{Figure, Spread};
 use crate::crew::{Sample, SpinBarrier, together};
 use crate::workload::{Job, Workload};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -62,51 +62,10 @@ impl Effort {
 
 /// The measurements of an entry, in nanoseconds per operation: for each round the mean of its
 /// threads, or `None` if they could have run at the same time, but did not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Samples {
     rounds: Vec<Option<f64>>,
     together: bool,
-}
-
-/// A median and its quartiles.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Figure {
-    /// A quarter of the values are below this.
-    #[serde(deserialize_with = "null_is_nan")]
-    pub low: f64,
-    /// Half of the values are below this.
-    #[serde(deserialize_with = "null_is_nan")]
-    pub median: f64,
-    /// A quarter of the values are above this.
-    #[serde(deserialize_with = "null_is_nan")]
-    pub high: f64,
-}
-
-/// Reads a number. JSON has no NaN, so `serde_json` writes it as `null`.
-fn null_is_nan<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
-}
-
-impl Figure {
-    /// Returns the figure of these values, exactly: they are few, and as small as a ratio, which a
-    /// histogram would round.
-    ///
-    /// # Panics
-    /// If there are no values.
-    pub fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |part: usize| {
-            let position = (values.len() - 1) * part;
-            let (below, rest) = (position / 4, (position % 4) as f64 / 4.0);
-            let above = (below + 1).min(values.len() - 1);
-            values[below] + (values[above] - values[below]) * rest
-        };
-        Self {
-            low: at(1),
-            median: at(2),
-            high: at(3),
-        }
-    }
 }
 
 impl Samples {
@@ -121,9 +80,15 @@ impl Samples {
         }
     }
 
-    /// Returns the time per operation, in nanoseconds.
-    pub fn time(&self) -> Figure {
-        Figure::of(self.rounds.iter().copied().flatten().collect())
+    /// Creates the samples of one thread.
+    pub fn alone(rounds: impl IntoIterator<Item = f64>) -> Self {
+        Self::of(rounds.into_iter().map(|time| (time, true)).collect())
+    }
+
+    /// Returns the time per operation, in nanoseconds, unless it is too short to be measured.
+    pub fn time(&self) -> Option<Figure> {
+        let spread = Spread::of(self.rounds.iter().copied().flatten());
+        spread.map(|spread| spread.figure())
     }
 
     /// Returns the number of rounds that count.
@@ -142,17 +107,10 @@ impl Samples {
         &self.rounds
     }
 
-    /// Returns how many times as long as `other` this entry took: round by round, unless no round
-    /// counts for both.
+    /// Returns how many times as long as `other` this entry took, round by round, if some rounds
+    /// count for both.
     pub fn over(&self, other: &Self) -> Option<Spread> {
-        let (one, other) = (&self.rounds, &other.rounds);
-        Spread::paired(one, other).or_else(|| Spread::unpaired(one, other))
-    }
-
-    /// Returns the median and the quartiles of [`over`](Self::over).
-    pub fn ratio_to(&self, other: &Self) -> Figure {
-        let none = Figure::of(vec![f64::NAN]);
-        self.over(other).map_or(none, |spread| spread.figure())
+        Spread::paired(&self.rounds, &other.rounds)
     }
 }
 

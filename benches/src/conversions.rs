@@ -33,19 +33,19 @@ fn conversion<S: 'static, R: 'static>(
     })
 }
 
-/// Returns a row that compares a conversion to a `Ref` with that to an `Arc`.
-fn row<S: 'static, R: 'static, A: 'static>(
-    title: &str,
-    times: u64,
-    make: fn() -> S,
-    ours: fn(&S) -> R,
-    arc: fn(&S) -> A,
-) -> Row {
-    let [ours, arc] = [
-        conversion("Ref", times, make, ours),
-        conversion("Arc", times, make, arc),
-    ];
-    Row::new(title, 1, &ours).against(Target::AtMost(1.1), 1, &arc)
+/// Returns a row that compares a conversion to a `Ref` with that to an `Arc`: `Of` is one of them.
+macro_rules! row {
+    ($title:expr, $times:expr, $make:expr, $convert:expr) => {{
+        let ours = {
+            use releasepool::Ref as Of;
+            conversion("Ref", $times, $make, $convert)
+        };
+        let arc = {
+            use std::sync::Arc as Of;
+            conversion("Arc", $times, $make, $convert)
+        };
+        Row::new($title, 1, &ours).against(Target::AtMost(1.1), 1, &arc)
+    }};
 }
 
 fn numbers() -> Vec<u64> {
@@ -88,105 +88,83 @@ fn arcs_in_a_vec() -> Workload {
 
 /// Returns a row for each conversion.
 pub fn conversions() -> Vec<Row> {
-    let in_blocks = || {
-        let values: Vec<u64> = (0..SMALL).collect();
-        (BlockAllocator::new(), values)
-    };
+    let in_a_block = conversion(
+        "Ref",
+        LOOP,
+        || (BlockAllocator::new(), (0..SMALL).collect::<Vec<_>>()),
+        |(blocks, values)| Ref::<[u64]>::new_slice_in(values, blocks),
+    );
+    let by_arc = conversion(
+        "Arc",
+        LOOP,
+        || (0..SMALL).collect::<Vec<_>>(),
+        |values| Arc::<[u64]>::from(&values[..]),
+    );
+    let asked = Target::AtMost(1.1);
     vec![
-        row(
-            "from &[u64], 1,024 values",
-            LOOP,
-            numbers,
-            |values| Ref::<[u64]>::from(&values[..]),
-            |values| Arc::<[u64]>::from(&values[..]),
-        ),
-        row(
+        row!("from &[u64], 1,024 values", LOOP, numbers, |values| {
+            Of::<[u64]>::from(&values[..])
+        }),
+        row!(
             "from a slice of a Copy type with padding, 1,024 values",
             LOOP,
             padded,
-            |values| Ref::<[Padded]>::from(&values[..]),
-            |values| Arc::<[Padded]>::from(&values[..]),
+            |values| Of::<[Padded]>::from(&values[..])
         ),
-        row(
+        row!(
             "from &[String], 1,024 values",
             LOOP / 10,
             strings,
-            |values| Ref::<[String]>::from(&values[..]),
-            |values| Arc::<[String]>::from(&values[..]),
+            |values| { Of::<[String]>::from(&values[..]) }
         ),
-        row(
+        row!(
             "from a new Vec<u64>, 1,024 values",
             LOOP,
             numbers,
-            |values| Ref::<[u64]>::from(values.clone()),
-            |values| Arc::<[u64]>::from(values.clone()),
+            |values| { Of::<[u64]>::from(values.clone()) }
         ),
-        row(
+        row!(
             "from a new Box<[u64]>, 1,024 values",
             LOOP,
             numbers,
-            |values| Ref::<[u64]>::from(values.clone().into_boxed_slice()),
-            |values| Arc::<[u64]>::from(values.clone().into_boxed_slice()),
+            |values| { Of::<[u64]>::from(values.clone().into_boxed_slice()) }
         ),
-        row(
-            "from &str, 1,024 bytes",
-            LOOP,
-            text,
-            |text| Ref::<str>::from(&text[..]),
-            |text| Arc::<str>::from(&text[..]),
-        ),
-        row(
+        row!("from &str, 1,024 bytes", LOOP, text, |text| {
+            Of::<str>::from(&text[..])
+        }),
+        row!(
             "collected, exact size_hint, 1,024 values",
             LOOP,
             || (),
-            |()| (0..LEN).map(|n| n * 3).collect::<Ref<[u64]>>(),
-            |()| (0..LEN).map(|n| n * 3).collect::<Arc<[u64]>>(),
+            |()| (0..LEN).map(|n| n * 3).collect::<Of<[u64]>>()
         ),
-        row(
+        row!(
             "collected, copied from a slice, 1,024 values",
             LOOP,
             numbers,
-            |values| values.iter().copied().collect::<Ref<[u64]>>(),
-            |values| values.iter().copied().collect::<Arc<[u64]>>(),
+            |values| values.iter().copied().collect::<Of<[u64]>>()
         ),
-        row(
+        row!(
             "collected, unknown length, 1,024 values",
             LOOP,
             numbers,
             |values| {
-                values
-                    .iter()
-                    .copied()
-                    .filter(|n| n % 3 != 0)
-                    .collect::<Ref<[u64]>>()
-            },
-            |values| {
-                values
-                    .iter()
-                    .copied()
-                    .filter(|n| n % 3 != 0)
-                    .collect::<Arc<[u64]>>()
-            },
+                let some = values.iter().copied().filter(|n| n % 3 != 0);
+                some.collect::<Of<[u64]>>()
+            }
         ),
-        row(
+        row!(
             "collected, exact size_hint, 1,000,000 values",
             1,
             || (),
-            |()| (0..MANY).map(|n| n * 3).collect::<Ref<[u64]>>(),
-            |()| (0..MANY).map(|n| n * 3).collect::<Arc<[u64]>>(),
+            |()| (0..MANY).map(|n| n * 3).collect::<Of<[u64]>>()
         ),
-        row(
-            "in a block, from &[u64], 32 values",
-            LOOP,
-            in_blocks,
-            |(blocks, values)| Ref::<[u64]>::new_slice_in(values, blocks),
-            |(_, values)| Arc::<[u64]>::from(&values[..]),
-        ),
+        Row::new("in a block, from &[u64], 32 values", 1, &in_a_block).against(asked, 1, &by_arc),
         Row::new(
             "created in a pool of 100, from &[u64], 32 values",
             1,
             &created_in_a_pool(),
         )
-        .against(Target::AtMost(1.1), 1, &arcs_in_a_vec()),
+        .against(asked, 1, &arcs_in_a_vec()),
     ]
 }

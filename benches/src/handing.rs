@@ -4,7 +4,7 @@
 //! the next turn, which is not timed.
 
 use crate::objects::{Dropping as Object, Payload};
-use crate::workload::{Workload, timed_half};
+use crate::workload::{Role, Workload, timed_half};
 use basedrop::{Collector, Shared};
 use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -48,47 +48,49 @@ pub fn handoff() -> Workload {
 
 /// Returns one message for each object.
 pub fn release_each() -> Workload {
-    Workload::new("ThreadHandle::release each", BATCH, || {
+    let workload = Workload::new("ThreadHandle::release each", BATCH, || {
         let to = this_thread();
         timed_half(drained_objects, move |objects| {
             for object in objects {
                 to.release(object);
             }
         })
+    });
+    workload.role(Role::Ours)
+}
+
+/// Returns a channel of `R`, of which `send` sends as many as it wants.
+fn channel<R: 'static>(
+    name: &str,
+    send: fn(&crossbeam_channel::Sender<R>, Vec<Arc<Object>>),
+) -> Workload {
+    Workload::new(name, BATCH, move || {
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        let prepare = move || {
+            receiver.try_iter().for_each(drop);
+            objects(Arc::new)
+        };
+        timed_half(prepare, move |objects| send(&sender, objects))
     })
 }
 
 /// Returns a channel of objects, the usual alternative.
 pub fn channel_each() -> Workload {
-    Workload::new("Arc, crossbeam channel", BATCH, || {
-        let (sender, receiver) = crossbeam_channel::unbounded();
-        let prepare = move || {
-            receiver.try_iter().for_each(drop);
-            objects(Arc::new)
-        };
-        timed_half(prepare, move |objects| {
-            for object in objects {
-                sender.send(object).expect("the receiver exists");
-            }
-        })
+    channel("Arc, crossbeam channel", |sender, objects| {
+        for object in objects {
+            sender.send(object).expect("the receiver exists");
+        }
     })
 }
 
 /// Returns a channel of vectors, one for each batch.
 pub fn channel_of_vectors() -> Workload {
-    Workload::new("Arc, crossbeam channel of Vec", BATCH, || {
-        let (sender, receiver) = crossbeam_channel::unbounded();
-        let prepare = move || {
-            receiver.try_iter().for_each(drop);
-            objects(Arc::new)
-        };
-        timed_half(prepare, move |objects| {
-            let mut batch = Vec::new();
-            for object in objects {
-                batch.push(object);
-            }
-            sender.send(batch).expect("the receiver exists");
-        })
+    channel("Arc, crossbeam channel of Vec", |sender, objects| {
+        let mut batch = Vec::new();
+        for object in objects {
+            batch.push(object);
+        }
+        sender.send(batch).expect("the receiver exists");
     })
 }
 
@@ -106,7 +108,8 @@ pub fn basedrop_each() -> Workload {
 
 /// Returns the destruction on the sender itself.
 pub fn here() -> Workload {
-    Workload::new("Arc, dropped here", BATCH, || {
+    let workload = Workload::new("Arc, dropped here", BATCH, || {
         timed_half(|| objects(Arc::new), drop)
-    })
+    });
+    workload.role(Role::Reference)
 }

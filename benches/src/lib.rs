@@ -6,12 +6,10 @@
 //!   machine with other load
 //! * [`comparison`]: which of two is faster, or that their samples do not tell
 //! * [`table`]: comparisons of workloads, and their targets
-//! * [`targets`]: comparisons that more than one benchmark makes
-//! * [`terminal`]: tables of figures on standard output
-//! * [`results`]: the results of a run of `contention`, as files
-//! * [`findings`]: sentences on a scenario that are computed from its samples
-//! * [`report`]: the results as a page of charts
-//! * [`text`]: numbers, times and lists as text
+//! * [`rows`]: the comparisons of the benchmarks `core` and `sharing`
+//! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as the table
+//!   in docs/PERFORMANCE.md, and as a page of charts
+//! * [`text`]: numbers as text
 //! * [`objects`], [`pooled`], [`references`], [`chain`], [`conversions`]: the costs of one object
 //! * [`sharing`], [`handing`]: the costs of sharing objects between threads
 //! * [`budget`]: a check that a drain keeps to its time budget
@@ -22,16 +20,16 @@ pub mod comparison;
 pub mod contest;
 pub mod conversions;
 pub mod crew;
-pub mod findings;
 pub mod handing;
+pub mod markdown;
 pub mod objects;
 pub mod pooled;
 pub mod references;
 pub mod report;
 pub mod results;
+pub mod rows;
 pub mod sharing;
 pub mod table;
-pub mod targets;
 pub mod terminal;
 pub mod text;
 pub mod workload;

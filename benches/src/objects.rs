@@ -1,6 +1,6 @@
 //! Objects of 48 bytes, and the workloads that releasepool's pools are compared with most often.
 
-use crate::workload::{Workload, timed};
+use crate::workload::{Role, Workload, timed};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,7 +143,7 @@ pub fn free_list_and_array<P: Payload>(batch: u64) -> Workload {
         let value = P::new(0);
         Box::new(Object { count: 0, value })
     }
-    Workload::new("free list and array", batch, move || {
+    let workload = Workload::new("free list and array", batch, move || {
         let mut free: Vec<_> = (0..batch).map(|_| fresh::<P>()).collect();
         let mut pool = Vec::with_capacity(batch as usize);
         timed(move || {
@@ -163,5 +163,6 @@ pub fn free_list_and_array<P: Payload>(batch: u64) -> Workload {
                 }
             }
         })
-    })
+    });
+    workload.role(Role::Reference)
 }

@@ -1,7 +1,7 @@
 //! Temporary objects that are created, added to a pool and released by it; and the alternatives.
 
 use crate::objects::{Payload, Plain, in_a_vec};
-use crate::workload::{Workload, timed};
+use crate::workload::{Role, Workload, timed};
 use dashmap::DashMap;
 use releasepool::{AutoreleasePool, Ref, autorelease};
 use std::collections::HashMap;
@@ -12,23 +12,25 @@ use std::thread::{self, ThreadId};
 
 /// Returns a pool that allocates its objects in blocks.
 pub fn by_create<P: Payload>(batch: u64) -> Workload {
-    Workload::timed("pool.create", batch, AutoreleasePool::new, move |pool| {
+    let workload = Workload::timed("pool.create", batch, AutoreleasePool::new, move |pool| {
         for seed in 0..batch {
             black_box(pool.create(P::new(seed)));
         }
         pool.drain();
-    })
+    });
+    workload.role(Role::Ours)
 }
 
 /// Returns a pool of objects from the global allocator.
 pub fn by_autorelease<P: Payload>(batch: u64) -> Workload {
     let name = "pool.autorelease(Ref::new)";
-    Workload::timed(name, batch, AutoreleasePool::new, move |pool| {
+    let workload = Workload::timed(name, batch, AutoreleasePool::new, move |pool| {
         for seed in 0..batch {
             black_box(pool.autorelease(black_box(Ref::new(P::new(seed)))));
         }
         pool.drain();
-    })
+    });
+    workload.role(Role::Ours)
 }
 
 /// Returns a pool of objects from the global allocator, which `autorelease` finds by itself.
@@ -50,7 +52,7 @@ pub fn implicitly<P: Payload>(batch: u64) -> Workload {
 
 /// Returns a vector of `Rc`s, which are not counted atomically.
 pub fn rc_in_a_vec<P: Payload>(batch: u64) -> Workload {
-    in_a_vec("Rc in a Vec", batch, |seed| Rc::new(P::new(seed)))
+    in_a_vec("Rc in a Vec", batch, |seed| Rc::new(P::new(seed))).role(Role::Reference)
 }
 
 /// Returns a vector of triomphe's `Arc`s, which have no weak references.

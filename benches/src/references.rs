@@ -1,7 +1,7 @@
 //! Single operations in a loop: strong and weak references, and empty pools.
 
 use crate::objects::{Payload, Plain};
-use crate::workload::{Workload, repeated};
+use crate::workload::{Role, Workload, repeated};
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autoreleasepool};
 use std::hint::black_box;
 use std::rc::Rc;
@@ -72,7 +72,7 @@ pub fn clones() -> [Workload; 4] {
         clone_and_drop("Ref", Ref::new),
         clone_and_drop("Arc", Arc::new),
         clone_and_drop("triomphe::Arc", triomphe::Arc::new),
-        clone_and_drop("Rc", Rc::new),
+        clone_and_drop("Rc", Rc::new).role(Role::Reference),
     ]
 }
 
@@ -85,7 +85,7 @@ pub fn new_and_drop<P: Payload>() -> [Workload; 4] {
         one("Ref", || Ref::new(P::new(1))),
         one("Arc", || Arc::new(P::new(1))),
         one("triomphe::Arc", || triomphe::Arc::new(P::new(1))),
-        one("Rc", || Rc::new(P::new(1))),
+        one("Rc", || Rc::new(P::new(1))).role(Role::Reference),
     ]
 }
 

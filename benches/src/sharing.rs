@@ -2,7 +2,7 @@
 
 use crate::handing::collector;
 use crate::objects::{Dropping as Object, Payload};
-use crate::workload::{Workload, repeated};
+use crate::workload::{Role, Workload, repeated};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch as epoch;
@@ -241,7 +241,8 @@ pub fn pools_after_hot_refs() -> [Workload; 2] {
         }),
         repeated("pool of 1", USES, hot, move |_, seed| {
             one(AutoreleasePool::new(), seed);
-        }),
+        })
+        .role(Role::Ours),
     ]
 }
 

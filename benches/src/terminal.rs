@@ -1,13 +1,19 @@
-//! Tables of figures on standard output.
+//! The output on standard output.
 
-use crate::contest::Figure;
+use crate::comparison::{Judged, Spread};
+use crate::results::{Measured, Verdict};
+use crate::text::{counted, digits, number};
 use comfy_table::TableComponent::{HeaderLines, MiddleHeaderIntersections};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
 /// Returns an empty table with these titles and minimum widths. The widths let tables below each other
 /// have their figures below each other. The first column is aligned left, the others right.
 pub fn figures<const N: usize>(titles: [(&str, u16); N]) -> Table {
-    let mut table = columns(titles.map(|(title, _)| title));
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_style(HeaderLines, '─');
+    table.set_style(MiddleHeaderIntersections, '─');
+    table.set_header(titles.map(|(title, _)| title));
     for (at, (column, (_, width))) in table.column_iter_mut().zip(titles).enumerate() {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
         if at > 0 {
@@ -17,22 +23,92 @@ pub fn figures<const N: usize>(titles: [(&str, u16); N]) -> Table {
     table
 }
 
-/// Returns an empty table with these titles. All columns are aligned left.
-pub fn columns<'t>(titles: impl IntoIterator<Item = &'t str>) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_style(HeaderLines, '─');
-    table.set_style(MiddleHeaderIntersections, '─');
-    table.set_header(titles);
-    table
+/// Prints what the figures of [`measured`] are.
+pub fn explain() {
+    println!(
+        "\nNanoseconds per operation and thread: median (quartiles). The implementations of a table take\n\
+         turns in one run; x is how many times as long as the first one another takes, round by round.\n"
+    );
 }
 
-/// Formats a figure with its quartiles.
-pub fn digits(figure: Figure) -> String {
-    let Figure { low, median, high } = figure;
-    if !median.is_finite() {
-        return "none".to_owned();
+/// Prints the figures of a row.
+pub fn measured(row: &Measured) {
+    let more = if row.oversubscribed {
+        ", more than processors"
+    } else {
+        ""
+    };
+    let head = format!("{}, {}{more}", row.what, counted(row.threads, "thread"));
+    let mut table = figures([
+        (head.as_str(), 64),
+        ("ns per operation", 22),
+        ("x", 22),
+        ("rounds", 0),
+        ("instructions", 0),
+    ]);
+    let ours = &row.ours().samples;
+    for (at, side) in row.sides.iter().enumerate() {
+        let ratio = side.samples.over(ours).map(|ratio| ratio.figure());
+        table.add_row([
+            side.title(row.threads),
+            digits(side.samples.time()),
+            if at > 0 { digits(ratio) } else { String::new() },
+            side.samples.rounds().to_string(),
+            side.instructions.map(number).unwrap_or_default(),
+        ]);
     }
-    let decimals = if median < 1_000.0 { 2 } else { 0 };
-    format!("{median:.decimals$} ({low:.decimals$}..{high:.decimals$})")
+    println!("{}", table.trim_fmt());
+    row.targets
+        .iter()
+        .for_each(|target| println!("  {}", judged(target)));
+    println!();
+}
+
+/// Says what was asked, and what was measured.
+pub fn judged(target: &Verdict) -> String {
+    let spread = Spread::of(target.samples.iter().copied().flatten());
+    let value = digits(spread.map(|spread| spread.figure()));
+    let result = match target.result {
+        Judged::Met => "met",
+        Judged::Missed => "MISSED",
+        Judged::TooNoisy => "too noisy to tell",
+        Judged::TooFew => "too few rounds",
+    };
+    let remark = target
+        .remark
+        .as_ref()
+        .filter(|_| target.result != Judged::Met);
+    let remark = remark
+        .map(|remark| format!(" ({remark})"))
+        .unwrap_or_default();
+    format!("{}: {value}, {result}{remark}", target.asked)
+}
+
+/// Says how many targets are met.
+pub fn balance(rows: &[Measured]) -> String {
+    let results = rows.iter().flat_map(|row| &row.targets).map(|v| v.result);
+    let count = |result| results.clone().filter(|other| *other == result).count();
+    let (missed, open) = (
+        count(Judged::Missed),
+        count(Judged::TooNoisy) + count(Judged::TooFew),
+    );
+    let all = counted(results.clone().count(), "target");
+    format!(
+        "{all}, {} met, {missed} missed, {open} not decided",
+        count(Judged::Met)
+    )
+}
+
+/// Prints the targets that are not met.
+pub fn conclude(rows: &[Measured]) {
+    for row in rows {
+        let open = row
+            .targets
+            .iter()
+            .filter(|target| target.result != Judged::Met);
+        open.for_each(|target| {
+            println!("{}, {}: {}", row.what, row.ours().title(1), judged(target))
+        });
+    }
+    println!("\n{}", balance(rows));
 }

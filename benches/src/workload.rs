@@ -1,11 +1,25 @@
 //! Workloads.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs a number of turns and returns how long they took, by the calling thread's own clock. A job
 /// is created, run and dropped on one thread.
 pub type Job = Box<dyn FnMut(u64) -> Duration>;
+
+/// The role of an implementation in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// An implementation of releasepool's.
+    Ours,
+    /// An implementation that can do less, such as one for a single thread: a lower bound for the time
+    /// of the others, and no alternative.
+    Reference,
+    /// An alternative to releasepool.
+    Peer,
+}
 
 /// A kind of work that threads do at the same time, each with a [`Job`] of its own.
 #[derive(Clone)]
@@ -14,6 +28,8 @@ pub struct Workload {
     pub name: String,
     /// Operations in one turn of the job. Results are per operation.
     pub operations: u64,
+    /// The role in comparisons: [`Role::Peer`], unless it is set.
+    pub role: Role,
     make: Arc<dyn Fn() -> Job + Send + Sync>,
 }
 
@@ -27,8 +43,16 @@ impl Workload {
         Self {
             name: name.into(),
             operations,
+            role: Role::Peer,
             make: Arc::new(make),
         }
+    }
+
+    /// Sets the role in comparisons.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
     }
 
     /// Creates a workload that calls `turn` in each turn. `make` creates the state of a thread.

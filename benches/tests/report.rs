@@ -1,17 +1,264 @@
-//! Tests of the report of the benchmark `contention`: what it concludes from samples, its markup, and
-//! how a browser draws it.
+//! What is concluded from samples, and what the page and the table have of made-up rows.
 
-#[path = "report/browser.rs"]
-mod browser;
-#[path = "report/compared.rs"]
-mod compared;
-#[path = "report/drawn.rs"]
-mod drawn;
-#[path = "report/edges.rs"]
-mod edges;
-#[path = "report/findings.rs"]
-mod findings;
-#[path = "report/fixture.rs"]
-mod fixture;
-#[path = "report/markup.rs"]
-mod markup;
+use fastrand::Rng;
+use releasepool_benches::comparison::{Judged, Outcome, Spread, least_rounds};
+use releasepool_benches::contest::{Effort, Samples};
+use releasepool_benches::markdown::{replaced, table};
+use releasepool_benches::report::html;
+use releasepool_benches::results::{Machine, Measured, Results, Side};
+use releasepool_benches::table::{Row, Target, measure};
+use releasepool_benches::workload::{Role, Workload};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// Returns the outcome for these ratios, one for each round.
+fn of(ratios: &[f64]) -> Outcome {
+    let spread = Spread::of(ratios.iter().copied());
+    spread.expect("some count").outcome()
+}
+
+/// Returns 40 values: all of `first`, and the rest from `rest` by turns.
+fn forty(first: &[f64], rest: &[f64]) -> Vec<f64> {
+    let rest = rest.iter().copied().cycle();
+    first.iter().copied().chain(rest).take(40).collect()
+}
+
+#[test]
+fn a_table_of_outcomes() {
+    use Outcome::{Even, Faster, Slower, TooFew, TooNoisy};
+    let noisy = [0.4, 18.7, 31.0];
+    let table: &[(&str, Vec<f64>, Outcome)] = &[
+        ("one round", vec![18.7], TooFew),
+        ("seven rounds that agree", vec![3.0; 7], TooFew),
+        ("eight rounds that agree", vec![3.0; 8], Slower),
+        (
+            "eight rounds, one differs",
+            forty(&[0.9], &[3.0])[..8].to_vec(),
+            TooNoisy,
+        ),
+        ("equal", forty(&[], &[0.99, 1.0, 1.01]), Even),
+        ("one percent, sure", vec![1.01; 40], Even),
+        ("six percent, sure", vec![1.06; 40], Slower),
+        ("a tenth", forty(&[], &[0.88, 0.9, 0.92]), Faster),
+        // The median is 18.7, but a third of the rounds are below 1.
+        ("18.7 times, noisy", forty(&[], &noisy), TooNoisy),
+        (
+            "18.7 times, an outlier",
+            forty(&[0.1], &[17.0, 18.7, 31.0]),
+            Slower,
+        ),
+        ("wide around 1", forty(&[], &[0.5, 1.0, 2.0]), TooNoisy),
+        (
+            "median 1, quartiles far away",
+            forty(&[1.0; 16], &[0.3, 3.0]),
+            TooNoisy,
+        ),
+    ];
+    for (name, ratios, expected) in table {
+        assert_eq!(of(ratios), *expected, "{name}");
+        let mirrored: Vec<_> = ratios.iter().map(|ratio| 1.0 / ratio).collect();
+        assert_eq!(of(&mirrored), expected.reversed(), "{name}, mirrored");
+    }
+    assert_eq!(least_rounds(), 8);
+}
+
+#[test]
+fn a_table_of_limits() {
+    use Judged::{Met, Missed, TooFew, TooNoisy};
+    let table: &[(&str, Vec<f64>, f64, bool, Judged)] = &[
+        ("kept", vec![0.9; 40], 1.0, false, Met),
+        ("missed", vec![1.1; 40], 1.0, false, Missed),
+        ("kept from below", vec![4.0; 40], 3.0, true, Met),
+        ("missed from below", vec![2.0; 40], 3.0, true, Missed),
+        ("exactly", vec![1.0; 40], 1.0, false, Met),
+        ("one round", vec![0.9], 1.0, false, TooFew),
+        (
+            "around it",
+            forty(&[], &[0.8, 0.99, 1.01, 1.2]),
+            1.0,
+            false,
+            TooNoisy,
+        ),
+        (
+            "half of the rounds far away",
+            forty(&[0.9; 20], &[0.1, 5.0]),
+            1.0,
+            false,
+            TooNoisy,
+        ),
+        (
+            "kept by far, although noisy",
+            forty(&[], &[0.1, 0.4, 0.8]),
+            1.0,
+            false,
+            Met,
+        ),
+        ("narrowly kept", forty(&[], &[0.97, 0.98]), 1.0, false, Met),
+    ];
+    for (name, values, limit, at_least, expected) in table {
+        let spread = Spread::of(values.iter().copied()).expect("all count");
+        assert_eq!(spread.judge(*limit, *at_least), *expected, "{name}");
+    }
+}
+
+#[test]
+fn equal_sides_are_hardly_ever_told_apart() {
+    let mut random = Rng::with_seed(4);
+    let mut apart = 0;
+    for _ in 0..5_000 {
+        let mut side = || {
+            (0..20)
+                .map(|_| Some(1.0 + random.f64()))
+                .collect::<Vec<_>>()
+        };
+        let spread = Spread::paired(&side(), &side()).expect("all count");
+        apart += u32::from(matches!(
+            spread.outcome(),
+            Outcome::Faster | Outcome::Slower
+        ));
+    }
+    // The interval alone allows 1 % of them.
+    assert!(apart <= 50, "{apart} of 5000");
+}
+
+#[test]
+fn rounds_that_do_not_count_are_left_out() {
+    assert!(Spread::of([0.0, f64::NAN, f64::INFINITY, -1.0]).is_none());
+    assert!(Spread::paired(&[Some(1.0), None], &[None, Some(1.0)]).is_none());
+    let mut one = vec![Some(2.0); 9];
+    one.extend([None, Some(0.0), Some(f64::NAN)]);
+    let spread = Spread::paired(&one, &[Some(1.0); 12]).expect("nine count");
+    assert_eq!((spread.rounds(), spread.outcome()), (9, Outcome::Slower));
+}
+
+#[test]
+fn a_row_has_what_was_asked_and_decides_nothing_from_one_round() {
+    let work = |name: &str, nanoseconds: u64| {
+        Workload::new(name, 1, move || {
+            Box::new(move |turns| {
+                // So that a sample has an end.
+                (0..turns).for_each(|turn| _ = black_box(turn));
+                Duration::from_nanos(turns * nanoseconds)
+            })
+        })
+    };
+    let row = Row::new("made up", 1, &work("ours", 10))
+        .within(20.0)
+        .against(Target::AtMost(1.0), 1, &work("theirs", 15))
+        .against(Target::Faster(3.0), 1, &work("others", 20))
+        .against(Target::AtMostTheBest(1.0), 1, &work("best", 12))
+        .against(Target::AtMostTheBest(1.0), 1, &work("worst", 30));
+    let met = [Judged::Met, Judged::Met, Judged::Missed, Judged::Met];
+    for (least, expected) in [(1, [Judged::TooFew; 4]), (20, met)] {
+        let effort = Effort {
+            sample: Duration::from_micros(1),
+            total: Duration::ZERO,
+            least,
+        };
+        let measured = measure(&row, effort);
+        let results: Vec<_> = measured
+            .targets
+            .iter()
+            .map(|target| target.result)
+            .collect();
+        assert_eq!(results, expected);
+        assert_eq!(
+            measured.targets[3].asked,
+            "at most 1 × the time of the best, best"
+        );
+        let best = measured.standing().expect("there are others");
+        assert_eq!(best.peer.name, "best");
+    }
+}
+
+/// Returns a run of one row, with these medians.
+fn made_up(medians: &[(&str, Role, f64)]) -> Results {
+    let side = |&(name, role, median): &(&str, Role, f64)| Side {
+        name: name.to_owned(),
+        role,
+        threads: 1,
+        note: None,
+        samples: Samples::alone([median; 20]),
+        instructions: None,
+    };
+    let row = Measured {
+        what: "work: <b>|".to_owned(),
+        about: vec!["What it is.".to_owned()],
+        threads: 1,
+        oversubscribed: false,
+        sides: medians.iter().map(side).collect(),
+        targets: Vec::new(),
+    };
+    let text = || "<script>".to_owned();
+    let machine = Machine {
+        processor: text(),
+        parallelism: 2,
+        system: text(),
+        toolchain: text(),
+        flags: text(),
+        allocator: text(),
+        commit: None,
+        began: 0,
+    };
+    Results {
+        machine,
+        quick: false,
+        rows: vec![row],
+    }
+}
+
+#[test]
+fn the_table_says_who_is_ahead_and_by_how_much() {
+    use Role::{Ours, Peer, Reference};
+    let line = |medians: &[_]| {
+        let text = table(&made_up(medians));
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(r"| work: \<b>\| |"));
+        line.expect("a row").to_owned()
+    };
+    let ahead = line(&[("a", Ours, 4.0), ("b", Peer, 10.0), ("c", Reference, 1.0)]);
+    assert!(ahead.starts_with(r"| work: \<b>\| | 1 | a 4.00 (4.00..4.00) | releasepool, 2.50 |"));
+    assert!(
+        ahead.contains("| c (a lower bound) 0.25; b 2.50 |"),
+        "{ahead}"
+    );
+    let behind = line(&[("a", Ours, 4.0), ("slower", Ours, 5.0), ("b", Peer, 2.0)]);
+    assert!(
+        behind.contains("| b, 2.00 | b 0.50; slower 1.25 |"),
+        "{behind}"
+    );
+    assert!(line(&[("a", Ours, 4.0), ("b", Peer, 4.1)]).contains("| even |"));
+    assert!(line(&[("a", Ours, 4.0)]).contains("| – |"));
+}
+
+#[test]
+fn the_table_is_written_between_the_marks() {
+    let page = include_str!("../../docs/PERFORMANCE.md");
+    let once = replaced(page, "new").expect("the page has the marks");
+    assert_eq!(replaced(&once, "new"), Ok(once.clone()));
+    assert!(once.contains("\nnew\n") && once.starts_with(&page[..40]));
+    assert!(replaced("no marks", "").is_err());
+}
+
+#[test]
+fn the_page_draws_each_side_and_text_stays_text() {
+    let page = html(&made_up(&[
+        ("a & b", Role::Ours, 4.0),
+        ("c", Role::Peer, 9_000.0),
+    ]));
+    assert_eq!(page.matches("<svg").count(), 1);
+    assert_eq!(page.matches("<circle").count(), 2);
+    for text in [
+        "a &amp; b",
+        "work: &lt;b&gt;|",
+        "&lt;script&gt;",
+        "What it is.",
+        "All rows",
+    ] {
+        assert!(page.contains(text), "nowhere: {text}");
+    }
+    for outside in ["<script", "src=", "url(", "NaN"] {
+        assert!(!page.contains(outside), "{outside} in the page");
+    }
+}

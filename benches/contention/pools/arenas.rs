@@ -4,7 +4,7 @@
 use super::{Nested, Pools};
 use bumpalo::Bump;
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Role;
+use releasepool_benches::workload::Role;
 use sharded_slab::Slab;
 use shared_arena::{ArenaArc, SharedArena};
 use std::hint::black_box;

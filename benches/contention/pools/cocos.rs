@@ -2,7 +2,7 @@
 
 use super::{Nested, Pools, Stack};
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Role;
+use releasepool_benches::workload::Role;
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::ptr::NonNull;

@@ -1,15 +1,14 @@
 //! A pointer that all threads read and some replace now and then.
 
 use crate::pools::deferred::Collected;
-use crate::scenario::{Contestant, Scenario, between, contestant, scaling};
+use crate::scenario::{Contestant, Scenario, contestant};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
 use parking_lot::RwLock;
 use releasepool::{AutoreleasePool, Ref, Slot};
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Role;
-use releasepool_benches::workload::Workload;
+use releasepool_benches::workload::{Role, Workload};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -205,15 +204,6 @@ pub fn scenario() -> Scenario {
         remarks: "A reference from slot.load(&pool) is valid until the pool is drained. load_full of \
                   either gives a reference that can be kept. crossbeam-epoch needs unsafe code, and \
                   its references are valid under the guard only.",
-        questions: vec![
-            between(SLOT, "arc-swap"),
-            between(SLOT, "crossbeam-epoch"),
-            between(SLOT_FULL, "arc-swap, load_full"),
-            between(SLOT, "RwLock of Arc"),
-            scaling(SLOT),
-            scaling(SLOT_FULL),
-            scaling("RwLock of Arc"),
-        ],
         helpers: 0,
         countable: true,
         peak: false,

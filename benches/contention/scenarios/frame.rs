@@ -7,9 +7,9 @@ use crate::pools::Pools;
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Collected};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, BLOCKS, Created, GLOBAL};
+use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Triomphes};
-use crate::scenario::{Checked, Contestant, Measured, Scenario, between, scaling};
+use crate::scenario::{Checked, Contestant, Measured, Scenario};
 use crate::ui::Handed;
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
@@ -190,15 +190,6 @@ pub fn scenario() -> Scenario {
                hands these over and drains the pool. Waiting for the UI thread is not timed.",
         remarks: "The pools and the slot of releasepool take objects of any type; the vectors are for \
                   one type each.",
-        questions: vec![
-            between(BLOCKS, "Arc + Vec"),
-            between(GLOBAL, "Arc + Vec"),
-            between(BLOCKS, "Arc + Vec, mimalloc"),
-            between(BLOCKS, "triomphe + Vec, mimalloc"),
-            between(BLOCKS, "arc-swap"),
-            scaling(BLOCKS),
-            scaling("stacks by thread, mutex"),
-        ],
         helpers: 1,
         countable: false,
         peak: false,

@@ -5,11 +5,10 @@ use crate::handing::{
     vectors,
 };
 use crate::pools::ours::{BLOCKS, GLOBAL};
-use crate::scenario::{Checked, Contestant, Measured, Scenario, between};
+use crate::scenario::{Checked, Contestant, Measured, Scenario};
 use crate::ui::Handed;
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Role;
-use releasepool_benches::workload::{Workload, timed_half};
+use releasepool_benches::workload::{Role, Workload, timed_half};
 use std::sync::Arc;
 
 const EACH: &str = "releasepool, release each";
@@ -59,14 +58,6 @@ pub fn scenario() -> Scenario {
         remarks: "A HandoffPool takes objects of any type, and is drained on the thread that it is \
                   sent to. With everything that uses malloc, one thread allocates and another one \
                   frees.",
-        questions: vec![
-            between(BLOCKS, "Arc + channel of Vec"),
-            between(GLOBAL, "Arc + channel of Vec"),
-            between(BLOCKS, "Arc + channel of Vec, mimalloc"),
-            between(BLOCKS, "Arc + Vec behind a mutex"),
-            between(BLOCKS, EACH),
-            between("Arc + channel of Vec", "Arc + channel"),
-        ],
         helpers: 1,
         countable: false,
         peak: false,

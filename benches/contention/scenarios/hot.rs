@@ -2,13 +2,12 @@
 
 use super::config::Guarded;
 use crate::pools::deferred::Collected;
-use crate::scenario::{Scenario, between, contestant, scaling};
+use crate::scenario::{Scenario, contestant};
 use basedrop::Shared;
 use crossbeam_epoch as epoch;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Role;
-use releasepool_benches::workload::{Workload, repeated};
+use releasepool_benches::workload::{Role, Workload, repeated};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -100,17 +99,6 @@ pub fn scenario() -> Scenario {
         remarks: "A PoolRef is valid until its pool is drained, and copies of it are not counted. A \
                   guard of crossbeam-epoch keeps the garbage of the whole process, and its pointers \
                   need unsafe code.",
-        questions: vec![
-            between(POOL_REF, "Arc"),
-            between(HOT_REF, "Arc"),
-            between(REF, "Arc"),
-            between(POOL_REF, "crossbeam-epoch"),
-            between(POOL_REF, "trc"),
-            scaling(POOL_REF),
-            scaling(HOT_REF),
-            scaling(REF),
-            scaling("Arc"),
-        ],
         helpers: 0,
         countable: true,
         peak: false,

@@ -5,9 +5,9 @@ use crate::pools::arenas::{Arena, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::Basedrop;
 use crate::pools::locked::{ByDashMap, ByMutex};
-use crate::pools::ours::{Autoreleased, BLOCKS, Created};
+use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Triomphes};
-use crate::scenario::{Scenario, between, scaling, with_pools};
+use crate::scenario::{Scenario, with_pools};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
@@ -56,12 +56,6 @@ pub fn all() -> [Scenario; 2] {
             what: "Each thread opens a pool inside its pool and closes it without adding objects. \
                    An operation is one such pool.",
             remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
-            questions: vec![
-                between(BLOCKS, "Arc + Vec"),
-                between(BLOCKS, "stacks by thread, mutex"),
-                scaling(BLOCKS),
-                scaling("stacks by thread, mutex"),
-            ],
             helpers: 0,
             countable: true,
             peak: false,
@@ -73,13 +67,6 @@ pub fn all() -> [Scenario; 2] {
             what: "Each thread opens a pool, creates an object in it, opens an inner pool, and so \
                    on until 8 are open; then it closes all. An operation is one pool and its object.",
             remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
-            questions: vec![
-                between(BLOCKS, "Arc + Vec"),
-                between(BLOCKS, "Arc + Vec, mimalloc"),
-                between(BLOCKS, "triomphe + Vec, mimalloc"),
-                between(BLOCKS, "stacks by thread, mutex"),
-                scaling(BLOCKS),
-            ],
             helpers: 0,
             countable: true,
             peak: false,

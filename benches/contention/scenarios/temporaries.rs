@@ -4,12 +4,11 @@ use crate::pools::arenas::{Arena, Bumped, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Epoch};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, BLOCKS, Created, GLOBAL};
+use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Boxes, Triomphes};
 use crate::pools::{Nested, Pools};
-use crate::scenario::{Scenario, between, scaling, with_pools};
+use crate::scenario::{Scenario, with_pools};
 use releasepool_benches::objects::Payload;
-use releasepool_benches::results::Question;
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
 
@@ -56,7 +55,6 @@ fn in_batches(
         title,
         what,
         remarks,
-        questions: questions(),
         helpers: 0,
         countable: true,
         peak: true,
@@ -67,25 +65,6 @@ fn in_batches(
 
 const ANY_TYPE: &str = "A pool takes objects of any type, the vectors those of one type. Box + Vec has \
                         one owner for each object.";
-
-/// The pools that are compared.
-fn questions() -> Vec<Question> {
-    vec![
-        between(BLOCKS, "Arc + Vec"),
-        between(GLOBAL, "Arc + Vec"),
-        between(BLOCKS, "triomphe + Vec"),
-        between(BLOCKS, "Arc + Vec, mimalloc"),
-        between(BLOCKS, "triomphe + Vec, mimalloc"),
-        between(BLOCKS, "triomphe + Vec, snmalloc"),
-        between("Arc + Vec, mimalloc", "Arc + Vec"),
-        between(BLOCKS, "shared_arena + Vec"),
-        between(BLOCKS, "sharded-slab + Vec"),
-        between("one pool behind a mutex", "Arc + Vec"),
-        between("stacks by thread, mutex", "Arc + Vec"),
-        scaling(BLOCKS),
-        scaling("one pool behind a mutex"),
-    ]
-}
 
 pub fn all() -> Vec<Scenario> {
     vec![
@@ -122,14 +101,6 @@ pub fn all() -> Vec<Scenario> {
                    at the same time, while temporaries-1000 has 1,000.",
             remarks: "Inner pools keep few objects of a frame alive instead of all. A mark in a \
                       vector does this for objects of one type.",
-            questions: vec![
-                between(BLOCKS, "Arc + Vec"),
-                between(GLOBAL, "Arc + Vec"),
-                between(BLOCKS, "Arc + Vec, mimalloc"),
-                between(BLOCKS, "triomphe + Vec, mimalloc"),
-                between(BLOCKS, "stacks by thread, mutex"),
-                scaling(BLOCKS),
-            ],
             helpers: 0,
             countable: true,
             peak: true,

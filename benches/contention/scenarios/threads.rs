@@ -3,9 +3,9 @@
 use crate::pools::Pools;
 use crate::pools::deferred::{Basedrop, Epoch};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, BLOCKS, Created, GLOBAL};
+use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Triomphes};
-use crate::scenario::{Scenario, between, with_pools};
+use crate::scenario::{Scenario, with_pools};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
@@ -41,12 +41,6 @@ pub fn scenario() -> Scenario {
         what: "Each thread starts another one, which opens a pool, creates 100 objects in it, drains \
                it and ends, and waits for it. An operation is one such thread.",
         remarks: "The time includes the start and the end of the thread by the operating system.",
-        questions: vec![
-            between(BLOCKS, "Arc + Vec"),
-            between(GLOBAL, "Arc + Vec"),
-            between(BLOCKS, "Arc + Vec, mimalloc"),
-            between(BLOCKS, "stacks by thread, mutex"),
-        ],
         helpers: 0,
         countable: true,
         peak: false,

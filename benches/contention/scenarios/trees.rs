@@ -1,12 +1,11 @@
 //! Deep trees that are dropped.
 
 use crate::pools::ours::{BLOCKS, GLOBAL};
-use crate::scenario::{Scenario, between, contestant};
+use crate::scenario::{Scenario, contestant};
 use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::{Payload, Plain};
-use releasepool_benches::results::Role;
-use releasepool_benches::workload::{Workload, timed_half};
+use releasepool_benches::workload::{Role, Workload, timed_half};
 use std::rc::Rc;
 use std::sync::Arc;
 use triomphe::Arc as Triomphe;
@@ -153,13 +152,6 @@ pub fn scenario() -> Scenario {
                one node.",
         remarks: "releasepool and basedrop need no hand-written destructor against stack overflows. \
                   Those of the others destroy the nodes of one type, in one direction.",
-        questions: vec![
-            between(BLOCKS, "Arc"),
-            between(BLOCKS, "triomphe"),
-            between(GLOBAL, "Arc"),
-            between(GLOBAL, "triomphe"),
-            between(BLOCKS, "Arc, mimalloc"),
-        ],
         helpers: 0,
         countable: false,
         peak: false,

@@ -1,0 +1,293 @@
+//! The rows of the benchmarks `core` and `sharing`: what is compared with what, and what is asked.
+
+use crate::chain::*;
+use crate::contest::Entry;
+use crate::conversions::conversions;
+use crate::handing::*;
+use crate::objects::*;
+use crate::pooled::*;
+use crate::references::*;
+use crate::sharing::*;
+use crate::table::{Row, Target};
+use crate::workload::Workload;
+
+/// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
+const EMPTY_POOL: f64 = 2.5;
+
+/// Workloads that criterion follows over time, and rows that compare them.
+pub struct Group {
+    /// The name for criterion.
+    pub name: String,
+    /// What criterion follows.
+    pub entries: Vec<Entry>,
+    /// The comparisons.
+    pub rows: Vec<Row>,
+}
+
+impl Group {
+    /// Creates a group of rows.
+    pub fn new(name: impl Into<String>, rows: impl IntoIterator<Item = Row>) -> Self {
+        Self {
+            name: name.into(),
+            entries: Vec::new(),
+            rows: rows.into_iter().collect(),
+        }
+    }
+
+    /// Lets criterion measure each workload on 1 to `threads` threads.
+    #[must_use]
+    pub fn follow<'w>(
+        mut self,
+        threads: usize,
+        workloads: impl IntoIterator<Item = &'w Workload>,
+    ) -> Self {
+        for workload in workloads {
+            let entries = (1..=threads).map(|threads| Entry::new(threads, workload));
+            self.entries.extend(entries);
+        }
+        self
+    }
+}
+
+/// Compares objects that a pool creates with `Arc`s, and with the minimum for one thread.
+pub fn created(what: &str) -> Row {
+    let what = format!("{what}, no destructors");
+    Row::new(what, 1, &by_create::<Plain>(POOL))
+        .against(Target::Faster(3.0), 1, &arc_in_a_vec::<Plain>(POOL))
+        .against(Target::AtMost(1.5), 1, &free_list_and_array::<Plain>(POOL))
+}
+
+/// Compares a thousand objects in a pool with locks and with the minimum for one thread, and has the
+/// two controls.
+fn other_means() -> Group {
+    let (create, autorelease) = (by_create::<Plain>(POOL), by_autorelease::<Plain>(POOL));
+    let (arc, rc) = (arc_in_a_vec::<Plain>(POOL), rc_in_a_vec::<Plain>(POOL));
+    let locked = [behind_a_mutex(POOL), by_dashmap(POOL)];
+    let minimum = free_list_and_array::<Plain>(POOL);
+    let created_by_two = Row::new("created in a pool, no destructors", 2, &create)
+        .against(Target::AtMost(1.15), 1, &create)
+        .against(Target::Faster(8.0), 2, &locked[0])
+        .against(Target::Faster(6.0), 2, &locked[1])
+        .beside(2, [&arc]);
+    let rows = [
+        Row::new("control: the same twice", 1, &arc).beside(1, [&arc]),
+        Row::new("control: 2 threads and 1", 2, &rc).beside(1, [&rc]),
+        created("created in a pool").beside(1, &locked),
+        created_by_two,
+        Row::new("autoreleased in a pool", 2, &autorelease)
+            .against(Target::AtMost(1.15), 1, &autorelease)
+            .against(Target::AtMost(1.05), 2, &arc),
+    ];
+    let followed = locked.iter().chain([&minimum]);
+    Group::new("1000 objects, by other means", rows).follow(2, followed)
+}
+
+/// Compares ways to create and release a batch of objects.
+fn batches<P: Payload>(batch: u64) -> Group {
+    let created = by_create::<P>(batch);
+    let ours = [
+        by_autorelease::<P>(batch),
+        implicitly::<P>(batch),
+        ref_in_a_vec::<P>(batch),
+    ];
+    let others = [
+        arc_in_a_vec::<P>(batch),
+        triomphe_in_a_vec::<P>(batch),
+        rc_in_a_vec::<P>(batch),
+    ];
+    let no_slower = match batch {
+        POOL => Target::AtMost(1.05),
+        _ => Target::None,
+    };
+    let explicit = match batch {
+        10 if P::KIND == Plain::KIND => Target::AtMost(1.0),
+        _ => no_slower,
+    };
+    let titles = [
+        ("autoreleased in a pool", explicit),
+        ("autoreleased implicitly", no_slower),
+        ("released without a pool", Target::None),
+    ];
+    let row = |((title, target), ours): (_, &Workload)| {
+        Row::new(format!("{title}, {batch} objects, {}", P::KIND), 1, ours)
+            .against(target, 1, &others[0])
+            .beside(1, &others[1..])
+    };
+    let rows = titles.into_iter().zip(&ours).map(row);
+    let followed = [&created].into_iter().chain(&ours).chain(&others);
+    Group::new(format!("{batch} objects, {}", P::KIND), rows).follow(2, followed)
+}
+
+/// Compares the first workload with the others on one thread, without targets.
+fn group(name: &str, threads: usize, title: &str, workloads: &[Workload]) -> Group {
+    let row = Row::new(title, 1, &workloads[0]).beside(1, &workloads[1..]);
+    Group::new(name, [row]).follow(threads, workloads)
+}
+
+/// Compares ways to open and close an empty pool with the clone and drop of an `Arc`.
+fn empty() -> Group {
+    let [opened, within, by_token] = empty_pools();
+    let [_, arc, ..] = clones();
+    let asked = |what, pool| {
+        let row = Row::new(what, 1, pool).against(Target::AtMost(0.5), 1, &arc);
+        row.enough(EMPTY_POOL)
+    };
+    let rows = [
+        asked("empty nested pool; against clone and drop", &opened),
+        asked(
+            "empty nested pool by autoreleasepool; against clone and drop",
+            &within,
+        ),
+        Row::new(
+            "empty nested pool by token; against clone and drop",
+            1,
+            &by_token,
+        )
+        .beside(1, [&arc]),
+    ];
+    Group::new("empty nested pool", rows).follow(1, [&opened, &within, &by_token])
+}
+
+/// Compares a pool for each object with marks in a vector.
+fn pool_of_one<P: Payload>() -> Row {
+    let [ours, marks] = one_object_each::<P>();
+    let what = format!("a pool with one object, {}", P::KIND);
+    Row::new(what, 1, &ours).against(Target::AtMost(1.0), 1, &marks)
+}
+
+/// Returns the groups of the benchmark `core`.
+pub fn core() -> Vec<Group> {
+    let mut groups = vec![other_means()];
+    for batch in [10, POOL, 100_000] {
+        groups.extend([batches::<Plain>(batch), batches::<Dropping>(batch)]);
+    }
+    let alone = [clones_in_a_pool(POOL), clones_in_a_vec(POOL)];
+    let clones = clones();
+    let [cloned, arc, ..] = &clones;
+    let retain = retain();
+    let retained = Row::new("retained out of a pool; against clone and drop", 1, &retain);
+    let chains = [chain(CHAIN), ref_nodes(CHAIN), arc_nodes(CHAIN)];
+    let dropped = |nodes: u64| {
+        let title = format!("drop of a chain of {nodes}, building it not timed");
+        Row::new(title, 1, &chain(nodes))
+            .against(Target::AtMost(1.2), 1, &ref_nodes(nodes))
+            .beside(1, [&arc_nodes(nodes)])
+    };
+    let clone_and_drop = Row::new("clone and drop", 1, cloned)
+        .against(Target::AtMost(1.03), 1, arc)
+        .beside(1, &clones[2..]);
+    let (new, new_dropping) = (new_and_drop::<Plain>(), new_and_drop::<Dropping>());
+    groups.extend([
+        group(
+            "entry and release alone",
+            2,
+            "entry and release alone",
+            &alone,
+        ),
+        empty(),
+        Group::new(
+            "pool of one",
+            [pool_of_one::<Plain>(), pool_of_one::<Dropping>()],
+        ),
+        Group::new(
+            "retain out of a pool, drop",
+            [retained.against(Target::AtMost(1.05), 1, arc)],
+        )
+        .follow(1, [&retain]),
+        Group::new("clone, drop", [clone_and_drop]).follow(1, &clones),
+        group("new, drop", 1, "new and drop, no destructor", &new),
+        group(
+            "new, drop, destructor",
+            1,
+            "new and drop, destructor",
+            &new_dropping,
+        ),
+        group("downgrade, drop", 1, "downgrade and drop", &downgrades()),
+        group("upgrade, drop", 1, "upgrade and drop", &upgrades()),
+        Group::new("drop of a chain", [1_000, CHAIN].map(dropped)).follow(1, &chains),
+        Group::new("conversions to slices", conversions()),
+    ]);
+    groups
+}
+
+/// Compares loads from a slot with arc-swap.
+fn loads(what: &str, threads: usize, uses: u64) -> Row {
+    let target = Target::Faster(4.0);
+    Row::new(what, threads, &slot_load(uses)).against(target, threads, &arc_swap_load())
+}
+
+/// Compares loads from a slot with all alternatives.
+fn all_loads(threads: usize) -> Row {
+    let row = loads("loads of a shared pointer, 100 per pool", threads, USES);
+    let asked = match threads {
+        1 => row.against(Target::AtMost(1.15), 1, &epoch_atomic_pinned()),
+        _ => row.beside(threads, [&epoch_atomic_pinned()]).against(
+            Target::AtMost(1.15),
+            1,
+            &slot_load(USES),
+        ),
+    };
+    let others = [
+        arc_swap_load_full(),
+        rw_lock(),
+        parking_lot(),
+        epoch_atomic(),
+        basedrop_load(),
+    ];
+    asked.beside(threads, &others)
+}
+
+/// Returns the rows of the benchmark `sharing`.
+pub fn sharing() -> Vec<Row> {
+    let [after, alone] = pools_after_hot_refs();
+    let hot = |threads, uses| {
+        let what = format!("a hot object, added to a pool once for {uses} uses");
+        Row::new(what, threads, &hot_pool_ref(uses))
+    };
+    let counted = |threads, limit| {
+        let what = "a hot object, a reference cloned and dropped for each use";
+        let target = Target::AtMost(limit);
+        Row::new(what, threads, &hot_ref()).against(target, threads, &hot_arc())
+    };
+    let others = [
+        release_each(),
+        channel_each(),
+        channel_of_vectors(),
+        basedrop_each(),
+        here(),
+    ];
+    vec![
+        all_loads(1),
+        all_loads(2),
+        loads("loads, 1,000 per pool", 1, 1_000),
+        Row::new("loads, 10 per pool", 1, &slot_load(10)).beside(1, &[arc_swap_load()]),
+        Row::new("counted loads", 1, &slot_load_full())
+            .beside(1, &[arc_swap_load_full(), rw_lock()]),
+        Row::new("loads beside a writer", 1, &slot_load_beside_a_writer())
+            .beside(1, &[arc_swap_load_beside_a_writer()]),
+        Row::new("stores", 1, &slot_store()).beside(1, &[arc_swap_store(), rw_lock_store()]),
+        hot(1, 1_000).beside(1, &[hot_arc()]),
+        hot(2, 1_000).against(Target::Faster(20.0), 2, &hot_arc()),
+        hot(2, 100).beside(2, &[hot_arc()]),
+        counted(1, 0.25),
+        counted(2, 0.15),
+        Row::new("clone and drop of one object by both", 2, &shared_ref()).against(
+            Target::AtMost(1.0),
+            2,
+            &hot_arc(),
+        ),
+        Row::new(
+            "a pool of one object, after a HotRef was dropped",
+            1,
+            &after,
+        )
+        .beside(1, [&alone]),
+        Row::new(
+            "objects handed over, the sender's part only; creating them not timed",
+            1,
+            &handoff(),
+        )
+        .within(5.0)
+        .beside(1, &others),
+    ]
+}

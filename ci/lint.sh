@@ -42,3 +42,12 @@ step xtask imports
 
 # Folders use only those below them; the table is in docs/DESIGN.md.
 step xtask layers
+
+# The table in docs/PERFORMANCE.md has each row of the benchmarks.
+for bench in contention memory; do
+    rows=$(cargo test --quiet -p releasepool-benches --bench "$bench" -- --rows)
+    while read -r row; do
+        grep -qF -- "$row" docs/PERFORMANCE.md ||
+            fail "docs/PERFORMANCE.md has no row $row: benches/README.md says how it is written"
+    done <<<"$rows"
+done

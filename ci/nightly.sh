@@ -19,8 +19,8 @@ scripts=(
     ci/long/threads.sh
     ci/long/memory.sh
     ci/fuzz.sh
-    "ci/order.sh changed"
-    "ci/mutants.sh changed"
+    "ci/mutate.sh order changed"
+    "ci/mutate.sh logic changed 40"
 )
 
 failed=()

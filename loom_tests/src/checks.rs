@@ -2,8 +2,6 @@
 //!
 //! * [`model`]: what a model is, and how one is checked
 //! * [`run`]: checks all models, in processes of their own
-//! * [`weaken`]: tests the models: weakens the orderings one by one
-//! * [`order`]: tests the models and tests: misplaces statements one by one
 //! * the others: models, by subject
 
 mod canary;
@@ -19,15 +17,11 @@ mod home;
 mod hot;
 mod hot_table;
 mod inbox;
-#[cfg(feature = "weaken")]
-mod justified;
 mod later;
 mod list;
 mod manager;
 mod memory;
 mod model;
-#[cfg(feature = "weaken")]
-mod order;
 mod orphans;
 mod probe;
 mod registry;
@@ -40,8 +34,6 @@ mod slot;
 mod slot_reuse;
 mod snapshot;
 mod wait;
-#[cfg(feature = "weaken")]
-mod weaken;
 
 use model::How;
 use std::process::ExitCode;
@@ -63,12 +55,6 @@ pub fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        #[cfg(feature = "weaken")]
-        ["--weaken", "--order", ref wanted @ ..] => order::order(wanted),
-        #[cfg(feature = "weaken")]
-        ["--weaken"] => weaken::weaken_all(""),
-        #[cfg(feature = "weaken")]
-        ["--weaken", filter] => weaken::weaken_all(filter),
         ["--replay", file] => model::replay(file, list::find),
         ["--seed", _] => sample("", &args),
         [filter, "--seed", _] => sample(filter, &args[1..]),
@@ -84,7 +70,7 @@ fn sample(filter: &str, args: &[&str]) -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!(
-        "usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE | --weaken [FILE] | --weaken --order [FILE...]"
+        "usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE"
     );
     ExitCode::from(2)
 }

@@ -3,8 +3,8 @@
 //! * `cargo loom` runs every model in both modes, each in a process of its own, and prints a row
 //!   for each; `cargo loom NAME` runs those with NAME in their names; `cargo loom -- --list` lists
 //!   them.
-//! * `cargo loom -- --weaken` tests the models themselves: it weakens one ordering after the other,
-//!   and expects a model to fail.
+//! * `ci/mutate.sh weaken` tests the models themselves: it weakens one ordering after the other, and
+//!   expects a model to fail.
 //! * `cargo loom -- --replay FILE` runs only a failing interleaving, with a log; the failure names
 //!   the file.
 //! * `cargo loom NAME -- --seed 0..100` samples interleavings, for models that do not finish; it

@@ -3,7 +3,7 @@
 //! They are relaxed atomics of the standard library in loom builds too, where each of their
 //! operations would only multiply the executions. This is sound because
 //!
-//! 1. they order nothing: every operation is `Relaxed`, which `cargo weaken` checks, and
+//! 1. they order nothing: every operation is `Relaxed`, which `ci/mutate.sh` checks, and
 //! 2. they never decide whether memory is freed, or whether something runs that must run or must
 //!    not run. A [`Counter`] decides only what a report says; a [`Hint`] or a [`Setting`] decides
 //!    only when optional work is done, and every value it ever had is a correct one to act on.

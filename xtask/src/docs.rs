@@ -69,7 +69,7 @@ fn made_in(file: &syn::File) -> Vec<String> {
 }
 
 /// The models that comments name, and where. That a comment names the right one,
-/// `ci/weaken.sh` checks.
+/// `ci/mutate.sh weaken` checks.
 fn in_comments(folder: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     for path in rust::files(folder, "rs")? {

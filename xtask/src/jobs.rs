@@ -44,8 +44,9 @@ pub fn full() -> Outcome {
 pub fn renew() -> Outcome {
     for (script, args) in [
         ("ci/bench/assembly.sh", "renew"),
-        ("ci/order.sh", "changed"),
-        ("ci/mutants.sh", "changed"),
+        ("ci/mutate.sh", "order changed"),
+        ("ci/mutate.sh", "weaken changed"),
+        ("ci/mutate.sh", "logic changed 40"),
         ("ci/bench/instructions.sh", ""),
     ] {
         if !run(script, args)? {

@@ -22,7 +22,9 @@ const OTHERS: &[&str] = &[
     "benches/memory",
     "examples/share",
     "inspect/src",
+    "loom_tests/src",
     "soak/src",
+    "xtask/src",
 ];
 
 /// Files that use each other, at most.

@@ -11,7 +11,7 @@
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
 //! * [`std_arc`]: the standard library's tests and examples of `Arc`, with `Ref`
 //! * [`test_lists`]: lists of tests that scripts run or skip
-//! * [`mutants`]: logic mutants
+//! * [`mutate`]: mutants of src/, which models and tests must notice
 //! * [`planted`]: bugs that the checkers must report
 //! * [`trace`]: traces of the example `share`, checked and drawn
 //! * [`rust`], [`markdown`]: what is read of source files and of pages
@@ -26,7 +26,7 @@ mod imports;
 mod jobs;
 mod layers;
 mod markdown;
-mod mutants;
+mod mutate;
 mod planted;
 mod recipe;
 mod rust;
@@ -52,7 +52,8 @@ and, called by the scripts in ci/:
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
-    mutants all | FILE... | changed [N] | commit [N]    logic mutants (ci/mutants.sh)
+    mutate [KIND] all | FILE... | changed [N] | commit [N] | quick [N] [FILE...] | list [FILE...] | stale
+                                    mutants, which models and tests must notice (ci/mutate.sh)
     planted [NAME...]               bugs that the checkers must report (ci/sanitize/planted.sh)
     trace FILE                      checks what `share --trace` has written (ci/share.sh)
     trace FILE -o SVG [--from MS --for MS]    draws it, or a part of it (docs/trace.svg)";
@@ -86,7 +87,7 @@ fn main() -> ExitCode {
         ["tests"] => test_lists::check(),
         ["tests", "--whole", ref lists @ ..] => test_lists::print(lists, true),
         ["tests", ref lists @ ..] => test_lists::print(lists, false),
-        ["mutants", ref wanted @ ..] => mutants::examine(wanted),
+        ["mutate", ref wanted @ ..] => mutate::run(wanted),
         ["planted", ref names @ ..] => planted::check(names),
         ["trace", file] => trace::check(&here.join(file)),
         ["trace", file, "-o", svg, ref options @ ..] => {

@@ -89,6 +89,9 @@ impl Model {
     }
 }
 
+/// `ci/mutate.sh weaken` sets this to `file:line:column:part=Ordering`.
+const WEAKENED: &str = "RELEASEPOOL_MODEL_WEAKENED";
+
 pub const MODES: [&str; 2] = ["plain", "rmw"];
 
 /// How a model is checked.
@@ -97,8 +100,6 @@ pub enum How {
     Explore,
     /// Explores every interleaving, but does not write a failing one to a file.
     Brief,
-    /// Weakens an ordering: `file:line:column:part=Ordering`.
-    Weaken(String),
     /// Samples interleavings by these seeds.
     Sample(Range<u64>),
 }
@@ -109,7 +110,6 @@ impl How {
         match self {
             Self::Explore => Vec::new(),
             Self::Brief => vec!["--brief".to_owned()],
-            Self::Weaken(what) => vec!["--weakened".to_owned(), what.clone()],
             Self::Sample(seeds) => {
                 vec![
                     "--seed".to_owned(),
@@ -123,7 +123,6 @@ impl How {
         Some(match args {
             [] => Self::Explore,
             ["--brief"] => Self::Brief,
-            ["--weakened", what] => Self::Weaken((*what).to_owned()),
             ["--seed", seeds] => {
                 let seed = |text: &str| text.parse::<u64>().ok();
                 Self::Sample(match seeds.split_once("..") {
@@ -183,13 +182,12 @@ pub fn child(model: &Model, mode: &str, how: &How) -> ExitCode {
         builder = builder.any_outcome();
     }
     model::record_sites();
+    if let Ok(what) = std::env::var(WEAKENED) {
+        model::weaken(Some(parse_weakened(&what)));
+    }
     match how {
         How::Explore => {}
         How::Brief => builder = builder.without_file(),
-        How::Weaken(what) => {
-            model::weaken(Some(parse_weakened(what)));
-            builder = builder.without_file();
-        }
         How::Sample(seeds) => builder = builder.seeds(seeds.clone()),
     }
     let start = Instant::now();

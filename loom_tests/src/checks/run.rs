@@ -11,8 +11,6 @@ pub struct Report {
     pub passed: bool,
     pub executions: u64,
     pub seconds: f64,
-    /// The orderings that it reached: each site, with its ordering in the source.
-    pub sites: Vec<(String, String)>,
     pub stderr: String,
 }
 
@@ -30,20 +28,13 @@ pub fn check(model: &Model, mode: &str, how: &How) -> Report {
         passed: output.status.success(),
         executions: 0,
         seconds: 0.0,
-        sites: Vec::new(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     };
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let words: Vec<&str> = line.split(' ').collect();
-        match words[..] {
-            ["checked", executions, seconds] => {
-                report.executions = executions.parse().unwrap_or(0);
-                report.seconds = seconds.parse().unwrap_or(0.0);
-            }
-            ["site", site, ordering] => {
-                report.sites.push((site.to_owned(), ordering.to_owned()));
-            }
-            _ => {}
+        if let ["checked", executions, seconds] = words[..] {
+            report.executions = executions.parse().unwrap_or(0);
+            report.seconds = seconds.parse().unwrap_or(0.0);
         }
     }
     // It was killed before it printed anything, or it checked nothing.

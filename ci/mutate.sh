@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Mutants: small changes of src/, each of which a model or a test must notice, or
+# ci/mutate/reasons.txt has its reason.
+#
+#   ci/mutate.sh [KIND] all                  of all files
+#   ci/mutate.sh [KIND] FILE...              of the files with FILE in their paths
+#   ci/mutate.sh [KIND] changed [N]          of the files whose text has changed since the report; with N,
+#                                            at most N, in what changed
+#   ci/mutate.sh [KIND] commit [N]           in what the last commit changed, at most N (40)
+#   ci/mutate.sh [KIND] quick [N] [FILE...]  a first look: at most N (40), by checks that take a moment
+#   ci/mutate.sh [KIND] list [FILE...]       prints them
+#   ci/mutate.sh [KIND] stale                prints what must be examined again after a change, and fails if
+#                                            a reason is of a mutant that is gone
+#
+# KIND is one of these; without it, `order` and `logic`, and for `stale` all:
+#
+#   order   statements that synchronize with other threads are swapped, moved or deleted
+#   wide    these, also in functions that call such functions
+#   logic   conditions, computations and results are changed, by cargo-mutants (`all` takes hours)
+#   weaken  memory orderings are weakened by one step; the comment at each must name a model that fails
+#
+# Where all mutants of a file are examined, the report, ci/mutate/report.txt, is kept; but for `wide`.
+. "$(dirname "$0")/lib.sh"
+
+needs kill
+unset RUSTFLAGS
+if [[ " $* " == *" commit "* ]] && ! git rev-parse -q --verify HEAD^ >/dev/null; then
+    skip "this clone does not have the commit before the last one"
+fi
+# What can be examined without cargo-mutants is.
+case "${1-}" in
+    order | wide | weaken | stale) ;;
+    logic) [ "${2-}" = stale ] || needs cargo-mutants ;;
+    *) can_have cargo-mutants || { skipped "logic mutants: $missing" && set -- order "$@"; } ;;
+esac
+step xtask mutate "$@"

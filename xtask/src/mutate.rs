@@ -1,0 +1,181 @@
+//! Mutants: small changes of `src/`, each of which a model or a test must notice. `ci/mutate.sh`.
+//!
+//! What survives stands in the list of reasons, or fails.
+//!
+//! * [`mutant`]: kinds of mutants, and what becomes of them
+//! * [`order`], [`logic`], [`weaken`]: the mutants of each kind
+//! * [`wanted`], [`diff`]: which mutants are examined
+//! * [`tree`], [`build`]: the copy of the project, and what is built of it
+//! * [`check`], [`process`]: models and tests, bounded
+//! * [`verdict`]: who notices a mutant
+//! * [`reasons`], [`report`]: the files that are kept
+//! * [`written`]: the atomic operations of a file
+
+mod build;
+mod check;
+mod diff;
+mod logic;
+mod mutant;
+mod order;
+mod process;
+mod reasons;
+mod report;
+mod tree;
+mod verdict;
+mod wanted;
+mod weaken;
+mod written;
+
+use crate::{Outcome, read};
+use mutant::{Kind, Mutant};
+use order::lists::Breadth;
+use reasons::{Reasons, has_function, place};
+use report::{Report, judge};
+use std::collections::{BTreeMap, BTreeSet};
+use wanted::Wanted;
+
+const USAGE: &str = "\
+usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | quick [N] [FILE...] | list [FILE...] | stale
+KIND is order, logic, wide or weaken; see the head of ci/mutate.sh";
+
+pub fn run(args: &[&str]) -> Outcome {
+    let (kinds, breadth, args) = match args {
+        ["wide", rest @ ..] => (vec![Kind::Order], Breadth::Callers, rest),
+        [kind, rest @ ..] if Kind::from_name(kind).is_some() => (
+            Kind::from_name(kind).into_iter().collect(),
+            Breadth::Operations,
+            rest,
+        ),
+        ["stale"] => (Kind::ALL.to_vec(), Breadth::Operations, args),
+        _ => (vec![Kind::Order, Kind::Logic], Breadth::Operations, args),
+    };
+    let wanted = Wanted::parse(args).ok_or(USAGE)?;
+    std::fs::create_dir_all(tree::folder()).map_err(|e| format!("target/mutate: {e}"))?;
+    let reasons = Reasons::read()?;
+    let mut is_good = true;
+    for kind in kinds {
+        is_good &= match wanted {
+            Wanted::Stale => stale(kind, &reasons)?,
+            _ => examine(kind, breadth, &wanted, &reasons)?,
+        };
+    }
+    Ok(is_good)
+}
+
+/// The mutants of a kind.
+enum Program {
+    Order(order::program::Program),
+    Logic(logic::Program),
+    Weaken(weaken::Program),
+}
+
+impl Program {
+    fn read(kind: Kind, breadth: Breadth) -> Result<Self, String> {
+        Ok(match kind {
+            Kind::Order => Self::Order(order::program::Program::read(breadth)?),
+            Kind::Logic => Self::Logic(logic::Program::read()?),
+            Kind::Weaken => Self::Weaken(weaken::Program::read()?),
+        })
+    }
+
+    fn mutants(&self) -> &[Mutant] {
+        match self {
+            Self::Order(program) => &program.mutants,
+            Self::Logic(program) => &program.mutants,
+            Self::Weaken(program) => &program.mutants,
+        }
+    }
+
+    /// The files that must be examined when they change.
+    fn files(&self) -> Result<BTreeSet<String>, String> {
+        match self {
+            Self::Order(program) => Ok(program.mutants.iter().map(|m| m.file.clone()).collect()),
+            Self::Logic(_) => logic::files(),
+            Self::Weaken(program) => Ok(program.files()),
+        }
+    }
+}
+
+/// Examines or lists the mutants of a kind.
+fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> Outcome {
+    let mut program = Program::read(kind, breadth)?;
+    let all = program.mutants().to_vec();
+    let mut chosen = wanted.choose(kind, &program.files()?, &all)?;
+    if matches!(wanted, Wanted::List(_)) {
+        for &i in &chosen.mutants {
+            println!("{} {}", kind.name(), all[i].name());
+        }
+        println!("{} mutants", chosen.mutants.len());
+        return Ok(true);
+    }
+    if chosen.files.is_empty() || chosen.mutants.is_empty() && !chosen.is_whole {
+        println!("{}: nothing has changed", kind.name());
+        return Ok(true);
+    }
+    let (mutants, is_quick) = (&chosen.mutants, wanted.is_quick());
+    let mut complaints = Vec::new();
+    let verdicts = match &mut program {
+        Program::Order(_) | Program::Logic(_) if mutants.is_empty() => BTreeMap::new(),
+        Program::Order(program) => order::examine(program, mutants, is_quick, reasons)?,
+        Program::Logic(program) => program.examine(mutants, is_quick, reasons)?,
+        Program::Weaken(program) => {
+            let (verdicts, found) = program.examine(mutants, &chosen.files, is_quick)?;
+            complaints = found;
+            verdicts
+        }
+    };
+    // What is found widely is not what a file's line counts.
+    chosen.is_whole &= breadth == Breadth::Operations;
+    let is_good = judge(kind, &all, &chosen, &verdicts, reasons)?;
+    complaints
+        .iter()
+        .for_each(|complaint| println!("FAILED: {complaint}"));
+    Ok(is_good && complaints.is_empty())
+}
+
+/// Prints which files must be examined again, and returns whether all reasons are of mutants that
+/// may still exist. Logic mutants are known by their functions only: cargo-mutants may not be here.
+fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
+    let (files, names) = match kind {
+        Kind::Logic => (logic::files()?, None),
+        _ => {
+            let program = Program::read(kind, Breadth::Callers)?;
+            let names: BTreeSet<String> = program.mutants().iter().map(Mutant::name).collect();
+            (
+                Program::read(kind, Breadth::Operations)?.files()?,
+                Some(names),
+            )
+        }
+    };
+    let report = Report::read();
+    let stale = report.stale(kind, &files)?;
+    for (file, last) in &stale {
+        let since = last.map_or("not examined yet".to_owned(), |(_, date)| {
+            format!("changed since {date}")
+        });
+        println!("{} {file}: {since}", kind.name());
+    }
+    if !stale.is_empty() {
+        println!(
+            "{} files: `ci/mutate.sh {} changed`",
+            stale.len(),
+            kind.name()
+        );
+    }
+    let is_dead = |name: &&str| match &names {
+        Some(names) => !names.contains(*name),
+        None => {
+            let (file, function) = place(name);
+            !read(file).is_ok_and(|text| has_function(&text, function))
+        }
+    };
+    let dead: Vec<&str> = reasons.names(kind).filter(is_dead).collect();
+    for name in &dead {
+        eprintln!(
+            "{} has the reason of a mutant that is none any more: {} {name}",
+            reasons::FILE,
+            kind.name()
+        );
+    }
+    Ok(dead.is_empty())
+}

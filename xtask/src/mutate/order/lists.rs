@@ -1,0 +1,397 @@
+//! The lists of statements of a file.
+
+use super::operations::Operations;
+use super::text;
+use proc_macro2::Span;
+use quote::ToTokens;
+use std::ops::Range;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+/// A function with a body.
+pub struct Function<'f> {
+    pub name: String,
+    /// The type whose `impl` it stands in.
+    pub of: Option<String>,
+    pub signature: &'f syn::Signature,
+    pub body: &'f syn::Block,
+    /// Its lines, from 1.
+    pub lines: Range<usize>,
+}
+
+impl Function<'_> {
+    pub fn path(&self) -> String {
+        match &self.of {
+            Some(of) => format!("{of}::{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// The functions of a file, those in functions included; without tests and what only models use.
+pub fn functions(file: &syn::File) -> Vec<Function<'_>> {
+    let mut found = Functions {
+        of: None,
+        found: Vec::new(),
+        in_macros: Vec::new(),
+    };
+    found.visit_file(file);
+    found.found
+}
+
+struct Functions<'f> {
+    of: Option<String>,
+    found: Vec<Function<'f>>,
+    in_macros: Vec<String>,
+}
+
+impl<'f> Functions<'f> {
+    fn add(
+        &mut self,
+        signature: &'f syn::Signature,
+        body: &'f syn::Block,
+        attributes: &[syn::Attribute],
+        whole: Span,
+    ) {
+        if !is_for_checks(attributes) {
+            self.found.push(Function {
+                name: signature.ident.to_string(),
+                of: self.of.clone(),
+                signature,
+                body,
+                lines: whole.start().line..whole.end().line + 1,
+            });
+        }
+    }
+
+    fn with(&mut self, of: Option<String>, visit: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.of, of);
+        visit(self);
+        self.of = before;
+    }
+
+    fn in_macro(&mut self, mac: &syn::Macro) {
+        let mut tokens = mac.tokens.clone().into_iter();
+        while let Some(token) = tokens.next() {
+            if token.to_string() == "fn" {
+                let name = tokens.next().map_or(String::new(), |t| t.to_string());
+                let of = self
+                    .of
+                    .as_ref()
+                    .map_or(String::new(), |of| format!("{of}::"));
+                self.in_macros.push(format!("{of}{name}"));
+            }
+        }
+    }
+}
+
+/// `#[cfg(test)]`, or for models alone.
+fn is_for_checks(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let text = attribute.meta.to_token_stream().to_string();
+        let text = text.replace(' ', "");
+        text.starts_with("cfg(test") || text.starts_with("cfg(all(loom") || text == "cfg(doctest)"
+    })
+}
+
+impl<'ast> Visit<'ast> for Functions<'ast> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_for_checks(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if is_for_checks(&item.attrs) {
+            return;
+        }
+        let of = match &*item.self_ty {
+            syn::Type::Path(path) => path.path.segments.last().map(|s| s.ident.to_string()),
+            _ => None,
+        };
+        self.with(of, |this| visit::visit_item_impl(this, item));
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        let of = Some(item.ident.to_string());
+        self.with(of, |this| visit::visit_item_trait(this, item));
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.add(&item.sig, &item.block, &item.attrs, item.span());
+        self.with(None, |this| visit::visit_item_fn(this, item));
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.add(&item.sig, &item.block, &item.attrs, item.span());
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if let Some(body) = &item.default {
+            self.add(&item.sig, body, &item.attrs, item.span());
+        }
+        visit::visit_trait_item_fn(self, item);
+    }
+
+    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
+        self.in_macro(&item.mac);
+    }
+
+    fn visit_impl_item_macro(&mut self, item: &'ast syn::ImplItemMacro) {
+        self.in_macro(&item.mac);
+    }
+}
+
+/// A statement of a list.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// As it is written.
+    pub text: String,
+    /// True if it synchronizes with other threads.
+    pub synchronizes: bool,
+    /// True if it is the expression that the list evaluates to.
+    pub is_value: bool,
+    /// True if it stays where it is: an assertion for debug builds, an item, a value that is
+    /// only named, a note for models alone.
+    pub is_fixed: bool,
+    /// True if it binds a reference or a literal: it may stand wherever it compiles.
+    pub is_name: bool,
+    /// The name of a value that it computes of local variables alone.
+    pub computed: Option<String>,
+    /// True if it only counts, for reports and hints.
+    pub only_counts: bool,
+    /// True if it takes or gives back a lock: what is counted under it is seen at once.
+    pub locks: bool,
+    /// True if nothing after it runs: what is moved behind it is deleted.
+    pub is_jump: bool,
+    /// True if it only names something: no call, macro, assignment or jump is in it.
+    pub is_quiet: bool,
+    /// If it is a `match` or an `if` that looks at an operation: what is before that, the
+    /// operation, and what is after it.
+    pub split: Option<[String; 3]>,
+}
+
+/// A list of statements in a function that synchronizes.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The function.
+    pub function: String,
+    /// Its lines.
+    pub lines: Range<usize>,
+    /// Where the statements stand in the file's text, in bytes: what is between the braces.
+    pub inside: Range<usize>,
+    pub units: Vec<Unit>,
+}
+
+/// What is not mutated: a function, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    pub function: String,
+    pub reason: &'static str,
+}
+
+/// Which functions are mutated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breadth {
+    /// Functions with an operation in their own body.
+    Operations,
+    /// Functions that call one of these, too.
+    Callers,
+}
+
+/// The lists of statements of a file, outer ones before those in them.
+pub fn lists(
+    file: &syn::File,
+    source: &str,
+    operations: &Operations,
+    breadth: Breadth,
+) -> (Vec<List>, Vec<Skipped>) {
+    let mut found = Functions {
+        of: None,
+        found: Vec::new(),
+        in_macros: Vec::new(),
+    };
+    found.visit_file(file);
+    let mut skipped: Vec<_> = std::mem::take(&mut found.in_macros)
+        .into_iter()
+        .map(|function| Skipped {
+            function,
+            reason: "stands in a macro",
+        })
+        .collect();
+    let mut lists = Vec::new();
+    for function in &found.found {
+        let tokens = function.body.to_token_stream();
+        let is_mutated = match breadth {
+            Breadth::Operations => operations.stand_in(tokens),
+            Breadth::Callers => operations.are_in(tokens, function.of.as_deref()),
+        };
+        if !is_mutated {
+            continue;
+        }
+        let mut skip = |reason| {
+            skipped.push(Skipped {
+                function: function.path(),
+                reason,
+            });
+        };
+        if function.signature.constness.is_some() {
+            skip("is a constant function");
+            continue;
+        }
+        let output = function.signature.output.to_token_stream().to_string();
+        let is_opaque = output.split(' ').any(|word| word == "impl");
+        if is_opaque {
+            skip("returns `impl Trait`: its outermost list has one type only");
+        }
+        let mut blocks = Blocks {
+            function,
+            source,
+            operations,
+            found: Vec::new(),
+            keeps_last: false,
+        };
+        if is_opaque {
+            visit::visit_block(&mut blocks, function.body);
+        } else {
+            blocks.visit_block(function.body);
+        }
+        lists.append(&mut blocks.found);
+    }
+    (lists, skipped)
+}
+
+struct Blocks<'f> {
+    function: &'f Function<'f>,
+    source: &'f str,
+    operations: &'f Operations,
+    found: Vec<List>,
+    /// True if the last statement of the next block stays where it is.
+    keeps_last: bool,
+}
+
+impl Blocks<'_> {
+    fn text(&self, of: &impl Spanned) -> String {
+        self.source[of.span().byte_range()].to_owned()
+    }
+
+    fn synchronizes(&self, of: &impl ToTokens) -> bool {
+        let this = self.function.of.as_deref();
+        self.operations.are_in(of.to_token_stream(), this)
+    }
+
+    fn unit(&self, statement: &syn::Stmt, is_last: bool) -> Unit {
+        let value = match statement {
+            syn::Stmt::Expr(_, None) => true,
+            syn::Stmt::Macro(call) => call.semi_token.is_none(),
+            _ => false,
+        };
+        let text = self.text(statement);
+        let is_assertion = matches!(statement, syn::Stmt::Macro(call)
+            if call.mac.path.segments.last().is_some_and(|s| s.ident.to_string().starts_with("debug_assert")));
+        let only_counts = self.operations.only_count(statement);
+        let is_name = text::is_name(statement);
+        Unit {
+            synchronizes: !only_counts && !is_name && self.synchronizes(statement),
+            only_counts,
+            locks: text.contains(".lock(") || text.contains("_locked("),
+            is_value: value && is_last,
+            is_fixed: is_assertion
+                || matches!(statement, syn::Stmt::Item(_))
+                || text::is_named_value(statement)
+                || text::is_for_models(statement),
+            is_name,
+            computed: text::computed(statement),
+            is_jump: matches!(
+                statement,
+                syn::Stmt::Expr(
+                    syn::Expr::Return(_) | syn::Expr::Break(_) | syn::Expr::Continue(_),
+                    _
+                )
+            ),
+            is_quiet: text::is_quiet(statement),
+            split: self.split(statement, &text),
+            text,
+        }
+    }
+
+    /// See [`Unit::split`].
+    fn split(&self, statement: &syn::Stmt, text: &str) -> Option<[String; 3]> {
+        let syn::Stmt::Expr(expr, _) = statement else {
+            return None;
+        };
+        let looked_at = match expr {
+            syn::Expr::Match(expr) => &expr.expr,
+            syn::Expr::If(expr) => match &*expr.cond {
+                syn::Expr::Let(condition) => &condition.expr,
+                _ => &expr.cond,
+            },
+            _ => return None,
+        };
+        if !self.synchronizes(looked_at) {
+            return None;
+        }
+        let start = statement.span().byte_range().start;
+        let range = looked_at.span().byte_range();
+        let (from, to) = (range.start - start, range.end - start);
+        Some([&text[..from], &text[from..to], &text[to..]].map(str::to_owned))
+    }
+}
+
+impl<'ast> Visit<'ast> for Blocks<'_> {
+    fn visit_block(&mut self, block: &'ast syn::Block) {
+        let last = block.stmts.len().saturating_sub(1);
+        let mut units: Vec<_> = block
+            .stmts
+            .iter()
+            .enumerate()
+            .map(|(i, statement)| self.unit(statement, i == last))
+            .collect();
+        if std::mem::take(&mut self.keeps_last) {
+            units
+                .last_mut()
+                .into_iter()
+                .for_each(|unit| unit.is_fixed = true);
+        }
+        let braces = block.brace_token.span;
+        self.found.push(List {
+            function: self.function.path(),
+            lines: self.function.lines.clone(),
+            inside: braces.open().byte_range().end..braces.close().byte_range().start,
+            units,
+        });
+        visit::visit_block(self, block);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        let Some(init) = &local.init else { return };
+        self.visit_expr(&init.expr);
+        if let Some((_, otherwise)) = &init.diverge {
+            // It must not get to its end.
+            self.keeps_last = true;
+            self.visit_expr(otherwise);
+        }
+    }
+
+    /// The only statement of an `if` is deleted with the `if`.
+    fn visit_expr_if(&mut self, expr: &'ast syn::ExprIf) {
+        self.visit_expr(&expr.cond);
+        self.keeps_last = expr.else_branch.is_none() && expr.then_branch.stmts.len() == 1;
+        self.visit_block(&expr.then_branch);
+        if let Some((_, otherwise)) = &expr.else_branch {
+            self.visit_expr(otherwise);
+        }
+    }
+
+    /// A block of one `unsafe` statement keeps it, too.
+    fn visit_expr_unsafe(&mut self, expr: &'ast syn::ExprUnsafe) {
+        self.keeps_last = expr.block.stmts.len() == 1;
+        self.visit_block(&expr.block);
+    }
+
+    /// Functions in it are looked at by themselves, and constants cannot be switched.
+    fn visit_item(&mut self, _: &'ast syn::Item) {}
+
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+}

@@ -1,0 +1,336 @@
+//! The mutants of a list of statements.
+
+use super::lists::{List, Unit};
+use super::text::{mentions, normal, short};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What was done: `swap: A <-> B`, `move: A after B`, `delete: A`.
+    pub what: String,
+    /// The statements instead of those of the list.
+    pub text: String,
+}
+
+/// All mutants of `list` that differ from it, and from each other.
+pub fn edits(list: &List) -> Vec<Edit> {
+    let units = &list.units;
+    let movable: Vec<usize> = (0..units.len()).filter(|&i| !units[i].is_fixed).collect();
+    let mut found = Found {
+        seen: BTreeSet::from([normal(&in_order(units, 0..units.len()))]),
+        edits: Vec::new(),
+    };
+    // Where nothing synchronizes, no other thread sees the order of two statements.
+    let synchronizes = movable.iter().any(|&i| units[i].synchronizes);
+    for pair in movable.windows(2).filter(|_| synchronizes) {
+        let (a, b) = (pair[0], pair[1]);
+        let (first, second) = (&units[a], &units[b]);
+        let is_same = first.is_quiet && second.is_quiet || commute(&units[a..=b]);
+        if is_same || stays(first) || stays(second) || none_minds(first, second) {
+            continue;
+        }
+        let mut order: Vec<usize> = (0..units.len()).collect();
+        order.swap(a, b);
+        let what = format!(
+            "swap: {} <-> {}",
+            short(&units[a].text),
+            short(&units[b].text)
+        );
+        found.add(what, in_order(units, order));
+    }
+    for &across in movable.iter().filter(|&&i| units[i].synchronizes) {
+        for &moved in movable
+            .iter()
+            .filter(|&&i| i != across && !stays(&units[i]))
+            .filter(|&&i| i > across || !units[across].is_jump)
+            .filter(|&&i| !none_minds(&units[i], &units[across]))
+            .filter(|&&i| !commute(&units[i.min(across)..=i.max(across)]))
+        {
+            let side = if moved < across { "after" } else { "before" };
+            let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
+            let at = order.iter().position(|&i| i == across).unwrap_or(0);
+            order.insert(at + usize::from(moved < across), moved);
+            let [this, that] = [moved, across].map(|i| short(&units[i].text));
+            found.add(
+                format!("move: {this} {side} {that}"),
+                in_order(units, order),
+            );
+        }
+    }
+    // Between an operation and what is done by its result.
+    for &across in &movable {
+        let Some([before, operation, after]) = &units[across].split else {
+            continue;
+        };
+        let may_move = |i: usize| i < across && !stays(&units[i]) && !units[i].only_counts;
+        for &moved in movable.iter().filter(|&&i| may_move(i)) {
+            let mut text = in_order(units, (0..across).filter(|&i| i != moved));
+            let _ = write!(
+                text,
+                "let order_operation = {operation};\n{}\n{before} order_operation {after}\n",
+                units[moved].text
+            );
+            text += &in_order(units, across + 1..units.len());
+            let what = format!(
+                "move: {} between {} and what follows from it",
+                short(&units[moved].text),
+                short(operation)
+            );
+            found.add(what, text);
+        }
+    }
+    for &deleted in &movable {
+        let what = format!("delete: {}", short(&units[deleted].text));
+        let rest = (0..units.len()).filter(|&i| i != deleted);
+        found.add(what, in_order(units, rest));
+    }
+    found.edits
+}
+
+/// Returns whether moving it changes nothing, or is the same as deleting others.
+fn stays(unit: &Unit) -> bool {
+    unit.is_name || unit.is_jump
+}
+
+/// Returns whether one of two statements only counts, and the other takes no lock that those who read
+/// the figures take, too.
+fn none_minds(a: &Unit, b: &Unit) -> bool {
+    a.only_counts && !b.locks || b.only_counts && !a.locks
+}
+
+/// Returns whether the first or last of these statements is computed of local variables alone, and
+/// none of the others mentions it.
+fn commute(units: &[Unit]) -> bool {
+    let not_in = |name: &str, rest: &[Unit]| rest.iter().all(|unit| !mentions(&unit.text, name));
+    match units {
+        [first, rest @ ..] if first.computed.is_some() => {
+            first.computed.iter().all(|name| not_in(name, rest))
+        }
+        [rest @ .., last] => last
+            .computed
+            .as_ref()
+            .is_some_and(|name| not_in(name, rest)),
+        [] => false,
+    }
+}
+
+struct Found {
+    seen: BTreeSet<String>,
+    edits: Vec<Edit>,
+}
+
+impl Found {
+    fn add(&mut self, what: String, text: String) {
+        if self.seen.insert(normal(&text)) {
+            self.edits.push(Edit { what, text });
+        }
+    }
+}
+
+/// The statements in another order. The value of the list stays its value, wherever it is computed.
+fn in_order(units: &[Unit], order: impl IntoIterator<Item = usize>) -> String {
+    let order: Vec<usize> = order.into_iter().collect();
+    let mut text = String::new();
+    let mut value_is_before = false;
+    for (place, &i) in order.iter().enumerate() {
+        let unit = &units[i];
+        if unit.is_value && place + 1 < order.len() {
+            value_is_before = true;
+            let _ = writeln!(text, "let order_value = {};", unit.text);
+        } else {
+            text.push_str(&unit.text);
+            text.push('\n');
+        }
+    }
+    if value_is_before {
+        text.push_str("order_value\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lists::{Breadth, lists};
+    use super::super::operations::Operations;
+    use super::*;
+
+    fn of(body: &str) -> Vec<Edit> {
+        let source = format!("impl A {{ fn f(&self) {{ {body} }} }}");
+        let file = syn::parse_file(&source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, skipped) = lists(&file, &source, &operations, Breadth::Operations);
+        assert_eq!(skipped, []);
+        lists.first().map_or(Vec::new(), edits)
+    }
+
+    fn texts(body: &str) -> Vec<String> {
+        let all = of(body).into_iter();
+        all.map(|edit| edit.text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    }
+
+    fn names(body: &str) -> Vec<String> {
+        of(body).into_iter().map(|edit| edit.what).collect()
+    }
+
+    #[test]
+    fn neighbours_are_swapped_and_statements_deleted() {
+        assert_eq!(
+            texts("a(); self.x.lock();"),
+            ["self.x.lock(); a();", "self.x.lock();", "a();"]
+        );
+    }
+
+    #[test]
+    fn statements_are_moved_across_operations_and_no_further() {
+        assert_eq!(
+            names("a(); b(); self.x.lock(); c(); d();"),
+            [
+                "swap: a(); <-> b();",
+                "swap: b(); <-> self.x.lock();",
+                "swap: self.x.lock(); <-> c();",
+                "swap: c(); <-> d();",
+                "move: a(); after self.x.lock();",
+                "move: d(); before self.x.lock();",
+                "delete: a();",
+                "delete: b();",
+                "delete: self.x.lock();",
+                "delete: c();",
+                "delete: d();",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_stays_the_value() {
+        assert_eq!(
+            texts("a(); self.x.swap(1, Ordering::AcqRel)"),
+            [
+                "let order_value = self.x.swap(1, Ordering::AcqRel); a(); order_value",
+                "self.x.swap(1, Ordering::AcqRel)",
+                "a();",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_statement_comes_between_an_operation_and_its_arms() {
+        let body = "link(); match self.x.swap(1, Ordering::AcqRel) { 1 => b(), _ => c() }";
+        let between = "let order_operation = self.x.swap(1, Ordering::AcqRel); link(); \
+                       match order_operation { 1 => b(), _ => c() }";
+        assert!(texts(body).iter().any(|text| text == between));
+    }
+
+    #[test]
+    fn assertions_of_debug_builds_stay() {
+        assert_eq!(
+            texts("debug_assert!(true); self.x.lock();"),
+            ["debug_assert!(true);"]
+        );
+    }
+
+    #[test]
+    fn what_must_not_get_to_its_end_does_not() {
+        let source = "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
+        let names: Vec<_> = edits(&lists[1]).into_iter().map(|edit| edit.what).collect();
+        assert_eq!(names, ["delete: a();", "delete: b();"]);
+    }
+
+    #[test]
+    fn a_statement_that_is_all_of_an_if_is_deleted_once() {
+        let source = "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
+        let counts: Vec<_> = lists.iter().map(|list| edits(list).len()).collect();
+        assert_eq!(counts, [3, 0, 2]);
+    }
+
+    #[test]
+    fn nothing_moves_behind_a_jump() {
+        assert_eq!(
+            names("a(); self.x.lock(); return;"),
+            [
+                "swap: a(); <-> self.x.lock();",
+                "delete: a();",
+                "delete: self.x.lock();",
+                "delete: return;",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_moves_behind_a_jump_that_synchronizes() {
+        let moved = |name: &&String| name.starts_with("move");
+        let names = names("a(); b(); return self.x.lock();");
+        assert_eq!(names.iter().filter(moved).count(), 0, "{names:?}");
+    }
+
+    #[test]
+    fn what_is_alike_is_no_mutant() {
+        assert_eq!(
+            names("self.x.lock(); self.x.lock();"),
+            ["delete: self.x.lock();"]
+        );
+        assert_eq!(
+            names("let a = self.a; let b = self.b; self.x.lock();")[0],
+            "swap: let b = self.b; <-> self.x.lock();"
+        );
+        assert_eq!(
+            names("let a = &self.a; self.x.lock(); a"),
+            ["delete: let a = &self.a;", "delete: self.x.lock();"]
+        );
+    }
+
+    #[test]
+    fn what_is_computed_of_local_variables_stays() {
+        assert_eq!(
+            names("self.x.lock(); let a = b + 1; f(a);"),
+            [
+                "swap: let a = b + 1; <-> f(a);",
+                "move: f(a); before self.x.lock();",
+                "delete: self.x.lock();",
+                "delete: let a = b + 1;",
+                "delete: f(a);",
+            ]
+        );
+        let used = names("self.x.store(b, Ordering::Release); let b = b + 1; f(b);");
+        assert!(used[0].starts_with("swap: self.x.store"), "{used:?}");
+    }
+
+    #[test]
+    fn what_only_counts_stays_but_for_locks() {
+        let source = "struct A { made: Counter }
+                      fn f(x: &A) { a(); self.made.add(1); self.x.swap(1, Ordering::AcqRel); }
+                      fn g(x: &A) { let _held = self.x.lock(); self.made.add(1); }";
+        let file = syn::parse_file(source).unwrap();
+        let operations = Operations::of([&file].into_iter());
+        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
+        let names = |list| -> Vec<String> {
+            let all = edits(list).into_iter();
+            all.map(|edit| edit.what).collect()
+        };
+        assert_eq!(
+            names(&lists[0]),
+            [
+                "move: a(); after self.x.swap(1, Ordering::AcqRel);",
+                "delete: a();",
+                "delete: self.made.add(1);",
+                "delete: self.x.swap(1, Ordering::AcqRel);",
+            ]
+        );
+        assert_eq!(
+            names(&lists[1])[0],
+            "swap: let _held = self.x.lock(); <-> self.made.add(1);"
+        );
+    }
+
+    #[test]
+    fn functions_that_do_not_synchronize_have_none() {
+        assert_eq!(names("a(); b();"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,276 @@
+//! What became of each file's mutants, and the file that keeps it.
+
+use super::mutant::{Kind, Mutant, Verdict};
+use super::reasons::{Reasons, place};
+use super::tree::folder;
+use crate::command::{git, output};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+const FILE: &str = "ci/mutate/report.txt";
+
+const HEAD: &str = "\
+# What became of each file's mutants when all of them were last examined, by `ci/mutate.sh`;
+# `ci/mutate.sh stale` names the files whose text has changed since. Below a file are its survivors,
+# whose reasons are in ci/mutate/reasons.txt.
+#
+# KIND FILE TEXT DATE MUTANTS DO-NOT-COMPILE NOTICED-BY-MODELS NOTICED-BY-TESTS SURVIVED EXPLAINED
+";
+
+/// The mutants that are examined.
+#[derive(Debug)]
+pub struct Chosen {
+    pub files: BTreeSet<String>,
+    /// By their indices.
+    pub mutants: BTreeSet<usize>,
+    /// True if these are all mutants of the files.
+    pub is_whole: bool,
+}
+
+/// What became of the mutants of a file.
+#[derive(Default)]
+struct Entry {
+    /// In the order of the report's head.
+    counts: [usize; 6],
+    survivors: String,
+}
+
+impl Entry {
+    fn add(&mut self, mutant: &Mutant, verdict: &Verdict, is_explained: bool) {
+        let column = match verdict {
+            Verdict::DoesNotCompile => 1,
+            Verdict::NoticedByModel(_) => 2,
+            Verdict::NoticedByTest(_) => 3,
+            Verdict::Survived(_) => {
+                self.survivors += &format!("    {} -- {}\n", mutant.function, mutant.what);
+                self.counts[5] += usize::from(is_explained);
+                4
+            }
+        };
+        self.counts[0] += 1;
+        self.counts[column] += 1;
+    }
+}
+
+/// The hash of the text that was examined, and the date.
+pub type Examined<'r> = (&'r str, &'r str);
+
+/// The lines of each kind and file.
+pub struct Report(BTreeMap<(Kind, String), String>);
+
+impl Report {
+    pub fn read() -> Self {
+        Self::parse(&std::fs::read_to_string(FILE).unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut found: BTreeMap<_, String> = BTreeMap::new();
+        let mut last = None;
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let mut words = line.split(' ');
+            if let (Some(kind), Some(file)) = (words.next().and_then(Kind::from_name), words.next())
+            {
+                last = Some((kind, file.to_owned()));
+            }
+            if let Some(key) = &last {
+                *found.entry(key.clone()).or_default() += &format!("{line}\n");
+            }
+        }
+        Self(found)
+    }
+
+    fn text(&self) -> String {
+        HEAD.to_owned() + &self.0.values().map(String::as_str).collect::<String>()
+    }
+
+    fn examined(&self, kind: Kind, file: &str) -> Option<Examined<'_>> {
+        let mut words = self.0.get(&(kind, file.to_owned()))?.split(' ').skip(2);
+        Some((words.next()?, words.next()?))
+    }
+
+    /// Returns the files whose text has changed, each with what was examined.
+    pub fn stale(
+        &self,
+        kind: Kind,
+        files: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, Option<Examined<'_>>>, String> {
+        let files = hashes(files)?.into_iter();
+        let with_last = files.map(|(file, hash)| (self.examined(kind, &file), file, hash));
+        let has_changed =
+            with_last.filter(|(last, _, hash)| last.is_none_or(|last| last.0 != hash));
+        Ok(has_changed.map(|(last, file, _)| (file, last)).collect())
+    }
+
+    /// Replaces the lines of a file. What was found again keeps its date.
+    fn set(&mut self, kind: Kind, file: &str, hash: &str, today: &str, entry: &Entry) {
+        let counts = entry.counts.map(|count| count.to_string()).join(" ");
+        let lines = |date: &str| {
+            format!(
+                "{} {file} {hash} {date} {counts}\n{}",
+                kind.name(),
+                entry.survivors
+            )
+        };
+        let again = self.examined(kind, file).map(|(_, date)| lines(date));
+        let before = self.0.get(&(kind, file.to_owned())).cloned();
+        let new = again
+            .filter(|again| before.as_ref() == Some(again))
+            .unwrap_or(lines(today));
+        self.0.insert((kind, file.to_owned()), new);
+    }
+}
+
+/// Returns what git calls the texts of files, shortened. The commit that a text came with may be
+/// rebased.
+fn hashes(files: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String> {
+    if files.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
+    let hashes = git(&[&["hash-object"], &names[..]].concat())?;
+    let short = |hash: &str| hash.chars().take(12).collect();
+    Ok(files
+        .iter()
+        .cloned()
+        .zip(hashes.lines().map(short))
+        .collect())
+}
+
+/// Prints what became of the chosen mutants and, if they are all mutants of their files, keeps it.
+/// Returns whether each survivor has a reason, and each reason a survivor.
+pub fn judge(
+    kind: Kind,
+    all: &[Mutant],
+    chosen: &Chosen,
+    verdicts: &BTreeMap<usize, Verdict>,
+    reasons: &Reasons,
+) -> Result<bool, String> {
+    let new = |file: &String| (file.clone(), Entry::default());
+    let mut entries: BTreeMap<String, Entry> = chosen.files.iter().map(new).collect();
+    let (mut details, mut complaints) = (String::new(), Vec::new());
+    for (&i, verdict) in verdicts {
+        let (mutant, name) = (&all[i], all[i].name());
+        let reason = reasons.reason(kind, mutant);
+        let entry = entries.entry(mutant.file.clone()).or_default();
+        entry.add(mutant, verdict, reason.is_some());
+        details += &format!("{name}: {verdict}\n");
+        // One of several mutants of a name may be the one that survives.
+        let may_survive = |i| matches!(verdicts.get(&i), None | Some(Verdict::Survived(_)));
+        let of_name = || (0..all.len()).filter(|&i| all[i].name() == name);
+        match (verdict, reason) {
+            (Verdict::Survived(_), None) => {
+                complaints.push(format!("survives, and has no reason: {name}"));
+            }
+            (_, Some(_)) if !of_name().any(may_survive) => {
+                complaints.push(format!(
+                    "has a reason, but does not survive: {name}: {verdict}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    if chosen.is_whole {
+        let names: BTreeSet<String> = all.iter().map(Mutant::name).collect();
+        let of_files = reasons
+            .names(kind)
+            .filter(|name| chosen.files.contains(place(name).0));
+        let gone = of_files.filter(|name| !names.contains(*name));
+        complaints.extend(gone.map(|name| format!("has a reason, but is no mutant: {name}")));
+    }
+    let columns = [
+        "mutants",
+        "invalid",
+        "models",
+        "tests",
+        "survived",
+        "explained",
+    ];
+    println!(
+        "\n{:<40} {}",
+        "file",
+        columns.map(|name| format!("{name:>10}")).concat()
+    );
+    let mut sum = [0; 6];
+    for (file, Entry { counts, .. }) in entries.iter().filter(|(_, entry)| entry.counts[0] > 0) {
+        println!(
+            "{file:<40} {}",
+            counts.map(|count| format!("{count:>10}")).concat()
+        );
+        sum.iter_mut()
+            .zip(counts)
+            .for_each(|(sum, count)| *sum += count);
+    }
+    println!(
+        "{:<40} {}",
+        kind.name(),
+        sum.map(|count| format!("{count:>10}")).concat()
+    );
+    complaints
+        .iter()
+        .for_each(|complaint| println!("FAILED: {complaint}"));
+    let failed = |e: std::io::Error| format!("what became of mutants cannot be written: {e}");
+    let path = folder().join(format!("{}.txt", kind.name()));
+    std::fs::write(&path, details).map_err(failed)?;
+    println!("each mutant: {}", path.display());
+    if chosen.is_whole {
+        let (mut report, hashes) = (Report::read(), hashes(&chosen.files)?);
+        let today = output(Command::new("date").arg("+%F"))?;
+        for (file, entry) in &entries {
+            report.set(kind, file, &hashes[file], today.trim(), entry);
+        }
+        report.0.retain(|(_, file), _| Path::new(file).exists());
+        std::fs::write(FILE, report.text()).map_err(failed)?;
+    }
+    Ok(complaints.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = "\
+order src/a.rs 0123 2026-01-02 5 0 1 2 2 1
+    A::f -- delete: g();
+    A::f -- swap: a <-> b
+logic src/a.rs 4567 2026-01-03 0 0 0 0 0 0
+";
+
+    #[test]
+    fn lines_are_kept_by_kind_and_file() {
+        let mut report = Report::parse(&format!("{HEAD}{LINES}"));
+        assert_eq!(report.text(), format!("{HEAD}{LINES}"));
+        let examined = |report: &Report, kind| {
+            report
+                .examined(kind, "src/a.rs")
+                .map(|(hash, date)| format!("{hash} {date}"))
+        };
+        assert_eq!(
+            examined(&report, Kind::Order).as_deref(),
+            Some("0123 2026-01-02")
+        );
+        assert_eq!(examined(&report, Kind::Weaken), None);
+        // What was found again keeps its date.
+        let mut entry = Entry::default();
+        report.set(Kind::Logic, "src/a.rs", "4567", "2026-03-04", &entry);
+        assert_eq!(report.text(), format!("{HEAD}{LINES}"));
+        entry.counts = [1, 0, 0, 0, 1, 0];
+        entry.survivors = "    f -- x\n".to_owned();
+        report.set(Kind::Logic, "src/a.rs", "4567", "2026-03-04", &entry);
+        let new = "logic src/a.rs 4567 2026-03-04 1 0 0 0 1 0\n    f -- x\n";
+        assert!(report.text().ends_with(new));
+    }
+
+    #[test]
+    fn what_has_changed_or_was_never_examined_is_stale() {
+        let file = "src/main.rs".to_owned();
+        let files = BTreeSet::from([file.clone()]);
+        let hash = hashes(&files).unwrap().remove(&file).unwrap();
+        let report = format!("order {file} {hash} 2026-01-02 0\nlogic {file} 0123 2026-01-03 0\n");
+        let report = Report::parse(&report);
+        let stale = |kind| report.stale(kind, &files).unwrap().remove(&file);
+        assert_eq!(stale(Kind::Order), None);
+        assert_eq!(stale(Kind::Logic), Some(Some(("0123", "2026-01-03"))));
+        assert_eq!(stale(Kind::Weaken), Some(None));
+    }
+}

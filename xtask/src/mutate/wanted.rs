@@ -1,0 +1,216 @@
+//! Which mutants are examined.
+
+use super::diff::changed_lines;
+use super::mutant::{Kind, Mutant};
+use super::report::{Chosen, Report};
+use crate::command::git;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// How many mutants of a sample are examined unless it is said.
+const SAMPLE: usize = 40;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Of files with one of these in their paths; of all files if there is none.
+    Files(Vec<String>),
+    /// Of files whose text has changed since the report; at most so many, in the lines that changed.
+    Changed(Option<usize>),
+    /// Of what the last commit changed; at most so many.
+    Commit(usize),
+    /// At most so many of these files, only by checks that take a moment.
+    Quick(usize, Vec<String>),
+    /// Of these files, only to be printed.
+    List(Vec<String>),
+    /// None: the files that must be examined are printed.
+    Stale,
+}
+
+impl Wanted {
+    /// Parses the arguments; `None` if they mean nothing.
+    pub fn parse(args: &[&str]) -> Option<Self> {
+        let owned = |args: &[&str]| args.iter().map(|&a| a.to_owned()).collect();
+        Some(match args {
+            ["all"] => Self::Files(Vec::new()),
+            ["changed"] => Self::Changed(None),
+            ["changed", most] => Self::Changed(Some(most.parse().ok()?)),
+            ["commit"] => Self::Commit(SAMPLE),
+            ["commit", most] => Self::Commit(most.parse().ok()?),
+            ["quick", rest @ ..] => match rest.first().and_then(|most| most.parse().ok()) {
+                Some(most) => Self::Quick(most, owned(&rest[1..])),
+                None => Self::Quick(SAMPLE, owned(rest)),
+            },
+            ["list", files @ ..] => Self::List(owned(files)),
+            ["stale"] => Self::Stale,
+            [] => return None,
+            files if files.iter().any(|file| file.starts_with('-')) => return None,
+            files => Self::Files(owned(files)),
+        })
+    }
+
+    pub fn is_quick(&self) -> bool {
+        matches!(self, Self::Quick(..))
+    }
+
+    /// Chooses among all mutants of a kind, which can be made of these files.
+    pub fn choose(
+        &self,
+        kind: Kind,
+        files: &BTreeSet<String>,
+        all: &[Mutant],
+    ) -> Result<Chosen, String> {
+        let whole = |files: BTreeSet<String>| {
+            let indices = all.iter().enumerate();
+            let mutants = indices.filter(|(_, mutant)| files.contains(&mutant.file));
+            Chosen {
+                mutants: mutants.map(|(i, _)| i).collect(),
+                files,
+                is_whole: true,
+            }
+        };
+        Ok(match self {
+            Self::Files(parts) | Self::List(parts) => whole(named(files, parts)?),
+            Self::Quick(most, parts) => sample(all, whole(named(files, parts)?).mutants, *most),
+            Self::Changed(None) => whole(Report::read().stale(kind, files)?.into_keys().collect()),
+            Self::Changed(Some(most)) => {
+                sample(all, within(all, &since_report(kind, files)?), *most)
+            }
+            Self::Commit(most) => {
+                let diff = git(&["diff", "--no-ext-diff", "-U0", "HEAD^", "HEAD", "--", "src"])?;
+                sample(all, within(all, &changed_lines(&diff)), *most)
+            }
+            Self::Stale => whole(BTreeSet::new()),
+        })
+    }
+}
+
+/// Returns the files with one of these parts in their paths.
+fn named(files: &BTreeSet<String>, parts: &[String]) -> Result<BTreeSet<String>, String> {
+    if let Some(part) = parts
+        .iter()
+        .find(|part| !files.iter().any(|file| file.contains(*part)))
+    {
+        return Err(format!("no file with mutants has {part:?} in its path"));
+    }
+    let is_named =
+        |file: &&String| parts.is_empty() || parts.iter().any(|part| file.contains(part));
+    Ok(files.iter().filter(is_named).cloned().collect())
+}
+
+/// Returns the lines that have changed since the report.
+fn since_report(
+    kind: Kind,
+    files: &BTreeSet<String>,
+) -> Result<Vec<(String, Range<usize>)>, String> {
+    let mut changed = Vec::new();
+    for (file, last) in Report::read().stale(kind, files)? {
+        // Never examined, or what was examined is not in this clone: all of it.
+        let diff = |(hash, _)| git(&["diff", "--no-ext-diff", "-U0", hash, &file]).ok();
+        let lines = last.and_then(diff).map(|diff| changed_lines(&diff));
+        changed.extend(lines.unwrap_or(vec![(file, 0..usize::MAX)]));
+    }
+    Ok(changed)
+}
+
+/// Returns the mutants in these lines.
+fn within(all: &[Mutant], changed: &[(String, Range<usize>)]) -> BTreeSet<usize> {
+    let is_changed = |mutant: &Mutant| {
+        changed.iter().any(|(file, changed)| {
+            let lines = &mutant.lines;
+            *file == mutant.file && changed.start < lines.end && lines.start < changed.end
+        })
+    };
+    let indices = all.iter().enumerate();
+    indices
+        .filter(|(_, mutant)| is_changed(mutant))
+        .map(|(i, _)| i)
+        .collect()
+}
+
+/// Chooses at most `most` of these mutants, evenly.
+fn sample(all: &[Mutant], mutants: BTreeSet<usize>, most: usize) -> Chosen {
+    let step = mutants.len().div_ceil(most.max(1)).max(1);
+    if step > 1 {
+        println!(
+            "{} mutants; a sample is examined: one in {step}",
+            mutants.len()
+        );
+    }
+    let mutants: BTreeSet<usize> = mutants.into_iter().step_by(step).collect();
+    Chosen {
+        files: mutants.iter().map(|&i| all[i].file.clone()).collect(),
+        mutants,
+        is_whole: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Mutant> {
+        let mutant = |(file, line): (&str, usize)| Mutant {
+            file: file.to_owned(),
+            function: "f".to_owned(),
+            what: "x".to_owned(),
+            lines: line..line + 1,
+        };
+        [
+            ("src/a.rs", 1),
+            ("src/a.rs", 5),
+            ("src/b.rs", 5),
+            ("src/b.rs", 6),
+        ]
+        .map(mutant)
+        .to_vec()
+    }
+
+    #[test]
+    fn what_is_wanted_is_read() {
+        let files = |files: &[&str]| files.iter().map(|&f| f.to_owned()).collect();
+        for (args, wanted) in [
+            (&["all"][..], Some(Wanted::Files(Vec::new()))),
+            (&["changed"], Some(Wanted::Changed(None))),
+            (&["changed", "3"], Some(Wanted::Changed(Some(3)))),
+            (&["commit", "2"], Some(Wanted::Commit(2))),
+            (&["quick", "2", "a"], Some(Wanted::Quick(2, files(&["a"])))),
+            (&["quick", "a"], Some(Wanted::Quick(SAMPLE, files(&["a"])))),
+            (
+                &["a.rs", "b.rs"],
+                Some(Wanted::Files(files(&["a.rs", "b.rs"]))),
+            ),
+            (&[], None),
+            (&["commit", "x"], None),
+            (&["--all"], None),
+        ] {
+            assert_eq!(Wanted::parse(args), wanted, "{args:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_found_by_parts_of_their_paths() {
+        let files = ["src/a.rs", "src/b.rs"].map(str::to_owned).into();
+        let of = |parts: &[&str]| {
+            let parts = parts.iter().map(|&part| part.to_owned()).collect();
+            Wanted::Files(parts).choose(Kind::Order, &files, &all())
+        };
+        let chosen = of(&["b.rs"]).unwrap();
+        assert_eq!(chosen.mutants, BTreeSet::from([2, 3]));
+        assert!(chosen.is_whole && chosen.files.len() == 1);
+        assert_eq!(of(&[]).unwrap().mutants.len(), 4);
+        assert!(of(&["c.rs"]).is_err());
+    }
+
+    #[test]
+    fn a_sample_is_of_changed_lines_and_has_no_more_than_is_wanted() {
+        let changed = [("src/a.rs".to_owned(), 4..9), ("src/b.rs".to_owned(), 6..7)];
+        let within = within(&all(), &changed);
+        assert_eq!(within, BTreeSet::from([1, 3]));
+        assert_eq!(sample(&all(), within, 1).mutants, BTreeSet::from([1]));
+        assert_eq!(
+            sample(&all(), (0..4).collect(), 3).mutants,
+            BTreeSet::from([0, 2])
+        );
+        assert_eq!(sample(&all(), (0..4).collect(), 0).mutants.len(), 1);
+    }
+}

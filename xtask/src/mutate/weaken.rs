@@ -1,0 +1,193 @@
+//! Memory orderings, each weakened by one step: a model must then fail, and the comment in the source
+//! must name it. No mutant is compiled: the models can weaken an ordering when they start.
+//!
+//! What the models reach is known from running them; only the source says what they do not reach.
+
+use super::build::HERE;
+use super::check::{self, baseline};
+use super::mutant::{Mutant, Verdict};
+use super::tree::sources;
+use super::verdict::{self, Job};
+use super::written::{Written, written};
+use crate::read;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// Statistics, settings and numbers are plain atomics in loom builds too, so no model can tell
+/// whether they order anything: they must not mean to.
+const COUNTERS: &str = "src/sync/counter.rs";
+
+/// Part of the paths of operations that are not mutated.
+const APART: [&str; 2] = ["src/model.rs", "src/sync/"];
+
+/// The orderings of `src/`, and their mutants.
+pub struct Program {
+    orderings: Vec<Ordering>,
+    pub mutants: Vec<Mutant>,
+    /// By mutant: the ordering, and what becomes of it.
+    weakened: Vec<(usize, &'static str)>,
+}
+
+/// One ordering of an atomic operation.
+struct Ordering {
+    /// `FILE:LINE:COLUMN:PART`, as the models print it.
+    site: String,
+    ordering: String,
+    at: Written,
+}
+
+fn weaker(part: &str, ordering: &str) -> &'static [&'static str] {
+    match ordering {
+        // loom knows sequentially consistent fences.
+        "SeqCst" if part == "fence" => &["AcqRel"],
+        "Acquire" | "Release" => &["Relaxed"],
+        // loom takes a sequentially consistent access for AcqRel.
+        "AcqRel" | "SeqCst" => &["Acquire", "Release"],
+        _ => &[],
+    }
+}
+
+/// Returns what the orderings of an operation are for, in the words of `releasepool::model`.
+fn parts(operation: &str) -> &'static [&'static str] {
+    match operation {
+        "load" => &["load"],
+        "store" => &["store"],
+        "fence" => &["fence"],
+        _ => &["rmw", "failure"],
+    }
+}
+
+impl Program {
+    /// Reads all atomic operations, but for the door to loom itself and what only models use.
+    pub fn read() -> Result<Self, String> {
+        let mut program = Self {
+            orderings: Vec::new(),
+            mutants: Vec::new(),
+            weakened: Vec::new(),
+        };
+        for (file, text) in sources()? {
+            let mut found = written(&file, &text)?;
+            found.sort();
+            found.into_iter().for_each(|at| program.add(at));
+        }
+        Ok(program)
+    }
+
+    fn add(&mut self, at: Written) {
+        for (part, from) in parts(&at.operation).iter().zip(&at.orderings) {
+            let Written {
+                file,
+                line,
+                column,
+                function,
+                operation,
+                ..
+            } = &at;
+            for &to in weaker(part, from) {
+                self.weakened.push((self.orderings.len(), to));
+                self.mutants.push(Mutant {
+                    file: file.clone(),
+                    function: function.clone(),
+                    what: format!("{operation} {part} {from} -> {to}"),
+                    lines: *line as usize..*line as usize + 1,
+                });
+            }
+            self.orderings.push(Ordering {
+                site: format!("{file}:{line}:{column}:{part}"),
+                ordering: from.clone(),
+                at: at.clone(),
+            });
+        }
+    }
+
+    /// Returns which model notices each of these mutants, and what else is wrong in these files.
+    pub fn examine(
+        &self,
+        chosen: &BTreeSet<usize>,
+        files: &BTreeSet<String>,
+        is_quick: bool,
+    ) -> Result<(BTreeMap<usize, Verdict>, Vec<String>), String> {
+        let checks = check::all(&HERE.build()?[0], &[])?;
+        let indices: BTreeMap<&str, usize> = self
+            .orderings
+            .iter()
+            .enumerate()
+            .map(|(i, o)| (&*o.site, i))
+            .collect();
+        let unseen = Mutex::new(BTreeSet::new());
+        let reached = |_: &[u8], printed: &str| {
+            let sites = printed
+                .lines()
+                .filter_map(|line| line.strip_prefix("site ")?.split_once(' '));
+            let mut found = BTreeSet::new();
+            for (site, ordering) in sites {
+                match indices
+                    .get(site)
+                    .filter(|&&i| self.orderings[i].ordering == ordering)
+                {
+                    Some(&i) => drop(found.insert(i)),
+                    None if APART.iter().any(|apart| site.starts_with(apart)) => {}
+                    // Then the rest would be worth nothing.
+                    None => drop(unseen.lock().expect("no panic in here").insert(format!(
+                        "a model reaches what was not found in the source: {site} {ordering}"
+                    ))),
+                }
+            }
+            found
+        };
+        let known = baseline(checks, is_quick, |_| None, reached)?;
+        let job = |&mutant: &usize| {
+            let (place, to) = self.weakened[mutant];
+            let Ordering { site, at, .. } = &self.orderings[place];
+            Job {
+                mutant,
+                switch: ("RELEASEPOOL_MODEL_WEAKENED", format!("{site}={to}")),
+                place,
+                named: at.models.clone(),
+                most: f64::INFINITY,
+                // With a weaker ordering there may be far more to explore.
+                patience: 1000.0,
+            }
+        };
+        let jobs = chosen.iter().map(job).collect();
+        let verdicts = verdict::all(&self.mutants, jobs, &known);
+        let mut complaints: Vec<_> = unseen
+            .into_inner()
+            .expect("no panic in here")
+            .into_iter()
+            .collect();
+        for (&mutant, verdict) in &verdicts {
+            let Ordering { site, at, .. } = &self.orderings[self.weakened[mutant].0];
+            let Verdict::NoticedByModel(by) = verdict else {
+                continue;
+            };
+            let is_it = |name: &String| by.starts_with(&format!("model {name}, "));
+            if !at.models.iter().any(is_it) {
+                let named = &at.models;
+                complaints.push(format!(
+                    "the comment at {site} names {named:?}, but {by} fails"
+                ));
+            }
+        }
+        for (i, Ordering { site, at, .. }) in self.orderings.iter().enumerate() {
+            let is_reached = known.iter().any(|known| known.reached.contains(&i));
+            if !is_quick && files.contains(&at.file) && !is_reached {
+                complaints.push(format!("no model reaches {site} in {}", at.function));
+            }
+        }
+        let counters = written(COUNTERS, &read(COUNTERS)?)?;
+        let mut orderings = counters.iter().flat_map(|at| &at.orderings);
+        if counters.is_empty() || orderings.any(|ordering| ordering != "Relaxed") {
+            complaints.push(format!("{COUNTERS} orders something, which no model sees"));
+        }
+        Ok((verdicts, complaints))
+    }
+
+    /// Returns the files with atomic operations.
+    pub fn files(&self) -> BTreeSet<String> {
+        self.orderings
+            .iter()
+            .map(|ordering| ordering.at.file.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,257 @@
+//! The atomic operations that are written in a source file: calls of an operation's name with an
+//! `Ordering::` among the arguments. Those in macros' arguments are found as well, so tokens are
+//! looked at, of which all but the tests are left.
+
+use super::order::operations::{ATOMIC, FENCE};
+use crate::rust;
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// One atomic operation, as it stands in the source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Written {
+    /// From the root of the package, with slashes.
+    pub file: String,
+    pub line: u32,
+    /// Of the operation's name, from 1: what `#[track_caller]` gives.
+    pub column: u32,
+    /// The function that it is in.
+    pub function: String,
+    pub operation: String,
+    /// One, or those of success and failure.
+    pub orderings: Vec<String>,
+    /// The models that the comment above it names.
+    pub models: Vec<String>,
+}
+
+/// The atomic operations in one file, in the order in which they stand there.
+///
+/// # Errors
+/// If it is no Rust.
+pub fn written(file: &str, text: &str) -> Result<Vec<Written>, String> {
+    let parsed = rust::parse(file, text)?;
+    let mut search = Search {
+        file,
+        text,
+        after_last: 0,
+        found: Vec::new(),
+    };
+    search.walk(rust::tokens(parsed), "");
+    Ok(search.found)
+}
+
+struct Search<'s> {
+    file: &'s str,
+    text: &'s str,
+    /// Where the last operation or function begins: comments are read from there on.
+    after_last: usize,
+    found: Vec<Written>,
+}
+
+impl Search<'_> {
+    fn walk(&mut self, tokens: TokenStream, function: &str) {
+        let outside = function;
+        let mut function = function.to_owned();
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Ident(word) if word == "fn" => {
+                    if let Some(TokenTree::Ident(name)) = tokens.peek() {
+                        function = name.to_string();
+                        self.after_last = name.span().byte_range().start;
+                    }
+                }
+                TokenTree::Ident(word) => {
+                    if let Some(arguments) = arguments(&word, tokens.peek()) {
+                        self.add(&word, &function, orderings(arguments.stream()));
+                    }
+                }
+                TokenTree::Group(group) => {
+                    self.walk(group.stream(), &function);
+                    if group.delimiter() == Delimiter::Brace {
+                        function = outside.to_owned();
+                    }
+                }
+                TokenTree::Punct(sign) if sign.as_char() == ';' => function = outside.to_owned(),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, operation: &proc_macro2::Ident, function: &str, orderings: Vec<String>) {
+        if orderings.is_empty() {
+            return;
+        }
+        let (at, start) = (
+            operation.span().start(),
+            operation.span().byte_range().start,
+        );
+        self.found.push(Written {
+            file: self.file.to_owned(),
+            line: at.line as u32,
+            column: at.column as u32 + 1,
+            function: function.to_owned(),
+            operation: operation.to_string(),
+            orderings,
+            models: models(&self.text[self.after_last..start]),
+        });
+        self.after_last = start;
+    }
+}
+
+/// The arguments, if `word` is the name of an operation and `next` are its arguments.
+fn arguments<'t>(word: &proc_macro2::Ident, next: Option<&'t TokenTree>) -> Option<&'t Group> {
+    let is_operation = word == FENCE || ATOMIC.iter().any(|name| word == name);
+    match next {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+            is_operation.then_some(group)
+        }
+        _ => None,
+    }
+}
+
+/// The names behind `Ordering::`, but for those of operations among the arguments.
+fn orderings(arguments_of: TokenStream) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut tokens = arguments_of.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(word) if word == "Ordering" => {
+                let is_colon =
+                    |t: &TokenTree| matches!(t, TokenTree::Punct(sign) if sign.as_char() == ':');
+                if tokens.next_if(is_colon).is_some() && tokens.next_if(is_colon).is_some() {
+                    found.extend(tokens.next().map(|name| name.to_string()));
+                }
+            }
+            TokenTree::Ident(word) if arguments(&word, tokens.peek()).is_some() => {
+                tokens.next();
+            }
+            TokenTree::Group(group) => found.extend(orderings(group.stream())),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The names in the last `Model: a, b.` of these lines.
+fn models(text: &str) -> Vec<String> {
+    let Some((_, rest)) = text.rsplit_once("Model: ") else {
+        return Vec::new();
+    };
+    let names = rest.lines().next().unwrap_or("").trim_end_matches('.');
+    names.split(", ").map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let found = written("a.rs", text).unwrap();
+        found
+            .iter()
+            .map(|w| {
+                let Written { line, column, .. } = w;
+                format!(
+                    "{line}:{column} {} {} {:?}",
+                    w.function, w.operation, w.orderings
+                )
+            })
+            .collect()
+    }
+
+    struct Atomic;
+
+    impl Atomic {
+        /// The line and column of the call.
+        #[track_caller]
+        fn load(&self, _: std::sync::atomic::Ordering) -> (u32, u32) {
+            let at = std::panic::Location::caller();
+            (at.line(), at.column())
+        }
+    }
+
+    #[test]
+    fn places_are_those_that_track_caller_gives() {
+        use std::sync::atomic::Ordering;
+        let atomic = Atomic;
+        #[rustfmt::skip]
+        let given = [
+            atomic.load(Ordering::Relaxed),
+            /* ≥ 1 */ atomic.load(Ordering::Acquire),
+            atomic
+                .load(Ordering::Release),
+            Some(&atomic).map(|a| a.load(Ordering::SeqCst)).unwrap(),
+        ];
+        // So that these tests are not left out.
+        let text = include_str!("written.rs").replace("#[cfg(test)]", "            ");
+        let of_this = |w: &&Written| w.function == "places_are_those_that_track_caller_gives";
+        let all = written("written.rs", &text).unwrap();
+        let found: Vec<_> = all.iter().filter(of_this).collect();
+        let places: Vec<_> = found.iter().map(|w| (w.line, w.column)).collect();
+        assert_eq!(places, given);
+        let orderings: Vec<_> = found.iter().flat_map(|w| w.orderings.clone()).collect();
+        assert_eq!(orderings, ["Relaxed", "Acquire", "Release", "SeqCst"]);
+    }
+
+    #[test]
+    fn operations_are_found_wherever_they_stand() {
+        let text = "
+fn a() {
+    x.compare_exchange(1, f(2), Ordering::AcqRel, std::sync::atomic::Ordering::Acquire);
+    fn b() { fence(Ordering::Release); }
+    assert!(x.load(Ordering::Relaxed) == 1);
+}
+impl A { fn c(&self) -> [u8; 2]; fn d(&self) { self.x\n.swap(1, Ordering::AcqRel) } }
+global! { static X: A = y.load(Ordering::Relaxed); }
+";
+        assert_eq!(
+            found(text),
+            [
+                "3:7 a compare_exchange [\"AcqRel\", \"Acquire\"]",
+                "4:14 b fence [\"Release\"]",
+                "5:15 a load [\"Relaxed\"]",
+                "8:2 d swap [\"AcqRel\"]",
+                "9:27  load [\"Relaxed\"]",
+            ]
+        );
+    }
+
+    #[test]
+    fn each_operation_has_its_own_orderings() {
+        let text = "fn f() { a.store(b.load(Ordering::Acquire), Ordering::Release); }";
+        assert_eq!(
+            found(text),
+            ["1:12 f store [\"Release\"]", "1:20 f load [\"Acquire\"]"]
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        for text in [
+            "fn f() { v.swap(1, 2); file.load(path); }",
+            "fn f() { other(Ordering::Relaxed); let load = Ordering::Relaxed; }",
+            "// x.load(Ordering::Relaxed)\n/// x.load(Ordering::Relaxed)\nfn f() {}",
+            "fn f() { \"x.load(Ordering::Relaxed)\"; }",
+            "#[cfg(test)]\nmod tests { fn f() { x.load(Ordering::Relaxed); } }",
+            "#[cfg(all(test, not(loom)))]\nmod tests { fn f() { x.load(Ordering::Relaxed); } }",
+        ] {
+            assert_eq!(found(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn models_are_those_of_the_comment_above() {
+        let text = "
+            // Model: none.
+            fn f() {
+                // Acquire: why. Model: one, two.
+                x.load(Ordering::Acquire);
+                x.load(Ordering::Acquire);
+            }
+            fn g() { x.load(Ordering::Acquire); }
+        ";
+        let models: Vec<_> = written("a.rs", text).unwrap();
+        let models: Vec<_> = models.into_iter().map(|w| w.models).collect();
+        assert_eq!(models, [vec!["one", "two"], vec![], vec![]]);
+    }
+}

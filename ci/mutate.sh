@@ -2,24 +2,26 @@
 # Mutants: small changes of src/, each of which a model or a test must notice, or
 # ci/mutate/reasons.txt has its reason.
 #
-#   ci/mutate.sh [KIND] all                  of all files
-#   ci/mutate.sh [KIND] FILE...              of the files with FILE in their paths
-#   ci/mutate.sh [KIND] changed [N]          of the files whose text has changed since the report; with N,
-#                                            at most N, in what changed
-#   ci/mutate.sh [KIND] commit [N]           in what the last commit changed, at most N (40)
-#   ci/mutate.sh [KIND] quick [N] [FILE...]  a first look: at most N (40), by checks that take a moment
-#   ci/mutate.sh [KIND] list [FILE...]       prints them
-#   ci/mutate.sh [KIND] stale                prints what must be examined again after a change, and fails if
-#                                            a reason is of a mutant that is gone
+#   ci/mutate.sh [KIND] all          of all files
+#   ci/mutate.sh [KIND] FILE...      of the files with FILE in their paths
+#   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report; with N,
+#                                    at most N of what changed in them
+#   ci/mutate.sh [KIND] commit [N]   of what the last commit changed, at most N (40)
+#   ci/mutate.sh [KIND] quick [N] [FILE...]
+#                                    a first look: at most N (40), by checks that take a moment
+#   ci/mutate.sh [KIND] list [FILE...]
+#                                    prints them
+#   ci/mutate.sh [KIND] stale        prints what must be examined again after a change, and fails if
+#                                    a reason is of a mutant that is gone
 #
 # KIND is one of these; without it, `order` and `logic`, and for `stale` all:
 #
 #   order   statements that synchronize with other threads are swapped, moved or deleted
 #   wide    these, also in functions that call such functions
 #   logic   conditions, computations and results are changed, by cargo-mutants (`all` takes hours)
-#   weaken  memory orderings are weakened by one step; the comment at each must name a model that fails
+#   weaken  memory orderings are weakened; the comment at each must name a model that fails then
 #
-# Where all mutants of a file are examined, the report, ci/mutate/report.txt, is kept; but for `wide`.
+# Where all mutants of a file are examined, the report, ci/mutate/report.txt, is kept; not for `wide`.
 . "$(dirname "$0")/lib.sh"
 
 needs kill

@@ -42,8 +42,8 @@ pub fn run_together(tests: &[&Check], switch: &Switch, limit: Duration) -> Ended
     all.run(Some(switch), limit)
 }
 
-/// Returns all checks that must pass with no mutant on: the models of a program in both modes, and the
-/// tests of others.
+/// Returns all checks that must pass with no mutant on: the models of a program in both modes, and
+/// the tests of others.
 pub fn all(models: &Path, tests: &[PathBuf]) -> Result<Vec<Check>, String> {
     let check = |name, is_test, program: &Path, args: &[&str]| Check {
         name,
@@ -93,8 +93,8 @@ const LONG: Duration = Duration::from_secs(900);
 /// What takes longer is left out where it is to be quick.
 const MOMENT: Duration = Duration::from_secs(3);
 
-/// Runs checks with no mutant on. A check writes what it reaches into the file that `switch` is given,
-/// or prints it; `reached` is given both.
+/// Runs checks with no mutant on. A check writes what it reaches into the file that `switch` is
+/// given, or prints it; `reached` is given both.
 pub fn baseline(
     checks: Vec<Check>,
     is_quick: bool,

@@ -1,5 +1,5 @@
-//! Logic mutants of the concurrent core, made by cargo-mutants: conditions, computations and results
-//! are changed. A test must notice each, or failing that a model.
+//! Logic mutants of the concurrent core, made by cargo-mutants: conditions, computations and
+//! results are changed. A test must notice each, or failing that a model.
 
 use super::build::LOOM;
 use super::check::{self, Check};

@@ -2,8 +2,8 @@
 //! moved and deleted.
 //!
 //! Weakening an ordering does not show whether a model would notice that a statement stands on the
-//! wrong side of it. All mutants stand in one copy of the crate, behind a switch, and one of them is
-//! chosen when a model or a test starts.
+//! wrong side of it. All mutants stand in one copy of the crate, behind a switch, and one of them
+//! is chosen when a model or a test starts.
 //!
 //! * [`operations`]: which statements synchronize
 //! * [`lists`]: the lists of statements of a file
@@ -55,11 +55,8 @@ pub fn examine(
     reasons: &Reasons,
 ) -> Result<BTreeMap<usize, Verdict>, String> {
     let files: BTreeSet<&String> = chosen.iter().map(|&i| &program.mutants[i].file).collect();
-    for (file, function, reason) in program
-        .skipped
-        .iter()
-        .filter(|(file, ..)| files.contains(file))
-    {
+    let skipped = program.skipped.iter();
+    for (file, (function, reason)) in skipped.filter(|(file, _)| files.contains(file)) {
         println!("not mutated: {file} {function}: it {reason}");
     }
     let canaries = canaries(program)?;

@@ -54,7 +54,8 @@ pub fn place(name: &str) -> (&str, &str) {
     place.split_once(' ').unwrap_or((place, ""))
 }
 
-/// Returns whether the text of a file has a function: `name`, `Type::name`, `<impl Trait for Type>::name`.
+/// Returns whether the text of a file has a function: `name`, `Type::name`, `<impl Trait for
+/// Type>::name`.
 pub fn has_function(text: &str, function: &str) -> bool {
     let name = function.rsplit("::").next().unwrap_or(function);
     let starts = |end| text.contains(&format!("fn {name}{end}"));

@@ -20,7 +20,8 @@ const PARTS: &[&str] = &[
 /// Not mutated: the door to loom itself, and what only models use.
 const APART: &[&str] = &["src/sync", "src/model", "src/compile_fail_tests"];
 
-/// Returns the files of `src/` whose orderings and statements are mutated, sorted, with their texts.
+/// Returns the files of `src/` whose orderings and statements are mutated, sorted, with their
+/// texts.
 pub fn sources() -> Result<Vec<(String, String)>, String> {
     let mut files = rust::files("src", "rs")?;
     files.retain(|file| {

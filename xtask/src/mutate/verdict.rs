@@ -23,8 +23,8 @@ pub struct Job {
     pub place: usize,
     /// The models that the source names; they are asked first.
     pub named: Vec<String>,
-    /// The longest time in seconds, without a mutant, that its checks take together. Those that reach
-    /// little else come first; most of the others only happen to run the same code.
+    /// The longest time in seconds, without a mutant, that its checks take together. Those that
+    /// reach little else come first; most of the others only happen to run the same code.
     pub most: f64,
     /// How many times as long as without a mutant a check may take.
     pub patience: f64,
@@ -59,8 +59,8 @@ pub fn all(all: &[Mutant], jobs: Vec<Job>, known: &[Known]) -> BTreeMap<usize, V
     verdicts.into_iter().collect()
 }
 
-/// Returns the checks that noticed a mutant, with 0; others of its function, with 1; and others of its
-/// file, with 2.
+/// Returns the checks that noticed a mutant, with 0; others of its function, with 1; and others of
+/// its file, with 2.
 fn hints(noticed: &Noticed, mutant: &Mutant) -> BTreeMap<String, usize> {
     let (name, file) = (mutant.name(), format!("{} ", mutant.file));
     let function = format!("{file}{} -- ", mutant.function);
@@ -108,9 +108,9 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
     Verdict::Survived(checks.len())
 }
 
-/// Returns the checks that reach a mutant: those that the source names and those of the hints before
-/// the others; of these the models before the tests, those that reach little else first, the slow ones
-/// last; and no more than may run.
+/// Returns the checks that reach a mutant: those that the source names and those of the hints
+/// before the others; of these the models before the tests, those that reach little else first, the
+/// slow ones last; and no more than may run.
 fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) -> Vec<&'k Known> {
     let reaches = |known: &&Known| known.reached.contains(&job.place);
     let mut checks: Vec<_> = known.iter().filter(reaches).collect();

@@ -14,7 +14,8 @@ const SAMPLE: usize = 40;
 pub enum Wanted {
     /// Of files with one of these in their paths; of all files if there is none.
     Files(Vec<String>),
-    /// Of files whose text has changed since the report; at most so many, in the lines that changed.
+    /// Of files whose text has changed since the report; at most so many, in the lines that
+    /// changed.
     Changed(Option<usize>),
     /// Of what the last commit changed; at most so many.
     Commit(usize),

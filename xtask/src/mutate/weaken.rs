@@ -1,5 +1,5 @@
-//! Memory orderings, each weakened by one step: a model must then fail, and the comment in the source
-//! must name it. No mutant is compiled: the models can weaken an ordering when they start.
+//! Memory orderings, each weakened by one step: a model must then fail, and the comment in the
+//! source must name it. No mutant is compiled: the models can weaken an ordering when they start.
 //!
 //! What the models reach is known from running them; only the source says what they do not reach.
 

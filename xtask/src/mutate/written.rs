@@ -4,7 +4,7 @@
 
 use super::order::operations::{ATOMIC, FENCE};
 use crate::rust;
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 
 /// One atomic operation, as it stands in the source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +62,7 @@ impl Search<'_> {
                 }
                 TokenTree::Ident(word) => {
                     if let Some(arguments) = arguments(&word, tokens.peek()) {
-                        self.add(&word, &function, orderings(arguments.stream()));
+                        self.add(&word, &function, orderings(&arguments));
                     }
                 }
                 TokenTree::Group(group) => {
@@ -77,7 +77,7 @@ impl Search<'_> {
         }
     }
 
-    fn add(&mut self, operation: &proc_macro2::Ident, function: &str, orderings: Vec<String>) {
+    fn add(&mut self, operation: &Ident, function: &str, orderings: Vec<String>) {
         if orderings.is_empty() {
             return;
         }
@@ -99,33 +99,28 @@ impl Search<'_> {
 }
 
 /// The arguments, if `word` is the name of an operation and `next` are its arguments.
-fn arguments<'t>(word: &proc_macro2::Ident, next: Option<&'t TokenTree>) -> Option<&'t Group> {
+fn arguments(word: &Ident, next: Option<&TokenTree>) -> Option<Vec<TokenTree>> {
     let is_operation = word == FENCE || ATOMIC.iter().any(|name| word == name);
-    match next {
-        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
-            is_operation.then_some(group)
-        }
-        _ => None,
-    }
+    rust::group(next, Delimiter::Parenthesis).filter(|_| is_operation)
 }
 
 /// The names behind `Ordering::`, but for those of operations among the arguments.
-fn orderings(arguments_of: TokenStream) -> Vec<String> {
+fn orderings(arguments_of: &[TokenTree]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut tokens = arguments_of.into_iter().peekable();
-    while let Some(token) = tokens.next() {
+    let mut at = 0;
+    while let Some(token) = arguments_of.get(at) {
+        at += 1;
         match token {
             TokenTree::Ident(word) if word == "Ordering" => {
-                let is_colon =
-                    |t: &TokenTree| matches!(t, TokenTree::Punct(sign) if sign.as_char() == ':');
-                if tokens.next_if(is_colon).is_some() && tokens.next_if(is_colon).is_some() {
-                    found.extend(tokens.next().map(|name| name.to_string()));
+                let is_colon = |i| rust::is_sign(arguments_of.get(i), ':');
+                if is_colon(at) && is_colon(at + 1) {
+                    found.extend(rust::word(arguments_of.get(at + 2)));
                 }
             }
-            TokenTree::Ident(word) if arguments(&word, tokens.peek()).is_some() => {
-                tokens.next();
+            TokenTree::Ident(word) if arguments(word, arguments_of.get(at)).is_some() => at += 1,
+            TokenTree::Group(group) => {
+                found.extend(orderings(&group.stream().into_iter().collect::<Vec<_>>()));
             }
-            TokenTree::Group(group) => found.extend(orderings(group.stream())),
             _ => {}
         }
     }

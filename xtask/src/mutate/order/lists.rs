@@ -29,14 +29,15 @@ impl Function<'_> {
 }
 
 /// The functions of a file, those in functions included; without tests and what only models use.
-pub fn functions(file: &syn::File) -> Vec<Function<'_>> {
+/// Beside these, the names of functions that stand in macros.
+pub fn functions(file: &syn::File) -> (Vec<Function<'_>>, Vec<String>) {
     let mut found = Functions {
         of: None,
         found: Vec::new(),
         in_macros: Vec::new(),
     };
     found.visit_file(file);
-    found.found
+    (found.found, found.in_macros)
 }
 
 struct Functions<'f> {
@@ -185,11 +186,7 @@ pub struct List {
 }
 
 /// What is not mutated: a function, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    pub function: String,
-    pub reason: &'static str,
-}
+pub type Skipped = (String, &'static str);
 
 /// Which functions are mutated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,21 +204,11 @@ pub fn lists(
     operations: &Operations,
     breadth: Breadth,
 ) -> (Vec<List>, Vec<Skipped>) {
-    let mut found = Functions {
-        of: None,
-        found: Vec::new(),
-        in_macros: Vec::new(),
-    };
-    found.visit_file(file);
-    let mut skipped: Vec<_> = std::mem::take(&mut found.in_macros)
-        .into_iter()
-        .map(|function| Skipped {
-            function,
-            reason: "stands in a macro",
-        })
-        .collect();
+    let (functions, in_macros) = functions(file);
+    let in_macros = in_macros.into_iter();
+    let mut skipped: Vec<_> = in_macros.map(|name| (name, "stands in a macro")).collect();
     let mut lists = Vec::new();
-    for function in &found.found {
+    for function in &functions {
         let tokens = function.body.to_token_stream();
         let is_mutated = match breadth {
             Breadth::Operations => operations.stand_in(tokens),
@@ -230,12 +217,7 @@ pub fn lists(
         if !is_mutated {
             continue;
         }
-        let mut skip = |reason| {
-            skipped.push(Skipped {
-                function: function.path(),
-                reason,
-            });
-        };
+        let mut skip = |reason| skipped.push((function.path(), reason));
         if function.signature.constness.is_some() {
             skip("is a constant function");
             continue;

@@ -155,13 +155,21 @@ mod tests {
     use super::super::operations::Operations;
     use super::*;
 
-    fn of(body: &str) -> Vec<Edit> {
-        let source = format!("impl A {{ fn f(&self) {{ {body} }} }}");
-        let file = syn::parse_file(&source).unwrap();
+    fn lists_of(source: &str) -> Vec<List> {
+        let file = syn::parse_file(source).unwrap();
         let operations = Operations::of([&file].into_iter());
-        let (lists, skipped) = lists(&file, &source, &operations, Breadth::Operations);
+        let (lists, skipped) = lists(&file, source, &operations, Breadth::Operations);
         assert_eq!(skipped, []);
+        lists
+    }
+
+    fn of(body: &str) -> Vec<Edit> {
+        let lists = lists_of(&format!("impl A {{ fn f(&self) {{ {body} }} }}"));
         lists.first().map_or(Vec::new(), edits)
+    }
+
+    fn names_in(list: &List) -> Vec<String> {
+        edits(list).into_iter().map(|edit| edit.what).collect()
     }
 
     fn texts(body: &str) -> Vec<String> {
@@ -233,9 +241,7 @@ mod tests {
     #[test]
     fn what_must_not_get_to_its_end_does_not() {
         let source = "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }";
-        let file = syn::parse_file(source).unwrap();
-        let operations = Operations::of([&file].into_iter());
-        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
+        let lists = lists_of(source);
         let names: Vec<_> = edits(&lists[1]).into_iter().map(|edit| edit.what).collect();
         assert_eq!(names, ["delete: a();", "delete: b();"]);
     }
@@ -243,9 +249,7 @@ mod tests {
     #[test]
     fn a_statement_that_is_all_of_an_if_is_deleted_once() {
         let source = "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }";
-        let file = syn::parse_file(source).unwrap();
-        let operations = Operations::of([&file].into_iter());
-        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
+        let lists = lists_of(source);
         let counts: Vec<_> = lists.iter().map(|list| edits(list).len()).collect();
         assert_eq!(counts, [3, 0, 2]);
     }
@@ -307,15 +311,9 @@ mod tests {
         let source = "struct A { made: Counter }
                       fn f(x: &A) { a(); self.made.add(1); self.x.swap(1, Ordering::AcqRel); }
                       fn g(x: &A) { let _held = self.x.lock(); self.made.add(1); }";
-        let file = syn::parse_file(source).unwrap();
-        let operations = Operations::of([&file].into_iter());
-        let (lists, _) = lists(&file, source, &operations, Breadth::Operations);
-        let names = |list| -> Vec<String> {
-            let all = edits(list).into_iter();
-            all.map(|edit| edit.what).collect()
-        };
+        let lists = lists_of(source);
         assert_eq!(
-            names(&lists[0]),
+            names_in(&lists[0]),
             [
                 "move: a(); after self.x.swap(1, Ordering::AcqRel);",
                 "delete: a();",
@@ -324,7 +322,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(&lists[1])[0],
+            names_in(&lists[1])[0],
             "swap: let _held = self.x.lock(); <-> self.made.add(1);"
         );
     }

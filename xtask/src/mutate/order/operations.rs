@@ -79,7 +79,7 @@ impl Operations {
             .or_default()
             .insert("Counter".to_owned());
         for file in files {
-            for function in functions(file) {
+            for function in functions(file).0 {
                 let tokens = flat(function.body.to_token_stream());
                 if calls(&tokens).any(|call| is_operation(&call)) {
                     let of = function.of.clone().unwrap_or_default();

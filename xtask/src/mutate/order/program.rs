@@ -1,7 +1,7 @@
 //! The order mutants of `src/`, and the copy of the crate with all of them in it.
 
 use super::errors::{Culprits, Diagnostic, culprits};
-use super::lists::{Breadth, List, lists};
+use super::lists::{Breadth, List, Skipped, lists};
 use super::make::{Edit, edits};
 use super::operations::Operations;
 use super::render::{Place, Switched, rendered};
@@ -27,8 +27,8 @@ pub struct Program {
     pub mutants: Vec<Mutant>,
     /// Their edits, in the same order.
     edits: Vec<Numbered>,
-    /// What is not mutated: a file, a function in it, and why.
-    pub skipped: Vec<(String, String, &'static str)>,
+    /// What is not mutated, by file.
+    pub skipped: Vec<(String, Skipped)>,
 }
 
 struct Numbered {
@@ -56,8 +56,9 @@ impl Program {
         for (source, ((path, text), file)) in sources.iter().zip(&files).enumerate() {
             let (lists, skipped) = lists(file, text, &operations, breadth);
             let skipped = skipped.into_iter();
-            let skipped = skipped.map(|s| (path.clone(), s.function, s.reason));
-            program.skipped.extend(skipped);
+            program
+                .skipped
+                .extend(skipped.map(|skipped| (path.clone(), skipped)));
             for list in lists {
                 for edit in edits(&list) {
                     program.mutants.push(Mutant {

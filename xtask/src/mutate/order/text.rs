@@ -7,11 +7,8 @@ const CUT: usize = 60;
 
 /// A statement in a name: on one line, without `: `, which ends a name.
 pub fn short(text: &str) -> String {
-    let code: Vec<&str> = text.lines().map(without_comment).collect();
-    let words: Vec<&str> = code
-        .iter()
-        .flat_map(|line| line.split_whitespace())
-        .collect();
+    let code = text.lines().map(without_comment);
+    let words: Vec<&str> = code.flat_map(str::split_whitespace).collect();
     let line = words.join(" ").replace(": ", ":");
     if line.chars().count() <= CUT {
         return line;
@@ -36,26 +33,11 @@ pub fn normal(text: &str) -> String {
 }
 
 /// Methods that only look at what the thread has.
+#[rustfmt::skip]
 pub const LOOKS: &[&str] = &[
-    "len",
-    "size",
-    "is_null",
-    "is_empty",
-    "as_ptr",
-    "as_ref",
-    "cast",
-    "addr",
-    "is_some",
-    "is_none",
-    "cast_mut",
-    "cast_const",
-    "get",
-    "index",
-    "key",
-    "checked_sub",
-    "saturating_sub",
-    "saturating_mul",
-    "as_millis",
+    "len", "size", "is_null", "is_empty", "as_ptr", "as_ref", "cast", "addr", "is_some", "is_none",
+    "cast_mut", "cast_const", "get", "index", "key", "checked_sub", "saturating_sub",
+    "saturating_mul", "as_millis",
 ];
 
 /// Returns whether a statement only names something: a `let` without calls (but for those that
@@ -158,23 +140,25 @@ pub fn is_named_value(statement: &syn::Stmt) -> bool {
     match expr {
         syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
         syn::Expr::Call(call) => {
-            let is_constructor = match &*call.func {
-                syn::Expr::Path(path) => {
-                    let last = path.path.segments.last().map(|last| last.ident.to_string());
-                    last.is_some_and(|name| {
-                        name.starts_with(char::is_uppercase) || name.starts_with("null")
-                    })
-                }
-                _ => false,
-            };
+            let name = called(call);
+            let is_constructor = name.starts_with(char::is_uppercase) || name.starts_with("null");
             is_constructor && call.args.iter().all(is_place_or_parts)
         }
         _ => false,
     }
 }
 
+/// The last name of the function that is called; empty if it has none.
+fn called(call: &syn::ExprCall) -> String {
+    match &*call.func {
+        syn::Expr::Path(of) => of.path.segments.last().map(|last| last.ident.to_string()),
+        _ => None,
+    }
+    .unwrap_or_default()
+}
+
 /// Methods that do nothing but in models.
-const FOR_MODELS: &[&str] = &[
+const FOR_MODELS: [&str; 5] = [
     "freed",
     "note_read",
     "note_write",
@@ -184,10 +168,7 @@ const FOR_MODELS: &[&str] = &[
 
 /// Returns whether a statement is only there for models: a note of what happens to a plain place.
 pub fn is_for_models(statement: &syn::Stmt) -> bool {
-    let syn::Stmt::Expr(expr, _) = statement else {
-        return false;
-    };
-    is_note(expr)
+    matches!(statement, syn::Stmt::Expr(expr, _) if is_note(expr))
 }
 
 fn is_note(expr: &syn::Expr) -> bool {
@@ -204,15 +185,10 @@ fn is_note(expr: &syn::Expr) -> bool {
                 && (FOR_MODELS.contains(&&*method)
                     || (method == "write" || method == "read") && is_witness())
         }
-        syn::Expr::Call(call) => match &*call.func {
-            syn::Expr::Path(path) => {
-                let last = path.path.segments.last().map(|last| last.ident.to_string());
-                last.is_some_and(|name| {
-                    name.starts_with("witness_") || FOR_MODELS.contains(&&*name)
-                })
-            }
-            _ => false,
-        },
+        syn::Expr::Call(call) => {
+            let name = called(call);
+            name.starts_with("witness_") || FOR_MODELS.contains(&&*name)
+        }
         syn::Expr::Unsafe(of) => match &of.block.stmts[..] {
             [syn::Stmt::Expr(expr, _)] => is_note(expr),
             _ => false,

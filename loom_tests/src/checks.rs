@@ -69,8 +69,6 @@ fn sample(filter: &str, args: &[&str]) -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!(
-        "usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE"
-    );
+    eprintln!("usage: cargo loom [NAME] [--seed N | --seed FROM..TO] | --list | --replay FILE");
     ExitCode::from(2)
 }

@@ -109,7 +109,7 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
         return Ok(true);
     }
     if chosen.files.is_empty() || chosen.mutants.is_empty() && !chosen.is_whole {
-        println!("{}: nothing has changed", kind.name());
+        println!("{}: no mutants to examine", kind.name());
         return Ok(true);
     }
     let (mutants, is_quick) = (&chosen.mutants, wanted.is_quick());

@@ -58,8 +58,8 @@ impl Program {
         }
         if chosen.len() < self.mutants.len() {
             let path = folder().join("settings.toml");
-            let names = chosen.iter().filter_map(|&i| self.made[i]["name"].as_str());
-            let settings = only(&read(SETTINGS)?, names)?;
+            let made: Vec<&Value> = chosen.iter().map(|&i| &self.made[i]).collect();
+            let settings = only(&read(SETTINGS)?, &made)?;
             std::fs::write(&path, settings).map_err(|e| format!("{}: {e}", path.display()))?;
             command.arg("--config").arg(path);
         }
@@ -119,13 +119,18 @@ fn parse_settings(text: &str) -> Result<toml_edit::DocumentMut, String> {
     text.parse().map_err(|e| format!("{SETTINGS}: {e}"))
 }
 
-/// Returns the settings, limited to mutants of these names.
-fn only<'n>(settings: &str, names: impl Iterator<Item = &'n str>) -> Result<String, String> {
+/// Returns the settings, limited to these mutants. The files are named, too: cargo-mutants makes
+/// mutants of the fields of structures whatever names it is to look for.
+fn only(settings: &str, made: &[&Value]) -> Result<String, String> {
     let mut settings = parse_settings(settings)?;
+    let texts = |of| made.iter().filter_map(move |made| made[of].as_str());
     let special = |c: char| r"\.+*?()|[]{}^$#&-~".contains(c);
     let escaped = |c: char| special(c).then_some('\\').into_iter().chain([c]);
     let exactly = |name: &str| format!("^{}$", name.chars().flat_map(escaped).collect::<String>());
-    settings["examine_re"] = toml_edit::value(names.map(exactly).collect::<toml_edit::Array>());
+    let files: BTreeSet<&str> = texts("file").collect();
+    settings["examine_globs"] = toml_edit::value(files.into_iter().collect::<toml_edit::Array>());
+    let names = texts("name").map(exactly).collect::<toml_edit::Array>();
+    settings["examine_re"] = toml_edit::value(names);
     Ok(settings.to_string())
 }
 
@@ -229,14 +234,15 @@ mod tests {
     }
 
     #[test]
-    fn settings_keep_all_and_name_the_mutants() {
-        let settings = "# Why.\nexamine_globs = [\n    \"src/**\",\n]\nprofile = \"x\"\n";
-        let only = only(
-            settings,
-            ["src/a.rs:1:2: replace f -> u8 with 0"].into_iter(),
-        )
-        .unwrap();
-        assert!(only.starts_with(settings), "{only}");
+    fn settings_keep_all_but_what_they_name() {
+        let settings = "# Why.\nexamine_globs = [\"src/**\"]\nprofile = \"x\"\n";
+        let made = r#"{"file":"src/a.rs","name":"src/a.rs:1:2: replace f -> u8 with 0"}"#;
+        let made: Value = serde_json::from_str(made).unwrap();
+        let only = only(settings, &[&made, &made]).unwrap();
+        assert!(
+            only.starts_with("# Why.\nexamine_globs = [\"src/a.rs\"]\nprofile"),
+            "{only}"
+        );
         assert!(
             only.contains(r"^src/a\.rs:1:2: replace f \-> u8 with 0$"),
             "{only}"

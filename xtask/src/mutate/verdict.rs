@@ -48,11 +48,9 @@ pub fn all(all: &[Mutant], jobs: Vec<Job>, known: &[Known]) -> BTreeMap<usize, V
         if let Verdict::NoticedByModel(by) | Verdict::NoticedByTest(by) = &verdict {
             let mut noticed = noticed.lock().expect("no panic in here");
             noticed.insert(name, by.clone());
-            let lines = noticed
-                .iter()
-                .map(|(name, check)| format!("{name}\t{check}\n"));
+            let line = |(name, check): (&String, &String)| format!("{name}\t{check}\n");
             // It is only to be quicker the next time.
-            let _ = std::fs::write(&file, lines.collect::<String>());
+            let _ = std::fs::write(&file, noticed.iter().map(line).collect::<String>());
         }
         (job.mutant, verdict)
     });
@@ -66,10 +64,9 @@ fn hints(noticed: &Noticed, mutant: &Mutant) -> BTreeMap<String, usize> {
     let function = format!("{file}{} -- ", mutant.function);
     let mut hints = BTreeMap::new();
     for (other, check) in noticed.iter().filter(|(other, _)| other.starts_with(&file)) {
-        let rank = if *other == name {
-            0
-        } else {
-            2 - usize::from(other.starts_with(&function))
+        let rank = match *other == name {
+            true => 0,
+            false => 2 - usize::from(other.starts_with(&function)),
         };
         let best = hints.entry(check.clone()).or_insert(rank);
         *best = rank.min(*best);
@@ -114,24 +111,13 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
 fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) -> Vec<&'k Known> {
     let reaches = |known: &&Known| known.reached.contains(&job.place);
     let mut checks: Vec<_> = known.iter().filter(reaches).collect();
-    checks.sort_by_key(
-        |Known {
-             check,
-             seconds,
-             reached,
-         }| {
-            let is_named = job.named.iter().any(|model| check.is_of(model));
-            let hint = hints.get(&check.name);
-            let is_slow = *seconds > SLOW && hint.is_none();
-            (
-                !is_named,
-                is_slow,
-                hint.unwrap_or(&3),
-                check.is_test,
-                reached.len(),
-            )
-        },
-    );
+    checks.sort_by_key(|known| {
+        let (check, breadth) = (&known.check, known.reached.len());
+        let is_named = job.named.iter().any(|model| check.is_of(model));
+        let hint = hints.get(&check.name).unwrap_or(&3);
+        let is_slow = known.seconds > SLOW && *hint == 3;
+        (!is_named, is_slow, hint, check.is_test, breadth)
+    });
     let mut seconds = 0.0;
     let fits = |known: &&&Known| {
         seconds += known.seconds;

@@ -4,6 +4,7 @@ use super::diff::changed_lines;
 use super::mutant::{Kind, Mutant};
 use super::report::{Chosen, Report};
 use crate::command::git;
+use crate::rust;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -87,11 +88,11 @@ impl Wanted {
 
 /// Returns the files with one of these parts in their paths.
 fn named(files: &BTreeSet<String>, parts: &[String]) -> Result<BTreeSet<String>, String> {
-    if let Some(part) = parts
-        .iter()
-        .find(|part| !files.iter().any(|file| file.contains(*part)))
-    {
-        return Err(format!("no file with mutants has {part:?} in its path"));
+    // A file may have mutants of another kind.
+    let all = rust::files("src", "rs")?;
+    let is_unknown = |part: &&String| !all.iter().any(|file| file.contains(*part));
+    if let Some(part) = parts.iter().find(is_unknown) {
+        return Err(format!("no file of src/ has {part:?} in its path"));
     }
     let is_named =
         |file: &&String| parts.is_empty() || parts.iter().any(|part| file.contains(part));
@@ -157,10 +158,10 @@ mod tests {
             lines: line..line + 1,
         };
         [
-            ("src/a.rs", 1),
-            ("src/a.rs", 5),
-            ("src/b.rs", 5),
-            ("src/b.rs", 6),
+            ("src/main.rs", 1),
+            ("src/main.rs", 5),
+            ("src/rust.rs", 5),
+            ("src/rust.rs", 6),
         ]
         .map(mutant)
         .to_vec()
@@ -190,21 +191,24 @@ mod tests {
 
     #[test]
     fn files_are_found_by_parts_of_their_paths() {
-        let files = ["src/a.rs", "src/b.rs"].map(str::to_owned).into();
+        let files = ["src/main.rs", "src/rust.rs"].map(str::to_owned).into();
         let of = |parts: &[&str]| {
             let parts = parts.iter().map(|&part| part.to_owned()).collect();
             Wanted::Files(parts).choose(Kind::Order, &files, &all())
         };
-        let chosen = of(&["b.rs"]).unwrap();
+        let chosen = of(&["rust.rs"]).unwrap();
         assert_eq!(chosen.mutants, BTreeSet::from([2, 3]));
         assert!(chosen.is_whole && chosen.files.len() == 1);
         assert_eq!(of(&[]).unwrap().mutants.len(), 4);
-        assert!(of(&["c.rs"]).is_err());
+        assert!(of(&["no_such_file.rs"]).is_err());
     }
 
     #[test]
     fn a_sample_is_of_changed_lines_and_has_no_more_than_is_wanted() {
-        let changed = [("src/a.rs".to_owned(), 4..9), ("src/b.rs".to_owned(), 6..7)];
+        let changed = [
+            ("src/main.rs".to_owned(), 4..9),
+            ("src/rust.rs".to_owned(), 6..7),
+        ];
         let within = within(&all(), &changed);
         assert_eq!(within, BTreeSet::from([1, 3]));
         assert_eq!(sample(&all(), within, 1).mutants, BTreeSet::from([1]));

@@ -57,6 +57,13 @@ fn parts(operation: &str) -> &'static [&'static str] {
     }
 }
 
+impl Ordering {
+    /// Returns what a model prints that reaches it.
+    fn line(&self) -> String {
+        format!("{} {}", self.site, self.ordering)
+    }
+}
+
 impl Program {
     /// Reads all atomic operations, but for the door to loom itself and what only models use.
     pub fn read() -> Result<Self, String> {
@@ -108,29 +115,24 @@ impl Program {
         is_quick: bool,
     ) -> Result<(BTreeMap<usize, Verdict>, Vec<String>), String> {
         let checks = check::all(&HERE.build()?[0], &[])?;
-        let indices: BTreeMap<&str, usize> = self
-            .orderings
-            .iter()
-            .enumerate()
-            .map(|(i, o)| (&*o.site, i))
-            .collect();
+        let sites = self.orderings.iter().enumerate();
+        let sites: BTreeMap<String, usize> = sites.map(|(i, o)| (o.line(), i)).collect();
         let unseen = Mutex::new(BTreeSet::new());
         let reached = |_: &[u8], printed: &str| {
-            let sites = printed
-                .lines()
-                .filter_map(|line| line.strip_prefix("site ")?.split_once(' '));
             let mut found = BTreeSet::new();
-            for (site, ordering) in sites {
-                match indices
-                    .get(site)
-                    .filter(|&&i| self.orderings[i].ordering == ordering)
-                {
+            for line in printed
+                .lines()
+                .filter_map(|line| line.strip_prefix("site "))
+            {
+                match sites.get(line) {
                     Some(&i) => drop(found.insert(i)),
-                    None if APART.iter().any(|apart| site.starts_with(apart)) => {}
-                    // Then the rest would be worth nothing.
-                    None => drop(unseen.lock().expect("no panic in here").insert(format!(
-                        "a model reaches what was not found in the source: {site} {ordering}"
-                    ))),
+                    None if APART.iter().any(|apart| line.starts_with(apart)) => {}
+                    None => drop(
+                        unseen
+                            .lock()
+                            .expect("no panic in here")
+                            .insert(line.to_owned()),
+                    ),
                 }
             }
             found
@@ -151,18 +153,17 @@ impl Program {
         };
         let jobs = chosen.iter().map(job).collect();
         let verdicts = verdict::all(&self.mutants, jobs, &known);
-        let mut complaints: Vec<_> = unseen
-            .into_inner()
-            .expect("no panic in here")
-            .into_iter()
-            .collect();
+        // If something was not found in the source, the rest is worth nothing.
+        let unseen = unseen.into_inner().expect("no panic in here").into_iter();
+        let unseen = unseen.map(|line| format!("not found in the source, but reached: {line}"));
+        let mut complaints: Vec<String> = unseen.collect();
         for (&mutant, verdict) in &verdicts {
             let Ordering { site, at, .. } = &self.orderings[self.weakened[mutant].0];
             let Verdict::NoticedByModel(by) = verdict else {
                 continue;
             };
             let is_it = |name: &String| by.starts_with(&format!("model {name}, "));
-            if !at.models.iter().any(is_it) {
+            if !is_quick && !at.models.iter().any(is_it) {
                 let named = &at.models;
                 complaints.push(format!(
                     "the comment at {site} names {named:?}, but {by} fails"

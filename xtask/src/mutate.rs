@@ -127,26 +127,19 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
     // What is found widely is not what a file's line counts.
     chosen.is_whole &= breadth == Breadth::Operations;
     let is_good = judge(kind, &all, &chosen, &verdicts, reasons)?;
-    complaints
-        .iter()
-        .for_each(|complaint| println!("FAILED: {complaint}"));
+    let failed = |complaint: &String| println!("FAILED: {complaint}");
+    complaints.iter().for_each(failed);
     Ok(is_good && complaints.is_empty())
 }
 
 /// Prints which files must be examined again, and returns whether all reasons are of mutants that
 /// may still exist. Logic mutants are known by their functions only: cargo-mutants may not be here.
 fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
-    let (files, names) = match kind {
-        Kind::Logic => (logic::files()?, None),
-        _ => {
-            let program = Program::read(kind, Breadth::Callers)?;
-            let names: BTreeSet<String> = program.mutants().iter().map(Mutant::name).collect();
-            (
-                Program::read(kind, Breadth::Operations)?.files()?,
-                Some(names),
-            )
-        }
+    let program = match kind {
+        Kind::Logic => None,
+        _ => Some(Program::read(kind, Breadth::Operations)?),
     };
+    let files = program.as_ref().map_or_else(logic::files, Program::files)?;
     let report = Report::read();
     let stale = report.stale(kind, &files)?;
     for (file, last) in &stale {
@@ -162,8 +155,11 @@ fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
             kind.name()
         );
     }
-    let is_dead = |name: &&str| match &names {
-        Some(names) => !names.contains(*name),
+    let is_dead = |name: &&str| match &program {
+        Some(program) => !program
+            .mutants()
+            .iter()
+            .any(|mutant| mutant.name() == *name),
         None => {
             let (file, function) = place(name);
             !read(file).is_ok_and(|text| has_function(&text, function))

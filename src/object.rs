@@ -41,21 +41,20 @@
 //!
 //! # Files
 //! * [`count`]: the count word and its operations
-//! * [`header`]: layout and allocation; [`type_info`]: what objects of one type have in common
+//! * [`header`]: the header and the layout; [`type_info`]: what objects of one type have in common
+//! * [`payload`]: what objects hold; [`memory`]: where their memory comes from
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
 //!   must be sure that an object has been destroyed
 //! * [`raw_checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
-//! * [`block_allocated`], [`block_slice`]: objects whose memory is a block
 //! * [`boxed`]: values of any type that were moved out of a box
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
-//! * [`make`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]: exclusive access to the
-//!   value, and moving it out
+//! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
+//!   exclusive access to the value, and moving it out
+//! * [`plain_destroyer`]: the quick way for objects without a destructor in blocks
 //! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; `serialize`: the
 //!   traits of serde
 
-pub(crate) mod block_allocated;
-mod block_slice;
 mod boxed;
 pub(crate) mod count;
 pub(crate) mod destroy;
@@ -63,10 +62,14 @@ pub(crate) mod header;
 pub(crate) mod home_weak;
 mod io;
 mod make;
+pub(crate) mod memory;
+pub(crate) mod payload;
+pub(crate) mod plain_destroyer;
 pub(crate) mod raw_checks;
 #[cfg(feature = "serde")]
 mod serialize;
 pub(crate) mod settle;
+mod slices;
 pub(crate) mod strong;
 mod text_objects;
 pub(crate) mod thread_bound;
@@ -79,5 +82,5 @@ pub(crate) mod weak;
 
 crate::sync::described! {
     /// The entries of the [note](crate::note) for the structures of this folder.
-    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, type_info::NOTE, thread_bound::NOTE];
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, payload::NOTE, type_info::NOTE, thread_bound::NOTE];
 }

@@ -103,18 +103,18 @@
     call alloc::alloc::handle_alloc_error
 
 # releasepool_assembly::create_counted
-# instructions: 93, locked: 0, calls: 5
+# instructions: 92, locked: 0, calls: 5
     push r15
     push r14
     push rbx
     sub rsp, 80
     mov r14, qword ptr [rsi]
     mov rax, qword ptr [rsi + 40]
-    mov qword ptr [rsp + 64], rax
+    mov qword ptr [rsp + 48], rax
     movups xmm0, xmmword ptr [rsi + 24]
-    movaps xmmword ptr [rsp + 48], xmm0
-    movups xmm0, xmmword ptr [rsi + 8]
     movaps xmmword ptr [rsp + 32], xmm0
+    movups xmm0, xmmword ptr [rsi + 8]
+    movaps xmmword ptr [rsp + 16], xmm0
     mov rbx, qword ptr [rdi]
     mov rax, qword ptr [rbx + 72]
     mov rsi, qword ptr [rax + 24]
@@ -149,13 +149,13 @@
 .3:
     xor esi, esi
 .4:
-    lea rdi, [rsp + 8]
+    lea rdi, [rsp + 56]
     mov edx, 3
     xor ecx, ecx
     call releasepool::block::allocator_handle::alloc_slowly
-    cmp qword ptr [rsp + 8], 0
+    cmp qword ptr [rsp + 56], 0
     jne .10
-    mov r15, qword ptr [rsp + 16]
+    mov r15, qword ptr [rsp + 64]
 .5:
     mov qword ptr [r15], 1
     lea rax, [rip + constant.1]
@@ -168,10 +168,10 @@
 .6:
     lea rax, [r15 + 16]
     mov qword ptr [r15 + 16], r14
-    mov rcx, qword ptr [rsp + 64]
+    mov rcx, qword ptr [rsp + 48]
     mov qword ptr [r15 + 56], rcx
-    movaps xmm0, xmmword ptr [rsp + 32]
-    movaps xmm1, xmmword ptr [rsp + 48]
+    movaps xmm0, xmmword ptr [rsp + 16]
+    movaps xmm1, xmmword ptr [rsp + 32]
     movups xmmword ptr [r15 + 40], xmm1
     movups xmmword ptr [r15 + 24], xmm0
     mov rcx, qword ptr [rbx + 32]
@@ -198,13 +198,12 @@
     mov rax, rbx
     jmp .7
 .10:
-    mov qword ptr [rsp + 8], r14
-    lea rax, [rsp + 8]
     mov edi, 8
     mov esi, 64
     call alloc::alloc::handle_alloc_error
+    ud2
 .11:
-    mov qword ptr [rsp], r14
-    mov rcx, rsp
+    mov qword ptr [rsp + 8], r14
+    lea rcx, [rsp + 8]
     mov rdi, rax
     call _Unwind_Resume@PLT

@@ -1156,7 +1156,7 @@
     mov rdi, rbx
     call _Unwind_Resume@PLT
 
-# releasepool::object::header::destroy::<releasepool::object::block_allocated::BlockInfo<releasepool_assembly::Counted>>
+# <releasepool::object::memory::ObjectType<releasepool::object::payload::One<releasepool_assembly::Counted>, releasepool::object::memory::Block>>::destroy
 # instructions: 36, locked: 0, calls: 2
     push rax
     lea rsi, [rdi - 16]

@@ -8,11 +8,9 @@
 //! allocation   [padding] [metadata] [size and alignment] [count word] [type info] payload...
 //! ```
 
-use super::count::Count;
-use super::header::{
-    Header, ObjectLayout, ObjectType, Thin, TypeInfo, allocate, deallocate, note_write,
-    object_layout, type_info_of,
-};
+use super::header::{Header, ObjectLayout, Thin, note_write, object_layout};
+use super::memory::{Global, Source};
+use super::payload::Payload;
 use super::strong::Ref;
 use super::type_info::{ObjectKind, TypeShape};
 use std::alloc::Layout;
@@ -91,21 +89,23 @@ unsafe fn prefix(thin: Thin) -> NonNull<Prefix> {
     unsafe { thin.cast::<Header>().sub(1).cast::<Prefix>().sub(1) }
 }
 
-/// A value of any type that was moved out of a box, from the global allocator.
-pub(super) struct BoxedInfo<T: ?Sized>(PhantomData<T>);
+/// A value of any type that was moved out of a box.
+pub(super) struct Boxed<T: ?Sized>(PhantomData<T>);
 
-impl<T: ?Sized + 'static> BoxedInfo<T> {
-    pub(super) const TYPE_INFO: &'static TypeInfo =
-        &type_info_of::<Self>(std::any::type_name::<T>, Self::SHAPE, None);
-}
-
-impl<T: ?Sized + 'static> ObjectType for BoxedInfo<T> {
+impl<T: ?Sized> Payload for Boxed<T> {
+    type Named = T;
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::Boxed,
         payload: Layout::new::<()>(),
         payload_offset: BOXED,
     };
+    const LAYOUT: Option<ObjectLayout> = None;
+
+    unsafe fn layout(thin: Thin) -> ObjectLayout {
+        // SAFETY: only `Ref::from` makes objects of this type; the destructor leaves the prefix.
+        layout_for(unpack(unsafe { (*prefix(thin).as_ptr()).layout }))
+    }
 
     unsafe fn drop_value(thin: Thin) {
         // SAFETY: the object has a `T`, which the caller owns, and its metadata.
@@ -114,13 +114,6 @@ impl<T: ?Sized + 'static> ObjectType for BoxedInfo<T> {
             note_write(thin);
             ptr::drop_in_place(value);
         }
-    }
-
-    unsafe fn free(thin: Thin) {
-        // SAFETY: only `Ref::from` makes objects of this type; the destructor leaves the prefix.
-        let layout = unpack(unsafe { (*prefix(thin).as_ptr()).layout });
-        // SAFETY: `Ref::from` allocated it with this layout; the rest is the contract.
-        unsafe { deallocate(thin, layout_for(layout)) };
     }
 }
 
@@ -137,7 +130,7 @@ impl<T: ?Sized> From<Box<T>> for Ref<T> {
         let boxed = Box::into_raw(value);
         let metadata = metadata_of(boxed);
         let layout = layout_for(value_layout);
-        let thin = allocate(layout, BoxedInfo::<T>::TYPE_INFO, Count::unique());
+        let Ok(thin) = Global.allocate::<Boxed<T>>(layout);
         // SAFETY: just allocated for a prefix and a value of this layout. The value has moved when
         // the box is dropped, which frees its memory only.
         unsafe {

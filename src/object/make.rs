@@ -1,19 +1,17 @@
-//! The ways to make a `Ref`.
+//! The ways to make a `Ref` to one value.
 
 use super::count::Count;
-use super::header::{
-    ObjectType, SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, free, header,
-    note_write, replace_slice, write_value,
-};
+use super::header::{header, write_value};
+use super::memory::{Global, ObjectMemory, OrAbort, Source, allocate_sized};
+use super::payload::One;
 use super::strong::Ref;
 use super::weak::Weak;
+use crate::block::block_allocator::BlockAllocator;
+use crate::block::error::AllocError;
 use crate::ledger;
 use crate::thread::current::tally_destroyed;
-use std::array;
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::ptr::{self, NonNull};
 
 impl<T> Ref<T> {
     /// Makes a new object with one reference.
@@ -22,11 +20,70 @@ impl<T> Ref<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new(value: T) -> Self {
-        let payload = allocate_sized::<T>(Count::unique());
+        let Ok(made) = Self::made_in(value, Global);
+        made
+    }
+
+    /// Makes an object with one reference.
+    // Inlined, as otherwise the result is passed through memory each time.
+    #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn made_in<S: Source>(value: T, source: S) -> Result<Self, S::Error> {
+        let payload = source.allocate::<One<T>>(One::<T>::OBJECT)?.cast::<T>();
         // SAFETY: just allocated for a `T`.
         unsafe { write_value(payload, value) };
         // SAFETY: a new object with its value, and the reference that its count says.
-        unsafe { Self::adopt(payload) }
+        Ok(unsafe { Self::adopt(payload) })
+    }
+
+    /// Makes an object with one reference, in a block if it fits one; aborts if there is no memory.
+    #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub(crate) fn new_from(value: T, source: ObjectMemory<'_>) -> Self {
+        let Ok(made) = Self::made_in(value, OrAbort(source));
+        made
+    }
+
+    /// Makes an object with one reference, with memory from `blocks`.
+    ///
+    /// Its memory is a block, which returns to `blocks` on whichever thread it is freed. Objects of
+    /// more than 640 bytes, including the header, or with an alignment of more than 16, get their
+    /// memory from the global allocator, and are counted. The object is a `Ref` like all others,
+    /// and may outlive the handles of the allocator.
+    ///
+    /// Aborts when memory is exhausted, or the allocator's [hard
+    /// cap](crate::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
+    ///
+    /// ```
+    /// use releasepool::{BlockAllocator, Ref};
+    /// let blocks = BlockAllocator::new();
+    /// let r = Ref::new_in(5, &blocks);
+    /// assert_eq!(blocks.stats().live_blocks, 1);
+    /// drop(r);
+    /// assert_eq!(blocks.stats().live_blocks, 0);
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new_in(value: T, blocks: &BlockAllocator) -> Self {
+        Self::new_from(value, ObjectMemory::Own(blocks))
+    }
+
+    /// Makes an object like [`Ref::new_in`], but returns an error if there is no memory; the value
+    /// is then dropped.
+    ///
+    /// # Errors
+    /// [`AllocError::Capped`], and [`AllocError::OutOfMemory`] for objects that fit a block; for
+    /// larger objects, exhausted memory aborts.
+    ///
+    /// ```
+    /// use releasepool::{AllocError, BlockAllocator, Ref};
+    /// let none = BlockAllocator::builder().hard_cap(0).build();
+    /// assert!(matches!(Ref::try_new_in(5, &none), Err(AllocError::Capped { .. })));
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
+        Self::made_in(value, ObjectMemory::Own(blocks))
     }
 
     /// Makes a new object that has a reference to itself: `f` gets a weak reference to the object,
@@ -76,203 +133,10 @@ impl<T> Ref<T> {
     }
 }
 
-/// A slice that is being filled. Dropping it drops the values written so far, and frees the memory.
-pub(super) struct PartialSlice<T: 'static> {
-    slice: NonNull<[T]>,
-    filled: usize,
-}
-
-impl<T> PartialSlice<T> {
-    /// The number of values before the first address that is a multiple of 16, in memory from the
-    /// global allocator; 0 if no value begins at such an address, or too many come before it.
-    const UNALIGNED: usize = {
-        let offset = SliceInfo::<T>::SHAPE.payload_offset;
-        let bytes = offset.next_multiple_of(16) - offset;
-        match size_of::<T>() {
-            size @ (4 | 8) => bytes / size,
-            _ => 0,
-        }
-    };
-
-    /// Begins to fill a slice.
-    ///
-    /// # Safety
-    /// `slice` is a new object without its values, which the caller gives up.
-    pub(super) unsafe fn new(slice: NonNull<[T]>) -> Self {
-        Self { slice, filled: 0 }
-    }
-
-    /// Writes the next value.
-    ///
-    /// # Safety
-    /// The slice is not full.
-    #[inline(always)]
-    unsafe fn push(&mut self, value: T) {
-        // SAFETY: within the slice, by the contract, and no other thread has seen it.
-        unsafe {
-            note_write(self.slice.cast());
-            self.slice.cast::<T>().add(self.filled).write(value);
-        }
-        self.filled += 1;
-    }
-
-    /// Fills the slice with clones of `values`.
-    pub(super) fn fill(mut self, values: &[T]) -> Ref<[T]>
-    where
-        T: Clone,
-    {
-        assert_eq!(values.len(), self.slice.len());
-        for value in values {
-            // Cloned as an array of one: std copies the bytes of an array if its values are `Copy`,
-            // whereas the clone of a struct or enum is written field by field. So this loop compiles
-            // to `memcpy` for all types that `Arc::from` copies.
-            let value = array::from_ref(value).clone();
-            // SAFETY: within the slice, which has as many values as `values`, and which no other
-            // thread has seen; an array of one has the layout of its value.
-            unsafe {
-                note_write(self.slice.cast());
-                self.slice.cast::<[T; 1]>().add(self.filled).write(value);
-            }
-            self.filled += 1;
-        }
-        self.finish()
-    }
-
-    /// Writes the values of `iter` until the slice is full. Returns the next value, if there is one,
-    /// in a vector.
-    fn fill_from(&mut self, iter: &mut impl Iterator<Item = T>) -> Vec<T> {
-        // Not an `Option`: compilers would vectorize the loop less often.
-        let mut surplus = Vec::new();
-        // Writes the first values one by one, so that a vectorized loop stores at aligned
-        // addresses, which saves up to a third of its time.
-        if self.slice.len() > 16 {
-            while self.filled < Self::UNALIGNED {
-                let Some(value) = iter.next() else {
-                    return surplus;
-                };
-                // SAFETY: `UNALIGNED` is at most 2, and there is room for more than 16 values.
-                unsafe { self.push(value) };
-            }
-        }
-        let _ = iter.try_for_each(|value| {
-            // Only this test keeps the writes in bounds: the iterator is safe code, whose length
-            // may be wrong.
-            if self.filled == self.slice.len() {
-                keep(&mut surplus, value);
-                return ControlFlow::Break(());
-            }
-            // SAFETY: the slice is not full, by the condition above.
-            unsafe { self.push(value) };
-            ControlFlow::Continue(())
-        });
-        surplus
-    }
-
-    /// Moves these values and `more` to a slice of the right length, which replaces this one.
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn followed_by(self, mut more: Vec<T>) -> Ref<[T]> {
-        let slice = replace_slice::<T>(self.filled + more.len());
-        let old = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the new slice has room for all these values, which move: the old one is freed
-        // without them, and the vector forgets its own. No handle to the old one was made.
-        unsafe {
-            note_write(slice.cast());
-            let to = slice.cast::<T>().as_ptr();
-            ptr::copy_nonoverlapping(old.slice.cast().as_ptr(), to, old.filled);
-            ptr::copy_nonoverlapping(more.as_ptr(), to.add(old.filled), more.len());
-            more.set_len(0);
-            free(old.slice.cast());
-        }
-        // SAFETY: a new object with its values, and the reference that its count says.
-        unsafe { Ref::adopt(slice) }
-    }
-
-    fn finish(self) -> Ref<[T]> {
-        assert_eq!(self.filled, self.slice.len());
-        let slice = std::mem::ManuallyDrop::new(self).slice;
-        // SAFETY: a new object with all its values, as asserted, and one reference.
-        unsafe { Ref::adopt(slice) }
-    }
-}
-
-impl<T> Drop for PartialSlice<T> {
-    fn drop(&mut self) {
-        struct Memory(Thin);
-        impl Drop for Memory {
-            fn drop(&mut self) {
-                tally_destroyed(1);
-                // SAFETY: no handle was made, and the values have been dropped.
-                unsafe { free(self.0) };
-            }
-        }
-        let _memory = Memory(self.slice.cast());
-        let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
-        // SAFETY: these values have been written, and no handle was made.
-        unsafe {
-            note_write(self.slice.cast());
-            ptr::drop_in_place(filled);
-        }
-    }
-}
-
-/// Makes an object with this type info and a bitwise copy of `values`.
-///
-/// # Safety
-/// The caller forgets the values, or they are `Copy`.
-#[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) unsafe fn copied<T>(values: &[T], type_info: &'static TypeInfo) -> NonNull<[T]> {
-    let slice = allocate_slice::<T>(values.len(), type_info);
-    // SAFETY: just allocated, with room for that many values.
-    unsafe {
-        note_write(slice.cast());
-        ptr::copy_nonoverlapping(values.as_ptr(), slice.cast().as_ptr(), values.len());
-    }
-    slice
-}
-
 impl<T> From<T> for Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn from(value: T) -> Self {
         Self::new(value)
-    }
-}
-
-impl<T> From<Vec<T>> for Ref<[T]> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(mut values: Vec<T>) -> Self {
-        // SAFETY: the vector forgets the values in the next statement.
-        let slice = unsafe { copied(&values, SliceInfo::<T>::TYPE_INFO) };
-        // SAFETY: the values have moved; the vector only frees its memory.
-        unsafe { values.set_len(0) };
-        // SAFETY: a new object with its values, and the reference that its count says.
-        unsafe { Self::adopt(slice) }
-    }
-}
-
-impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(values: [T; N]) -> Self {
-        let values = std::mem::ManuallyDrop::new(values);
-        // SAFETY: `ManuallyDrop` forgets the values.
-        let slice = unsafe { copied(&values[..], SliceInfo::<T>::TYPE_INFO) };
-        // SAFETY: a new object with its values, and the reference that its count says.
-        unsafe { Self::adopt(slice) }
-    }
-}
-
-impl<T: Clone> From<&[T]> for Ref<[T]> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(values: &[T]) -> Self {
-        let slice = allocate_slice::<T>(values.len(), SliceInfo::<T>::TYPE_INFO);
-        // SAFETY: a new slice without its values.
-        unsafe { PartialSlice::new(slice) }.fill(values)
-    }
-}
-
-impl<T: Clone> From<&mut [T]> for Ref<[T]> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from(values: &mut [T]) -> Self {
-        (&*values).into()
     }
 }
 
@@ -288,69 +152,5 @@ where
             Cow::Borrowed(value) => value.into(),
             Cow::Owned(value) => value.into(),
         }
-    }
-}
-
-/// Collects the values into a new slice. If the iterator's [`size_hint`](Iterator::size_hint) is
-/// exact, they are written directly into the object; otherwise they are collected into a vector,
-/// and moved.
-impl<T> FromIterator<T> for Ref<[T]> {
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
-        let iter = iter.into_iter();
-        match iter.size_hint() {
-            (len, Some(most)) if len == most => collected(iter, len),
-            _ => iter.collect::<Vec<T>>().into(),
-        }
-    }
-}
-
-/// Collects the values of an iterator that claims to have `len` values.
-#[cfg_attr(feature = "leak-detection", track_caller)]
-fn collected<T>(mut iter: impl Iterator<Item = T>, len: usize) -> Ref<[T]> {
-    let slice = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO);
-    // SAFETY: a new slice without its values.
-    let mut slice = unsafe { PartialSlice::new(slice) };
-    let surplus = slice.fill_from(&mut iter);
-    if surplus.is_empty() && slice.filled == len {
-        return slice.finish();
-    }
-    miscounted(slice, surplus, iter)
-}
-
-/// Collects the values of an iterator that has fewer values than it has claimed, or more; `surplus`
-/// has the first surplus value.
-#[cold]
-#[inline(never)]
-#[cfg_attr(feature = "leak-detection", track_caller)]
-fn miscounted<T>(
-    slice: PartialSlice<T>,
-    mut surplus: Vec<T>,
-    rest: impl Iterator<Item = T>,
-) -> Ref<[T]> {
-    if !surplus.is_empty() {
-        surplus.extend(rest);
-    }
-    slice.followed_by(surplus)
-}
-
-/// Adds a value to a vector. Out of line, to keep this out of the caller's loop.
-#[cold]
-#[inline(never)]
-fn keep<T>(values: &mut Vec<T>, value: T) {
-    values.push(value);
-}
-
-/// Views a slice as an array, if the length fits; the object stays the same.
-impl<T, const N: usize> TryFrom<Ref<[T]>> for Ref<[T; N]> {
-    type Error = Ref<[T]>;
-
-    fn try_from(value: Ref<[T]>) -> Result<Self, Ref<[T]>> {
-        if value.len() != N {
-            return Err(value);
-        }
-        // SAFETY: the same object and reference; a slice of `N` values has the layout of an array
-        // of `N`.
-        Ok(unsafe { Self::adopt(Ref::into_payload(value).cast()) })
     }
 }

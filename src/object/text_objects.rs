@@ -1,40 +1,45 @@
 //! Texts: `str`, `CStr`, `OsStr` and `Path`, whose objects are slices of bytes with another type
 //! name.
 
-use super::header::{SliceInfo, TypeInfo, allocate_slice};
-use super::make::copied;
+use super::memory::{Global, ObjectMemory, OrAbort, Source, allocate_slice_in};
+use super::slices::copied;
 use super::strong::Ref;
 use super::unique::Renew;
-use std::any::type_name;
+use crate::block::block_allocator::BlockAllocator;
+use crate::block::error::AllocError;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::slice;
-
-/// The type info of `Ref<str>`: the type info of bytes, with the name replaced.
-pub(super) const STR: &TypeInfo = &SliceInfo::<u8>::named(type_name::<str>);
-const C_STR: &TypeInfo = &SliceInfo::<u8>::named(type_name::<CStr>);
-const OS_STR: &TypeInfo = &SliceInfo::<u8>::named(type_name::<OsStr>);
-const PATH: &TypeInfo = &SliceInfo::<u8>::named(type_name::<Path>);
 
 /// Implements the conversions of one type of text, and the trait that `Ref::make_mut` needs.
 ///
 /// Each of these types consists of its bytes: a pointer to a text is an address and a number of
 /// bytes, which for a `CStr` includes the nul. `tests::texts_are_their_bytes` checks that.
 macro_rules! text {
-    ($text:ty, $owned:ty, $type_info:expr) => {
-        impl From<&$text> for Ref<$text> {
+    ($text:ty, $owned:ty) => {
+        impl Ref<$text> {
+            /// Makes a copy of a text.
+            #[inline]
             #[cfg_attr(feature = "leak-detection", track_caller)]
-            fn from(value: &$text) -> Self {
-                let start = std::ptr::from_ref(value).cast::<u8>();
+            fn copy_in<S: Source>(text: &$text, source: S) -> Result<Self, S::Error> {
+                let start = std::ptr::from_ref(text).cast::<u8>();
                 // SAFETY: a text is its bytes.
-                let bytes = unsafe { slice::from_raw_parts(start, size_of_val(value)) };
+                let bytes = unsafe { slice::from_raw_parts(start, size_of_val(text)) };
                 // SAFETY: bytes are `Copy`.
-                let bytes = unsafe { copied(bytes, $type_info) };
+                let bytes = unsafe { copied::<u8, $text, S>(bytes, source) }?;
                 // SAFETY: the pointer is not null.
                 let text = unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut $text) };
                 // SAFETY: a new object with the bytes of a text of this type, and one reference.
-                unsafe { Self::adopt(text) }
+                Ok(unsafe { Self::adopt(text) })
+            }
+        }
+
+        impl From<&$text> for Ref<$text> {
+            #[cfg_attr(feature = "leak-detection", track_caller)]
+            fn from(value: &$text) -> Self {
+                let Ok(text) = Self::copy_in(value, Global);
+                text
             }
         }
 
@@ -62,7 +67,7 @@ macro_rules! text {
             #[cfg_attr(feature = "leak-detection", track_caller)]
             unsafe fn same(this: NonNull<Self>) -> NonNull<Self> {
                 let len = (this.as_ptr() as *const [u8]).len();
-                let bytes = allocate_slice::<u8>(len, $type_info);
+                let Ok(bytes) = allocate_slice_in::<u8, $text, _>(len, Global);
                 // SAFETY: the pointer is not null.
                 unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut $text) }
             }
@@ -70,10 +75,47 @@ macro_rules! text {
     };
 }
 
-text!(str, String, STR);
-text!(CStr, CString, C_STR);
-text!(OsStr, OsString, OS_STR);
-text!(Path, PathBuf, PATH);
+text!(str, String);
+text!(CStr, CString);
+text!(OsStr, OsString);
+text!(Path, PathBuf);
+
+impl Ref<str> {
+    /// Makes a copy of a text, in a block if it fits one; aborts if there is no memory.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub(crate) fn str_from(text: &str, source: ObjectMemory<'_>) -> Self {
+        let Ok(text) = Self::copy_in(text, OrAbort(source));
+        text
+    }
+
+    /// Makes a copy of a text, with memory from `blocks`: [`Ref::new_in`] for texts.
+    ///
+    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks. Aborts
+    /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
+    ///
+    /// ```
+    /// use releasepool::{BlockAllocator, Ref};
+    /// let blocks = BlockAllocator::new();
+    /// let word = Ref::new_str_in("word", &blocks);
+    /// assert_eq!((&*word, blocks.stats().live_blocks), ("word", 1));
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new_str_in(text: &str, blocks: &BlockAllocator) -> Self {
+        Self::str_from(text, ObjectMemory::Own(blocks))
+    }
+
+    /// Makes a copy of a text like [`Ref::new_str_in`], but returns an error if there is no memory.
+    ///
+    /// # Errors
+    /// Those of [`Ref::try_new_in`].
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn try_new_str_in(text: &str, blocks: &BlockAllocator) -> Result<Self, AllocError> {
+        Self::copy_in(text, ObjectMemory::Own(blocks))
+    }
+}
 
 /// Views a text as its bytes; the object stays the same.
 impl From<Ref<str>> for Ref<[u8]> {

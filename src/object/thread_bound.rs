@@ -13,12 +13,11 @@
 //! target has closed its inbox, the object is [kept](HOMELESS). A message of
 //! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
-use super::count::Count;
 use super::destroy;
-use super::header::{
-    SizedInfo, Thin, TypeInfo, allocate_named, checked, header, note_read, write_value,
-};
-use super::type_info::ObjectKind;
+use super::header::{ObjectLayout, Thin, checked, header, note_read, write_value};
+use super::memory::{Global, Source};
+use super::payload::{One, Payload};
+use super::type_info::{ObjectKind, TypeShape};
 use crate::event::{Event, EventKind};
 use crate::ledger::{self, ReleasedBy};
 use crate::sync::cell::Cell;
@@ -141,9 +140,25 @@ pub(super) struct ThreadBound<T: ?Sized> {
     value: T,
 }
 
-impl<T> ThreadBound<T> {
-    const TYPE_INFO: &'static TypeInfo =
-        &SizedInfo::<Self>::with_kind(std::any::type_name::<T>, ObjectKind::ThreadBound);
+/// One value of type `ThreadBound<T>`, with the name of `T`.
+impl<T> Payload for ThreadBound<T> {
+    type Named = T;
+    const HAS_DESTRUCTOR: bool = One::<Self>::HAS_DESTRUCTOR;
+    const SHAPE: TypeShape = TypeShape {
+        kind: ObjectKind::ThreadBound,
+        ..One::<Self>::SHAPE
+    };
+    const LAYOUT: Option<ObjectLayout> = One::<Self>::LAYOUT;
+
+    unsafe fn layout(thin: Thin) -> ObjectLayout {
+        // SAFETY: the object has one value; the rest is the contract.
+        unsafe { One::<Self>::layout(thin) }
+    }
+
+    unsafe fn drop_value(thin: Thin) {
+        // SAFETY: the object has one value; the rest is the contract.
+        unsafe { One::<Self>::drop_value(thin) };
+    }
 }
 
 // SAFETY: elsewhere than at home, a `HomeRef` gives out no `&T` and drops no `T` unless `T: Send`
@@ -166,7 +181,8 @@ impl<T> HomeRef<T> {
     /// `T: Send`.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
-        let ptr = allocate_named::<ThreadBound<T>>(ThreadBound::<T>::TYPE_INFO, Count::unique());
+        let Ok(thin) = Global.allocate::<ThreadBound<T>>(One::<ThreadBound<T>>::OBJECT);
+        let ptr = thin.cast();
         let node = Node::new(kind, home.key(), destroy_at_home);
         let home = Cell::new(Some(home));
         let front = MessageFront { node, home };

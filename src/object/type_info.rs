@@ -13,7 +13,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
 /// The kind of an object's payload, and the source of its memory.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-pub(super) enum ObjectKind {
+pub(crate) enum ObjectKind {
     /// One value, from the global allocator.
     Sized,
     /// A slice, from the global allocator.
@@ -31,7 +31,7 @@ pub(super) enum ObjectKind {
 
 /// The part of a type info that readers outside of the process use.
 #[derive(Clone, Copy)]
-pub(super) struct TypeShape {
+pub(crate) struct TypeShape {
     pub(super) kind: ObjectKind,
     /// The layout of the payload; for slices, of one element; unused for boxed values.
     pub(super) payload: Layout,

@@ -1,13 +1,10 @@
 //! Objects whose value is written after they are made.
 
-use super::block_allocated::BlockInfo;
-use super::block_slice::BlockSliceInfo;
-use super::boxed::BoxedInfo;
+use super::boxed::Boxed;
 use super::count::Count;
-use super::header::{
-    SizedInfo, SliceInfo, Thin, TypeInfo, allocate_sized, allocate_slice, header, note_write,
-    set_type_info,
-};
+use super::header::{Thin, TypeInfo, header, note_write, set_type_info};
+use super::memory::{Block, Global, ObjectType, allocate_sized, allocate_slice};
+use super::payload::{One, Slice};
 use super::strong::Ref;
 use super::type_info::ObjectKind;
 use std::mem::{MaybeUninit, needs_drop};
@@ -76,7 +73,7 @@ impl<T> Ref<[T]> {
     #[must_use]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_uninit_slice(len: usize) -> Ref<[MaybeUninit<T>]> {
-        let slice = allocate_slice(len, SliceInfo::<MaybeUninit<T>>::TYPE_INFO);
+        let slice = allocate_slice(len);
         // SAFETY: a new object with one reference; a `MaybeUninit` need not be written.
         unsafe { Ref::adopt(slice) }
     }
@@ -148,9 +145,9 @@ impl<T> Ref<MaybeUninit<T>> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn assume_init(mut self) -> Ref<T> {
         let of_kind = |kind| match kind {
-            ObjectKind::Block => Some(BlockInfo::<T>::TYPE_INFO),
-            ObjectKind::Boxed => Some(BoxedInfo::<T>::TYPE_INFO),
-            ObjectKind::Sized => Some(SizedInfo::<T>::TYPE_INFO),
+            ObjectKind::Block => Some(ObjectType::<One<T>, Block>::TYPE_INFO),
+            ObjectKind::Boxed => Some(ObjectType::<Boxed<T>, Global>::TYPE_INFO),
+            ObjectKind::Sized => Some(ObjectType::<One<T>, Global>::TYPE_INFO),
             ObjectKind::Slice | ObjectKind::BlockSlice | ObjectKind::ThreadBound => None,
         };
         // SAFETY: a reference to a sized type was made for that type, and the value has been
@@ -181,8 +178,8 @@ impl<T> Ref<[MaybeUninit<T>]> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn assume_init(mut self) -> Ref<[T]> {
         let of_kind = |kind| match kind {
-            ObjectKind::Slice => Some(SliceInfo::<T>::TYPE_INFO),
-            ObjectKind::BlockSlice => Some(BlockSliceInfo::<T>::TYPE_INFO),
+            ObjectKind::Slice => Some(ObjectType::<Slice<T>, Global>::TYPE_INFO),
+            ObjectKind::BlockSlice => Some(ObjectType::<Slice<T>, Block>::TYPE_INFO),
             // The object is one array, whose type a slice does not know.
             _ => None,
         };
@@ -192,7 +189,7 @@ impl<T> Ref<[MaybeUninit<T>]> {
         let payload = if unsafe { set_initialized::<T, _>(&mut self, of_kind) } {
             Ref::into_payload(self).cast::<T>()
         } else {
-            let new = allocate_slice::<T>(len, SliceInfo::<T>::TYPE_INFO).cast::<T>();
+            let new = allocate_slice::<T>(len).cast::<T>();
             // SAFETY: a new object with room for all values. They move: the old object, which ends
             // here, does not drop them.
             unsafe {

@@ -2,7 +2,8 @@
 
 use super::count::Count;
 use super::destroy::release_weak;
-use super::header::{SliceInfo, allocate_sized, allocate_slice, checked, header, note_write};
+use super::header::{checked, header, note_write};
+use super::memory::{allocate_sized, allocate_slice};
 use super::strong::Ref;
 use crate::ledger::{self, ReleasedBy};
 use crate::thread::current::tally_destroyed;
@@ -162,7 +163,7 @@ impl<T: Clone + 'static> Renew for [T] {
 
     #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn same(this: NonNull<[T]>) -> NonNull<[T]> {
-        allocate_slice::<T>(this.len(), SliceInfo::<T>::TYPE_INFO)
+        allocate_slice::<T>(this.len())
     }
 }
 

@@ -2,8 +2,9 @@
 //! reference. They run no foreign code, so they need no precautions of a drain.
 
 use super::release::check;
-use crate::object::block_allocated::PlainDestroyer;
-use crate::object::header::{PlainBlock, Thin, TypeInfo, header};
+use crate::object::header::{Thin, TypeInfo, header};
+use crate::object::plain_destroyer::PlainDestroyer;
+use crate::object::type_info::PlainBlock;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::thread::current::tally_destroyed;

@@ -272,12 +272,13 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::header::SizedInfo;
+    use crate::object::memory::{Global, ObjectType};
+    use crate::object::payload::One;
     use crate::sync::Parker;
 
     #[test]
     fn a_coarse_meter_does_not_name_the_slowest_destructor() {
-        let type_info = SizedInfo::<String>::TYPE_INFO;
+        let type_info = ObjectType::<One<String>, Global>::TYPE_INFO;
         for (mut meter, says) in [
             (Meter::new(Budget::All), true),
             (Meter::coarse(Budget::All), false),
@@ -303,8 +304,8 @@ mod tests {
 
     #[test]
     fn a_destructor_is_not_charged_for_what_came_before_it() {
-        let quick = SizedInfo::<String>::TYPE_INFO;
-        let slow = SizedInfo::<Vec<u8>>::TYPE_INFO;
+        let quick = ObjectType::<One<String>, Global>::TYPE_INFO;
+        let slow = ObjectType::<One<Vec<u8>>, Global>::TYPE_INFO;
         let mut meter = Meter::new(Budget::All);
         let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
         meter.quick();

@@ -1,0 +1,302 @@
+//! Where the memory of objects comes from: the global allocator, or blocks.
+//!
+//! Objects in blocks are ordinary `Ref`s. Only their type info knows that their memory returns to a
+//! heap, which the block's chunk names.
+//!
+//! Each constructor is written once, for all [`Source`]s.
+
+use super::count::Count;
+use super::header::{Header, ObjectLayout, header, write_header, write_uncounted_header};
+use super::payload::{One, Payload, Slice, write_length};
+use super::type_info::{MAGIC, ObjectKind, PlainBlock, Thin, TypeInfo};
+use crate::block::allocator_handle::PROCESS;
+use crate::block::block_allocator::BlockAllocator;
+use crate::block::error::AllocError;
+use crate::block::size_class::{SIZES, class_of};
+use crate::block::{allocator_handle, thread_heaps};
+use crate::sync::{alloc, dealloc};
+use std::alloc::{Layout, handle_alloc_error};
+use std::any::type_name;
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// A kind of memory, which type infos know, to free it.
+pub(crate) trait Memory {
+    const IS_BLOCK: bool;
+
+    /// Frees memory.
+    ///
+    /// # Safety
+    /// The memory is of this kind, was allocated for this layout, and is given up.
+    unsafe fn free(memory: NonNull<u8>, layout: Layout);
+}
+
+/// Memory of the global allocator; as a [`Source`], it aborts if there is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Global;
+
+/// A block.
+pub(super) struct Block;
+
+impl Memory for Global {
+    const IS_BLOCK: bool = false;
+
+    #[inline]
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: `Global::alloc` allocated it with this layout; the rest is the contract.
+        unsafe { dealloc(memory.as_ptr(), layout) };
+    }
+}
+
+impl Memory for Block {
+    const IS_BLOCK: bool = true;
+
+    #[inline]
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        let (size_class, waste) = block_of(layout).expect("the object was made in a block");
+        // SAFETY: `ObjectMemory` took a block of the layout's size class; the rest is the contract.
+        unsafe { thread_heaps::free(memory, size_class, waste) };
+    }
+}
+
+/// Returns the size class of the block of an object with this layout, and the bytes of the block
+/// that the object does not need; `None` if the object is too large for a block, or over-aligned.
+#[inline(always)]
+const fn block_of(layout: Layout) -> Option<(usize, usize)> {
+    match class_of(layout) {
+        Some(size_class) => Some((size_class, SIZES[size_class] - layout.size())),
+        None => None,
+    }
+}
+
+/// The objects with one payload and one kind of memory, which share a type info.
+pub(crate) struct ObjectType<P, M>(PhantomData<(P, M)>);
+
+impl<P: Payload, M: Memory> ObjectType<P, M> {
+    pub(crate) const TYPE_INFO: &'static TypeInfo = &TypeInfo {
+        magic: MAGIC,
+        type_name: type_name::<P::Named>,
+        bytes: P::SHAPE.payload.size(),
+        payload_offset: P::SHAPE.payload_offset,
+        align: P::SHAPE.payload.align() as u32,
+        kind: match P::SHAPE.kind {
+            ObjectKind::Sized if M::IS_BLOCK => ObjectKind::Block,
+            ObjectKind::Slice if M::IS_BLOCK => ObjectKind::BlockSlice,
+            kind => kind,
+        },
+        has_destructor: P::HAS_DESTRUCTOR,
+        plain_block: Self::PLAIN_BLOCK,
+        destroy: Self::destroy,
+        drop_value: P::drop_value,
+        free: Self::free,
+    };
+
+    const PLAIN_BLOCK: Option<PlainBlock> = match P::LAYOUT {
+        Some(object)
+            if M::IS_BLOCK
+                && !P::HAS_DESTRUCTOR
+                && object.payload_offset == size_of::<Header>() =>
+        {
+            match block_of(object.layout) {
+                Some((size, waste)) => Some(PlainBlock {
+                    size: size as u8,
+                    waste: waste as u8,
+                }),
+                None => None,
+            }
+        }
+        _ => None,
+    };
+
+    /// Runs the destructor and frees the memory, even if the destructor panics.
+    ///
+    /// # Safety
+    /// The contract of [`TypeInfo::destroy`], for an object of this type.
+    unsafe fn destroy(thin: Thin) {
+        struct FreeOnDrop<P: Payload, M: Memory>(Thin, ObjectType<P, M>);
+        impl<P: Payload, M: Memory> Drop for FreeOnDrop<P, M> {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY: made only below, by the unique owner, which has dropped the value by now.
+                unsafe { ObjectType::<P, M>::free(self.0) };
+            }
+        }
+        let _free = FreeOnDrop(thin, Self(PhantomData));
+        if P::HAS_DESTRUCTOR {
+            // SAFETY: the caller is the unique owner, so the memory is there.
+            unsafe { header(thin) }.count.begin_unique_destruction();
+            // SAFETY: the value is there, and only the unique owner can reach it.
+            unsafe { P::drop_value(thin) };
+        }
+    }
+
+    /// Frees the memory.
+    ///
+    /// # Safety
+    /// The contract of [`TypeInfo::free`], for an object of this type.
+    #[inline]
+    unsafe fn free(thin: Thin) {
+        // SAFETY: no reference is left, so the access is exclusive. A source allocated the memory
+        // with the layout of this payload, which begins at the layout's offset.
+        unsafe {
+            let object = P::layout(thin);
+            thin.cast::<Header>().sub(1).as_mut().freed();
+            M::free(thin.sub(object.payload_offset), object.layout);
+        }
+    }
+}
+
+/// Where the memory of a new object comes from.
+pub(super) trait Source: Copy {
+    /// Why there is no memory.
+    type Error;
+
+    /// Allocates an object with one reference, whose value the caller writes. The layout is that of
+    /// an object with this payload.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, Self::Error>;
+}
+
+impl Global {
+    #[inline]
+    fn alloc(layout: Layout) -> NonNull<u8> {
+        // SAFETY: the layout is not zero-sized, as it contains a header.
+        let memory = unsafe { alloc(layout) };
+        NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+
+    /// Allocates an object like [`Source::allocate`], with this count.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn allocate_counted<P: Payload>(object: ObjectLayout, count: Count) -> Thin {
+        let type_info = ObjectType::<P, Self>::TYPE_INFO;
+        // SAFETY: just allocated with this layout.
+        unsafe { write_header(Self::alloc(object.layout), object, type_info, count) }
+    }
+}
+
+impl Source for Global {
+    type Error = Infallible;
+
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, Infallible> {
+        Ok(Self::allocate_counted::<P>(object, Count::unique()))
+    }
+}
+
+/// An allocator of blocks. As a [`Source`], it has the memory of the global allocator for objects
+/// that are too large for a block, or over-aligned, and counts them.
+#[derive(Clone, Copy)]
+pub(crate) enum ObjectMemory<'a> {
+    /// The block allocator of the process.
+    Process,
+    /// An allocator of the user.
+    Own(&'a BlockAllocator),
+}
+
+impl ObjectMemory<'_> {
+    #[inline(always)]
+    fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
+        match self {
+            Self::Process => {
+                allocator_handle::alloc(thread_heaps::process_heap(), None, size_class, waste)
+            }
+            Self::Own(blocks) => {
+                let allocator = blocks.shared();
+                allocator_handle::alloc(
+                    thread_heaps::last_heap(allocator),
+                    Some(allocator),
+                    size_class,
+                    waste,
+                )
+            }
+        }
+    }
+
+    #[cold]
+    fn count_large(self, layout: Layout) {
+        match self {
+            Self::Process => PROCESS.shared.count_large(layout),
+            Self::Own(blocks) => blocks.shared().count_large(layout),
+        }
+    }
+}
+
+impl Source for ObjectMemory<'_> {
+    type Error = AllocError;
+
+    #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, AllocError> {
+        let Some((size_class, waste)) = block_of(object.layout) else {
+            self.count_large(object.layout);
+            let Ok(thin) = Global.allocate::<P>(object);
+            return Ok(thin);
+        };
+        let block = self.alloc(size_class, waste)?;
+        let type_info = ObjectType::<P, Block>::TYPE_INFO;
+        // SAFETY: an unused block, large enough for this layout.
+        Ok(unsafe { write_header(block, object, type_info, Count::unique()) })
+    }
+}
+
+/// An allocator of blocks that aborts if there is no memory.
+#[derive(Clone, Copy)]
+pub(super) struct OrAbort<'a>(pub(super) ObjectMemory<'a>);
+
+impl Source for OrAbort<'_> {
+    type Error = Infallible;
+
+    #[inline(always)]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, Infallible> {
+        match self.0.allocate::<P>(object) {
+            Ok(thin) => Ok(thin),
+            Err(_) => handle_alloc_error(object.layout),
+        }
+    }
+}
+
+/// Allocates an object for a `T`, which the caller writes.
+#[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(super) fn allocate_sized<T>(count: Count) -> NonNull<T> {
+    Global::allocate_counted::<One<T>>(One::<T>::OBJECT, count).cast()
+}
+
+/// Allocates an object for `len` values of type `T`, which the caller writes.
+#[inline]
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(super) fn allocate_slice_in<T, Named: ?Sized, S: Source>(
+    len: usize,
+    source: S,
+) -> Result<NonNull<[T]>, S::Error> {
+    let thin = source.allocate::<Slice<T, Named>>(Slice::<T>::layout_of(len))?;
+    // SAFETY: just allocated with the layout of a slice.
+    Ok(unsafe { write_length(thin, len) })
+}
+
+/// Allocates a slice like [`allocate_slice_in`], with memory of the global allocator.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(super) fn allocate_slice<T>(len: usize) -> NonNull<[T]> {
+    let Ok(slice) = allocate_slice_in::<T, [T], _>(len, Global);
+    slice
+}
+
+/// Allocates a slice like [`allocate_slice`]. It replaces another slice, so the figures do not count
+/// it.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
+    let object = Slice::<T>::layout_of(len);
+    let (memory, count) = (Global::alloc(object.layout), Count::unique());
+    let type_info = ObjectType::<Slice<T>, Global>::TYPE_INFO;
+    // SAFETY: just allocated with the layout of a slice.
+    unsafe {
+        write_length(
+            write_uncounted_header(memory, object, type_info, count),
+            len,
+        )
+    }
+}

@@ -73,7 +73,7 @@ mod slices;
 pub(crate) mod strong;
 mod text_objects;
 pub(crate) mod thread_bound;
-mod traits;
+pub(crate) mod traits;
 pub(crate) mod type_info;
 mod uninit;
 mod unique;

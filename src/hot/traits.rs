@@ -1,39 +1,12 @@
 //! Traits of `Hot` and `HotRef`.
 
 use super::hot_handle::{Hot, HotRef};
-use std::borrow::Borrow;
+use crate::object::traits::traits_of_value;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 
 macro_rules! implement {
     ($handle:ident) => {
-        impl<T: ?Sized> Unpin for $handle<T> {}
-        impl<T: ?Sized + RefUnwindSafe> UnwindSafe for $handle<T> {}
-        impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for $handle<T> {}
-
-        impl<T: ?Sized> Borrow<T> for $handle<T> {
-            fn borrow(&self) -> &T {
-                self
-            }
-        }
-
-        impl<T: ?Sized> AsRef<T> for $handle<T> {
-            fn as_ref(&self) -> &T {
-                self
-            }
-        }
-
-        impl<T: ?Sized + fmt::Debug> fmt::Debug for $handle<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<T: ?Sized + fmt::Display> fmt::Display for $handle<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
+        traits_of_value!($handle<T>);
 
         impl<T: ?Sized> fmt::Pointer for $handle<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,14 +18,6 @@ macro_rules! implement {
         impl<T: ?Sized + PartialEq> PartialEq for $handle<T> {
             fn eq(&self, other: &Self) -> bool {
                 **self == **other
-            }
-        }
-
-        impl<T: ?Sized + Eq> Eq for $handle<T> {}
-
-        impl<T: ?Sized + std::hash::Hash> std::hash::Hash for $handle<T> {
-            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-                (**self).hash(state);
             }
         }
     };

@@ -3,11 +3,9 @@
 use super::strong::Ref;
 use super::thread_bound::{HomeRef, ThreadBound};
 use super::weak::Weak;
-use crate::unsizing::{Coercible, coerced, sealed};
+use crate::unsizing::{Coercible, sealed};
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::NonNull;
 
 /// A counted reference to a value with a home; it keeps only the memory alive, not the value.
 ///
@@ -73,10 +71,7 @@ impl<T: ?Sized> HomeRef<T> {
     #[inline]
     #[must_use = "a weak reference does nothing unless it is kept"]
     pub fn downgrade(this: &Self) -> HomeWeak<T> {
-        // SAFETY: `this` keeps the object alive. The reference that this `Ref` stands for is not
-        // given up: it is never dropped, nor passed on.
-        let strong = ManuallyDrop::new(unsafe { Ref::adopt(this.payload()) });
-        HomeWeak(Ref::downgrade(&strong))
+        HomeWeak(Ref::downgrade(this.inner()))
     }
 }
 
@@ -89,10 +84,7 @@ impl<T: ?Sized> HomeWeak<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn upgrade(&self) -> Option<HomeRef<T>> {
-        let payload = Ref::into_payload(self.0.upgrade()?);
-        // SAFETY: the object was made by `HomeRef::make`, as `downgrade` alone makes weak
-        // references to a `ThreadBound`; the reference is that of the `Ref`.
-        Some(unsafe { HomeRef::adopt(payload) })
+        Some(HomeRef::from_inner(self.0.upgrade()?))
     }
 
     /// Returns the number of strong references; 0 after the last release.
@@ -131,20 +123,15 @@ impl<T: ?Sized> fmt::Debug for HomeWeak<T> {
     }
 }
 
-/// Coerces a pointer to a payload by a coercion of pointers to its value.
+/// Returns the coercion of pointers to a payload that makes this coercion of pointers to its value.
 ///
-/// # Safety
-/// The contract of [`Coercible::coerce`].
-unsafe fn coerced_payload<T: ?Sized, U: ?Sized>(
-    payload: NonNull<ThreadBound<T>>,
+/// A pointer to a value and a pointer to its payload have the same metadata. The casts keep metadata
+/// and address, so the pointer that `coerce` gets points to the front. `coerce` reads nothing there:
+/// an unsizing only adds or changes metadata.
+fn of_payload<T: ?Sized, U: ?Sized>(
     coerce: impl FnOnce(*mut T) -> *mut U,
-) -> NonNull<ThreadBound<U>> {
-    // A pointer to a value and a pointer to its payload have the same metadata. The casts keep
-    // metadata and address, so the pointer that `coerce` gets points to the front. `coerce` reads
-    // nothing there: an unsizing only adds or changes metadata.
-    let coerce = |payload: *mut ThreadBound<T>| coerce(payload as *mut T) as *mut ThreadBound<U>;
-    // SAFETY: by the contract, this neither reads the payload nor changes its address.
-    unsafe { coerced(payload, coerce) }
+) -> impl FnOnce(*mut ThreadBound<T>) -> *mut ThreadBound<U> {
+    |payload| coerce(payload as *mut T) as *mut ThreadBound<U>
 }
 
 impl<T: ?Sized> sealed::Sealed for HomeRef<T> {}
@@ -157,9 +144,8 @@ impl<T: ?Sized> Coercible for HomeRef<T> {
         self,
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> HomeRef<U> {
-        let payload = ManuallyDrop::new(self).payload();
-        // SAFETY: the contract says that `coerce` keeps the object, whose reference moves.
-        unsafe { HomeRef::adopt(coerced_payload(payload, coerce)) }
+        // SAFETY: the contract; `of_payload` neither reads the payload nor changes its address.
+        HomeRef::from_inner(unsafe { self.into_inner().coerce(of_payload(coerce)) })
     }
 }
 
@@ -173,9 +159,7 @@ impl<T: ?Sized> Coercible for HomeWeak<T> {
         self,
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> HomeWeak<U> {
-        let payload = self.0.into_payload();
-        // SAFETY: the contract says that `coerce` keeps the object, whose reference moves; a
-        // dangling pointer stays one.
-        HomeWeak(unsafe { Weak::adopt(coerced_payload(payload, coerce)) })
+        // SAFETY: the contract; `of_payload` neither reads the payload nor changes its address.
+        HomeWeak(unsafe { self.0.coerce(of_payload(coerce)) })
     }
 }

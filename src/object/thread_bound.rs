@@ -14,9 +14,10 @@
 //! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
 use super::destroy;
-use super::header::{ObjectLayout, Thin, checked, header, note_read, write_value};
+use super::header::{ObjectLayout, Thin, checked, header, write_value};
 use super::memory::{Global, Source};
 use super::payload::{One, Payload};
+use super::strong::Ref;
 use super::type_info::{ObjectKind, TypeShape};
 use crate::event::{Event, EventKind};
 use crate::ledger::{self, ReleasedBy};
@@ -29,7 +30,7 @@ use crate::thread::key::is_own;
 use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
 use std::fmt;
-use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -116,9 +117,8 @@ use std::sync::Arc;
 /// ```
 #[repr(transparent)]
 pub struct HomeRef<T: ?Sized + 'static> {
-    ptr: NonNull<ThreadBound<T>>,
-    /// Invariant, for the reason given for `Ref`.
-    invariant: PhantomData<*mut T>,
+    /// Never dropped as a `Ref`, as its last release sends the object home.
+    inner: ManuallyDrop<Ref<ThreadBound<T>>>,
 }
 
 /// The part of the payload that other threads access.
@@ -182,37 +182,38 @@ impl<T> HomeRef<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
         let Ok(thin) = Global.allocate::<ThreadBound<T>>(One::<ThreadBound<T>>::OBJECT);
-        let ptr = thin.cast();
+        let payload = thin.cast();
         let node = Node::new(kind, home.key(), destroy_at_home);
         let home = Cell::new(Some(home));
         let front = MessageFront { node, home };
         // SAFETY: just allocated for a `ThreadBound<T>`.
-        unsafe { write_value(ptr, ThreadBound { front, value }) };
-        let invariant = PhantomData;
-        Self { ptr, invariant }
+        unsafe { write_value(payload, ThreadBound { front, value }) };
+        // SAFETY: a new object with its value, and the reference that its count says.
+        Self::from_inner(unsafe { Ref::adopt(payload) })
     }
 }
 
 impl<T: ?Sized> HomeRef<T> {
-    /// Takes over a strong reference.
-    ///
-    /// # Safety
-    /// `ptr` is the payload of a live object that [`make`](Self::make) made, with the provenance of
-    /// its allocation, and the caller gives up one strong reference to it.
-    #[inline]
-    pub(super) unsafe fn adopt(ptr: NonNull<ThreadBound<T>>) -> Self {
-        let invariant = PhantomData;
-        Self { ptr, invariant }
+    /// Turns the inner reference into one that releases as a `HomeRef` does.
+    pub(super) fn from_inner(inner: Ref<ThreadBound<T>>) -> Self {
+        let inner = ManuallyDrop::new(inner);
+        Self { inner }
     }
 
-    /// Returns the address of the payload.
-    pub(super) fn payload(&self) -> NonNull<ThreadBound<T>> {
-        self.ptr
+    /// Returns the inner reference.
+    pub(super) fn inner(&self) -> &Ref<ThreadBound<T>> {
+        &self.inner
+    }
+
+    /// Turns the handle into its inner reference, which must not be dropped.
+    pub(super) fn into_inner(self) -> Ref<ThreadBound<T>> {
+        // SAFETY: taken out of a handle that is not dropped.
+        unsafe { ManuallyDrop::take(&mut ManuallyDrop::new(self).inner) }
     }
 
     /// Returns the thin address of the object.
-    pub(super) fn thin(&self) -> Thin {
-        self.ptr.cast()
+    fn thin(&self) -> Thin {
+        Ref::thin(&self.inner)
     }
 
     /// Returns the value at home, and `None` elsewhere.
@@ -226,14 +227,8 @@ impl<T: ?Sized> HomeRef<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        if !self.is_home() {
-            return None;
-        }
-        // SAFETY: `self` keeps the object alive, and this is its home (invariant 8 of `object`).
-        Some(unsafe {
-            note_read(self.thin());
-            &self.ptr.as_ref().value
-        })
+        // This is the home, so it may access the value (invariant 8 of `object`).
+        self.is_home().then(|| &self.inner.value)
     }
 
     /// Calls `f` with the value and returns its result, at home only.
@@ -289,12 +284,7 @@ impl<T: ?Sized> Clone for HomeRef<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn clone(&self) -> Self {
-        let thin = self.thin();
-        ledger::retained(thin);
-        // SAFETY: `self` keeps the object alive.
-        unsafe { checked(thin, header(thin).count.retain()) };
-        // SAFETY: `retain` counted the reference.
-        unsafe { Self::adopt(self.ptr) }
+        Self::from_inner(Ref::clone(&self.inner))
     }
 }
 

@@ -1,13 +1,10 @@
-//! The traits that `std::sync::Arc` implements, too.
+//! The traits that `std::sync::Arc` implements, too; most of them for all references.
 
 use super::strong::Ref;
 use std::any::Any;
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 
 impl Ref<dyn Any + Send + Sync> {
@@ -25,21 +22,49 @@ impl Ref<dyn Any + Send + Sync> {
     }
 }
 
-impl<T: ?Sized> Unpin for Ref<T> {}
-impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Ref<T> {}
-impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for Ref<T> {}
+/// Implements the traits that all references implement alike, by those of the value.
+macro_rules! traits_of_value {
+    ($reference:ty) => {
+        impl<T: ?Sized> Unpin for $reference {}
+        impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::UnwindSafe for $reference {}
+        impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::RefUnwindSafe for $reference {}
 
-impl<T: ?Sized> Borrow<T> for Ref<T> {
-    fn borrow(&self) -> &T {
-        self
-    }
-}
+        impl<T: ?Sized> std::borrow::Borrow<T> for $reference {
+            fn borrow(&self) -> &T {
+                self
+            }
+        }
 
-impl<T: ?Sized> AsRef<T> for Ref<T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
+        impl<T: ?Sized> AsRef<T> for $reference {
+            fn as_ref(&self) -> &T {
+                self
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $reference {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $reference {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + Eq> Eq for $reference {}
+
+        impl<T: ?Sized + std::hash::Hash> std::hash::Hash for $reference {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                (**self).hash(state);
+            }
+        }
+    };
 }
+pub(crate) use traits_of_value;
+
+traits_of_value!(Ref<T>);
 
 impl<T: Default> Default for Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -80,18 +105,6 @@ where
     }
 }
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Ref<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for Ref<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
 impl<T: ?Sized> fmt::Pointer for Ref<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Pointer::fmt(&Self::as_ptr(self), f)
@@ -110,8 +123,6 @@ impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
         **self != **other
     }
 }
-
-impl<T: ?Sized + Eq> Eq for Ref<T> {}
 
 impl<T: ?Sized + PartialOrd> PartialOrd for Ref<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -138,12 +149,6 @@ impl<T: ?Sized + PartialOrd> PartialOrd for Ref<T> {
 impl<T: ?Sized + Ord> Ord for Ref<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         (**self).cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Hash> Hash for Ref<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (**self).hash(state);
     }
 }
 

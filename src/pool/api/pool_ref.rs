@@ -4,15 +4,13 @@ use crate::ledger;
 use crate::object::count::Misuse;
 use crate::object::header::{Thin, checked, header, note_read};
 use crate::object::strong::Ref;
+use crate::object::traits::traits_of_value;
 use crate::object::weak::Weak;
 use crate::unsizing::{Coercible, coerced, sealed};
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// A reference to an object that a pool keeps alive: uncounted, free to copy, valid until the pool
@@ -125,9 +123,7 @@ impl<T: ?Sized> Clone for PoolRef<'_, T> {
 }
 
 impl<T: ?Sized> Copy for PoolRef<'_, T> {}
-impl<T: ?Sized> Unpin for PoolRef<'_, T> {}
-impl<T: ?Sized + RefUnwindSafe> UnwindSafe for PoolRef<'_, T> {}
-impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for PoolRef<'_, T> {}
+traits_of_value!(PoolRef<'_, T>);
 
 impl<T: ?Sized> Deref for PoolRef<'_, T> {
     type Target = T;
@@ -138,26 +134,12 @@ impl<T: ?Sized> Deref for PoolRef<'_, T> {
     }
 }
 
-impl<T: ?Sized> AsRef<T> for PoolRef<'_, T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
-}
-
-impl<T: ?Sized> Borrow<T> for PoolRef<'_, T> {
-    fn borrow(&self) -> &T {
-        self
-    }
-}
-
 /// Compares the values, as `&T` does; [`ptr_eq`](PoolRef::ptr_eq) compares addresses.
 impl<T: ?Sized + PartialEq> PartialEq for PoolRef<'_, T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
-
-impl<T: ?Sized + Eq> Eq for PoolRef<'_, T> {}
 
 impl<T: ?Sized + PartialOrd> PartialOrd for PoolRef<'_, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -168,24 +150,6 @@ impl<T: ?Sized + PartialOrd> PartialOrd for PoolRef<'_, T> {
 impl<T: ?Sized + Ord> Ord for PoolRef<'_, T> {
     fn cmp(&self, other: &Self) -> Ordering {
         (**self).cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Hash> Hash for PoolRef<'_, T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (**self).hash(state);
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for PoolRef<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for PoolRef<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }
 

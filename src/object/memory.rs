@@ -249,7 +249,10 @@ pub(super) struct OrAbort<'a>(pub(super) ObjectMemory<'a>);
 impl Source for OrAbort<'_> {
     type Error = Infallible;
 
-    #[inline(always)]
+    // Not inlined in debug builds: there, it would enlarge the stack frames of callers, which may be
+    // deep destructors.
+    #[cfg_attr(debug_assertions, inline)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, Infallible> {
         match self.0.allocate::<P>(object) {

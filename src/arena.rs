@@ -34,10 +34,10 @@
 //! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
 //! * [`stack_dump`]: `StackDump`; [`reservation`]: memory that is freed unless a value is made in it
 //! * [`stack_box`]: `StackBox`, which owns a value; [`values`]: makes values
-//! * `api2`: `Allocator` of the crate `allocator-api2`
+//! * `arena_collections`: `Allocator` of the crate `allocator-api2`
 
 #[cfg(feature = "allocator-api2")]
-mod api2;
+mod arena_collections;
 mod entry_label;
 mod overflow;
 mod reservation;

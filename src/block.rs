@@ -44,22 +44,22 @@
 //! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks of other
 //!   threads' heaps
 //! * [`thread_heaps`]: the heaps of a thread; [`allocator_handle`]: handles to an allocator
-//! * [`block_allocator`]: `BlockAllocator`; `api2`: its `Allocator` of the crate `allocator-api2`,
-//!   for which `exposed` recovers provenance
+//! * [`block_allocator`]: `BlockAllocator`; `collections`: the `Allocator` of the crate
+//!   `allocator-api2` for allocators of this crate; `block_collections`: that of `BlockAllocator`
 
 pub(crate) mod allocator_handle;
-#[cfg(feature = "allocator-api2")]
-mod api2;
 mod bin;
 pub(crate) mod block_allocator;
 mod block_checks;
+#[cfg(feature = "allocator-api2")]
+mod block_collections;
 pub(crate) mod bulk_free;
 mod chunk;
 mod chunk_list;
 mod chunk_registry;
-pub(crate) mod error;
 #[cfg(feature = "allocator-api2")]
-pub(crate) mod exposed;
+pub(crate) mod collections;
+pub(crate) mod error;
 pub(crate) mod heap;
 mod heap_counters;
 mod heap_owner;

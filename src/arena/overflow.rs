@@ -126,7 +126,7 @@ impl Overflow {
     /// removed.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
-        let node = node_of(crate::block::exposed::recover(value));
+        let node = node_of(crate::block::collections::recover(value));
         // SAFETY: the node exists, as the value was not removed. A copy: no reference to it is made
         // with the exposed provenance.
         let newer = unsafe { (&raw const (*node.as_ptr()).newer).read() };

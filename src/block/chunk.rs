@@ -61,7 +61,7 @@ pub(super) enum ChunkState {
 
 /// The header of a chunk.
 #[repr(C)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     shared: SharedHeader,
     pub(super) owned: OwnedHeader,
 }
@@ -117,7 +117,7 @@ const _: () = assert!(HEADER_BYTES <= CHUNK_BYTES / 8 && capacity(SIZES.len() - 
 /// A pointer to a chunk that exists, with provenance for all of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(super) struct ChunkPtr(NonNull<Chunk>);
+pub(crate) struct ChunkPtr(NonNull<Chunk>);
 
 impl Deref for ChunkPtr {
     type Target = Chunk;

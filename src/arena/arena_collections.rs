@@ -1,0 +1,84 @@
+//! Collections in an arena: `Allocator` of the crate `allocator-api2`.
+
+use super::entry_label::Label;
+use super::stack_allocator::StackAllocator;
+use crate::block::collections::{self, ForCollections, allocator};
+use allocator_api2::alloc::AllocError;
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+allocator! {
+    /// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the arena,
+    /// like a [`StackBox`](crate::StackBox)'s.
+    ///
+    /// The newest collection in an arena grows and shrinks in place. An older one moves when it grows,
+    /// and its old memory is used again when everything newer has been dropped: so give a collection
+    /// its capacity at once, if you know it, or let only one grow at a time.
+    ///
+    /// ```
+    /// use allocator_api2::vec::Vec;
+    /// let mut arena = releasepool::StackAllocator::with_capacity(4096);
+    /// let mut visible = Vec::new_in(&arena);
+    /// visible.extend(0..100u32);
+    /// assert!(arena.used() < 600, "grown in place");
+    /// drop(visible);
+    /// assert!(arena.is_empty());
+    /// ```
+    &StackAllocator, by StackAllocator
+}
+
+// SAFETY: memory stays valid, and the collection's alone, until it is freed or the arena is reset
+// or dropped (invariant 2 of `arena`), which the reference in the collection forbids; copies of it
+// are the same arena.
+unsafe impl ForCollections for StackAllocator {
+    /// The arena's own pointer; `None` for layouts of size 0, which take no memory.
+    type Memory = Option<NonNull<u8>>;
+
+    #[inline]
+    fn reserve_memory(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        let memory = self.reserve(layout, Label::new("a collection"));
+        let value = memory.map_err(|_| AllocError)?.into_value();
+        if self.is_on_heap(value) {
+            collections::expose(value);
+        }
+        Ok(value)
+    }
+
+    #[inline]
+    unsafe fn find(&self, ptr: NonNull<u8>, layout: Layout) -> Option<NonNull<u8>> {
+        // SAFETY: `reserve_memory` has reserved it, exposed if it is on the heap, as its size is not 0.
+        (layout.size() != 0).then(|| unsafe { self.own(ptr) })
+    }
+
+    #[inline]
+    unsafe fn free_memory(&self, memory: Option<NonNull<u8>>, _: Layout) {
+        if let Some(own) = memory {
+            // SAFETY: reserved, and the caller gives it up: the contract.
+            unsafe { self.free(own) };
+        }
+    }
+
+    #[inline]
+    fn is_best_for(&self, memory: Option<NonNull<u8>>, _: Layout) -> bool {
+        // In the arena, moving would save nothing, as the old memory becomes a hole; on the heap it
+        // saves memory.
+        memory.is_some_and(|own| !self.is_on_heap(own))
+    }
+
+    #[inline]
+    unsafe fn resize_in_place(
+        &self,
+        memory: Option<NonNull<u8>>,
+        old: Layout,
+        new: Layout,
+    ) -> Option<NonNull<u8>> {
+        let own = memory?;
+        if new.size() == 0 || own.addr().get() % new.align() != 0 {
+            return None;
+        }
+        // SAFETY: memory of the old size, which is not 0, from this arena.
+        let is_resized = unsafe { self.resize(own, old.size(), new.size()) };
+        // Otherwise the memory of a collection that shrinks is larger than the new layout says.
+        (is_resized || new.size() <= old.size()).then_some(own)
+    }
+}

@@ -31,47 +31,34 @@
 //! 6. The provenance of memory that goes to a collection is exposed. A pointer that comes back is
 //!    used only to read the allocator's own pointer to the same memory.
 //!
-//! From the bottom up:
+//! In the order of an allocation, and then of a free:
 //!
-//! * [`size_class`]: the sizes of blocks; [`error`], [`stats`]: errors and statistics for callers
-//! * [`poison`], [`chunk_registry`]: the bytes of free blocks, and the addresses of chunks, for
-//!   [`block_checks`]
-//! * [`chunk`], [`chunk_list`]: chunks, and the links of free blocks
+//! * [`block_allocator`]: `BlockAllocator`, and handles to an allocator
+//! * [`thread_heaps`]: the heaps of a thread
+//! * [`heap`]: heaps and their bins; [`heap_shared`]: what other threads access of a heap;
+//!   [`shared`]: the state that the heaps of an allocator share, and statistics
+//! * [`chunk`]: chunks, their lists, and the links of free blocks; [`size_class`]: the sizes of blocks
 //! * [`block_checks`]: finds misuse of blocks
-//! * [`remote_free_list`]: blocks freed by other threads and returned to their heap
-//! * [`heap`], with its [`bin`]s, [`heap_counters`] and [`heap_owner`]; [`shared`]: the state that the
-//!   heaps of an allocator share
-//! * [`bulk_free`]: frees many blocks to one heap; [`remote_free_batch`]: frees blocks of other
-//!   threads' heaps
-//! * [`thread_heaps`]: the heaps of a thread; [`allocator_handle`]: handles to an allocator
-//! * [`block_allocator`]: `BlockAllocator`; `collections`: the `Allocator` of the crate
-//!   `allocator-api2` for allocators of this crate; `block_collections`: that of `BlockAllocator`
+//! * [`grouped_frees`]: frees of many blocks at once, to one heap or to those of other threads;
+//!   [`remote_free_list`]: blocks freed by other threads and returned to their heap
+//! * [`error`]: errors for callers
+//! * `collections`: the `Allocator` of the crate `allocator-api2`, for all allocators of this crate
 
-pub(crate) mod allocator_handle;
-mod bin;
 pub(crate) mod block_allocator;
 mod block_checks;
-#[cfg(feature = "allocator-api2")]
-mod block_collections;
-pub(crate) mod bulk_free;
 mod chunk;
-mod chunk_list;
-mod chunk_registry;
 #[cfg(feature = "allocator-api2")]
 pub(crate) mod collections;
 pub(crate) mod error;
+pub(crate) mod grouped_frees;
 pub(crate) mod heap;
-mod heap_counters;
-mod heap_owner;
-mod poison;
-mod remote_free_batch;
+mod heap_shared;
 mod remote_free_list;
 pub(crate) mod shared;
 pub(crate) mod size_class;
-pub(crate) mod stats;
 pub(crate) mod thread_heaps;
 
 crate::sync::described! {
     /// The entries of the [note](crate::note) for the structures of this folder.
-    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::note::NOTE, size_class::NOTE, thread_heaps::NOTE];
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[chunk::NOTE, heap::NOTE, size_class::NOTE, thread_heaps::NOTE];
 }

@@ -64,7 +64,7 @@ pub use arena::stack_box::StackBox;
 pub use arena::stack_dump::StackDump;
 pub use block::block_allocator::{BlockAllocator, BlockAllocatorBuilder};
 pub use block::error::AllocError;
-pub use block::stats::BlockStats;
+pub use block::shared::BlockStats;
 #[doc(inline)]
 pub use frame::{
     Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, Pooled, PostId,

@@ -80,7 +80,7 @@
 //! foreign code, which runs on the calling thread, under no lock of this crate.
 
 use crate::block::block_allocator::BlockAllocator;
-use crate::block::stats::BlockStats;
+use crate::block::shared::BlockStats;
 use crate::frame::FrameReport;
 use crate::manager::PoolManager;
 use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};

@@ -1,7 +1,7 @@
 //! serde's `Serialize` for snapshots and reports, with the feature `serde`. Reports of `leaks` are
 //! serialized in `leaks`.
 
-use crate::block::stats::BlockStats;
+use crate::block::shared::BlockStats;
 use crate::frame::FrameReport;
 use crate::manager::shutdown::{EpochHolder, ShutdownReport};
 use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};

@@ -48,7 +48,7 @@
     mov edx, 3
     mov rsi, rax
     xor ecx, ecx
-    call releasepool::block::allocator_handle::alloc_slowly
+    call releasepool::block::block_allocator::alloc_slowly
     cmp qword ptr [rsp + 8], 0
     jne .9
     mov rcx, qword ptr [rsp + 16]
@@ -152,7 +152,7 @@
     lea rdi, [rsp + 56]
     mov edx, 3
     xor ecx, ecx
-    call releasepool::block::allocator_handle::alloc_slowly
+    call releasepool::block::block_allocator::alloc_slowly
     cmp qword ptr [rsp + 56], 0
     jne .10
     mov r15, qword ptr [rsp + 64]

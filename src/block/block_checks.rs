@@ -1,14 +1,123 @@
-//! Checks that find misuse of blocks, in debug builds and with the feature `checks`.
+//! Checks that find misuse of blocks, in debug builds and with the feature `checks`, and by
+//! AddressSanitizer.
 //!
-//! Free blocks are filled with [`FREED`], which is verified when they are handed out again; and
-//! each chunk has a bit for each block that says whether it is in use.
+//! Where blocks are [`CHECKED`]:
+//!
+//! * free blocks are filled with [`FREED`], which is verified when they are handed out again, so that
+//!   a write after the free is found;
+//! * each chunk has a bit for each block that says whether it is in use;
+//! * the addresses of all chunks are known, so that a pointer that is no block is reported before
+//!   anything is read through it.
+//!
+//! To AddressSanitizer (`--cfg releasepool_asan`) free blocks are poisoned, so that it reports a use
+//! after free.
 
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
-use super::chunk_registry;
-use super::poison::{CHECKED, FREED, LINK_BYTES, fill_freed, poison, unpoison};
 use super::size_class::SIZES;
+use crate::sync::Table;
 use crate::thread::current::current_label;
+use std::num::NonZero;
 use std::ptr::NonNull;
+
+/// True if blocks are checked for misuse: in debug builds and with the feature `checks`.
+pub(super) const CHECKED: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// The value of all bytes of a free block except its first [`LINK_BYTES`].
+pub(super) const FREED: u8 = 0xDD;
+
+/// The number of bytes at the beginning of a free block that hold its links.
+pub(super) const LINK_BYTES: usize = 16;
+
+/// Fills and poisons a block that was just cut.
+///
+/// # Safety
+/// The `size` bytes at `block` are within a chunk that the caller owns, and not in use.
+pub(super) unsafe fn fill_cut_block(block: NonNull<u8>, size: usize) {
+    // The bytes may have been poisoned as part of a block of another size.
+    unpoison(block, size);
+    // SAFETY: the contract is that of `fill_freed`.
+    unsafe { fill_freed(block, size) };
+    poison(block, size);
+}
+
+/// Fills a block with [`FREED`], except for its links, if blocks are checked.
+///
+/// # Safety
+/// The `size` bytes at `block` are the caller's, and not in use.
+pub(super) unsafe fn fill_freed(block: NonNull<u8>, size: usize) {
+    if CHECKED {
+        // SAFETY: within the `size` bytes, which are the caller's; every block has room for links.
+        unsafe { block.add(LINK_BYTES).write_bytes(FREED, size - LINK_BYTES) };
+    }
+}
+
+#[cfg(releasepool_asan)]
+unsafe extern "C" {
+    fn __asan_poison_memory_region(at: *const u8, size: usize);
+    fn __asan_unpoison_memory_region(at: *const u8, size: usize);
+}
+
+/// Tells AddressSanitizer that nothing may access these bytes.
+#[inline(always)]
+pub(super) fn poison(at: NonNull<u8>, size: usize) {
+    #[cfg(releasepool_asan)]
+    // SAFETY: the call writes to AddressSanitizer's shadow memory only.
+    unsafe {
+        __asan_poison_memory_region(at.as_ptr(), size);
+    }
+    let _ = (at, size);
+}
+
+/// Tells AddressSanitizer that these bytes may be accessed again.
+#[inline(always)]
+pub(super) fn unpoison(at: NonNull<u8>, size: usize) {
+    #[cfg(releasepool_asan)]
+    // SAFETY: the call writes to AddressSanitizer's shadow memory only.
+    unsafe {
+        __asan_unpoison_memory_region(at.as_ptr(), size);
+    }
+    let _ = (at, size);
+}
+
+/// Allows access to the links of a free block, until [`poison_links`].
+#[inline(always)]
+pub(super) fn unpoison_links(block: NonNull<u8>) {
+    unpoison(block, LINK_BYTES);
+}
+
+/// Ends the access that [`unpoison_links`] allowed.
+#[inline(always)]
+pub(super) fn poison_links(block: NonNull<u8>) {
+    poison(block, LINK_BYTES);
+}
+
+/// Addresses of chunks, in several tables, as every free looks one up. The tables of std even in
+/// models: there is nothing to check here, and they must outlive a model's executions, at the very
+/// end of which the process-wide allocator frees its chunks.
+static CHUNKS: [Table<usize, ()>; 16] = [const { Table::new() }; 16];
+
+fn table(chunk: usize) -> &'static Table<usize, ()> {
+    &CHUNKS[chunk / CHUNK_BYTES % CHUNKS.len()]
+}
+
+/// Registers a new chunk.
+pub(super) fn register_chunk(chunk: NonZero<usize>) {
+    if CHECKED {
+        table(chunk.get()).insert(chunk.get(), ());
+    }
+}
+
+/// Removes a chunk that is about to be freed.
+pub(super) fn unregister_chunk(chunk: NonZero<usize>) {
+    if CHECKED {
+        table(chunk.get()).remove(&chunk.get());
+    }
+}
+
+/// Returns whether a chunk begins at `address`. Only called if blocks are checked.
+fn is_registered(address: usize) -> bool {
+    table(address).contains(&address)
+}
 
 /// The value of all bytes of a block that was just handed out.
 const NEW: u8 = 0xCD;
@@ -111,7 +220,7 @@ unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
 /// If it is in a chunk, `block` has the chunk's provenance.
 #[inline(never)]
 unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
-    if !chunk_registry::contains(block.addr().get() & !(CHUNK_BYTES - 1)) {
+    if !is_registered(block.addr().get() & !(CHUNK_BYTES - 1)) {
         let thread = current_label();
         fatal(&format!(
             "thread {thread} freed {block:p} as a block of {size} bytes, but no allocator owns \

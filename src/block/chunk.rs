@@ -9,10 +9,10 @@
 //! use. A free block holds two links: to the next block of its list, and, if it is the first of
 //! a batch of remote frees, to the next batch.
 
-use super::chunk_registry;
-use super::poison::{self, CHECKED};
+use super::block_checks::{self, CHECKED};
 use super::size_class::{ALIGN, SIZES};
 use crate::sync::cell::Cell;
+use crate::sync::const_fn;
 use crate::sync::{Bits, SMALL, Witness, alloc, dealloc, described};
 use std::alloc::Layout;
 use std::num::NonZero;
@@ -156,7 +156,7 @@ impl ChunkPtr {
         };
         // SAFETY: fresh memory of `LAYOUT`, which has room for the header, by the assertion above.
         unsafe { chunk.write(Chunk { shared, owned }) };
-        chunk_registry::add(chunk.addr());
+        block_checks::register_chunk(chunk.addr());
         Some(Self(chunk))
     }
 
@@ -166,10 +166,10 @@ impl ChunkPtr {
     /// The pointer is from `new`; the caller owns the chunk, which is in no list, and none of its
     /// blocks is in use or in a list of another place.
     pub(super) unsafe fn delete(self) {
-        chunk_registry::remove(self.0.addr());
+        block_checks::unregister_chunk(self.0.addr());
         self.owned.witness.write();
         self.owned.link_witnesses.iter().for_each(Witness::write);
-        poison::unpoison(self.0.cast(), CHUNK_BYTES);
+        block_checks::unpoison(self.0.cast(), CHUNK_BYTES);
         // SAFETY: `new` has allocated it by this layout, and nothing refers to it any more, by the
         // caller's promise.
         unsafe {
@@ -239,7 +239,7 @@ impl ChunkPtr {
             let block = self.block(i);
             // SAFETY: a block of this chunk, which was not in use before: the owner's.
             unsafe {
-                poison::fill_cut_block(block.cast(), size);
+                block_checks::fill_cut_block(block.cast(), size);
                 set_next(block, list);
             }
             list = block.as_ptr();
@@ -382,9 +382,9 @@ pub(super) unsafe fn next(block: NonNull<Block>) -> *mut Block {
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_read(block);
-        poison::unpoison_links(block.cast());
+        block_checks::unpoison_links(block.cast());
         let next = (*block.as_ptr()).next;
-        poison::poison_links(block.cast());
+        block_checks::poison_links(block.cast());
         next
     }
 }
@@ -399,9 +399,9 @@ pub(super) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_write(block);
-        poison::unpoison_links(block.cast());
+        block_checks::unpoison_links(block.cast());
         (&raw mut (*block.as_ptr()).next).write(next);
-        poison::poison_links(block.cast());
+        block_checks::poison_links(block.cast());
     }
 }
 
@@ -414,9 +414,9 @@ pub(super) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_read(block);
-        poison::unpoison_links(block.cast());
+        block_checks::unpoison_links(block.cast());
         let next = (*block.as_ptr()).next_batch;
-        poison::poison_links(block.cast());
+        block_checks::poison_links(block.cast());
         next
     }
 }
@@ -430,9 +430,9 @@ pub(super) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
     unsafe {
         witness_write(block);
-        poison::unpoison_links(block.cast());
+        block_checks::unpoison_links(block.cast());
         (&raw mut (*block.as_ptr()).next_batch).write(batch);
-        poison::poison_links(block.cast());
+        block_checks::poison_links(block.cast());
     }
 }
 
@@ -462,6 +462,94 @@ unsafe fn witness_write(block: NonNull<Block>) {
     }
 }
 
+/// A doubly linked list of chunks, linked through their headers. Owner only.
+pub(super) struct ChunkList {
+    first: Cell<Option<ChunkPtr>>,
+    len: Cell<usize>,
+}
+
+impl ChunkList {
+    const_fn! {
+        pub(super) fn new() -> Self {
+            Self {
+                first: Cell::new(None),
+                len: Cell::new(0),
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    /// Adds a chunk that is in no list at the front, and sets its state, which names this list.
+    pub(super) fn push(&self, chunk: ChunkPtr, state: ChunkState) {
+        let next = self.first.replace(Some(chunk));
+        if let Some(next) = next {
+            next.owned.prev.set(Some(chunk));
+        }
+        chunk.owned.prev.set(None);
+        chunk.owned.next.set(next);
+        chunk.set_state(state);
+        self.len.set(self.len.get() + 1);
+    }
+
+    /// Removes a chunk that is in this list.
+    pub(super) fn remove(&self, chunk: ChunkPtr) {
+        let (prev, next) = (chunk.owned.prev.get(), chunk.owned.next.get());
+        match prev {
+            Some(prev) => prev.owned.next.set(next),
+            None => self.first.set(next),
+        }
+        if let Some(next) = next {
+            next.owned.prev.set(prev);
+        }
+        self.len.set(self.len.get() - 1);
+    }
+
+    /// Removes the first chunk.
+    pub(super) fn pop(&self) -> Option<ChunkPtr> {
+        let first = self.first.get()?;
+        self.remove(first);
+        Some(first)
+    }
+}
+
+/// All chunks of a heap, linked through their headers, for readers outside of the process: a chunk
+/// without a free block is in no [`ChunkList`]. Owner only.
+pub(super) struct AllChunks {
+    first: Cell<Option<ChunkPtr>>,
+}
+
+impl AllChunks {
+    const_fn! {
+        pub(super) fn new() -> Self {
+            Self { first: Cell::new(None) }
+        }
+    }
+
+    /// Adds a new chunk.
+    pub(super) fn add(&self, chunk: ChunkPtr) {
+        let next = self.first.replace(Some(chunk));
+        if let Some(next) = next {
+            next.owned.prev_of_all.set(Some(chunk));
+        }
+        chunk.owned.next_of_all.set(next);
+    }
+
+    /// Removes a chunk that is about to be freed.
+    pub(super) fn remove(&self, chunk: ChunkPtr) {
+        let (prev, next) = (chunk.owned.prev_of_all.get(), chunk.owned.next_of_all.get());
+        match prev {
+            Some(prev) => prev.owned.next_of_all.set(next),
+            None => self.first.set(next),
+        }
+        if let Some(next) = next {
+            next.owned.prev_of_all.set(prev);
+        }
+    }
+}
+
 described! {
     use crate::layout::{Entry, entries};
     use std::mem::offset_of;
@@ -484,4 +572,8 @@ described! {
             next_batch = offset_of!(Block, next_batch),
         }
     };
+
+    impl AllChunks {
+        pub(super) const FIRST: usize = std::mem::offset_of!(Self, first);
+    }
 }

@@ -9,23 +9,15 @@
 //! *current* chunk. Freed blocks go to their chunks' lists, which become the bin's list when it has
 //! run out: as in mimalloc (Leijen, Zorn and de Moura, 2019), where pages correspond to our chunks.
 
-crate::sync::described! {
-    pub(crate) mod note;
-}
-
-use super::bin::Bin;
 use super::block_checks;
-use super::chunk::{Block, BulkPut, CHUNK_BYTES, ChunkPtr, ChunkState, next};
-use super::chunk_list::{AllChunks, ChunkList};
+use super::chunk::{AllChunks, Block, BulkPut, CHUNK_BYTES, ChunkList, ChunkPtr, ChunkState, next};
 use super::error::AllocError;
-use super::heap_counters::HeapCounters;
-use super::heap_owner::HeapOwner;
+use super::heap_shared::{HeapCounters, HeapOwner};
 use super::remote_free_list::{PendingBlocks, RemoteFreeList};
-use super::shared::AllocatorShared;
+use super::shared::{AllocatorShared, BlockStats};
 use super::size_class::SIZES;
-use super::stats::BlockStats;
 use crate::sync::cell::Cell;
-use crate::sync::{Link, Roll, SMALL, Witness, boxed, unbox};
+use crate::sync::{Counter, Link, Roll, SMALL, Witness, boxed, described, prefetch, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
@@ -43,6 +35,43 @@ const FREED_PER_IDLE: usize = 16;
 
 /// How many unused chunks a heap without an owner keeps.
 const KEPT_UNOWNED: usize = 2;
+
+/// The blocks of one class that are handed out next.
+pub(super) struct Bin {
+    pub(super) free: Cell<*mut Block>,
+    /// How many blocks were ever handed out.
+    pub(super) allocated: Counter,
+    /// How many blocks were ever put back.
+    pub(super) freed: Counter,
+    /// The chunk of the blocks in `free`.
+    pub(super) current: Cell<Option<ChunkPtr>>,
+    /// Other chunks of the class that have free blocks.
+    pub(super) listed: ChunkList,
+}
+
+impl Bin {
+    pub(super) fn new() -> Self {
+        Self {
+            free: Cell::new(ptr::null_mut()),
+            allocated: Counter::new(),
+            freed: Counter::new(),
+            current: Cell::new(None),
+            listed: ChunkList::new(),
+        }
+    }
+
+    /// Takes the next block out. Owner only.
+    #[inline(always)]
+    pub(super) fn pop(&self) -> Option<NonNull<Block>> {
+        let block = NonNull::new(self.free.get())?;
+        // SAFETY: blocks in the bin belong to the heap's owner, the caller (invariant 4 of
+        // `block`).
+        let next = unsafe { next(block) };
+        self.free.set(next);
+        prefetch(next);
+        Some(block)
+    }
+}
 
 /// All heaps, for readers outside of the process: only blocks lead to the heaps of an allocator
 /// that has closed.
@@ -484,4 +513,27 @@ impl Drop for Heap {
         self.witness.write();
         self.made.write();
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        heap {
+            size = size_of::<Heap>(),
+            link = offset_of!(Heap, link),
+            owner = offset_of!(Heap, owner),
+            bins = offset_of!(Heap, bins),
+            chunks = offset_of!(Heap, chunks) + AllChunks::FIRST,
+            pending_block = offset_of!(Heap, pending) + PendingBlocks::BLOCK,
+            pending_batch = offset_of!(Heap, pending) + PendingBlocks::BATCH,
+            // A `CachePadded` begins with its value.
+            remote_frees = offset_of!(Heap, remote_frees),
+        }
+        bin {
+            size = size_of::<Bin>(),
+            free = offset_of!(Bin, free),
+        }
+    };
 }

@@ -7,8 +7,8 @@
 
 use super::block_checks;
 use super::chunk::ChunkPtr;
+use super::grouped_frees::{RemoteFreeBatches, send_one};
 use super::heap::Heap;
-use super::remote_free_batch::{RemoteFreeBatches, send_one};
 use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{boxed, described, local, reserve, unbox};

@@ -9,11 +9,10 @@ use super::count::Count;
 use super::header::{Header, ObjectLayout, header, write_header, write_uncounted_header};
 use super::payload::{One, Payload, Slice, write_length};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, Thin, TypeInfo};
-use crate::block::allocator_handle::PROCESS;
-use crate::block::block_allocator::BlockAllocator;
+use crate::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
 use crate::block::error::AllocError;
 use crate::block::size_class::{SIZES, class_of};
-use crate::block::{allocator_handle, thread_heaps};
+use crate::block::thread_heaps;
 use crate::sync::{alloc, dealloc};
 use std::alloc::{Layout, handle_alloc_error};
 use std::any::type_name;
@@ -200,12 +199,10 @@ impl ObjectMemory<'_> {
     #[inline(always)]
     fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
-            Self::Process => {
-                allocator_handle::alloc(thread_heaps::process_heap(), None, size_class, waste)
-            }
+            Self::Process => alloc_block(thread_heaps::process_heap(), None, size_class, waste),
             Self::Own(blocks) => {
                 let allocator = blocks.shared();
-                allocator_handle::alloc(
+                alloc_block(
                     thread_heaps::last_heap(allocator),
                     Some(allocator),
                     size_class,

@@ -2,7 +2,7 @@
 
 use super::header::{Header, header};
 use super::type_info::{PlainBlock, Thin, TypeInfo};
-use crate::block::bulk_free::BulkFree;
+use crate::block::grouped_frees::BulkFree;
 use crate::block::thread_heaps;
 use std::ptr;
 

@@ -1,12 +1,91 @@
-//! Remote frees that a thread gathers: blocks of other threads' heaps, which it frees in batches,
-//! with one read-modify-write for each batch.
+//! Frees of many blocks at once: of one class, to one heap of the calling thread; and of other
+//! threads' heaps, in batches, with one read-modify-write for each batch.
 
-use super::chunk::{Block, set_next};
+use super::block_checks;
+use super::chunk::{Block, BulkPut, ChunkPtr, set_next};
 use super::heap::Heap;
 use super::remote_free_list::PushOutcome;
 use crate::sync::cell::Cell;
 use crate::sync::{SMALL, described};
 use std::ptr::{self, NonNull};
+
+/// Frees blocks of one class to the caller's own heap, one after the other. Consecutive blocks
+/// usually share a chunk, so its free list and count stay in registers until the chunk changes;
+/// and the heap counts once, at the end.
+#[must_use = "the heap is not in order before `end`"]
+pub(crate) struct BulkFree<'h> {
+    heap: &'h Heap,
+    class: usize,
+    fragmentation: usize,
+    n: usize,
+    put: Option<BulkPut>,
+}
+
+impl<'h> BulkFree<'h> {
+    /// Begins to free blocks of which `fragmentation` bytes each were not asked for.
+    ///
+    /// # Safety
+    /// The caller owns the heap for as long as this lives, and does nothing else with it
+    /// meanwhile; `class` is a size class.
+    #[inline(always)]
+    pub(crate) unsafe fn begin(heap: &'h Heap, class: usize, fragmentation: usize) -> Self {
+        Self {
+            heap,
+            class,
+            fragmentation,
+            n: 0,
+            put: None,
+        }
+    }
+
+    /// Returns whether a block is of this heap, so that it may be freed next.
+    ///
+    /// # Safety
+    /// The block is of this class, with the provenance of its chunk.
+    #[inline(always)]
+    pub(crate) unsafe fn is_ours(&mut self, block: NonNull<u8>) -> bool {
+        // SAFETY: a block with the provenance of its chunk, by the caller's promise.
+        let chunk = unsafe { ChunkPtr::of(block) };
+        if self.put.is_none_or(|put| put.chunk != chunk) {
+            if !ptr::eq(Heap::of(chunk).as_ptr(), self.heap) {
+                return false;
+            }
+            self.heap.finish_put(self.put);
+            self.put = Some(BulkPut::begin(chunk));
+        }
+        true
+    }
+
+    /// Frees the block.
+    ///
+    /// # Safety
+    /// `is_ours` has just returned true for it, and the caller gives it up.
+    #[inline(always)]
+    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) {
+        // SAFETY: a block of this class, which the caller gives up; it is of the chunk of
+        // `self.put`, as `is_ours` has just set that.
+        unsafe {
+            block_checks::freed(block, self.class, Heap::owner_label);
+            self.heap.witness.write();
+            if let Some(put) = &mut self.put {
+                put.put(block.cast());
+            }
+        }
+        self.n += 1;
+    }
+
+    /// Must be called after the last block. Not a destructor: nothing here panics, and a value with
+    /// a destructor would have to be in memory.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        self.heap.finish_put(self.put);
+        // SAFETY: the caller of `begin` owns the heap, and `class` is a size class.
+        unsafe {
+            self.heap
+                .count_freed(self.class, self.n, self.n * self.fragmentation)
+        };
+    }
+}
 
 /// The greatest number of blocks in a batch.
 const BATCH: usize = if SMALL { 2 } else { 64 };

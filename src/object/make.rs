@@ -2,7 +2,7 @@
 
 use super::count::Count;
 use super::header::{header, write_value};
-use super::memory::{Global, ObjectMemory, OrAbort, Source, allocate_sized};
+use super::memory::{BlockSource, Global, OrAbort, Source, allocate_sized};
 use super::payload::One;
 use super::strong::Ref;
 use super::weak::Weak;
@@ -39,7 +39,7 @@ impl<T> Ref<T> {
     /// Makes an object with one reference, in a block if it fits one; aborts if there is no memory.
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub(crate) fn new_from(value: T, source: ObjectMemory<'_>) -> Self {
+    pub(crate) fn new_from(value: T, source: BlockSource<'_>) -> Self {
         let Ok(made) = Self::made_in(value, OrAbort(source));
         made
     }
@@ -65,7 +65,7 @@ impl<T> Ref<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_in(value: T, blocks: &BlockAllocator) -> Self {
-        Self::new_from(value, ObjectMemory::Own(blocks))
+        Self::new_from(value, BlockSource::Own(blocks))
     }
 
     /// Makes an object like [`Ref::new_in`], but returns an error if there is no memory; the value
@@ -83,7 +83,7 @@ impl<T> Ref<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
-        Self::made_in(value, ObjectMemory::Own(blocks))
+        Self::made_in(value, BlockSource::Own(blocks))
     }
 
     /// Makes a new object that has a reference to itself: `f` gets a weak reference to the object,

@@ -54,7 +54,7 @@ impl Memory for Block {
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
         let (size_class, waste) = block_of(layout).expect("the object was made in a block");
-        // SAFETY: `ObjectMemory` took a block of the layout's size class; the rest is the contract.
+        // SAFETY: `BlockSource` took a block of the layout's size class; the rest is the contract.
         unsafe { thread_heaps::free(memory, size_class, waste) };
     }
 }
@@ -188,14 +188,14 @@ impl Source for Global {
 /// An allocator of blocks. As a [`Source`], it has the memory of the global allocator for objects
 /// that are too large for a block, or over-aligned, and counts them.
 #[derive(Clone, Copy)]
-pub(crate) enum ObjectMemory<'a> {
+pub(crate) enum BlockSource<'a> {
     /// The block allocator of the process.
     Process,
     /// An allocator of the user.
     Own(&'a BlockAllocator),
 }
 
-impl ObjectMemory<'_> {
+impl BlockSource<'_> {
     #[inline(always)]
     fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
@@ -221,7 +221,7 @@ impl ObjectMemory<'_> {
     }
 }
 
-impl Source for ObjectMemory<'_> {
+impl Source for BlockSource<'_> {
     type Error = AllocError;
 
     #[inline(always)]
@@ -241,7 +241,7 @@ impl Source for ObjectMemory<'_> {
 
 /// An allocator of blocks that aborts if there is no memory.
 #[derive(Clone, Copy)]
-pub(super) struct OrAbort<'a>(pub(super) ObjectMemory<'a>);
+pub(super) struct OrAbort<'a>(pub(super) BlockSource<'a>);
 
 impl Source for OrAbort<'_> {
     type Error = Infallible;

@@ -2,7 +2,7 @@
 
 use super::header::{Thin, free, note_write};
 use super::memory::{
-    Global, ObjectMemory, OrAbort, Source, allocate_slice, allocate_slice_in, replace_slice,
+    BlockSource, Global, OrAbort, Source, allocate_slice, allocate_slice_in, replace_slice,
 };
 use super::payload::Slice;
 use super::strong::Ref;
@@ -27,7 +27,7 @@ impl<T: Clone> Ref<[T]> {
     /// memory.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub(crate) fn slice_from(values: &[T], source: ObjectMemory<'_>) -> Self {
+    pub(crate) fn slice_from(values: &[T], source: BlockSource<'_>) -> Self {
         let Ok(slice) = Self::clones_in(values, OrAbort(source));
         slice
     }
@@ -52,7 +52,7 @@ impl<T: Clone> Ref<[T]> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_slice_in(values: &[T], blocks: &BlockAllocator) -> Self {
-        Self::slice_from(values, ObjectMemory::Own(blocks))
+        Self::slice_from(values, BlockSource::Own(blocks))
     }
 
     /// Makes a slice like [`Ref::new_slice_in`], but returns an error if there is no memory.
@@ -62,7 +62,7 @@ impl<T: Clone> Ref<[T]> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_slice_in(values: &[T], blocks: &BlockAllocator) -> Result<Self, AllocError> {
-        Self::clones_in(values, ObjectMemory::Own(blocks))
+        Self::clones_in(values, BlockSource::Own(blocks))
     }
 }
 

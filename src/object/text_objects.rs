@@ -1,7 +1,7 @@
 //! Texts: `str`, `CStr`, `OsStr` and `Path`, whose objects are slices of bytes with another type
 //! name.
 
-use super::memory::{Global, ObjectMemory, OrAbort, Source, allocate_slice_in};
+use super::memory::{BlockSource, Global, OrAbort, Source, allocate_slice_in};
 use super::slices::copied;
 use super::strong::Ref;
 use super::unique::Renew;
@@ -84,7 +84,7 @@ impl Ref<str> {
     /// Makes a copy of a text, in a block if it fits one; aborts if there is no memory.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub(crate) fn str_from(text: &str, source: ObjectMemory<'_>) -> Self {
+    pub(crate) fn str_from(text: &str, source: BlockSource<'_>) -> Self {
         let Ok(text) = Self::copy_in(text, OrAbort(source));
         text
     }
@@ -103,7 +103,7 @@ impl Ref<str> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_str_in(text: &str, blocks: &BlockAllocator) -> Self {
-        Self::str_from(text, ObjectMemory::Own(blocks))
+        Self::str_from(text, BlockSource::Own(blocks))
     }
 
     /// Makes a copy of a text like [`Ref::new_str_in`], but returns an error if there is no memory.
@@ -113,7 +113,7 @@ impl Ref<str> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_str_in(text: &str, blocks: &BlockAllocator) -> Result<Self, AllocError> {
-        Self::copy_in(text, ObjectMemory::Own(blocks))
+        Self::copy_in(text, BlockSource::Own(blocks))
     }
 }
 

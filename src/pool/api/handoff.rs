@@ -2,7 +2,7 @@
 
 use super::pool_ref::PoolRef;
 use crate::ledger::{self, PoolLabel};
-use crate::object::memory::ObjectMemory;
+use crate::object::memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::pool::drain::{engine, this_thread};
@@ -95,7 +95,7 @@ impl HandoffPool {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
-        self.autorelease(Ref::new_from(value, ObjectMemory::Process))
+        self.autorelease(Ref::new_from(value, BlockSource::Process))
     }
 
     /// Moves a reference to a value with a home into this pool, and lends the reference back until
@@ -134,7 +134,7 @@ impl HandoffPool {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create_str(&self, text: &str) -> PoolRef<'_, str> {
-        self.autorelease(Ref::str_from(text, ObjectMemory::Process))
+        self.autorelease(Ref::str_from(text, BlockSource::Process))
     }
 
     /// Creates a slice that the pool owns: clones of the values, in a block like other [created
@@ -145,7 +145,7 @@ impl HandoffPool {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
-        self.autorelease(Ref::slice_from(values, ObjectMemory::Process))
+        self.autorelease(Ref::slice_from(values, BlockSource::Process))
     }
 
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and

@@ -13,7 +13,7 @@ use crate::block::block_allocator::BlockAllocator;
 use crate::epoch::{Participants, PoolPin};
 use crate::layout::fixed::Name;
 use crate::ledger::PoolLabel;
-use crate::object::memory::ObjectMemory;
+use crate::object::memory::BlockSource;
 use crate::pool::entries::Entries;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{const_fn, described};
@@ -233,10 +233,10 @@ impl PoolStack {
 
     /// Returns the allocator for objects that a pool makes.
     #[inline]
-    pub(crate) fn memory(&self) -> ObjectMemory<'_> {
+    pub(crate) fn memory(&self) -> BlockSource<'_> {
         match &self.allocator {
-            None => ObjectMemory::Process,
-            Some(blocks) => ObjectMemory::Own(blocks),
+            None => BlockSource::Process,
+            Some(blocks) => BlockSource::Own(blocks),
         }
     }
 

@@ -79,7 +79,7 @@
 //! * [`own_book`]: the calling thread: births, deaths, notes
 //! * [`scan`]: adding up accounts; [`review`]: when a thread scans which rows, and how it passes dead
 //!   objects on
-//! * [`hot_handle`]: `Hot` and `HotRef`; [`traits`]: their traits; [`full`]: the error
+//! * [`hot_handle`]: `Hot` and `HotRef`; [`full`]: the error
 //! * [`hot_figures`]: events and figures
 
 mod book;
@@ -91,7 +91,6 @@ pub(crate) mod own_book;
 pub(crate) mod review;
 mod scan;
 mod table;
-mod traits;
 
 /// Makes the statics, as models need them from the beginning of an execution.
 #[cfg(all(loom, feature = "loom"))]

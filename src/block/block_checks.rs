@@ -11,6 +11,8 @@
 //!
 //! To AddressSanitizer (`--cfg releasepool_asan`) free blocks are poisoned, so that it reports a use
 //! after free.
+//!
+//! This file and `chunk.rs` refer to each other: chunks are registered here, and checks read chunks.
 
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::size_class::SIZES;

@@ -6,11 +6,13 @@ use super::{hot_figures, own_book, review};
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
+use crate::object::traits::traits_of_value;
 use crate::object::weak::Weak;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::unsizing::{Coercible, coerced, sealed};
 use crate::unwind::{FirstPanic, resume_or_report};
+use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -396,3 +398,24 @@ impl<T: ?Sized> Drop for HotRef<T> {
         own_book::death(self.row);
     }
 }
+
+macro_rules! implement {
+    ($handle:ident) => {
+        traits_of_value!($handle<T>);
+
+        impl<T: ?Sized> fmt::Pointer for $handle<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
+            }
+        }
+
+        /// Compares the values.
+        impl<T: ?Sized + PartialEq> PartialEq for $handle<T> {
+            fn eq(&self, other: &Self) -> bool {
+                **self == **other
+            }
+        }
+    };
+}
+implement!(Hot);
+implement!(HotRef);

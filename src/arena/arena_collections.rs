@@ -8,12 +8,12 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 
 allocator! {
-    /// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the arena,
-    /// like a [`StackBox`](crate::StackBox)'s.
+    /// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the
+    /// arena, like a [`StackBox`](crate::StackBox)'s.
     ///
-    /// The newest collection in an arena grows and shrinks in place. An older one moves when it grows,
-    /// and its old memory is used again when everything newer has been dropped: so give a collection
-    /// its capacity at once, if you know it, or let only one grow at a time.
+    /// The newest collection in an arena grows and shrinks in place. An older one moves when it
+    /// grows, and its old memory is used again when everything newer has been dropped: so give a
+    /// collection its capacity at once, if you know it, or let only one grow at a time.
     ///
     /// ```
     /// use allocator_api2::vec::Vec;
@@ -46,7 +46,8 @@ unsafe impl ForCollections for StackAllocator {
 
     #[inline]
     unsafe fn find(&self, ptr: NonNull<u8>, layout: Layout) -> Option<NonNull<u8>> {
-        // SAFETY: `reserve_memory` has reserved it, exposed if it is on the heap, as its size is not 0.
+        // SAFETY: `reserve_memory` has reserved it, exposed if it is on the heap, as its size is
+        // not 0.
         (layout.size() != 0).then(|| unsafe { self.own(ptr) })
     }
 

@@ -9,10 +9,11 @@
 //! * the addresses of all chunks are known, so that a pointer that is no block is reported before
 //!   anything is read through it.
 //!
-//! To AddressSanitizer (`--cfg releasepool_asan`) free blocks are poisoned, so that it reports a use
-//! after free.
+//! To AddressSanitizer (`--cfg releasepool_asan`) free blocks are poisoned, so that it reports a
+//! use after free.
 //!
-//! This file and `chunk.rs` refer to each other: chunks are registered here, and checks read chunks.
+//! This file and `chunk.rs` refer to each other: chunks are registered here, and checks read
+//! chunks.
 
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::size_class::SIZES;

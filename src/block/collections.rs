@@ -1,5 +1,5 @@
-//! Memory of collections: `Allocator` of the crate `allocator-api2`, written once for all allocators,
-//! and blocks for collections.
+//! Memory of collections: `Allocator` of the crate `allocator-api2`, written once for all
+//! allocators, and blocks for collections.
 //!
 //! # Provenance
 //! `Allocator::deallocate`, `grow` and `shrink` receive the pointer that a collection has kept.
@@ -45,8 +45,8 @@ pub(crate) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
 /// An allocator that has memory for collections.
 ///
 /// # Safety
-/// Memory stays valid, and the collection's alone, until it is freed; copies and clones are the same
-/// allocator.
+/// Memory stays valid, and the collection's alone, until it is freed; copies and clones are the
+/// same allocator.
 pub(crate) unsafe trait ForCollections {
     /// The memory that a collection passes back, by the allocator's own pointer.
     type Memory: Copy;
@@ -83,8 +83,8 @@ pub(crate) unsafe trait ForCollections {
         new: Layout,
     ) -> Option<NonNull<u8>>;
 
-    /// Allocates memory for a collection that shrinks, where [`reserve_memory`](Self::reserve_memory) has failed,
-    /// and the old memory cannot stay.
+    /// Allocates memory for a collection that shrinks, where
+    /// [`reserve_memory`](Self::reserve_memory) has failed, and the old memory cannot stay.
     fn reserve_spare(&self, _: Layout) -> Option<NonNull<u8>> {
         None
     }
@@ -241,17 +241,18 @@ const SPARE: Layout = match Layout::from_size_align(LARGEST, CHUNK_BYTES) {
 };
 
 allocator! {
-    /// For the collections of `allocator-api2`, `hashbrown` and others: small memory comes from blocks,
-    /// memory of more than 640 bytes from the global allocator, and layouts of size 0 take no memory.
+    /// For the collections of `allocator-api2`, `hashbrown` and others: small memory comes from
+    /// blocks, memory of more than 640 bytes from the global allocator, and layouts of size 0 take
+    /// no memory.
     ///
-    /// A collection grows and shrinks in place as long as its block is the smallest one that holds it,
-    /// and moves to another block otherwise. If it shrinks and the allocator has no block (because of
-    /// its hard cap, say), it stays in its block; or, if its memory is from the global allocator, it
-    /// moves to other memory of the global allocator. A collection may be sent to, and dropped on,
-    /// another thread.
+    /// A collection grows and shrinks in place as long as its block is the smallest one that holds
+    /// it, and moves to another block otherwise. If it shrinks and the allocator has no block
+    /// (because of its hard cap, say), it stays in its block; or, if its memory is from the global
+    /// allocator, it moves to other memory of the global allocator. A collection may be sent to,
+    /// and dropped on, another thread.
     ///
-    /// In debug builds, and with the feature `checks`, freeing a block with a layout too large for it
-    /// aborts the process; a layout that is too small is not noticed.
+    /// In debug builds, and with the feature `checks`, freeing a block with a layout too large for
+    /// it aborts the process; a layout that is too small is not noticed.
     ///
     /// ```
     /// use allocator_api2::vec::Vec;

@@ -125,9 +125,9 @@ impl<T: ?Sized> fmt::Debug for HomeWeak<T> {
 
 /// Returns the coercion of pointers to a payload that makes this coercion of pointers to its value.
 ///
-/// A pointer to a value and a pointer to its payload have the same metadata. The casts keep metadata
-/// and address, so the pointer that `coerce` gets points to the front. `coerce` reads nothing there:
-/// an unsizing only adds or changes metadata.
+/// A pointer to a value and a pointer to its payload have the same metadata. The casts keep
+/// metadata and address, so the pointer that `coerce` gets points to the front. `coerce` reads
+/// nothing there: an unsizing only adds or changes metadata.
 fn of_payload<T: ?Sized, U: ?Sized>(
     coerce: impl FnOnce(*mut T) -> *mut U,
 ) -> impl FnOnce(*mut ThreadBound<T>) -> *mut ThreadBound<U> {

@@ -246,8 +246,8 @@ pub(super) struct OrAbort<'a>(pub(super) BlockSource<'a>);
 impl Source for OrAbort<'_> {
     type Error = Infallible;
 
-    // Not inlined in debug builds: there, it would enlarge the stack frames of callers, which may be
-    // deep destructors.
+    // Not inlined in debug builds: there, it would enlarge the stack frames of callers, which may
+    // be deep destructors.
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -285,8 +285,8 @@ pub(super) fn allocate_slice<T>(len: usize) -> NonNull<[T]> {
     slice
 }
 
-/// Allocates a slice like [`allocate_slice`]. It replaces another slice, so the figures do not count
-/// it.
+/// Allocates a slice like [`allocate_slice`]. It replaces another slice, so the figures do not
+/// count it.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
     let object = Slice::<T>::layout_of(len);

@@ -46,7 +46,7 @@ use std::sync::Arc;
 /// [`unsize!`](crate::unsize) coerces to trait objects.
 ///
 /// # When not to use it
-/// If the value may be destroyed anywhere, use [`Ref`](crate::Ref). If it never leaves the thread,
+/// If the value may be destroyed anywhere, use [`Ref`]. If it never leaves the thread,
 /// use `Rc`. Values must be `'static`, and the home should open pools now and then, or call
 /// [`drain_root`](crate::PoolManager::drain_root) or [`run_inbox`](crate::PoolManager::run_inbox):
 /// otherwise values whose last reference was dropped elsewhere wait until the thread ends.
@@ -88,7 +88,7 @@ use std::sync::Arc;
 ///
 /// # Cost
 /// One word; two for trait objects and slices. Its object is 40 bytes larger than that of a
-/// [`Ref`](crate::Ref). `clone` and `drop` are one atomic read-modify-write each; the last drop
+/// [`Ref`]. `clone` and `drop` are one atomic read-modify-write each; the last drop
 /// also loads the count, and elsewhere than at home makes one compare-and-swap more. It does not
 /// allocate. [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives
 /// as long as its objects.

@@ -19,6 +19,7 @@ scripts=(
     ci/long/threads.sh
     ci/long/memory.sh
     ci/fuzz.sh
+    "ci/mutate.sh weaken all"
     "ci/mutate.sh order changed"
     "ci/mutate.sh logic changed 40"
 )

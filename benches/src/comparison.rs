@@ -35,7 +35,7 @@ pub enum Outcome {
     Faster,
     /// The first side takes more time than the second.
     Slower,
-    /// The difference is smaller than [`MARGIN`].
+    /// The difference is smaller than `MARGIN`.
     Even,
     /// The rounds disagree too much.
     TooNoisy,

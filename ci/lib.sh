@@ -72,8 +72,9 @@ install() {
         type -P apt-get && [ "$(id -u)" = 0 ] || return
         set -- "$1" "$2" -y --no-install-recommends "${@:3}"
         export DEBIAN_FRONTEND=noninteractive
-        # The lists of packages may be old, or missing.
-        "$@" && return || apt-get update
+        # The lists of packages may be old, or missing. With old ones, some packages are not found, and others, such
+        # as chromium, are too old.
+        [ -n "$(find /var/lib/apt/lists -maxdepth 0 -mtime 0)" ] || apt-get update
     fi
     "$@"
 }

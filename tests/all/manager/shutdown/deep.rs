@@ -122,8 +122,7 @@ fn what_the_values_of_panics_autorelease_is_released_before_the_answer() {
             let inner = log.clone();
             worker.run(move || {
                 let chain = Chain::ending_in(move || autorelease(Ref::new(inner.probe(0))));
-                let last = on_drop(|| panic!("not even this one"));
-                autorelease(Ref::new(on_drop(move || panic_any((chain, last)))));
+                autorelease(Ref::new(on_drop(move || panic_any(chain))));
             });
             let global = PoolManager::global();
             global.shutdown(Duration::ZERO).unwrap_err();

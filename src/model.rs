@@ -260,6 +260,11 @@ pub mod parts {
             self.0.store(n, Ordering::Relaxed);
         }
 
+        /// Stores the value, relaxed, and returns the old one.
+        pub fn swap(&self, n: u64) -> u64 {
+            self.0.swap(n, Ordering::Relaxed)
+        }
+
         /// Tells the checker that the memory was freed, without any synchronization.
         ///
         /// # Safety

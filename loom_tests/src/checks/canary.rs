@@ -3,7 +3,7 @@
 use super::model::Model;
 use super::probe::{Probe, spawn};
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::atomic::{AtomicBool, Ordering, fence};
 use releasepool::model::parts::{Atomic, Cell};
 use releasepool::{AutoreleasePool, PoolManager, Ref, Slot};
 
@@ -18,6 +18,26 @@ pub const MODELS: &[Model] = &[
             load_store,
         )
     },
+    Model::new(
+        "canary_redundant_load",
+        "a load whose value is not used hides no order of the stores around it",
+        &["0 0", "0 1", "1 0", "1 1"],
+        redundant_load,
+    ),
+    // "0 then 0" is impossible: loom alone explores it, too.
+    Model::new(
+        "canary_swap_store",
+        "a store is before an exchange or after it (rmw mode)",
+        &["0 then 1", "1 then 0"],
+        swap_store,
+    )
+    .plain(&["0 then 0", "0 then 1", "1 then 0"]),
+    Model::new(
+        "canary_fence",
+        "fences order stores before loads; sequentially consistent accesses, which loom takes for weaker ones, are not used",
+        &["0 1", "1 0", "1 1"],
+        fence_between,
+    ),
     Model {
         must_fail: Some("Causality violation"),
         ..Model::new(
@@ -94,6 +114,49 @@ fn load_store() -> String {
     let seen = a.load();
     writer.join().unwrap();
     seen.to_string()
+}
+
+/// The program of loom's issue 166.
+fn redundant_load() -> String {
+    let shared = Arc::new([Atomic::default(), Atomic::default()]);
+    let [key, value] = [0, 1];
+    let writer = {
+        let shared = shared.clone();
+        spawn(move || {
+            shared[key].store(1);
+            shared[value].store(1);
+            shared[value].store(0);
+            shared[key].load();
+            shared[key].store(0);
+        })
+    };
+    let seen = [value, key].map(|place| shared[place].load().to_string());
+    writer.join().unwrap();
+    seen.join(" ")
+}
+
+/// The program of loom's issues 254 and 389.
+fn swap_store() -> String {
+    let a = Arc::new(Atomic::default());
+    let b = a.clone();
+    let swapper = spawn(move || b.swap(0));
+    a.store(1);
+    let seen = swapper.join().unwrap();
+    format!("{seen} then {}", a.load())
+}
+
+/// The program of loom's issue 180, with fences.
+fn fence_between() -> String {
+    let shared = Arc::new([Atomic::default(), Atomic::default()]);
+    let other = shared.clone();
+    let one = |shared: &[Atomic; 2], mine: usize| {
+        shared[mine].store(1);
+        fence(Ordering::SeqCst);
+        shared[1 - mine].load()
+    };
+    let there = spawn(move || one(&other, 1));
+    let here = one(&shared, 0);
+    format!("{here} {}", there.join().unwrap())
 }
 
 fn free() -> String {

@@ -111,7 +111,7 @@ fn vector_stays_as_it_is_if_shrinking_fails() {
     list.extend(0..500u64);
     refusing(1_000, || list.shrink_to_fit());
     assert!(list.iter().copied().eq(0..500));
-    assert!(list.try_reserve(1 << 60).is_err());
+    assert!(list.try_reserve(usize::MAX / 8).is_err());
     refusing(1_000, || assert!(list.try_reserve(1_000).is_err()));
     assert_eq!(list.len(), 500);
 }

@@ -26,8 +26,13 @@
 
 needs kill
 unset RUSTFLAGS
-if [[ " $* " == *" commit "* ]] && ! git rev-parse -q --verify HEAD^ >/dev/null; then
-    skip "this clone does not have the commit before the last one"
+if [[ " $* " == *" commit "* ]]; then
+    git rev-parse -q --verify HEAD^ >/dev/null || skip "this clone does not have the commit before the last one"
+    # Before anything is installed.
+    if git diff --quiet HEAD^ HEAD -- src; then
+        echo "the last commit has changed nothing in src/"
+        exit
+    fi
 fi
 # What can be examined without cargo-mutants is.
 case "${1-}" in

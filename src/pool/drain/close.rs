@@ -78,6 +78,8 @@ fn close_in_span(pool: NonNull<PoolState>) {
 fn drain_and_close(pool: NonNull<PoolState>) -> Outcome {
     // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
     let state = unsafe { pool.as_ref() };
+    // A pool to which objects were added after its last drain closes like any other, however that drain
+    // was limited.
     if !state.entries.is_empty() {
         state.life.set_budgeted(false);
     }

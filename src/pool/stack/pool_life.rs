@@ -13,7 +13,7 @@
 //! enter_scope    -     scope  -     -      -       -    -       -      -      scope
 //! begin_drain    -     guard  scope -      token   root -       keep   +1     drain
 //! end_drain      -     guard  scope -      token   root -       keep   -1     drain
-//! set_budgeted   -     guard  scope -      -       -    -       keep   -      guard, drains
+//! set_budgeted   -     guard  scope -      -       -    -       keep   -      guard, drains, close
 //! gain_extra     -     guard  scope -      token   -    -       gain   keep   pin, push, chain
 //! lose_extras    -     guard  -     bare   token   -    -       lose   -      close, tokens
 //! drop_guard     -     guard* bare  -      -       -    -       keep   -      close

@@ -59,7 +59,7 @@ impl Row {
     #[must_use]
     pub fn against(mut self, target: Target, threads: usize, workload: &Workload) -> Self {
         let mut entry = Entry::new(threads, workload);
-        // The same work on another number of threads.
+        // If it has our name, it is our workload on another number of threads.
         if entry.workload.name == self.ours.workload.name {
             entry.workload.role = Role::Ours;
         }

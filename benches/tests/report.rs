@@ -1,4 +1,5 @@
-//! What is concluded from samples, and what the page and the table have of made-up rows.
+//! Tests what the benchmarks conclude from samples, and the page and the table that they write of made-up
+//! rows.
 
 use fastrand::Rng;
 use releasepool_benches::comparison::{Judged, Outcome, Spread, least_rounds};

@@ -1,4 +1,4 @@
-//! The same documents by other means, and what contention costs them.
+//! Processes the same documents by other means, to show what contention costs.
 
 pub mod compare;
 pub mod locked;

@@ -1,4 +1,4 @@
-//! The same documents by other means, which shows what contention costs.
+//! Compares the job with the same documents by other means, which shows what contention costs.
 //!
 //! All of them run the same code on the same documents; they differ in how objects are counted and
 //! where pools are. There is no UI thread: one that is slower than the workers, or waits for its

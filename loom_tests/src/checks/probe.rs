@@ -92,7 +92,7 @@ pub fn died_on(threads: &[ThreadId]) -> String {
     at.map_or("died elsewhere".to_owned(), |n| format!("died on {n}"))
 }
 
-/// Whether what two threads do overlaps. Not an operation of the model.
+/// Records what two threads do, and tells whether that overlapped. loom does not see it.
 #[derive(Clone, Default)]
 pub struct Overlap(Arc<Parts>);
 
@@ -100,7 +100,7 @@ pub struct Overlap(Arc<Parts>);
 struct Parts {
     steps: AtomicU32,
     done: Mutex<Vec<Range<u32>>>,
-    /// Something that loom sees both threads use, if it sees nothing else of that kind at their beginnings.
+    /// An atomic that both threads use, if loom sees them share nothing else when they begin.
     shared: Option<loom::sync::atomic::AtomicU32>,
 }
 
@@ -108,8 +108,8 @@ impl Overlap {
     /// The outcomes.
     pub const ANY: &[&str] = &["at once", "one after the other"];
 
-    /// For threads that begin with what loom does not see them share: it would try one order only. Orders
-    /// nothing.
+    /// Makes one for threads that loom does not see share anything when they begin: without it, loom would
+    /// try one order only. The atomic that they share orders nothing else.
     pub fn shared() -> Self {
         Self(Arc::new(Parts {
             shared: Some(Default::default()),

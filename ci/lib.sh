@@ -21,6 +21,8 @@ cargo_test() {
     cargo test "$@" > >(tee "$output") 2>&1 &
     set +m
     pid=$!
+    # Ctrl-C reaches this script alone.
+    trap 'kill -- "-$pid"' INT TERM
     while kill -0 "$pid" 2>/dev/null; do
         if hung=$(grep -m 1 'has been running for over 60 seconds' "$output"); then
             kill -KILL -- "-$pid"
@@ -28,6 +30,7 @@ cargo_test() {
         fi
         sleep 1
     done
+    trap - INT TERM
     rm "$output"
     wait "$pid"
 }

@@ -56,7 +56,7 @@ pub(super) fn open(pid: u32) -> Result<Process, Error> {
     Process::new(alive as i32).map_err(|_| Error::Died { pid })
 }
 
-/// Returns the mappings, and for each its inode, or 0.
+/// Returns the mappings by address, without overlaps, and for each its inode, or 0.
 pub(super) fn mappings(pid: u32, process: &Process) -> Result<Vec<(Mapping, u64)>, Error> {
     let maps = process
         .maps()
@@ -64,11 +64,30 @@ pub(super) fn mappings(pid: u32, process: &Process) -> Result<Vec<(Mapping, u64)
     if maps.0.is_empty() {
         return Err(Error::Died { pid });
     }
-    Ok(maps
-        .0
-        .into_iter()
-        .map(|map| (mapping(&map), map.inode))
-        .collect())
+    let maps = maps.0.into_iter().map(|map| (mapping(&map), map.inode));
+    Ok(without_overlaps(maps))
+}
+
+/// Leaves out what earlier mappings have already.
+///
+/// The kernel hands the list out in parts. While threads map memory, a mapping at the end of one part
+/// may join its neighbours before the next part, which then begins with all of it.
+fn without_overlaps(mappings: impl Iterator<Item = (Mapping, u64)>) -> Vec<(Mapping, u64)> {
+    let mut end = 0;
+    let mut found = Vec::new();
+    for (mut mapping, inode) in mappings {
+        let told = end.max(mapping.start) - mapping.start;
+        mapping.start += told;
+        if mapping.start < mapping.end {
+            end = mapping.end;
+            // Only a file has an offset.
+            if inode != 0 {
+                mapping.offset += told;
+            }
+            found.push((mapping, inode));
+        }
+    }
+    found
 }
 
 fn mapping(map: &MemoryMap) -> Mapping {
@@ -189,7 +208,42 @@ pub(super) fn program(process: &Process) -> Option<std::path::PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::advice;
+    use super::{advice, without_overlaps};
+    use crate::image::parts::Mapping;
+
+    #[test]
+    fn mappings_that_join_while_they_are_told_do_not_overlap() {
+        let told = [
+            (0x1000, 0x2000, 0),
+            (0x1000, 0x4000, 0),
+            (0x3000, 0x4000, 0),
+            (0x3000, 0x6000, 5),
+            (0x7000, 0x8000, 5),
+        ];
+        let told = told.map(|(start, end, inode)| {
+            let mapping = Mapping {
+                start,
+                end,
+                offset: if inode == 0 { 0 } else { start },
+                ..Mapping::default()
+            };
+            (mapping, inode)
+        });
+        let found = without_overlaps(told.into_iter());
+        let found: Vec<_> = found
+            .iter()
+            .map(|(mapping, inode)| (mapping.start, mapping.end, mapping.offset, *inode))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0x1000, 0x2000, 0, 0),
+                (0x2000, 0x4000, 0, 0),
+                (0x4000, 0x6000, 0x4000, 5),
+                (0x7000, 0x8000, 0x7000, 5),
+            ]
+        );
+    }
 
     #[test]
     fn the_advice_fits_the_reason() {

@@ -75,7 +75,7 @@ impl StackAllocator {
             // SAFETY: the layout has room for `n` values, of which `i` were pushed.
             unsafe { slice.push(f(i)) };
         }
-        // SAFETY: just reserved for the `n` values; the memory and they are the box's from here on.
+        // SAFETY: just reserved for the `n` values; from here on the box owns the memory and the values.
         Ok(unsafe { StackBox::adopt(self, slice.finish()) })
     }
 

@@ -26,8 +26,8 @@ enum Step {
     Found(Option<&'static Frame>),
 }
 
-/// The functions of the user, by return addresses that lead to them. Kept, as reading symbols takes
-/// milliseconds.
+/// For each return address that was looked up, the user's function that it is in, or `None`. Kept, as
+/// reading symbols takes milliseconds.
 static FUNCTIONS: LazyLock<DashMap<usize, Option<&'static Frame>>> =
     LazyLock::new(DashMap::default);
 

@@ -25,7 +25,7 @@ pub use crate::sync::user_atomic as atomic;
 // For the crate's own models.
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
-pub use crate::sync::settings::{Site, record_sites, sites, weaken};
+pub use crate::sync::settings::{Site, Weaker, record_sites, sites, weaken};
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub use crate::sync::time::now;
@@ -44,11 +44,14 @@ pub fn slot(key: ThreadKey) -> u32 {
 pub mod parts {
     use crate::hot;
     use crate::hot::hot_handle::Hot;
+    use crate::object::strong::Ref;
+    use crate::pool::remote::remote_release::orphaned_release;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, cell, unbox};
     use crate::thread::counted::CountedInbox;
     use crate::thread::inbox::{self, Chain, Message, MessageKind, Node, PushOutcome};
     use crate::thread::key::ThreadKey;
+    use crate::thread::orphans::ORPHANS;
     use crate::thread::record::Record;
     use crate::thread::{current, registry};
     use std::ptr::NonNull;
@@ -72,6 +75,20 @@ pub mod parts {
     /// Returns how many releases of hot objects are over.
     pub fn hot_ended() -> u64 {
         hot::review::ended()
+    }
+
+    /// Returns how many orphans have run.
+    pub fn orphans_ran() -> u64 {
+        ORPHANS.ran()
+    }
+
+    /// Retires a reference, and makes what is retired ready at once: no thread may be pinned.
+    pub fn retire_and_adopt(r: Ref<impl Send + Sync>) {
+        // SAFETY: given up here; it may be sent.
+        ORPHANS.retire(unsafe { orphaned_release(Ref::into_payload(r).cast()) });
+        if let Some(batch) = ORPHANS.seal() {
+            ORPHANS.adopt_sealed(batch);
+        }
     }
 
     /// Enters the calling thread, which is new, with a bound on the releases that may wait for it.

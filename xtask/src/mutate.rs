@@ -119,7 +119,7 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
         Program::Order(program) => order::examine(program, mutants, is_quick, reasons)?,
         Program::Logic(program) => program.examine(mutants, is_quick, reasons)?,
         Program::Weaken(program) => {
-            let (verdicts, found) = program.examine(mutants, &chosen.files, is_quick)?;
+            let (verdicts, found) = program.examine(mutants, &chosen.files, is_quick, reasons)?;
             complaints = found;
             verdicts
         }

@@ -17,6 +17,14 @@ pub const MODELS: &[Model] = &[
     )
     .plain(&["one refused"]),
     Model::new(
+        "caps_refused",
+        "two threads are refused a chunk at once: neither leaves a count behind",
+        Overlap::ANY,
+        refused,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "caps_soft",
         "two threads exceed a soft cap: its hook is called once, and again after memory has shrunk",
         Overlap::ANY,
@@ -94,6 +102,24 @@ fn hard() -> String {
         n => panic!("{n} allocated"),
     }
     .to_owned()
+}
+
+fn refused() -> String {
+    let blocks = capped();
+    let held = alloc(&blocks, LAYOUT).unwrap();
+    let overlap = Overlap::default();
+    let other = {
+        let (blocks, overlap) = (blocks.clone(), overlap.clone());
+        spawn(move || overlap.during(|| alloc(&blocks, LARGER).is_none()))
+    };
+    let mine = overlap.during(|| alloc(&blocks, LARGER).is_none());
+    assert!(mine && other.join().unwrap());
+    free(&blocks, held, LAYOUT);
+    let block = alloc(&blocks, LARGER).expect("there is room for one chunk");
+    free(&blocks, block, LARGER);
+    blocks.trim();
+    assert_eq!(blocks.stats().chunk_bytes, 0);
+    overlap.outcome()
 }
 
 fn soft() -> String {

@@ -84,6 +84,14 @@ pub const MODELS: &[Model] = &[
     // A death after the exit that is not ordered is noticed with five only.
     .plain_bounded(5),
     Model::new(
+        "hot_two_after_exit",
+        "two threads that have exited make and drop references at once",
+        Overlap::ANY,
+        two_after_exit,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "hot_owner_and_last",
         "the owner lets go while another thread drops the last reference",
         &["died on 0", "died on 1"],
@@ -343,6 +351,34 @@ fn after_exit() -> String {
     clone.look();
     drop(clone);
     orphan_or(other.join().unwrap())
+}
+
+fn two_after_exit() -> String {
+    let hot = hot();
+    let handles = [hot.get(), hot.get()];
+    drop(hot);
+    let overlap = Overlap::default();
+    let hop = |handle: HotRef<Probe>, overlap: &Overlap| {
+        model::thread_exit();
+        overlap.during(|| {
+            let clone = handle.clone();
+            drop(handle);
+            clone.look();
+            drop(clone);
+        });
+    };
+    let [mine, theirs] = handles;
+    let other = {
+        let overlap = overlap.clone();
+        spawn(move || hop(theirs, &overlap))
+    };
+    hop(mine, &overlap);
+    other.join().unwrap();
+    // It is an orphan.
+    drain();
+    assert_eq!(take_deaths(), [me()]);
+    assert_eq!(Hot::review(), 0);
+    overlap.outcome()
 }
 
 fn owner_and_last() -> String {

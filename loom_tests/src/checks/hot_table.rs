@@ -75,6 +75,14 @@ pub const MODELS: &[Model] = &[
     // Two threads enter the registry.
     .bounded(3),
     Model::new(
+        "hot_two_releases",
+        "two threads release an object each, at once: none of the releases stays in progress",
+        Overlap::ANY,
+        two_releases,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "hot_unreleased_orphan",
         "a thread that needs room makes a dead object an orphan, while another one counts",
         &["an orphan", "both", "not released"],
@@ -270,6 +278,26 @@ fn unreleased() -> String {
     other.join().unwrap();
     assert_eq!(hot_unreleased(), 0);
     n.to_string()
+}
+
+fn two_releases() -> String {
+    let (mine, theirs) = (hot(), hot());
+    let overlap = Overlap::default();
+    let release = |hot: Hot<Probe>, overlap: &Overlap| {
+        overlap.during(|| {
+            drop(hot);
+            drain();
+        });
+    };
+    let other = {
+        let overlap = overlap.clone();
+        spawn(move || release(theirs, &overlap))
+    };
+    release(mine, &overlap);
+    other.join().unwrap();
+    assert_eq!(take_deaths().len(), 2);
+    assert_eq!(hot_unreleased(), 0);
+    overlap.outcome()
 }
 
 fn unreleased_orphan() -> String {

@@ -45,6 +45,12 @@ pub const MODELS: &[Model] = &[
         counted_twice,
     ),
     Model::new(
+        "inbox_refused_twice",
+        "two senders count messages that a closed inbox refuses, at once: none stays counted",
+        Overlap::ANY,
+        refused_twice,
+    ),
+    Model::new(
         "inbox_never_empty",
         "one message always waits: another thread never reads a count of zero",
         &["1 wait", "2 wait", "3 wait"],
@@ -182,6 +188,19 @@ fn counted_twice() -> String {
     assert!(sender.join().unwrap());
     assert_eq!(inbox.waiting(), 2);
     assert_eq!(inbox.close().len(), 2);
+    overlap.outcome()
+}
+
+fn refused_twice() -> String {
+    let inbox = Arc::new(Counted::default());
+    assert!(inbox.close().is_empty());
+    let shared = inbox.clone();
+    let overlap = Overlap::default();
+    let pushing = overlap.clone();
+    let sender = spawn(move || pushing.during(|| shared.push(1)));
+    assert!(!overlap.during(|| inbox.push(2)));
+    assert!(!sender.join().unwrap());
+    assert_eq!(inbox.waiting(), 0);
     overlap.outcome()
 }
 

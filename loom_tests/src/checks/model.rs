@@ -1,7 +1,7 @@
 //! `Model`, and how one is checked.
 
 use super::probe::take_deaths;
-use releasepool::model::{self, Builder, Failure, Mode, Report, Site};
+use releasepool::model::{self, Builder, Failure, Mode, Report, Site, Weaker};
 use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -89,7 +89,7 @@ impl Model {
     }
 }
 
-/// `ci/mutate.sh weaken` sets this to `file:line:column:part=Ordering`.
+/// `ci/mutate.sh weaken` sets this to `file:line:column:part=Ordering`, or `=split`.
 const WEAKENED: &str = "RELEASEPOOL_MODEL_WEAKENED";
 
 pub const MODES: [&str; 2] = ["plain", "rmw"];
@@ -241,9 +241,9 @@ fn format_site(site: &Site) -> String {
 }
 
 /// Parses `file:line:column:part=Ordering`; the end of the file's path is enough.
-fn parse_weakened(text: &str) -> (Site, Ordering) {
+fn parse_weakened(text: &str) -> (Site, Weaker) {
     let parse = || {
-        let (site, ordering) = text.rsplit_once('=')?;
+        let (site, weaker) = text.rsplit_once('=')?;
         let mut parts = site.rsplitn(4, ':');
         let part = parts.next()?;
         let column = parts.next()?.parse().ok()?;
@@ -252,11 +252,12 @@ fn parse_weakened(text: &str) -> (Site, Ordering) {
         let part = ["load", "store", "rmw", "failure", "fence"]
             .into_iter()
             .find(|p| *p == part)?;
-        let ordering = match ordering {
-            "Relaxed" => Ordering::Relaxed,
-            "Acquire" => Ordering::Acquire,
-            "Release" => Ordering::Release,
-            "AcqRel" => Ordering::AcqRel,
+        let weaker = match weaker {
+            "Relaxed" => Weaker::Ordering(Ordering::Relaxed),
+            "Acquire" => Weaker::Ordering(Ordering::Acquire),
+            "Release" => Weaker::Ordering(Ordering::Release),
+            "AcqRel" => Weaker::Ordering(Ordering::AcqRel),
+            "split" => Weaker::Split,
             _ => return None,
         };
         Some((
@@ -266,8 +267,8 @@ fn parse_weakened(text: &str) -> (Site, Ordering) {
                 column,
                 part,
             },
-            ordering,
+            weaker,
         ))
     };
-    parse().unwrap_or_else(|| panic!("not an ordering to weaken: {text}"))
+    parse().unwrap_or_else(|| panic!("not an operation to weaken: {text}"))
 }

@@ -2,8 +2,9 @@
 //! once, and before `quiesce` returns that nothing is left.
 
 use super::model::Model;
-use super::probe::{Probe, Seen, Watched, died_on, me, spawn, take_deaths};
+use super::probe::{Overlap, Probe, Seen, Watched, died_on, me, spawn, take_deaths};
 use loom::thread::ThreadId;
+use releasepool::model::parts::{orphans_ran, retire_and_adopt};
 use releasepool::{AutoreleasePool, Budget, Hot, PoolManager, Ref, Slot, ThreadHandle, model};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -60,6 +61,22 @@ pub const MODELS: &[Model] = &[
     )
     // Threads enter the registry, one after the other.
     .bounded(6),
+    Model::new(
+        "orphans_two_at_once",
+        "two drains claim an orphan each, and run them at once: both are counted",
+        &["both here", "one here", "none here"],
+        orphans_two_at_once,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(3),
+    Model::new(
+        "orphans_two_batches",
+        "two threads make batches of retired references ready at once: none counts as in flight",
+        Overlap::ANY,
+        orphans_two_batches,
+    )
+    // Threads enter the registry.
+    .bounded(3),
     Model::new(
         "orphans_call_enters",
         "an orphaned closure enters the thread that runs it into the slot of the target, while another thread comes and goes: the next closure runs elsewhere",
@@ -216,6 +233,36 @@ fn orphans_two_claims() -> String {
     assert!(PoolManager::global().quiesce(Duration::ZERO));
     assert_eq!(take_deaths().len(), 2 - here - there);
     format!("{here} and {there}")
+}
+
+fn orphans_two_at_once() -> String {
+    let gone = gone();
+    let before = orphans_ran();
+    let run = move || {
+        gone.release(Ref::new(Probe::new()));
+        drop(AutoreleasePool::new());
+    };
+    let other = spawn(run.clone());
+    run();
+    other.join().unwrap();
+    let deaths = take_deaths();
+    assert_eq!((deaths.len(), orphans_ran() - before), (2, 2));
+    let here = deaths.iter().filter(|thread| **thread == me()).count();
+    ["none here", "one here", "both here"][here].to_owned()
+}
+
+fn orphans_two_batches() -> String {
+    let retire = || retire_and_adopt(Ref::new(Probe::new()));
+    let overlap = Overlap::default();
+    let other = {
+        let overlap = overlap.clone();
+        spawn(move || overlap.during(retire))
+    };
+    overlap.during(retire);
+    other.join().unwrap();
+    drop(AutoreleasePool::new());
+    assert_eq!(take_deaths().len(), 2);
+    overlap.outcome()
 }
 
 fn orphans_call_enters() -> String {

@@ -1,7 +1,7 @@
 //! loom's atomics, with the modes and weakened orderings of [`settings`](super::settings).
 
 use super::explore::Halt;
-use super::settings::{ordering, rmw_mode, spurious};
+use super::settings::{is_split, ordering, point, rmw_mode, spurious};
 use std::panic::Location;
 
 pub(crate) use std::sync::atomic::Ordering;
@@ -32,13 +32,17 @@ pub(super) fn as_rmw(order: Ordering) -> Ordering {
 /// Defines the operations that all kinds of atomics have. `$ordering` is called before each
 /// operation with its place, its part and its ordering, and returns the ordering to use.
 macro_rules! operations {
-    ($vis:vis $t:ty, $ordering:path) => {
+    ($vis:vis $std:ident $t:ty, $ordering:path) => {
         /// Stores the value, like std's `store`.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         $vis fn store(&self, value: $t, order: Ordering) {
             let _halt = Halt;
-            let order = $ordering(Location::caller(), "store", order);
+            self.store_in_mode(value, $ordering(Location::caller(), "store", order));
+        }
+
+        #[track_caller]
+        fn store_in_mode(&self, value: $t, order: Ordering) {
             if rmw_mode() {
                 // An exchange, as loom does not order a plain store with the read-modify-writes
                 // that replace loads.
@@ -48,7 +52,18 @@ macro_rules! operations {
             }
         }
 
-        rmw!($vis $t, $ordering, swap);
+        /// Does what a read-modify-write at a place that a mutant splits does: another thread may
+        /// come between the load and the store.
+        #[track_caller]
+        fn split(&self, change: impl FnOnce($t) -> Option<$t>) -> Result<$t, $t> {
+            let before = self.load_in_mode(Ordering::Acquire);
+            point();
+            let after = change(before).ok_or(before)?;
+            self.store_in_mode(after, Ordering::Release);
+            Ok(before)
+        }
+
+        rmw!($vis $std $t, $ordering, swap);
 
         /// Compares and exchanges, like std's `compare_exchange`.
         #[allow(dead_code, reason = "not every atomic needs it")]
@@ -63,8 +78,11 @@ macro_rules! operations {
             let _halt = Halt;
             let at = Location::caller();
             let success = $ordering(at, "rmw", success);
-            self.0
-                .compare_exchange(current, new, success, $ordering(at, "failure", failure))
+            let failure = $ordering(at, "failure", failure);
+            if is_split(at) {
+                return self.split(|before| (before == current).then_some(new));
+            }
+            self.0.compare_exchange(current, new, success, failure)
         }
     };
 }
@@ -90,16 +108,26 @@ macro_rules! compare_exchange_weak {
     };
 }
 
-/// Defines read-modify-writes of one operand.
+/// Defines read-modify-writes of one operand; `$std` is std's atomic that computes the same.
 macro_rules! rmw {
-    ($vis:vis $t:ty, $ordering:path, $($name:ident)*) => {$(
+    ($vis:vis $std:ident $t:ty, $ordering:path, $($name:ident)*) => {$(
         /// Like std's function of this name.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         $vis fn $name(&self, value: $t, order: Ordering) -> $t {
             let _halt = Halt;
-            self.0
-                .$name(value, $ordering(Location::caller(), "rmw", order))
+            let at = Location::caller();
+            let order = $ordering(at, "rmw", order);
+            if is_split(at) {
+                let compute = |before| {
+                    let atomic = std::sync::atomic::$std::new(before);
+                    atomic.$name(value, Ordering::Relaxed);
+                    Some(atomic.into_inner())
+                };
+                let (Ok(before) | Err(before)) = self.split(compute);
+                return before;
+            }
+            self.0.$name(value, order)
         }
     )*};
 }
@@ -118,7 +146,11 @@ macro_rules! new_and_load {
         #[track_caller]
         $vis fn load(&self, order: Ordering) -> $t {
             let _halt = Halt;
-            let order = $ordering(Location::caller(), "load", order);
+            self.load_in_mode($ordering(Location::caller(), "load", order))
+        }
+
+        #[track_caller]
+        fn load_in_mode(&self, order: Ordering) -> $t {
             if rmw_mode() {
                 self.0.$load($nothing, as_rmw(order))
             } else {
@@ -141,7 +173,11 @@ macro_rules! new_and_load_pointer {
         #[track_caller]
         $vis fn load(&self, order: Ordering) -> $t {
             let _halt = Halt;
-            let order = $ordering(Location::caller(), "load", order);
+            self.load_in_mode($ordering(Location::caller(), "load", order))
+        }
+
+        #[track_caller]
+        fn load_in_mode(&self, order: Ordering) -> $t {
             if rmw_mode() {
                 // An exchange that never succeeds, as nothing ever stores this address.
                 let never = std::ptr::without_provenance_mut(usize::MAX - 1);
@@ -164,9 +200,9 @@ macro_rules! integer {
 
         impl $name {
             new_and_load!(pub(crate) $name $t, ordering, fetch_add(0));
-            operations!(pub(crate) $t, ordering);
+            operations!(pub(crate) $name $t, ordering);
             compare_exchange_weak!($t);
-            rmw!(pub(crate) $t, ordering, fetch_add fetch_sub fetch_or);
+            rmw!(pub(crate) $name $t, ordering, fetch_add fetch_sub fetch_or);
         }
 
         impl FreeWitness for $name {
@@ -191,7 +227,7 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 
 impl<T> AtomicPtr<T> {
     new_and_load_pointer!(pub(crate) *mut T, ordering);
-    operations!(pub(crate) *mut T, ordering);
+    operations!(pub(crate) AtomicPtr *mut T, ordering);
     compare_exchange_weak!(*mut T);
 }
 

@@ -14,7 +14,7 @@ static SPURIOUS: AtomicU64 = AtomicU64::new(0);
 static LOGGING: AtomicBool = AtomicBool::new(false);
 static RECORDING: AtomicBool = AtomicBool::new(false);
 static SITES: LazyLock<Mutex<BTreeMap<Site, Ordering>>> = LazyLock::new(Mutex::default);
-static WEAKENED: LazyLock<Mutex<Option<(Site, Ordering)>>> = LazyLock::new(Mutex::default);
+static WEAKENED: LazyLock<Mutex<Option<(Site, Weaker)>>> = LazyLock::new(Mutex::default);
 static WEAKENING: AtomicBool = AtomicBool::new(false);
 
 /// One ordering in the source.
@@ -28,6 +28,15 @@ pub struct Site {
     pub column: u32,
     /// The part of the operation: `load`, `store`, `rmw`, `failure`, `fence`.
     pub part: &'static str,
+}
+
+/// What an operation becomes that is weakened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weaker {
+    /// Has this ordering.
+    Ordering(Ordering),
+    /// Is a load, and then a store.
+    Split,
 }
 
 /// Sets whether from now on loads are read-modify-writes, and stores exchanges.
@@ -48,8 +57,8 @@ pub(crate) fn set_logging(on: bool) {
     LOGGING.store(on, Ordering::Relaxed);
 }
 
-/// Weakens one ordering; `None` ends the weakening.
-pub fn weaken(what: Option<(Site, Ordering)>) {
+/// Weakens one operation; `None` ends the weakening.
+pub fn weaken(what: Option<(Site, Weaker)>) {
     WEAKENING.store(what.is_some(), Ordering::Relaxed);
     *WEAKENED.lock().unwrap_or_else(PoisonError::into_inner) = what;
 }
@@ -119,19 +128,29 @@ pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering)
         let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
         sites.insert(site, written);
     }
-    if WEAKENING.load(Ordering::Relaxed) {
-        let weakened = WEAKENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((site, to)) = &*weakened {
-            if site.line == at.line()
-                && site.column == at.column()
-                && site.part == part
-                && at.file().ends_with(&site.file)
-            {
-                return *to;
-            }
-        }
+    match weaker(at, part) {
+        Some(Weaker::Ordering(order)) => order,
+        Some(Weaker::Split) | None => written,
     }
-    written
+}
+
+/// Returns whether the read-modify-write at `at` is split.
+pub(super) fn is_split(at: &Location<'_>) -> bool {
+    weaker(at, "rmw") == Some(Weaker::Split)
+}
+
+/// Returns what this part of the operation at `at` becomes, if it is weakened.
+fn weaker(at: &Location<'_>, part: &str) -> Option<Weaker> {
+    if !WEAKENING.load(Ordering::Relaxed) {
+        return None;
+    }
+    let weakened = WEAKENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (site, weaker) = weakened.as_ref()?;
+    let is_it = site.line == at.line()
+        && site.column == at.column()
+        && site.part == part
+        && at.file().ends_with(&site.file);
+    is_it.then_some(*weaker)
 }
 
 /// Returns the name of the calling thread of the operating system.

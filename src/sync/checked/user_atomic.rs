@@ -4,7 +4,7 @@
 
 use super::atomic::{as_rmw, new_and_load, new_and_load_pointer, operations, rmw};
 use super::explore::Halt;
-use super::settings::{rmw_mode, spurious, user_point};
+use super::settings::{is_split, point, rmw_mode, spurious, user_point};
 use std::panic::Location;
 
 pub use loom::sync::atomic::fence;
@@ -67,9 +67,9 @@ macro_rules! atomic {
 
         impl $name {
             new_and_load!(pub $name $t, unchanged, $load($nothing));
-            operations!(pub $t, unchanged);
+            operations!(pub $name $t, unchanged);
             by_load!($t);
-            rmw!(pub $t, unchanged, $($method)*);
+            rmw!(pub $name $t, unchanged, $($method)*);
         }
 
         impl Default for $name {
@@ -113,7 +113,7 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 
 impl<T> AtomicPtr<T> {
     new_and_load_pointer!(pub *mut T, unchanged);
-    operations!(pub *mut T, unchanged);
+    operations!(pub AtomicPtr *mut T, unchanged);
     by_load!(*mut T);
 }
 

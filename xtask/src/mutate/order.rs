@@ -27,7 +27,7 @@ use super::build::{LOOM, NATIVE};
 use super::check::{self, baseline};
 use super::mutant::{Kind, Verdict};
 use super::reasons::Reasons;
-use super::verdict::{self, Job};
+use super::verdict::{self, Job, MOST_IF_EXPLAINED};
 use program::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -43,9 +43,6 @@ const CANARIES: &[&str] = &[
 
 /// See [`Job::most`].
 const MOST: f64 = 600.0;
-
-/// The limit for a mutant that has a reason: its checks only confirm that it still survives.
-const MOST_IF_EXPLAINED: f64 = 10.0;
 
 /// Returns which check notices each of these mutants.
 pub fn examine(

@@ -14,6 +14,9 @@ const SLOW: f64 = 2.0;
 /// Tests that are run in one process at most. If all pass, that is quicker.
 const TOGETHER: usize = 40;
 
+/// [`Job::most`] for a mutant that has a reason: its checks only confirm that it still survives.
+pub const MOST_IF_EXPLAINED: f64 = 10.0;
+
 /// A mutant that is built, and what is known of it before it is examined.
 pub struct Job {
     /// Its index among all mutants.

@@ -1,13 +1,15 @@
 //! Memory orderings, each weakened by one step: a model must then fail, and the comment in the
-//! source must name it. No mutant is compiled: the models can weaken an ordering when they start.
+//! source must name it. Read-modify-writes, each split into a load and a store: a model must fail.
+//! No mutant is compiled: the models can weaken an operation when they start.
 //!
 //! What the models reach is known from running them; only the source says what they do not reach.
 
 use super::build::HERE;
 use super::check::{self, baseline};
-use super::mutant::{Mutant, Verdict};
+use super::mutant::{Kind, Mutant, Verdict};
+use super::reasons::Reasons;
 use super::tree::sources;
-use super::verdict::{self, Job};
+use super::verdict::{self, Job, MOST_IF_EXPLAINED};
 use super::written::{Written, written};
 use crate::read;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,9 @@ const COUNTERS: &str = "src/sync/counter.rs";
 
 /// Part of the paths of operations that are not mutated.
 const APART: [&str; 2] = ["src/model.rs", "src/sync/"];
+
+/// What a read-modify-write becomes, beside weaker orderings.
+const SPLIT: &str = "split";
 
 /// The orderings of `src/`, and their mutants.
 pub struct Program {
@@ -90,12 +95,20 @@ impl Program {
                 operation,
                 ..
             } = &at;
+            let mut mutants = Vec::new();
             for &to in weaker(part, from) {
+                let what = format!("{operation} {part} {from} -> {to}");
+                mutants.push((to, what));
+            }
+            if *part == "rmw" {
+                mutants.push((SPLIT, format!("{operation} split into a load and a store")));
+            }
+            for (to, what) in mutants {
                 self.weakened.push((self.orderings.len(), to));
                 self.mutants.push(Mutant {
                     file: file.clone(),
                     function: function.clone(),
-                    what: format!("{operation} {part} {from} -> {to}"),
+                    what,
                     lines: *line as usize..*line as usize + 1,
                 });
             }
@@ -113,6 +126,7 @@ impl Program {
         chosen: &BTreeSet<usize>,
         files: &BTreeSet<String>,
         is_quick: bool,
+        reasons: &Reasons,
     ) -> Result<(BTreeMap<usize, Verdict>, Vec<String>), String> {
         let checks = check::all(&HERE.build()?[0], &[])?;
         let sites = self.orderings.iter().enumerate();
@@ -141,12 +155,13 @@ impl Program {
         let job = |&mutant: &usize| {
             let (place, to) = self.weakened[mutant];
             let Ordering { site, at, .. } = &self.orderings[place];
+            let reason = reasons.reason(Kind::Weaken, &self.mutants[mutant]);
             Job {
                 mutant,
                 switch: ("RELEASEPOOL_MODEL_WEAKENED", format!("{site}={to}")),
                 place,
                 named: at.models.clone(),
-                most: f64::INFINITY,
+                most: reason.map_or(f64::INFINITY, |_| MOST_IF_EXPLAINED),
                 // With a weaker ordering there may be far more to explore.
                 patience: 1000.0,
             }
@@ -158,12 +173,13 @@ impl Program {
         let unseen = unseen.map(|line| format!("not found in the source, but reached: {line}"));
         let mut complaints: Vec<String> = unseen.collect();
         for (&mutant, verdict) in &verdicts {
-            let Ordering { site, at, .. } = &self.orderings[self.weakened[mutant].0];
+            let (place, to) = self.weakened[mutant];
+            let Ordering { site, at, .. } = &self.orderings[place];
             let Verdict::NoticedByModel(by) = verdict else {
                 continue;
             };
             let is_it = |name: &String| by.starts_with(&format!("model {name}, "));
-            if !is_quick && !at.models.iter().any(is_it) {
+            if to != SPLIT && !is_quick && !at.models.iter().any(is_it) {
                 let named = &at.models;
                 complaints.push(format!(
                     "the comment at {site} names {named:?}, but {by} fails"

@@ -171,6 +171,8 @@ pub struct Unit {
     /// If it is a `match` or an `if` that looks at an operation: what is before that, the
     /// operation, and what is after it.
     pub split: Option<[String; 3]>,
+    /// If it is a loop: each value that its body names, and the loop without it.
+    pub hoists: Vec<[String; 2]>,
 }
 
 /// A list of statements in a function that synchronizes.
@@ -294,8 +296,32 @@ impl Blocks<'_> {
             ),
             is_quiet: text::is_quiet(statement),
             split: self.split(statement, &text),
+            hoists: self.hoists(statement, &text),
             text,
         }
+    }
+
+    /// See [`Unit::hoists`].
+    fn hoists(&self, statement: &syn::Stmt, text: &str) -> Vec<[String; 2]> {
+        let body = match statement {
+            syn::Stmt::Expr(syn::Expr::Loop(of), _) => &of.body,
+            syn::Stmt::Expr(syn::Expr::While(of), _) => &of.body,
+            syn::Stmt::Expr(syn::Expr::ForLoop(of), _) => &of.body,
+            _ => return Vec::new(),
+        };
+        let start = statement.span().byte_range().start;
+        let is_read = |statement: &&syn::Stmt| {
+            matches!(statement, syn::Stmt::Local(of) if of.init.as_ref().is_some_and(|i| i.diverge.is_none()))
+                && !text::is_name(statement)
+                && text::computed(statement).is_none()
+        };
+        let reads = body.stmts.iter().filter(is_read);
+        let hoist = |read: &syn::Stmt| {
+            let range = read.span().byte_range();
+            let rest = [&text[..range.start - start], &text[range.end - start..]].concat();
+            [self.text(read), rest]
+        };
+        reads.map(hoist).collect()
     }
 
     /// See [`Unit::split`].

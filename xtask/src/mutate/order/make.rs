@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What was done: `swap: A <-> B`, `move: A after B`, `delete: A`.
+    /// What was done: `swap: A <-> B`, `move: A after B`, `hoist: A`, `delete: A`.
     pub what: String,
     /// The statements instead of those of the list.
     pub text: String,
@@ -78,6 +78,15 @@ pub fn edits(list: &List) -> Vec<Edit> {
                 short(operation)
             );
             found.add(what, text);
+        }
+    }
+    // Read once, where each turn of a loop reads anew.
+    for &at in &movable {
+        for [read, rest] in &units[at].hoists {
+            let mut text = in_order(units, 0..at);
+            let _ = write!(text, "{read}\n{rest}\n");
+            text += &in_order(units, at + 1..units.len());
+            found.add(format!("hoist: {} out of its loop", short(read)), text);
         }
     }
     for &deleted in &movable {
@@ -228,6 +237,16 @@ mod tests {
         let between = "let order_operation = self.x.swap(1, Ordering::AcqRel); link(); \
                        match order_operation { 1 => b(), _ => c() }";
         assert!(texts(body).iter().any(|text| text == between));
+    }
+
+    #[test]
+    fn reads_are_hoisted_out_of_loops() {
+        let body = "a(); loop { let x = self.x.load(Ordering::Acquire); let y = 1; b(x, y); } c();";
+        let hoisted = "a(); let x = self.x.load(Ordering::Acquire); \
+                       loop { let y = 1; b(x, y); } c();";
+        let hoists = |text: &&String| text.contains("; loop { let y");
+        let texts = texts(body);
+        assert_eq!(texts.iter().filter(hoists).collect::<Vec<_>>(), [hoisted]);
     }
 
     #[test]

@@ -46,6 +46,26 @@ const FACADE: &[&str] = &[
     "raise_shared",
 ];
 
+/// Functions that run foreign code: it sees what was done before it, and what was not.
+const FOREIGN: &[&str] = &[
+    "catch",
+    "catch_unwind",
+    "destroy",
+    "destroy_alike",
+    "destroy_dead",
+    "destroy_in_turn",
+    "destroy_last",
+    "destroy_unique",
+    "drop_in_place",
+    "release",
+    "release_all",
+    "release_rest",
+    "run_message",
+    "settle",
+    "settle_all",
+    "settle_scope",
+];
+
 /// The types of the façade that decide nothing but what a report says, or when optional work is done.
 const STATISTIC: &[&str] = &["Counter", "Hint", "LazyTimer"];
 
@@ -192,6 +212,7 @@ fn is_operation(call: &Call<'_>) -> bool {
         call.arguments.iter().any(word)
     };
     match call.on {
+        _ if FOREIGN.contains(&call.name) => true,
         On::Receiver(_) => {
             FACADE.contains(&call.name) || ATOMIC.contains(&call.name) && has_ordering()
         }

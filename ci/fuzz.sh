@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# Fuzzing: replays the kept corpus, then fuzzes each target for the given number of seconds
-# (default: 600), with AddressSanitizer and LeakSanitizer.
+# Fuzzing: replays the kept corpus, then fuzzes each target for the given number of seconds, with
+# AddressSanitizer and LeakSanitizer.
+#
+#   ci/fuzz.sh SECONDS   programs of the library
+#   ci/fuzz.sh           for 600 seconds each: these, the same with the ledger, and the inspector's reader
 . "$(dirname "$0")/lib.sh"
 
 seconds=${1:-600}
@@ -10,28 +13,42 @@ needs_nightly c++ cargo-fuzz
 # ended. A program that hangs counts as a crash.
 options=(-timeout=60 -rss_limit_mb=4096)
 
+# fuzz FEATURES TARGET ARGUMENTS...
 fuzz() {
-    local target=$1
-    shift
-    step cargo +nightly fuzz run "$target" "$@" && return
+    local features=$1 target=$2
+    shift 2
+    step cargo +nightly fuzz run --features "$features" "$target" "$@" && return
     cat >&2 <<END
 
 $target found a failure. The output above has the failing step, what was expected, the program,
 and the file that holds the program, FILE below. To run it again, and to minimize it:
-    cargo +nightly fuzz run $target FILE
-    cargo +nightly fuzz tmin $target FILE
+    cargo +nightly fuzz run --features "$features" $target FILE
+    cargo +nightly fuzz tmin --features "$features" $target FILE
 Then turn it into a test, as fuzz/README.md describes.
 END
     exit 1
 }
 
-for target in one_thread threads; do
-    fuzz "$target" "fuzz/corpus/$target" -- "${options[@]}" -runs=0
-done
-for target in one_thread threads; do
-    # New inputs go to the first directory, which is not kept.
-    found=fuzz/target/found/$target
+# search FEATURES TARGET CORPUS...: looks for new inputs, which go to a directory that is not kept.
+search() {
+    local features=$1 target=$2 found=fuzz/target/found/$2
+    shift 2
     mkdir -p "$found"
-    fuzz "$target" "$found" "fuzz/corpus/$target" -- "${options[@]}" \
-        -max_total_time="$seconds" -max_len=300 -len_control=0 -print_final_stats=1
+    fuzz "$features" "$target" "$found" "$@" -- "${options[@]}" -max_total_time="$seconds" \
+        -max_len=300 -len_control=0 -print_final_stats=1
+}
+
+for target in one_thread threads; do
+    fuzz "" "$target" "fuzz/corpus/$target" -- "${options[@]}" -runs=0
 done
+for target in one_thread threads; do
+    search "" "$target" "fuzz/corpus/$target"
+done
+if [ $# = 0 ]; then
+    for target in one_thread threads; do
+        search ledger "$target" "fuzz/corpus/$target"
+    done
+    # It leaves what it reads to the end.
+    options+=(-detect_leaks=0)
+    search inspector inspector
+fi

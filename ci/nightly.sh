@@ -13,6 +13,7 @@ scripts=(
     ci/sanitize/asan.sh
     ci/sanitize/loom-asan.sh
     ci/sanitize/valgrind.sh
+    ci/sanitize/careful.sh
     ci/sanitize/miri.sh
     ci/processors.sh
     ci/long/soak.sh

@@ -3,7 +3,7 @@
 # stack frame that is gone, and leaks; in the tests and in the main job. Which tests it leaves out,
 # and why: ci/tests.txt.
 #
-#   ci/sanitize/asan.sh             everything
+#   ci/sanitize/asan.sh             everything, with the features and the inspector, too
 #   ci/sanitize/asan.sh short       what CI runs: without the slowest tests, and `share` for a shorter time
 #   ci/sanitize/asan.sh only NAME   only those tests
 . "$(dirname "$0")/../lib.sh"
@@ -21,6 +21,9 @@ case ${1-} in
     "")
         skip_tests asan
         step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}"
+        # With the ledger and all other features; and the inspector's reader.
+        step cargo +nightly test "${build[@]}" -p releasepool-with-features -- "${skips[@]}"
+        step cargo +nightly test "${build[@]}" -p releasepool-inspect --lib --test library
         seconds=25
         ;;
     short)

@@ -17,13 +17,13 @@
 
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
+use crate::sync::epoch::{Collector, Guard, LocalHandle};
 use crate::sync::{Hint, Table, const_fn, elapsed, lazy};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::registry::REGISTRY;
-use crossbeam_epoch::{Collector, Guard, LocalHandle};
 use std::borrow::Cow;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -346,15 +346,21 @@ impl PoolPin {
 /// Returns the pools that hold the epoch, each as its thread's label and its name.
 pub(crate) fn holders() -> Vec<(String, String)> {
     let pinned = |watch: &Arc<PinWatch>| watch.pinned.is_running();
-    let watches = watches().filter(pinned);
+    // Collected first, as other threads may run while a label is made.
+    let watches: Vec<_> = watches().filter(pinned).collect();
     watches
+        .into_iter()
         .map(|watch| (watch.thread_label(), watch.pool().into_owned()))
         .collect()
 }
 
+/// Returns all watches, in the order of their threads. The table's order depends on addresses, so
+/// with it executions under shuttle could not be repeated.
 fn watches() -> impl Iterator<Item = Arc<PinWatch>> {
     let all = WATCHES.all().into_iter();
-    all.filter_map(|(_, watch)| watch.upgrade())
+    let mut watches: Vec<_> = all.filter_map(|(_, watch)| watch.upgrade()).collect();
+    watches.sort_by_key(|watch| watch.thread);
+    watches.into_iter()
 }
 
 /// Returns whether any pool holds the epoch.
@@ -478,10 +484,10 @@ pub(crate) fn advance_until_ready(local: Option<&Participants>) -> bool {
 /// Emits events for pools that have held the epoch for long and for orphans that have waited for
 /// long.
 fn look(now: Duration) {
-    for watch in watches() {
-        if let Some(age) = watch.pinned.overdue(LONG, now) {
-            watch.emit(age);
-        }
+    let overdue = |watch: Arc<PinWatch>| Some((watch.pinned.overdue(LONG, now)?, watch));
+    let overdue: Vec<_> = watches().filter_map(overdue).collect();
+    for (age, watch) in overdue {
+        watch.emit(age);
     }
     report_waiting_orphans(now);
 }

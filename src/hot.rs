@@ -93,7 +93,7 @@ mod scan;
 mod table;
 
 /// Makes the statics, as models need them from the beginning of an execution.
-#[cfg(all(loom, feature = "loom"))]
+#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 pub(crate) fn begin_execution() {
     let _table: &table::Table = &table::TABLE;
     let _library: &library::Library = &library::LIBRARY;

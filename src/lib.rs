@@ -44,7 +44,7 @@ compile_error!(
 );
 // Also compiled for the documentation, which is built without loom: the signatures name no type of
 // loom, and rustdoc does not check function bodies.
-#[cfg(any(doc, all(loom, feature = "loom")))]
+#[cfg(any(doc, releasepool_shuttle, all(loom, feature = "loom")))]
 pub mod model;
 sync::described! {
     mod note;

@@ -1,24 +1,33 @@
 //! Model checks your own code on top of this crate, with [loom](https://docs.rs/loom).
 #![doc = include_str!("../docs/CHECKING.md")]
 
+#[cfg(not(releasepool_shuttle))]
 mod builder;
 #[cfg(all(loom, feature = "loom"))]
 mod checker;
 mod execution;
-#[cfg(all(loom, feature = "loom"))]
+#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 mod live;
+#[cfg(not(releasepool_shuttle))]
 mod mode;
 #[cfg(all(loom, feature = "loom"))]
 mod replay;
 mod thread;
 
+#[cfg(not(releasepool_shuttle))]
 pub use builder::{Builder, Failure, Report, check};
-pub use execution::{begin, end, free_kept, quiesce, set_mode};
+#[cfg(not(releasepool_shuttle))]
+pub use execution::set_mode;
+pub use execution::{begin, end, free_kept, quiesce};
+#[cfg(not(releasepool_shuttle))]
 pub use mode::Mode;
-pub use thread::{JoinHandle, point, spawn, thread_exit};
+#[cfg(not(releasepool_shuttle))]
+pub use thread::point;
+pub use thread::{JoinHandle, spawn, thread_exit};
 
 /// std's atomics, for models: unlike loom's own, they are checked in both [modes](Mode). See "Your
 /// own atomics and locks".
+#[cfg(not(releasepool_shuttle))]
 #[doc(no_inline)]
 pub use crate::sync::user_atomic as atomic;
 

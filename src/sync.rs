@@ -1,19 +1,21 @@
 //! The crate's only access to atomics, cells, thread-locals, thread identity, locks, raw memory and
 //! `catch_unwind`.
 //!
-//! All other modules use these through `crate::sync`, so that one switch, `--cfg loom` together
-//! with the feature `loom`, runs the crate exactly as it ships on loom's model checker. No
-//! algorithm knows which of the two it runs on. `native` is the standard library (and
-//! `parking_lot`), with no code added; `checked` is loom, with the gaps closed through which a
-//! wrong ordering would pass (see its module documentation).
+//! All other modules use these through `crate::sync`, so that one switch runs the crate exactly as
+//! it ships on a model checker: `--cfg loom` with the feature `loom` on loom, and `--cfg
+//! releasepool_shuttle` with the feature `shuttle` on shuttle. No algorithm knows which of the
+//! three it runs on. `native` is the standard library (and `parking_lot`), with no code added;
+//! `checked` is loom, with the gaps closed through which a wrong ordering would pass; `sampled` is
+//! shuttle, for programs that are larger than loom's (see their module documentation). `modeled`
+//! has what the checkers share, and `unchecked` what std and shuttle do.
 //!
 //! This folder uses no other module of the crate.
 
-#[cfg(not(all(loom, feature = "loom")))]
+#[cfg(not(any(releasepool_shuttle, all(loom, feature = "loom"))))]
 mod native;
 #[cfg(all(doc, not(all(loom, feature = "loom"))))]
 pub use native::user_atomic;
-#[cfg(not(all(loom, feature = "loom")))]
+#[cfg(not(any(releasepool_shuttle, all(loom, feature = "loom"))))]
 pub(crate) use native::*;
 
 #[cfg(all(loom, feature = "loom"))]
@@ -22,6 +24,21 @@ pub(crate) mod checked;
 pub use checked::user_atomic;
 #[cfg(all(loom, feature = "loom"))]
 pub(crate) use checked::*;
+
+#[cfg(releasepool_shuttle)]
+pub(crate) mod sampled;
+#[cfg(releasepool_shuttle)]
+pub(crate) use sampled::*;
+
+#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
+mod modeled;
+#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
+pub(crate) use modeled::*;
+
+#[cfg(not(all(loom, feature = "loom")))]
+mod unchecked;
+#[cfg(not(all(loom, feature = "loom")))]
+pub(crate) use unchecked::*;
 
 mod bits;
 mod counter;
@@ -43,7 +60,7 @@ pub(crate) use table::{Table, reserve};
     target_pointer_width = "64",
     any(target_arch = "x86_64", target_arch = "aarch64"),
     not(miri),
-    not(all(loom, feature = "loom"))
+    not(any(releasepool_shuttle, all(loom, feature = "loom")))
 ))]
 macro_rules! described {
     ($($item:item)*) => { $($item)* };
@@ -53,7 +70,7 @@ macro_rules! described {
     target_pointer_width = "64",
     any(target_arch = "x86_64", target_arch = "aarch64"),
     not(miri),
-    not(all(loom, feature = "loom"))
+    not(any(releasepool_shuttle, all(loom, feature = "loom")))
 )))]
 macro_rules! described {
     ($($item:item)*) => {};

@@ -85,7 +85,7 @@ impl Library {
 }
 
 /// For models; [`LIBRARY`] is never dropped.
-#[cfg(all(loom, feature = "loom"))]
+#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 impl Drop for Library {
     fn drop(&mut self) {
         let mut next = self.idle.lock().take();

@@ -1,5 +1,6 @@
 //! One execution of a model.
 
+#[cfg(not(releasepool_shuttle))]
 use super::mode::Mode;
 use super::thread::thread_exit;
 use crate::PoolManager;
@@ -12,6 +13,7 @@ use std::time::Duration;
 ///
 /// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`](super::Builder) sets the mode
 /// itself.
+#[cfg(not(releasepool_shuttle))]
 pub fn set_mode(mode: Mode) {
     crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
 }

@@ -59,6 +59,7 @@ pub fn thread_exit() {
 ///
 /// Every operation of this crate's atomics, and of the atomics in [`atomic`](super::atomic), is
 /// such a place. Without seeds it does nothing.
+#[cfg(not(releasepool_shuttle))]
 #[track_caller]
 pub fn point() {
     crate::sync::settings::user_point(std::panic::Location::caller());

@@ -22,7 +22,6 @@
 //! Every operation records its source location, and its ordering can be weakened from outside, by
 //! [`settings`]: that is how the models themselves are tested.
 
-use std::any::Any;
 use std::ops::DerefMut;
 use std::time::Duration;
 
@@ -31,8 +30,6 @@ pub(crate) use loom::alloc::{alloc, dealloc};
 pub(crate) mod atomic;
 pub(crate) mod cell;
 pub(crate) mod explore;
-mod ledger;
-mod map;
 mod monitor;
 mod owned;
 mod seed;
@@ -41,10 +38,11 @@ pub(crate) mod time;
 pub mod user_atomic;
 
 pub(crate) use atomic::FreeWitness;
-pub(crate) use ledger::{forget_objects, live_objects, note_created, note_freed};
-pub(crate) use map::Map;
 pub(crate) use monitor::Monitor;
 pub(crate) use owned::OwnedU64;
+
+/// crossbeam-epoch runs on loom itself.
+pub(crate) use crossbeam_epoch as epoch;
 
 pub(crate) mod thread {
     use super::explore::coroutine;
@@ -77,33 +75,6 @@ pub(crate) mod thread {
     }
 }
 
-/// Empty: models have no readers outside of the process.
-pub(crate) struct Roll;
-
-/// Empty, like [`Roll`].
-#[derive(Debug)]
-pub(crate) struct Link;
-
-impl Roll {
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-
-    pub(crate) unsafe fn add(&self, _: &Link) {}
-
-    pub(crate) unsafe fn remove(&self, _: &Link) {}
-}
-
-impl Link {
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-}
-
-pub(crate) fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>; N] {
-    std::array::from_fn(|_| atomic::AtomicPtr::new(std::ptr::null_mut()))
-}
-
 macro_rules! global {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
         loom::lazy_static! { $(#[$doc])* pub(crate) static ref $name: $t = $init; }
@@ -118,24 +89,6 @@ macro_rules! local {
     };
 }
 pub(crate) use local;
-
-macro_rules! array_of {
-    ($item:expr; $n:expr) => {
-        std::array::from_fn::<_, { $n }, _>(|_| $item)
-    };
-}
-pub(crate) use array_of;
-
-macro_rules! const_fn {
-    ($(#[$doc:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$doc])* $vis fn $($rest)* };
-}
-pub(crate) use const_fn;
-
-/// True: atomics are those of the model checker, and larger than native ones.
-pub(crate) const CHECKED: bool = true;
-
-/// True: models have no room for large tables, and must cross every bucket and page boundary.
-pub(crate) const SMALL: bool = true;
 
 /// Stands for memory that one thread owns at a time: two threads that access it without a
 /// happens-before between them fail the model.
@@ -158,21 +111,10 @@ impl Witness {
     }
 }
 
-/// Catches nothing: loom reports a failed model by a panic, which must propagate.
-pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
-    Ok(f())
-}
-
 /// Fails the model with the reason `why`; outside a model, aborts the process.
 pub(crate) fn abort(why: &str) -> ! {
     explore::fail(why);
     std::process::abort()
-}
-
-/// Does nothing: loom runs thread-local destructors after `join` has returned, so models call the
-/// thread exit themselves.
-pub(crate) fn at_thread_exit(_exit: fn()) -> bool {
-    true
 }
 
 /// Returns the time of the model: see [`time`].

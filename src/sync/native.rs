@@ -6,12 +6,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+pub(crate) use crossbeam_epoch as epoch;
 pub(crate) use std::alloc::{alloc, dealloc};
 
-pub(crate) mod cell;
-mod owned;
 mod roll;
-pub(crate) use owned::OwnedU64;
 pub(crate) use roll::{Link, Roll};
 
 /// std's atomics, only for the documentation: users' models import atomics from this path.

@@ -229,7 +229,7 @@ impl Orphans {
     }
 
     /// Returns whether all counts of waiting orphans are zero.
-    #[cfg(all(loom, feature = "loom"))]
+    #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
     pub(crate) fn counts_are_zero(&self) -> bool {
         // Relaxed: called when all threads have been joined.
         let in_flight = self.in_flight.load(Ordering::Relaxed);
@@ -243,7 +243,7 @@ impl Orphans {
     }
 
     /// Returns the number of closures that wait, while no thread adds or runs any.
-    #[cfg(all(loom, feature = "loom"))]
+    #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
     pub(crate) fn waiting_calls(&self) -> usize {
         self.all().saturating_sub(self.deferred() + self.ready())
     }

@@ -8,7 +8,7 @@ use quote::ToTokens;
 const PATHS: [&[&[&str]]; 3] = [
     &[&["std", "core"], &["sync"], &["atomic"]],
     &[&["std"], &["thread", "thread_local"]],
-    &[&["loom"]],
+    &[&["loom", "shuttle"]],
 ];
 
 pub fn check() -> Outcome {
@@ -21,7 +21,7 @@ pub fn check() -> Outcome {
         }
     }
     for place in &found {
-        eprintln!("{place}: an atomic, a thread or loom is named outside of src/sync");
+        eprintln!("{place}: an atomic, a thread or a checker is named outside of src/sync");
     }
     Ok(found.is_empty())
 }
@@ -66,6 +66,7 @@ mod tests {
         );
         assert_eq!(found("fn f() { assert!(std::thread::panicking()) }"), [1]);
         assert_eq!(found("fn f() { loom::model(g) }"), [1]);
+        assert_eq!(found("use shuttle::thread;"), [1]);
         assert_eq!(found("std::thread_local! {}"), [1]);
     }
 

@@ -6,9 +6,9 @@ use crate::object::header::Thin;
 use crate::pool::drain::this_thread;
 use crate::pool::remote::remote_release;
 use crate::pool::stack::thread_pools::ThreadPools;
+use crate::sync::epoch::Guard;
 use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;
-use crossbeam_epoch::Guard;
 
 /// Returns whether the calling thread is the only one with pinned pools: then it holds the epoch
 /// itself.

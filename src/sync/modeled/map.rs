@@ -1,17 +1,17 @@
-//! A map whose locks loom sees.
+//! A map whose locks the checker sees.
 
-use super::super::table::Table;
-use super::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::table::Table;
 use std::hash::{Hash, Hasher};
 
 /// The number of words among which the keys are distributed, so that threads with different keys
 /// seldom share a word.
 const WORDS: u64 = 4;
 
-/// A [`Table`] whose operations loom sees.
+/// A [`Table`] whose operations the checker sees.
 ///
-/// loom does not see the table's own lock, so each operation on a key first does a
-/// read-modify-write of the key's word. loom may switch threads before the read-modify-write, but
+/// It does not see the table's own lock, so each operation on a key first does a
+/// read-modify-write of the key's word. Threads may switch before the read-modify-write, but
 /// not between it and the operation.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V> {
@@ -54,7 +54,7 @@ impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
     /// missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {
         let mut keys: Vec<K> = self.map.all().into_iter().map(|(key, _)| key).collect();
-        // loom replays executions, and the order of a hash table differs each time.
+        // Executions are replayed, and the order of a hash table differs each time.
         keys.sort_unstable();
         keys.into_iter()
             .filter_map(|key| Some((key, self.get(&key)?)))

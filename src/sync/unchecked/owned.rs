@@ -1,6 +1,6 @@
 //! A number that only its owner writes.
 
-use super::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that one thread at a time, its owner, writes, and that any thread reads. The code that
 /// passes the ownership on must order the writes of one owner before the writes of the next.

@@ -1,0 +1,31 @@
+//! Random programs on eight threads, under schedules that shuttle draws at random.
+//!
+//! * `cargo shuttle 1000` runs the seeds 0 to 999, on all cores; `cargo shuttle 50..60` runs those.
+//! * `cargo shuttle --replay SEED` runs one seed again, step by step the same, and prints what each
+//!   thread does.
+//!
+//! A seed determines the program and its schedules. docs/PROOF.md says what is checked.
+
+#[cfg(not(releasepool_shuttle))]
+compile_error!(
+    "shuttle is off, so nothing would be checked: use `cargo shuttle`, and unset RUSTFLAGS"
+);
+
+#[cfg(releasepool_shuttle)]
+mod objects;
+#[cfg(releasepool_shuttle)]
+mod program;
+#[cfg(releasepool_shuttle)]
+mod run;
+#[cfg(releasepool_shuttle)]
+mod stalls;
+#[cfg(releasepool_shuttle)]
+mod worker;
+
+#[cfg(releasepool_shuttle)]
+fn main() -> std::process::ExitCode {
+    run::main()
+}
+
+#[cfg(not(releasepool_shuttle))]
+fn main() {}

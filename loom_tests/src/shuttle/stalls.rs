@@ -1,0 +1,70 @@
+//! Random schedules in which threads stall.
+
+use crate::worker::Random;
+use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
+use std::collections::BTreeMap;
+
+/// Before one switch in this many, on average, the thread that has run stalls.
+const RARITY: usize = 32;
+/// A stall lasts for less than two to this power of switches.
+const LONGEST: usize = 11;
+
+/// Switches at random, but sometimes leaves a thread out for long: in the middle of a loop, say,
+/// while others change what it has read and change it back. A thread that is as likely to run as
+/// others hardly ever misses that much.
+pub struct Stalls {
+    random: Random,
+    is_new: bool,
+    switches: u64,
+    /// The threads that stall, and until which switch.
+    until: BTreeMap<TaskId, u64>,
+}
+
+impl Stalls {
+    /// Returns a scheduler of one execution.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            random: Random::new(!seed),
+            is_new: true,
+            switches: 0,
+            until: BTreeMap::new(),
+        }
+    }
+}
+
+impl Scheduler for Stalls {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        std::mem::take(&mut self.is_new).then(|| Schedule::new(0))
+    }
+
+    fn next_task(
+        &mut self,
+        runnable: &[&Task],
+        current: Option<TaskId>,
+        _is_yielding: bool,
+    ) -> Option<TaskId> {
+        self.switches += 1;
+        if let Some(current) = current.filter(|_| self.random.one_in(RARITY)) {
+            let longest = 1 << self.random.below(LONGEST + 1);
+            let length = self.random.below(longest) as u64;
+            self.until.insert(current, self.switches + length);
+        }
+        self.until.retain(|_, until| *until > self.switches);
+        let all: Vec<TaskId> = runnable.iter().map(|task| task.id()).collect();
+        let ready: Vec<_> = all
+            .iter()
+            .filter(|id| !self.until.contains_key(id))
+            .collect();
+        // If all stall, any may run.
+        let ready = if ready.is_empty() {
+            all.iter().collect()
+        } else {
+            ready
+        };
+        Some(*ready[self.random.below(ready.len())])
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.random.next()
+    }
+}

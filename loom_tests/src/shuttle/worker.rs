@@ -1,0 +1,368 @@
+//! A thread of a program, and its steps.
+
+use crate::objects::{End, Known, Object, Thing};
+use crate::program::World;
+use crate::run::LOG;
+use releasepool::{
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, Hot, PoolManager, PoolRef,
+    PoolToken, Ref, ThreadHandle, autorelease, model,
+};
+use shuttle::thread::current;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// A sequence of pseudo-random numbers (SplitMix64).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Returns another sequence, for a thread.
+    pub fn branch(&mut self, thread: u64) -> Self {
+        Self(self.next() ^ thread)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// A thread with more handles drops some.
+const MANY: usize = 12;
+
+/// How many steps a thread makes, on average, before another one goes on in its place.
+const STEPS_OF_A_LIFE: usize = 20;
+
+/// Starts a thread that makes this many steps.
+pub fn start(world: &Arc<World>, random: Random, steps: u64, things: Vec<Thing>) {
+    let shared = world.clone();
+    let thread = model::spawn(move || live(&shared, random, steps, things));
+    world.threads.lock().unwrap().push(thread);
+}
+
+fn live(world: &Arc<World>, random: Random, steps: u64, things: Vec<Thing>) {
+    world.add_handle();
+    let mut worker = Worker {
+        world: world.clone(),
+        random,
+        things,
+        pools: Vec::new(),
+        frames: None,
+    };
+    for left in (0..steps).rev() {
+        worker.step();
+        if left > 0 && worker.random.one_in(STEPS_OF_A_LIFE) {
+            // Another thread goes on while this one exits.
+            let random = worker.random.branch(0);
+            start(world, random, left, std::mem::take(&mut worker.things));
+            break;
+        }
+    }
+    // Token pools may stay open at the exit. Guards, and what they lend, go with this thread's stack.
+    while worker.random.one_in(2) && worker.close() {}
+    while let Some(pool) = worker.pools.pop() {
+        pool.held.iter().for_each(|known| known.let_go());
+    }
+}
+
+enum Opened {
+    Guard(AutoreleasePool),
+    Token(PoolToken),
+}
+
+struct Pool {
+    opened: Opened,
+    entries: usize,
+    /// The objects that the pool keeps alive: its entries, and what slots have lent it.
+    held: Vec<Arc<Known>>,
+}
+
+struct Worker {
+    world: Arc<World>,
+    random: Random,
+    things: Vec<Thing>,
+    /// Open pools, oldest first. Only the last is ever closed.
+    pools: Vec<Pool>,
+    frames: Option<FrameLoop>,
+}
+
+/// How many kinds of steps there are.
+const KINDS: usize = 34;
+
+/// Draws the steps of a program. Most leave out half of the kinds, so that threads meet more often
+/// in the others.
+pub fn draw_steps(random: &mut Random) -> Vec<usize> {
+    let has_all = random.one_in(4);
+    // The first make objects.
+    let drawn = |kind: &usize| *kind < 3 || has_all || random.one_in(2);
+    (0..KINDS).filter(drawn).collect()
+}
+
+impl Worker {
+    fn step(&mut self) {
+        let manager = PoolManager::global();
+        let steps = &self.world.steps;
+        let step = steps[self.random.below(steps.len())];
+        if LOG.load(Relaxed) {
+            let (pools, things) = (self.pools.len(), self.things.len());
+            println!(
+                "{:?}: step {step}, {pools} pools, {things} handles",
+                current().id()
+            );
+        }
+        match step {
+            0..3 => self.create(),
+            3..6 => {
+                let another = self.any().and_then(Thing::another);
+                self.things.extend(another);
+            }
+            6 => {
+                let weak = self.any().and_then(Thing::downgrade);
+                self.things.extend(weak);
+            }
+            7..9 => drop(self.take()),
+            9 => {
+                let end = self.end();
+                let object = Object::new(&self.world, end, Some(current().id()), Vec::new());
+                self.things.push(Thing::at_home(object));
+            }
+            10 => {
+                let owner = self.any().and_then(Thing::to_ref).map(Thing::hot);
+                let handles = owner.iter().filter_map(Thing::another);
+                self.things.extend(handles);
+                // Else the owner lets the object go while there is a handle.
+                let kept = owner.filter(|_| self.random.one_in(2));
+                self.things.extend(kept);
+            }
+            11 => _ = Hot::review(),
+            12 => self.open(Opened::Guard(AutoreleasePool::new())),
+            13 => self.open(Opened::Token(manager.push())),
+            14 => _ = self.close(),
+            15 => self.drain(),
+            16..18 => self.autorelease(),
+            18 => {
+                let thing = self.take();
+                self.world.mail.lock().unwrap().extend(thing);
+            }
+            19 => {
+                let thing = self.world.mail.lock().unwrap().pop();
+                self.things.extend(thing);
+            }
+            20..22 => {
+                let to = self.someone();
+                self.take().into_iter().for_each(|t| t.release_on(&to));
+            }
+            22 => {
+                // A closure that is refused comes back and is dropped here.
+                let (to, thing) = (self.someone(), self.take());
+                _ = to.post(move || drop(thing));
+            }
+            23 => {
+                let (mut pool, to) = (HandoffPool::new(), self.someone());
+                for _ in 0..self.random.below(3) {
+                    pool.create(self.object()).look();
+                }
+                pool.drain_on(&to);
+            }
+            24 => _ = manager.run_inbox(),
+            25 => {
+                let thing = self.take();
+                let looper = &self.world.looper;
+                _ = looper.call(move || thing.iter().for_each(Thing::look));
+            }
+            26..29 => self.use_slots(),
+            29 => self.frame(),
+            30 => {
+                let loops = self.world.loops.lock().unwrap().clone();
+                let thing = self.take();
+                if let Some(to) = loops.get(self.random.below(loops.len() + 1)) {
+                    _ = to.post(move || drop(thing));
+                }
+            }
+            31 => _ = manager.quiesce(Duration::ZERO),
+            32 => _ = manager.shutdown(Duration::ZERO),
+            _ => {
+                manager.drain_root();
+                manager.drain_backlog(Budget::Count(self.random.below(3)));
+                let me = manager.current_thread().expect("not exited").key();
+                let seen = manager.snapshot();
+                assert_eq!(seen.thread(me).unwrap().open_pools, self.pools.len());
+            }
+        }
+        while self.things.len() > MANY {
+            drop(self.take());
+        }
+    }
+
+    fn any(&mut self) -> Option<&Thing> {
+        let which = self.random.below(self.things.len().max(1));
+        let thing = self.things.get(which);
+        thing.into_iter().for_each(Thing::look);
+        thing
+    }
+
+    fn take(&mut self) -> Option<Thing> {
+        let len = self.things.len();
+        (len > 0).then(|| self.things.swap_remove(self.random.below(len)))
+    }
+
+    fn someone(&mut self) -> ThreadHandle {
+        match self.random.below(3) {
+            0 => self.world.reclaimer.clone(),
+            _ => self.world.handle(self.random.below(1 << 20)),
+        }
+    }
+
+    fn end(&mut self) -> End {
+        match self.random.below(6) {
+            0 => End::Send(self.random.below(1 << 20)),
+            1 => End::Nest,
+            _ => End::Quiet,
+        }
+    }
+
+    fn object(&mut self) -> Object {
+        let (end, inner) = (self.end(), self.random.below(2));
+        let inner = (0..inner).filter_map(|_| self.take()).collect();
+        Object::new(&self.world, end, None, inner)
+    }
+
+    /// Makes an object, in memory of blocks if a pool makes it.
+    fn create(&mut self) {
+        let object = self.object();
+        let known = object.known.clone();
+        let object = match self.pools.last_mut() {
+            Some(Pool {
+                opened: Opened::Guard(pool),
+                entries,
+                held,
+            }) => {
+                let lent = pool.create(object);
+                known.hold();
+                held.push(known);
+                *entries += 1;
+                PoolRef::retain(lent)
+            }
+            _ => Ref::new(object),
+        };
+        self.things.push(Thing::strong(object));
+    }
+
+    fn open(&mut self, opened: Opened) {
+        self.pools.push(Pool {
+            opened,
+            entries: 0,
+            held: Vec::new(),
+        });
+    }
+
+    fn close(&mut self) -> bool {
+        let Some(pool) = self.pools.pop() else {
+            return false;
+        };
+        pool.held.iter().for_each(|known| known.let_go());
+        match pool.opened {
+            Opened::Guard(guard) => assert_eq!(guard.len(), pool.entries),
+            Opened::Token(token) => {
+                assert_eq!(PoolManager::global().pop(token), Ok(pool.entries));
+            }
+        }
+        true
+    }
+
+    /// Drains the last pool, perhaps only in part; the rest then waits in the backlog.
+    fn drain(&mut self) {
+        let budget = self.random.below(4);
+        if let Some(Pool {
+            opened: Opened::Guard(pool),
+            entries,
+            held,
+        }) = self.pools.last_mut()
+        {
+            held.drain(..).for_each(|known| known.let_go());
+            let entries = std::mem::take(entries);
+            if budget == 0 {
+                assert_eq!(pool.drain(), entries);
+            } else {
+                pool.drain_within(Budget::Count(budget));
+            }
+        }
+    }
+
+    fn autorelease(&mut self) {
+        let Some(object) = self.any().and_then(Thing::to_ref) else {
+            return;
+        };
+        let known = object.known.clone();
+        match (self.pools.last_mut(), self.random.one_in(2)) {
+            (Some(pool), explicit) => {
+                known.hold();
+                match &pool.opened {
+                    Opened::Guard(guard) if explicit => guard.autorelease(object).look(),
+                    _ => autorelease(object),
+                }
+                pool.entries += 1;
+                pool.held.push(known);
+            }
+            // To the root pool, which others may ask this thread to drain.
+            (None, _) => autorelease(object),
+        }
+    }
+
+    fn use_slots(&mut self) {
+        let slots = self.world.slots.lock().unwrap().clone();
+        let slots = slots.expect("they are there until all threads are joined");
+        let new = self.any().and_then(Thing::to_ref);
+        let old = match (self.random.below(6), new) {
+            (0..3, _) => {
+                if let Some(Pool {
+                    opened: Opened::Guard(pool),
+                    held,
+                    ..
+                }) = self.pools.last_mut()
+                {
+                    let lent = slots.full.load(pool);
+                    lent.look();
+                    let more = slots.option.load(pool);
+                    for lent in [Some(lent), more].into_iter().flatten() {
+                        lent.known.hold();
+                        held.push(lent.known.clone());
+                    }
+                }
+                slots.option.load_full()
+            }
+            (3, Some(new)) => Some(slots.full.swap(new)),
+            (4, Some(new)) => Some(slots.full.rcu(|_| new.clone())),
+            (_, new) => slots.option.swap(new),
+        };
+        self.things.extend(old.map(Thing::strong));
+    }
+
+    /// Makes a frame of this thread's loop, to which others post.
+    fn frame(&mut self) {
+        let thing = self.take();
+        if self.frames.is_none() {
+            let frames = FrameLoop::new(FrameConfig::new().unlimited());
+            self.world.loops.lock().unwrap().push(frames.proxy());
+            self.frames = Some(frames);
+        }
+        if let Some(frames) = &mut self.frames {
+            frames.tick(|_| drop(thing));
+        }
+    }
+}

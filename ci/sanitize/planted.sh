@@ -9,6 +9,7 @@
 #
 # Above each patch stands what the bug is, which script is run, and which words the
 # checker must say: any other failure, such as a compile error, is none of its doing.
+# `passes:` names what must not notice the bug: for those that only larger programs find.
 # The copy is built in a target directory of its own, and both go at the end: nobody
 # else can run what has a bug in it.
 . "$(dirname "$0")/../lib.sh"

@@ -14,7 +14,15 @@ const COPY: &str = "target/planted";
 const LOG: &str = "target/planted.log";
 const PATCHES: &str = "ci/sanitize/planted";
 /// Where the scripts of the patches build, below `target/`.
-const BUILDS: &[&str] = &["asan", "loom", "loom-asan", "miri", "tsan", "valgrind"];
+const BUILDS: &[&str] = &[
+    "asan",
+    "loom",
+    "loom-asan",
+    "miri",
+    "shuttle",
+    "tsan",
+    "valgrind",
+];
 
 /// A patch, and what stands above it.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +35,8 @@ struct Plant {
     /// Which words the checker must say: any other failure, such as a compile error, is none of
     /// its doing.
     reports: String,
+    /// Which other checker does not notice the bug, if that is what the patch shows.
+    passes: Option<Vec<String>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -87,17 +97,22 @@ impl Plant {
     }
 
     fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let field = |key: &str| {
+        let optional = |key: &str| {
             let mut lines = text.lines().take_while(|line| !line.starts_with("--- "));
             let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
-            let value = value.map(str::trim).filter(|value| !value.is_empty());
+            value.map(str::trim).filter(|value| !value.is_empty())
+        };
+        let field = |key: &str| {
+            let value = optional(key);
             value.ok_or_else(|| format!("there is no line `{key}: ...` above the patch"))
         };
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect();
         Ok(Self {
             name: name.to_owned(),
             bug: field("bug")?.to_owned(),
-            run: field("run")?.split(' ').map(str::to_owned).collect(),
+            run: words(field("run")?),
             reports: field("reports")?.to_owned(),
+            passes: optional("passes").map(words),
         })
     }
 
@@ -190,14 +205,20 @@ impl Copy {
                 plant.name
             )));
         }
-        let exit = self.run(plant)?;
-        let log = std::fs::read(LOG).map_err(|e| format!("{LOG} cannot be read: {e}"))?;
-        let log = String::from_utf8_lossy(&log);
-        let verdict = plant.verdict(exit, &log);
-        match &verdict {
-            Verdict::Reported => excerpt(&log, &plant.reports),
-            Verdict::Failed(_) => tail(&log, 40),
-            Verdict::Skipped(_) => {}
+        let (exit, mut log) = self.run(&plant.run)?;
+        let mut verdict = plant.verdict(exit, &log);
+        if verdict == Verdict::Reported {
+            excerpt(&log, &plant.reports);
+            if let Some(other) = &plant.passes {
+                let exit;
+                (exit, log) = self.run(other)?;
+                if exit != Some(0) {
+                    verdict = Verdict::Failed(format!("`{}` does not pass", other.join(" ")));
+                }
+            }
+        }
+        if matches!(verdict, Verdict::Failed(_)) {
+            tail(&log, 40);
         }
         if !self.patch(plant, &["-R"])? {
             return Err(format!("{} cannot be taken back", plant.name));
@@ -214,16 +235,18 @@ impl Copy {
         Ok(status.map_err(|e| not_run(&command, &e))?.success())
     }
 
-    /// Runs the script, with all that it says in the log.
-    fn run(&self, plant: &Plant) -> Result<Option<i32>, String> {
+    /// Runs a script; returns its exit code and all that it says.
+    fn run(&self, run: &[String]) -> Result<(Option<i32>, String), String> {
         let failed = |e: std::io::Error| format!("{LOG} cannot be written: {e}");
         let log = std::fs::File::create(LOG).map_err(failed)?;
         let errors = log.try_clone().map_err(failed)?;
-        let mut command = Command::new(&plant.run[0]);
-        command.args(&plant.run[1..]);
+        let mut command = Command::new(&run[0]);
+        command.args(&run[1..]);
         command.stdin(Stdio::null()).stdout(log).stderr(errors);
         let status = self.command(&mut command).status();
-        Ok(status.map_err(|e| not_run(&command, &e))?.code())
+        let exit = status.map_err(|e| not_run(&command, &e))?.code();
+        let log = std::fs::read(LOG).map_err(|e| format!("{LOG} cannot be read: {e}"))?;
+        Ok((exit, String::from_utf8_lossy(&log).into_owned()))
     }
 
     /// In the copy; git is not to look for the repository around it, and cargo is to build in it.
@@ -266,6 +289,10 @@ mod tests {
         assert_eq!(plant.bug, "a link is written late");
         assert_eq!(plant.run, ["cargo", "xtask", "cells", "--x"]);
         assert_eq!(plant.reports, "a raw write, and");
+        assert_eq!(plant.passes, None);
+        let with_other = format!("passes: cargo loom\n{PATCH}");
+        let passes = Plant::parse("x", &with_other).unwrap().passes.unwrap();
+        assert_eq!(passes, ["cargo", "loom"]);
         for missing in ["bug: ", "run: ", "reports: "] {
             assert!(Plant::parse("x", &PATCH.replace(missing, "")).is_err());
         }

@@ -18,6 +18,8 @@ step cargo clippy --workspace --exclude releasepool-metrics --exclude releasepoo
 step cargo clippy -p releasepool-metrics -p releasepool-mistakes -p releasepool-inspect-ledger -p releasepool-share-traced --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
     --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+step cargo clippy --manifest-path loom_tests/Cargo.toml --bin shuttle --features shuttle --target-dir target/shuttle \
+    --config "build.rustflags=['--cfg=releasepool_shuttle']" -- -D warnings
 # These build libFuzzer and snmalloc.
 if can_have c++; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 
 scripts=(
     "ci/test.sh msrv"
+    ci/shuttle.sh
     ci/sanitize/planted.sh
     ci/sanitize/tsan.sh
     ci/sanitize/asan.sh

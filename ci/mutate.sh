@@ -11,15 +11,16 @@
 #                                    a first look: at most N (40), by checks that take a moment
 #   ci/mutate.sh [KIND] list [FILE...]
 #                                    prints them
-#   ci/mutate.sh [KIND] stale        prints what must be examined again after a change, and fails if
-#                                    a reason is of a mutant that is gone
+#   ci/mutate.sh [KIND] stale        prints what must be examined again after a change; fails if a reason is
+#                                    of a mutant that is gone, or a file with weakened operations has changed
 #
 # KIND is one of these; without it, `order` and `logic`, and for `stale` all:
 #
 #   order   statements that synchronize with other threads are swapped, moved or deleted
 #   wide    these, also in functions that call such functions
 #   logic   conditions, computations and results are changed, by cargo-mutants (`all` takes hours)
-#   weaken  memory orderings are weakened; the comment at each must name a model that fails then
+#   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
+#           read-modify-writes are split into a load and a store
 #
 # Where all mutants of a file are examined, the report, ci/mutate/report.txt, is kept; not for `wide`.
 . "$(dirname "$0")/lib.sh"

@@ -133,7 +133,7 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
 }
 
 /// Prints which files must be examined again, and returns whether all reasons are of mutants that
-/// may still exist. Logic mutants are known by their functions only: cargo-mutants may not be here.
+/// may still exist, and all weakened operations have been examined. Logic mutants are known by their functions only: cargo-mutants may not be here.
 fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
     let program = match kind {
         Kind::Logic => None,
@@ -173,5 +173,11 @@ fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
             kind.name()
         );
     }
-    Ok(dead.is_empty())
+    let is_current = kind != Kind::Weaken || stale.is_empty();
+    if !is_current {
+        eprintln!(
+            "ci/mutate/report.txt is older than a file with weakened operations: `ci/mutate.sh weaken changed`"
+        );
+    }
+    Ok(dead.is_empty() && is_current)
 }

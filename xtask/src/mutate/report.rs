@@ -3,7 +3,8 @@
 use super::mutant::{Kind, Mutant, Verdict};
 use super::reasons::{Reasons, place};
 use super::tree::folder;
-use crate::command::{git, output};
+use crate::command::output;
+use crate::read;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -121,20 +122,31 @@ impl Report {
     }
 }
 
-/// Returns what git calls the texts of files, shortened. The commit that a text came with may be
-/// rebased.
+/// Returns the hashes of files.
 fn hashes(files: &BTreeSet<String>) -> Result<BTreeMap<String, String>, String> {
-    if files.is_empty() {
-        return Ok(BTreeMap::new());
+    let hashed = |file: &String| Ok((file.clone(), hash(&read(file)?)));
+    files.iter().map(hashed).collect()
+}
+
+/// Returns the names of models that a line of a comment has.
+fn models(comment: &str) -> &str {
+    let names = comment.split_once("Model: ").map_or("", |two| two.1);
+    names.split('.').next().unwrap_or("")
+}
+
+/// Returns a hash of a text, without comments but for the names of models. FNV-1a, which is the same
+/// wherever this is built.
+fn hash(text: &str) -> String {
+    let code = |line| match str::trim(line) {
+        comment if comment.starts_with("//") => models(comment),
+        code => code,
+    };
+    let code = text.lines().map(code).filter(|line| !line.is_empty());
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in code.flat_map(|line| line.bytes().chain(*b"\n")) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    let hashes = git(&[&["hash-object"], &names[..]].concat())?;
-    let short = |hash: &str| hash.chars().take(12).collect();
-    Ok(files
-        .iter()
-        .cloned()
-        .zip(hashes.lines().map(short))
-        .collect())
+    format!("{hash:016x}").split_off(4)
 }
 
 /// Prints what became of the chosen mutants and, if they are all mutants of their files, keeps it.
@@ -259,6 +271,16 @@ logic src/a.rs 4567 2026-01-03 0 0 0 0 0 0
         report.set(Kind::Logic, "src/a.rs", "4567", "2026-03-04", &entry);
         let new = "logic src/a.rs 4567 2026-03-04 1 0 0 0 1 0\n    f -- x\n";
         assert!(report.text().ends_with(new));
+    }
+
+    #[test]
+    fn comments_count_only_if_they_name_models() {
+        let text = "// A.\nfn f() {\n    // Model: a.\n    g()\n}\n";
+        assert_eq!(hash(text), hash(&text.replace("A.", "B, see b.")));
+        assert_eq!(hash(text), hash(&text.replace("Model", "It pairs. Model")));
+        assert_ne!(hash(text), hash(&text.replace(" a.", " b.")));
+        assert_ne!(hash(text), hash(&text.replace('g', "h")));
+        assert_eq!(hash("a").len(), 12);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 #   ci/sanitize/miri.sh             everything, 64 seeds
 #   ci/sanitize/miri.sh short       what CI runs: fewer tests, under Stacked Borrows; the models in one row of the
 #                                   matrix, another one for another commit
-#   ci/sanitize/miri.sh seeds N [NAME]...   tests with NAME in their names (default: races), with N seeds, in
-#                                   each row of the matrix
+#   ci/sanitize/miri.sh seeds N [NAME]...      tests with NAME in their names (default: races), with N seeds, in
+#                                      each row of the matrix
+#   ci/sanitize/miri.sh row R N [NAME]...      in its row R, from 0
+#   ci/sanitize/miri.sh defaults N [NAME]...   with Miri's defaults, under Stacked Borrows
 #
 # The matrix: Miri's defaults are mild. It seldom takes a thread off its processor (at 1 of 100 blocks of
 # code), seldom gives an address out again (1 of 2 times), and where another thread gets it (1 of 10
@@ -112,17 +114,28 @@ case ${1-} in
         rows=("${rows[row]}")
         matrix 2 "${tests[@]}"
         ;;
-    seeds)
-        seeds=$2
-        shift 2
+    seeds | row | defaults)
+        form=$1
+        shift
+        if [ "$form" = row ]; then
+            rows=("${rows[$1]}")
+            shift
+        fi
+        seeds=$1
+        shift
         if [ $# = 0 ]; then
             tests_of races
             set -- "${tests[@]}"
         fi
-        matrix "$seeds" "$@"
+        if [ "$form" = defaults ]; then
+            models=("")
+            miri "-Zmiri-many-seeds=0..$seeds" --test all -- "$@"
+        else
+            matrix "$seeds" "$@"
+        fi
         ;;
     *)
-        echo "usage: ci/sanitize/miri.sh [short | seeds N [NAME]...]" >&2
+        echo "usage: ci/sanitize/miri.sh [short | seeds N [NAME]... | row R N [NAME]... | defaults N [NAME]...]" >&2
         exit 2
         ;;
 esac

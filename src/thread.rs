@@ -16,7 +16,7 @@
 //!        v │                   │                           │
 //!       armed ─────────────────┘       idle, armed: close ─┘
 //!
-//! thread exit: loops, then pools, then memory; the inboxes close; the slot is free
+//! `thread_exit` in `current`: loops, then pools, then memory; the inboxes close; the slot is free
 //!         └─ messages left ─> ORPHANS ─> releases: any outermost drain
 //!                                     └> closures: quiesce and shutdown
 //! ```
@@ -44,7 +44,9 @@
 //! * [`key`]: the name of a thread, unique for the life of the process
 //! * [`record`]: the part of a thread's state that other threads may use
 //! * [`registry`]: key → record, lock-free
-//! * [`current`]: the calling thread: its record, how it is entered, how it exits
+//! * [`current`]: the calling thread: its record, how it is entered, and its exit,
+//!   [`current::thread_exit`], which calls the hooks of `frame::loops_exit`, `pool::drain::pools_exit`
+//!   and `block::thread_heaps`
 //! * [`inbox`]: messages from other threads; [`counted`]: how many of them have not run;
 //!   [`claimed`]: messages taken out to run within a budget; [`waker`]: how a message wakes the
 //!   thread

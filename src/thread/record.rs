@@ -1,4 +1,4 @@
-//! The record of a thread, which other threads may read.
+//! `Record`: the part of a thread's state that other threads may use.
 
 use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, PushOutcome};
@@ -12,6 +12,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// The shared state of one thread. It lives as long as there is a handle to it; its inboxes close
 /// when the thread exits.
+///
+/// Any thread may read the fields, send messages, and wake the thread. Only the thread itself arms,
+/// empties and closes its inboxes, and writes `tally` and `outside`.
 pub(crate) struct Record {
     key: ThreadKey,
     /// Fields that only readers outside of the process use.

@@ -33,7 +33,7 @@ use std::time::Duration;
 /// drain.
 const LONG: Duration = Duration::from_secs(1);
 
-/// If many references wait, one attempt to advance the epoch is made for this many that are
+/// While many references wait, a thread tries to advance the epoch once for this many that are
 /// retired.
 const EVERY: u64 = 32;
 
@@ -51,7 +51,7 @@ const SPARE: usize = 8;
 /// State of the epoch that all threads share. Times are in milliseconds.
 pub(crate) struct EpochShared {
     collector: Collector,
-    /// The time at which some thread next checks which pools hold the epoch.
+    /// The time of the next check which pools hold the epoch; any thread makes it.
     next_look: Hint,
     /// The time of the last attempt to advance.
     advanced: Hint,
@@ -75,9 +75,10 @@ struct PinWatch {
     pinned: LazyTimer,
     /// The participant's thread.
     thread: Option<ThreadKey>,
-    /// Name and key of that thread, for messages.
+    /// Name and key of the participant's thread, for messages.
     label: String,
-    /// Name of the pinned pool. std's lock even in loom builds: nothing yields while it is held.
+    /// Name of the pinned pool. The lock is std's even in loom builds, as nothing yields while it
+    /// is held.
     pool: Mutex<Cow<'static, str>>,
 }
 
@@ -199,7 +200,8 @@ impl Participant {
 
 /// A thread's participants. Owner only.
 pub(crate) struct Participants {
-    /// List of participants that are not in use. Taken and set, never borrowed.
+    /// List of participants that are not in use. Code takes and sets the list, and never borrows
+    /// it.
     spare: Cell<Option<Box<Participant>>>,
     /// The length of `spare`.
     spares: Cell<usize>,
@@ -232,7 +234,7 @@ impl Participants {
         participant
     }
 
-    /// Takes a participant back that is not pinned.
+    /// Takes back a participant, which must not be pinned.
     fn put(&self, mut participant: Box<Participant>) {
         if self.spares.get() < SPARE {
             participant.next = self.spare.take();
@@ -266,7 +268,7 @@ impl Participants {
 /// The pin of one pool. Owner only.
 pub(crate) struct PoolPin {
     /// The pool's participant, from the first pin until the pool is closed, so that the next pin
-    /// need not look for one. Taken and set, never borrowed.
+    /// need not look for one. Code takes and sets it, and never borrows it.
     participant: Cell<Option<Box<Participant>>>,
     /// True if there is a `participant` and it is pinned. Quicker to read.
     pinned: Cell<bool>,
@@ -306,8 +308,8 @@ impl PoolPin {
             return false;
         };
         all.pin(&mut participant);
-        // Foreign code has pinned the pool meanwhile, as in `open`: that participant protects
-        // objects that were loaded since.
+        // The global allocator, as in `open`, may have pinned the pool meanwhile; its participant
+        // then protects objects that were loaded since, and stays.
         if self.pinned.replace(true) {
             all.unpin(&mut participant);
             all.put(participant);
@@ -374,7 +376,7 @@ pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
 }
 
-/// A pinned participant for one call, unpinned when this is dropped, also by a panic.
+/// A pinned participant for one call. Dropping the `CallPin` unpins it, also by a panic.
 struct CallPin<'l> {
     local: Option<&'l Participants>,
     participant: Option<Box<Participant>>,
@@ -441,7 +443,7 @@ pub(crate) fn pinned_while<R>(
 
 /// Returns whether this many waiting releases are worth an attempt to advance the epoch.
 pub(crate) fn is_advance_due(waiting: u64) -> bool {
-    // Rare attempts let a thread that seldom stores find a pool that holds the epoch, too.
+    // These rare attempts let a thread that seldom stores find a pool that holds the epoch.
     let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARE_MS;
     waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
 }
@@ -457,7 +459,8 @@ pub(crate) fn advance(local: Option<&Participants>) {
             // static.
             unsafe { guard.defer_unchecked(move || ORPHANS.adopt_sealed(sealed)) };
         }
-        // Makes the batch available to other threads, so that it does not wait for this one.
+        // Makes the batch available to other threads, so that it does not wait until this thread
+        // advances again.
         guard.flush();
     });
     let now = elapsed();

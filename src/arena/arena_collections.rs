@@ -8,7 +8,7 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 
 allocator! {
-    /// For the collections of `allocator-api2`, `hashbrown` and others: their memory is in the
+    /// Lets the collections of `allocator-api2`, `hashbrown` and others have their memory in the
     /// arena, like a [`StackBox`](crate::StackBox)'s.
     ///
     /// The newest collection in an arena grows and shrinks in place. An older one moves when it
@@ -28,8 +28,8 @@ allocator! {
 }
 
 // SAFETY: memory stays valid, and the collection's alone, until it is freed or the arena is reset
-// or dropped (invariant 2 of `arena`), which the reference in the collection forbids; copies of it
-// are the same arena.
+// or dropped (invariant 2 of `arena`). The collection holds a reference to the arena, which forbids
+// both. Copies of the reference lead to the same arena.
 unsafe impl ForCollections for StackAllocator {
     /// The arena's own pointer; `None` for layouts of size 0, which take no memory.
     type Memory = Option<NonNull<u8>>;
@@ -46,15 +46,15 @@ unsafe impl ForCollections for StackAllocator {
 
     #[inline]
     unsafe fn find(&self, ptr: NonNull<u8>, layout: Layout) -> Option<NonNull<u8>> {
-        // SAFETY: `reserve_memory` has reserved it, exposed if it is on the heap, as its size is
-        // not 0.
+        // SAFETY: the size is not 0, so `reserve_memory` has reserved the memory, and exposed it if
+        // it is on the heap.
         (layout.size() != 0).then(|| unsafe { self.own(ptr) })
     }
 
     #[inline]
     unsafe fn free_memory(&self, memory: Option<NonNull<u8>>, _: Layout) {
         if let Some(own) = memory {
-            // SAFETY: reserved, and the caller gives it up: the contract.
+            // SAFETY: by the contract, the memory was reserved, and the caller gives it up.
             unsafe { self.free(own) };
         }
     }
@@ -79,7 +79,8 @@ unsafe impl ForCollections for StackAllocator {
         }
         // SAFETY: memory of the old size, which is not 0, from this arena.
         let is_resized = unsafe { self.resize(own, old.size(), new.size()) };
-        // Otherwise the memory of a collection that shrinks is larger than the new layout says.
+        // A collection that cannot shrink in place keeps memory that is larger than the new layout
+        // says.
         (is_resized || new.size() <= old.size()).then_some(own)
     }
 }

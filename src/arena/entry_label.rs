@@ -51,7 +51,7 @@ pub(super) struct EntryInfo {
 pub(super) enum EntryPlace {
     /// In the arena.
     Arena,
-    /// In the arena, and freed: its memory is used again when the entries above it are freed.
+    /// In the arena, and freed: the arena uses the memory again when the entries above are freed.
     Hole,
     /// On the heap, as it did not fit.
     Heap,

@@ -70,8 +70,9 @@ impl Overflow {
         // SAFETY: `outer` has made the allocation large enough.
         let value = unsafe { memory.add(value_at(outer.align())) };
         let node = node_of(value);
-        // SAFETY: fresh memory before the value: `value_at` has left room for a node. It is
-        // aligned, as the allocation's alignment and a node's size are multiples of a node's.
+        // SAFETY: fresh memory before the value, where `value_at` has left room for a node. The
+        // node is aligned, as the allocation's alignment and a node's size are multiples of a
+        // node's alignment.
         unsafe {
             node.write(OverflowNode {
                 newer: Cell::new(None),
@@ -92,8 +93,8 @@ impl Overflow {
     /// Frees a value's memory, and returns the size of the allocation.
     ///
     /// # Safety
-    /// `value` is the pointer that `push` returned, or `own` for it; the caller gives the memory
-    /// up.
+    /// `value` is the pointer that `push` returned, or that `own` returned for that pointer; the
+    /// caller gives the memory up.
     pub(super) unsafe fn remove(&self, value: NonNull<u8>) -> usize {
         // SAFETY: `push` has put a node before the value.
         let OverflowNode {
@@ -127,8 +128,8 @@ impl Overflow {
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
         let node = node_of(crate::block::collections::recover(value));
-        // SAFETY: the node exists, as the value was not removed. A copy: no reference to it is made
-        // with the exposed provenance.
+        // SAFETY: the node exists, as the value was not removed. The field is copied: no reference
+        // to the node is made with the exposed provenance.
         let newer = unsafe { (&raw const (*node.as_ptr()).newer).read() };
         let own = match newer.get() {
             // SAFETY: a node in the list exists until `remove` takes it out.
@@ -167,8 +168,8 @@ impl Overflow {
         let mut next = self.newest.get();
         std::iter::from_fn(move || {
             let node = next?;
-            // SAFETY: a node in the list exists until it is removed, which none is meanwhile, by
-            // the caller's promise.
+            // SAFETY: a node in the list exists until it is removed; by the contract, no value is
+            // removed meanwhile.
             let OverflowNode {
                 older,
                 layout,

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// Memory for a value in an arena, which is freed when this is dropped, also by a panic.
+/// Memory for a value in an arena. Dropping the reservation frees the memory, also by a panic.
 pub(super) struct Reservation<'s> {
     arena: &'s StackAllocator,
     value: NonNull<u8>,
@@ -42,8 +42,8 @@ impl Drop for Reservation<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.size != 0 {
-            // SAFETY: by the contract of `new` no other code frees it; the size is not 0, so it is
-            // from `reserve_bytes`.
+            // SAFETY: by the contract of `new` no other code frees the memory; its size is not 0,
+            // so it is from `reserve_bytes`.
             unsafe { self.arena.free(self.value) };
         }
     }
@@ -115,8 +115,8 @@ impl<'s, T> PartialSlice<'s, T> {
 
 impl<T> Drop for PartialSlice<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: taken here alone, and once. Dropped after the values, even if their destructors
-        // panic.
+        // SAFETY: only this destructor takes the memory, once. The memory is freed after the
+        // values, even if their destructors panic.
         let _memory = unsafe { ManuallyDrop::take(&mut self.memory) };
         // SAFETY: `len` values were pushed, and `finish` has not handed them out.
         unsafe { self.values().drop_in_place() };

@@ -33,7 +33,8 @@ struct Aligned;
 /// The bit of `link` that marks a hole. Offsets of values are multiples of a header's alignment,
 /// so the bit is free.
 const HOLE: usize = 1;
-/// Stands for no offset: not a multiple of a header's alignment, and without the bit `HOLE`.
+/// Stands for no offset: no value can have it, as it is not a multiple of a header's alignment.
+/// Without the bit `HOLE`.
 const NONE: usize = !HOLE;
 
 /// An allocator for values that are dropped in about the reverse of the order in which they were
@@ -100,8 +101,9 @@ pub struct StackAllocator {
     overflow: Overflow,
 }
 
-// SAFETY: it owns its memory. Boxes borrow it, so it moves to another thread only if no box exists
-// (invariant 3 of `arena`); values that were forgotten in it are never accessed again.
+// SAFETY: the arena owns its memory. Boxes borrow the arena, so it moves to another thread only if
+// no box exists (invariant 3 of `arena`); values that were forgotten in it are never accessed
+// again.
 unsafe impl Send for StackAllocator {}
 // No panic leaves an arena in a broken state: foreign code runs only between complete operations
 // (invariant 4 of `arena`).
@@ -252,8 +254,8 @@ impl StackAllocator {
     /// Frees memory.
     ///
     /// # Safety
-    /// `value` is the pointer that `reserve_bytes` returned, or `own` for it, and the caller gives
-    /// the memory up.
+    /// `value` is the pointer that `reserve_bytes` returned, or that `own` returned for that
+    /// pointer; the caller gives the memory up.
     #[inline(always)]
     pub(super) unsafe fn free(&self, value: NonNull<u8>) {
         let offset = self.offset(value);
@@ -276,7 +278,8 @@ impl StackAllocator {
     unsafe fn free_slowly(&self, value: NonNull<u8>) {
         let offset = self.offset(value);
         if offset >= self.capacity {
-            // SAFETY: it is not in the arena, so it is from `overflow`; the caller gives it up.
+            // SAFETY: `value` is not in the arena, so it is from `overflow`; the caller gives it
+            // up.
             let bytes = unsafe { self.overflow.remove(value) };
             self.peak.set(self.peak.get() + bytes);
             return;
@@ -335,8 +338,8 @@ impl StackAllocator {
             // SAFETY: below the capacity.
             unsafe { self.base.add(offset) }
         } else {
-            // SAFETY: it is not in the arena, so it is from `overflow`; not freed, and exposed, by
-            // the caller's promise.
+            // SAFETY: `value` is not in the arena, so it is from `overflow`; by the contract it was
+            // exposed and not freed.
             unsafe { self.overflow.own(value) }
         }
     }
@@ -355,7 +358,8 @@ impl StackAllocator {
     pub(super) unsafe fn set_label(&self, value: NonNull<u8>, label: Label) {
         let offset = self.offset(value);
         if offset >= self.capacity {
-            // SAFETY: it is not in the arena, so it is from `overflow`, and was not freed.
+            // SAFETY: `value` is not in the arena, so it is from `overflow`; by the contract it was
+            // not freed.
             unsafe { self.overflow.set_label(value, label) };
         } else {
             // SAFETY: the entry of a value that was not freed is below the top (invariant 2 of
@@ -383,8 +387,8 @@ impl StackAllocator {
     /// Returns a description of each entry: entries on the heap, then entries in the arena, newest
     /// first.
     pub(super) fn entry_infos(&self) -> Vec<EntryInfo> {
-        // The global allocator is foreign code, too, which may use the arena: it is called before
-        // entries are read, and the result leaves out entries that it adds.
+        // The global allocator is foreign code, too, and may use the arena. So it is called before
+        // the entries are read, and the result leaves out entries that it adds.
         let mut infos = Vec::with_capacity(self.entries().count());
         let room = infos.capacity();
         infos.extend(self.entries().take(room));
@@ -409,7 +413,7 @@ impl StackAllocator {
             (last, end) = (link & !HOLE, start);
             Some(info)
         });
-        // SAFETY: `entry_infos` goes through it at once, and frees nothing meanwhile.
+        // SAFETY: `entry_infos` runs the iterator to its end at once, and frees nothing meanwhile.
         unsafe { self.overflow.entries() }.chain(in_arena)
     }
 
@@ -418,8 +422,8 @@ impl StackAllocator {
         if self.capacity != 0 {
             // `allocate_region` has made the same layout.
             let layout = Layout::from_size_align(self.capacity, ALIGN).expect("a valid layout");
-            // SAFETY: `allocate_region` has allocated it by this layout; boxes borrow the arena, so
-            // none exists during a mutable borrow (invariant 3 of `arena`).
+            // SAFETY: `allocate_region` has allocated the memory by this layout; boxes borrow the
+            // arena, so no box exists during a mutable borrow (invariant 3 of `arena`).
             unsafe { dealloc(self.base.as_ptr(), layout) };
         }
     }

@@ -58,8 +58,8 @@ pub struct StackBox<'s, T: ?Sized> {
     value: PhantomData<T>,
 }
 
-// SAFETY: through a `&StackBox<T>` only a `&T` can be had; functions that use the arena take the
-// box by value.
+// SAFETY: a `&StackBox<T>` gives access to a `&T` only; functions that use the arena take the box
+// by value.
 unsafe impl<T: ?Sized + Sync> Sync for StackBox<'_, T> {}
 impl<T: ?Sized> Unpin for StackBox<'_, T> {}
 impl<T: ?Sized + UnwindSafe> UnwindSafe for StackBox<'_, T> {}
@@ -123,8 +123,8 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     #[inline]
     pub fn named(this: Self, name: &'static str) -> Self {
         if size_of_val(&*this) != 0 {
-            // SAFETY: the size is not 0, so it was reserved (the contract of `adopt`), and the box
-            // has not freed it.
+            // SAFETY: the size is not 0, so the value's memory was reserved (the contract of
+            // `adopt`), and the box has not freed it.
             unsafe { this.arena.set_label(this.ptr.cast(), Label::new(name)) };
         }
         this

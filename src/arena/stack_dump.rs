@@ -35,7 +35,7 @@ impl StackAllocator {
 impl fmt::Display for StackDump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let arena = self.0;
-        // Copied, as the formatter is foreign code, which may use the arena.
+        // A copy of the entries: the formatter is foreign code, which may use the arena.
         let entries = arena.entry_infos();
         write!(
             f,

@@ -28,7 +28,7 @@ impl StackAllocator {
     pub fn try_alloc<T>(&self, value: T) -> Result<StackBox<'_, T>, AllocError> {
         let memory = self.reserve(Layout::new::<T>(), Label::of::<T>())?;
         let at = memory.into_value().cast::<T>();
-        // SAFETY: just reserved for a `T`; the memory and the value are the box's from here on.
+        // SAFETY: just reserved for a `T`; the box owns the memory and the value from here on.
         Ok(unsafe {
             at.write(value);
             StackBox::adopt(self, at)
@@ -75,7 +75,8 @@ impl StackAllocator {
             // SAFETY: the layout has room for `n` values, of which `i` were pushed.
             unsafe { slice.push(f(i)) };
         }
-        // SAFETY: just reserved for the `n` values; from here on the box owns the memory and the values.
+        // SAFETY: just reserved for the `n` values; the box owns the memory and the values from
+        // here on.
         Ok(unsafe { StackBox::adopt(self, slice.finish()) })
     }
 
@@ -100,8 +101,8 @@ impl StackAllocator {
         let bytes = StackBox::into_ptr(self.alloc_slice_copy(text.as_bytes()));
         let text =
             NonNull::new(bytes.as_ptr() as *mut str).expect("a cast does not change the address");
-        // SAFETY: the memory and value of the box that `into_ptr` has consumed; the bytes are
-        // UTF-8, as they are a copy of a `str`.
+        // SAFETY: `into_ptr` has consumed the box that owned the memory and the value; the bytes
+        // are UTF-8, as they are a copy of a `str`.
         unsafe { StackBox::adopt(self, text) }
     }
 }

@@ -61,9 +61,9 @@ use std::sync::Arc;
 /// which no page is touched before it is needed.
 ///
 /// # Misuse
-/// In debug builds, and with the feature `checks`, these abort the process with a message that
-/// names the block's size, address and owner: freeing a block twice, with the size of another
-/// block, or a pointer that is no block; and writing to a block after it was freed.
+/// In debug builds, and with the feature `checks`, the following mistakes abort the process, with a
+/// message that names the block's size, address and owner: to free a block twice, or with another
+/// size, or to free a pointer that is no block; and to write to a block after it was freed.
 ///
 /// ```
 /// use releasepool::{BlockAllocator, Ref};
@@ -85,10 +85,10 @@ impl BlockAllocatorBuilder {
     /// Calls `hook` with the statistics when chunk memory exceeds `bytes`: once, and again each
     /// time that it exceeds `bytes` after it was below.
     ///
-    /// The hook is called on the thread that made the last chunk, which may be inside an allocation
-    /// of anything; it may allocate, free, and [trim](BlockAllocator::trim). Panics of the hook,
-    /// and of its captures, are reported as [events](crate::event). It is dropped with the last
-    /// handle.
+    /// The hook is called on the thread that made the last chunk, perhaps in the middle of an
+    /// allocation of any kind. The hook may allocate, free, and [trim](BlockAllocator::trim).
+    /// Panics of the hook, and of its captures, are reported as [events](crate::event). The hook is
+    /// dropped with the last handle.
     pub fn soft_cap(
         mut self,
         bytes: usize,
@@ -175,8 +175,8 @@ impl BlockAllocator {
         alloc_block(heap, Some(shared), class, fragmentation)
     }
 
-    /// Allocates for a layout for which there are no blocks: nothing for size 0, else memory of the
-    /// global allocator.
+    /// Allocates for a layout that no block fits: nothing for size 0, else memory of the global
+    /// allocator.
     #[cold]
     fn large(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         if layout.size() == 0 {
@@ -202,7 +202,7 @@ impl BlockAllocator {
             // it up.
             Some(class) => unsafe { thread_heaps::free(p, class, SIZES[class] - layout.size()) },
             None if layout.size() == 0 => {}
-            // SAFETY: no block is for this layout, so `alloc` got the memory by `sync::alloc`.
+            // SAFETY: no block fits this layout, so `alloc` got the memory by `sync::alloc`.
             None => unsafe { dealloc(p.as_ptr(), layout) },
         }
     }
@@ -242,11 +242,12 @@ lazy! {
         Arc::new(AllocatorHandle::new(AllocatorSettings::default()));
 }
 
-/// The state that the clones of a `BlockAllocator` share. When it is dropped, the allocator closes: heaps
-/// that no thread owns are freed, and other heaps as soon as their blocks are freed.
+/// The state that the clones of a `BlockAllocator` share. The drop of the last clone drops the
+/// state and closes the allocator: heaps that no thread owns are freed, and other heaps as soon as
+/// their blocks are freed.
 pub(crate) struct AllocatorHandle {
     pub(crate) shared: Arc<AllocatorShared>,
-    /// Keeps the hook alive, which `shared` refers to weakly.
+    /// Keeps the hook alive: `shared` refers to it weakly.
     on_soft_cap: Option<Arc<SoftCapHook>>,
 }
 
@@ -270,16 +271,17 @@ impl Drop for AllocatorHandle {
         // Blocks of this allocator that this thread has freed must not keep heaps alive.
         thread_heaps::send_batches();
         for heap in self.shared.heaps() {
-            // SAFETY: nobody frees it before it is closed, below (invariant 5 of `block`).
+            // SAFETY: nothing frees a heap before it is closed, below (invariant 5 of `block`).
             let was_ours = thread_heaps::disown(unsafe { heap.as_ref() });
             // SAFETY: as above.
             if unsafe { heap.as_ref() }.remote_frees.close() || was_ours {
-                // SAFETY: this thread owns it: it did before, or `close` has made it the owner.
+                // SAFETY: this thread owns the heap: it was the owner already, or `close` has made
+                // it the owner.
                 unsafe { Heap::abandon(heap) };
             }
         }
-        // Dropping the hook drops its captures, which is foreign code. A pool or a thread may be
-        // ending further up the stack, and no panic may leave that.
+        // Dropping the hook drops its captures, whose destructors are foreign code. The caller may
+        // be ending a pool or a thread, so no panic may leave this function.
         let hook = self.on_soft_cap.take();
         if let Err(payload) = catch_unwind(|| drop(hook)) {
             report(payload);

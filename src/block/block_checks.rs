@@ -94,9 +94,9 @@ pub(super) fn poison_links(block: NonNull<u8>) {
     poison(block, LINK_BYTES);
 }
 
-/// Addresses of chunks, in several tables, as every free looks one up. The tables of std even in
-/// models: there is nothing to check here, and they must outlive a model's executions, at the very
-/// end of which the process-wide allocator frees its chunks.
+/// Addresses of chunks, in several tables, as every free looks one up. Models use std's locks here,
+/// too: they have nothing to check in these tables, which must outlive an execution, as the
+/// process-wide allocator frees its chunks at its very end.
 static CHUNKS: [Table<usize, ()>; 16] = [const { Table::new() }; 16];
 
 fn table(chunk: usize) -> &'static Table<usize, ()> {
@@ -168,7 +168,7 @@ unsafe fn check_handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) 
 /// larger, as a collection that shrinks may stay in it.
 ///
 /// # Safety
-/// Unless blocks are checked: it is a block, with the provenance of its chunk.
+/// Unless blocks are checked, `block` is a block, with the provenance of its chunk.
 #[cfg(feature = "allocator-api2")]
 #[inline(always)]
 pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
@@ -184,7 +184,7 @@ pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLab
 /// Checks a block of the class that any thread frees.
 ///
 /// # Safety
-/// Unless blocks are checked: it is a block of this class, in use, and belongs to the caller.
+/// Unless blocks are checked, `block` is a block of this class, in use, and belongs to the caller.
 #[inline(always)]
 pub(super) unsafe fn freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     if CHECKED {
@@ -230,7 +230,8 @@ unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
              that address"
         ));
     }
-    // SAFETY: the address is in a registered chunk, so `block` has its provenance.
+    // SAFETY: the address is in a registered chunk, so by the contract `block` has the provenance
+    // of that chunk.
     unsafe { ChunkPtr::of(block) }
 }
 

@@ -40,13 +40,13 @@ pub(super) struct Block {
     next_batch: *mut Block,
 }
 
-/// A heap, for its chunks, which do not know its type: only `heap.rs` does.
+/// Stands for `Heap` in pointers of chunks: only `heap.rs` knows the type of heaps.
 pub(super) enum OpaqueHeap {}
 
 /// A bit for each block of a chunk: whether it is in use. Empty unless blocks are checked.
 pub(super) type InUseBits = Bits<{ if CHECKED { CHUNK_BYTES / ALIGN / 64 } else { 0 } }>;
 
-/// In which list of its heap a chunk is.
+/// The list of its heap that a chunk is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkState {
     /// The bin of its class hands out its blocks.
@@ -124,8 +124,8 @@ impl Deref for ChunkPtr {
 
     #[inline(always)]
     fn deref(&self) -> &Chunk {
-        // SAFETY: invariant 2 of `block`: the chunk exists while one of its blocks is used, or its
-        // owner holds it; nobody else has a `ChunkPtr`.
+        // SAFETY: the chunk exists while one of its blocks is in use or its owner holds it
+        // (invariant 2 of `block`); no other code has a `ChunkPtr`.
         unsafe { self.0.as_ref() }
     }
 }
@@ -170,8 +170,8 @@ impl ChunkPtr {
         self.owned.witness.write();
         self.owned.link_witnesses.iter().for_each(Witness::write);
         block_checks::unpoison(self.0.cast(), CHUNK_BYTES);
-        // SAFETY: `new` has allocated it by this layout, and nothing refers to it any more, by the
-        // caller's promise.
+        // SAFETY: `new` has allocated the chunk by this layout; by the contract nothing refers to
+        // the chunk any more.
         unsafe {
             ptr::drop_in_place(self.0.as_ptr());
             dealloc(self.0.cast().as_ptr(), LAYOUT);
@@ -185,7 +185,8 @@ impl ChunkPtr {
     #[inline(always)]
     pub(super) unsafe fn of(block: NonNull<u8>) -> Self {
         let chunk = block.map_addr(|at| {
-            // SAFETY: the block is within a chunk (invariant 1 of `block`), which is not at 0.
+            // SAFETY: the block is within a chunk (invariant 1 of `block`), and no chunk is at
+            // address 0.
             unsafe { NonZero::new_unchecked(at.get() & !(CHUNK_BYTES - 1)) }
         });
         Self(chunk.cast())
@@ -211,7 +212,7 @@ impl ChunkPtr {
     /// Returns a pointer to the block with this index, which is below the chunk's capacity.
     fn block(self, i: usize) -> NonNull<Block> {
         let offset = HEADER_BYTES + i * SIZES[self.class()];
-        // SAFETY: within the chunk, as `capacity` counts only blocks that are.
+        // SAFETY: the block is within the chunk, as `capacity` counts only blocks that fit.
         unsafe { self.0.cast::<u8>().add(offset).cast() }
     }
 
@@ -237,7 +238,8 @@ impl ChunkPtr {
         let mut list = ptr::null_mut();
         for i in (from..to).rev() {
             let block = self.block(i);
-            // SAFETY: a block of this chunk, which was not in use before: the owner's.
+            // SAFETY: a block of this chunk that was never in use belongs to the chunk's owner, the
+            // caller.
             unsafe {
                 block_checks::fill_cut_block(block.cast(), size);
                 set_next(block, list);

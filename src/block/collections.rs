@@ -42,7 +42,7 @@ pub(crate) fn recover(memory: NonNull<u8>) -> NonNull<u8> {
     unsafe { NonNull::new_unchecked(recovered) }
 }
 
-/// An allocator that has memory for collections.
+/// An allocator whose memory collections can use.
 ///
 /// # Safety
 /// Memory stays valid, and the collection's alone, until it is freed; copies and clones are the
@@ -92,8 +92,8 @@ pub(crate) unsafe trait ForCollections {
     /// Moves a collection: copies as many bytes as fit, and frees the old memory.
     ///
     /// # Safety
-    /// `memory` is what `ptr` points to, of the layout `old`, from this allocator, and the caller
-    /// gives it up. The target, of the layout `new`, is not part of it.
+    /// `memory` is the memory at `ptr`, of the layout `old`, from this allocator; the caller gives
+    /// it up. The target, of the layout `new`, does not overlap with it.
     #[inline]
     unsafe fn move_to(
         &self,
@@ -122,8 +122,9 @@ pub(crate) unsafe trait ForCollections {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: memory of the old layout from this allocator, by the contract, which the caller
-        // gives up for the result; the target was reserved while it was in use.
+        // SAFETY: by the contract, memory of the old layout from this allocator, which the caller
+        // gives up for the result. The target was reserved while that memory was in use, so they do
+        // not overlap.
         unsafe {
             let memory = self.find(ptr, old);
             if let Some(own) = self.resize_in_place(memory, old, new) {
@@ -164,8 +165,9 @@ pub(crate) unsafe trait ForCollections {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: memory of the old layout from this allocator, by the contract, which the caller
-        // gives up for the result; the target was reserved while it was in use.
+        // SAFETY: by the contract, memory of the old layout from this allocator, which the caller
+        // gives up for the result. The target was reserved while that memory was in use, so they do
+        // not overlap.
         unsafe {
             let memory = self.find(ptr, old);
             let in_place = || {
@@ -241,9 +243,9 @@ const SPARE: Layout = match Layout::from_size_align(LARGEST, CHUNK_BYTES) {
 };
 
 allocator! {
-    /// For the collections of `allocator-api2`, `hashbrown` and others: small memory comes from
-    /// blocks, memory of more than 640 bytes from the global allocator, and layouts of size 0 take
-    /// no memory.
+    /// Lets the collections of `allocator-api2`, `hashbrown` and others have their memory in
+    /// blocks. Memory of more than 640 bytes comes from the global allocator, and layouts of size 0
+    /// take no memory.
     ///
     /// A collection grows and shrinks in place as long as its block is the smallest one that holds
     /// it, and moves to another block otherwise. If it shrinks and the allocator has no block
@@ -290,9 +292,9 @@ unsafe impl ForCollections for BlockAllocator {
         if ptr.addr().get() % CHUNK_BYTES == 0 {
             return CollectionMemory::Spare(ptr);
         }
-        // SAFETY: a block is for this layout, and the memory is not spare memory, the only other
-        // that may have such a layout. So it is a block: its chunk exists (invariant 2 of
-        // `block`), and `recover` has restored its provenance (invariant 6 of `block`).
+        // SAFETY: memory of a layout that a block fits is a block or spare memory, and the address
+        // shows that it is not spare. So its chunk exists (invariant 2 of `block`), and `recover`
+        // has restored its provenance (invariant 6 of `block`).
         unsafe {
             block_checks::came_back(ptr, class, Heap::owner_label);
             let chunk = ChunkPtr::of(ptr).original();
@@ -311,8 +313,8 @@ unsafe impl ForCollections for BlockAllocator {
             }
             // SAFETY: `reserve_spare` has allocated it by this layout; the caller gives it up.
             CollectionMemory::Spare(memory) => unsafe { dealloc(memory.as_ptr(), SPARE) },
-            // SAFETY: no block is for this layout, so `alloc` returned a dangling pointer, or
-            // memory of exactly this layout; the caller gives it up.
+            // SAFETY: no block fits this layout, so `alloc` returned a dangling pointer, or memory
+            // of exactly this layout; the caller gives it up.
             CollectionMemory::NoBlock(memory) => unsafe { self.dealloc(memory, layout) },
         }
     }
@@ -367,7 +369,7 @@ pub(crate) enum CollectionMemory {
     Block(NonNull<u8>, ChunkPtr),
     /// [`SPARE`] memory, with the provenance of all of it.
     Spare(NonNull<u8>),
-    /// No memory, or memory of the global allocator with exactly the layout, for which there are no
-    /// blocks; with the collection's pointer.
+    /// No memory, or memory of the global allocator, for a layout that no block fits; with the
+    /// collection's pointer.
     NoBlock(NonNull<u8>),
 }

@@ -22,7 +22,7 @@ pub(crate) struct BulkFree<'h> {
 }
 
 impl<'h> BulkFree<'h> {
-    /// Begins to free blocks of which `fragmentation` bytes each were not asked for.
+    /// Begins to free blocks that are `fragmentation` bytes larger than was asked for.
     ///
     /// # Safety
     /// The caller owns the heap for as long as this lives, and does nothing else with it
@@ -38,7 +38,7 @@ impl<'h> BulkFree<'h> {
         }
     }
 
-    /// Returns whether a block is of this heap, so that it may be freed next.
+    /// Returns whether a block is of this heap; if so, the block may be freed next.
     ///
     /// # Safety
     /// The block is of this class, with the provenance of its chunk.
@@ -62,8 +62,8 @@ impl<'h> BulkFree<'h> {
     /// `is_ours` has just returned true for it, and the caller gives it up.
     #[inline(always)]
     pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) {
-        // SAFETY: a block of this class, which the caller gives up; it is of the chunk of
-        // `self.put`, as `is_ours` has just set that.
+        // SAFETY: a block of this class, which the caller gives up. `is_ours` has just made the
+        // block's chunk the chunk of `self.put`.
         unsafe {
             block_checks::freed(block, self.class, Heap::owner_label);
             self.heap.witness.write();
@@ -74,8 +74,8 @@ impl<'h> BulkFree<'h> {
         self.n += 1;
     }
 
-    /// Must be called after the last block. Not a destructor: nothing here panics, and a value with
-    /// a destructor would have to be in memory.
+    /// Must be called after the last block. This is not a destructor, as nothing here panics, and a
+    /// value with a destructor would have to be in memory instead of registers.
     #[inline(always)]
     pub(crate) fn end(self) {
         self.heap.finish_put(self.put);
@@ -90,7 +90,7 @@ impl<'h> BulkFree<'h> {
 /// The greatest number of blocks in a batch.
 const BATCH: usize = if SMALL { 2 } else { 64 };
 
-/// For how many heaps a thread gathers batches at a time: a power of two.
+/// The number of heaps for which a thread gathers batches at a time: a power of two.
 const BATCHES: usize = if SMALL { 2 } else { 8 };
 
 /// The batches that a thread gathers, by the address of the heap.
@@ -139,8 +139,8 @@ impl RemoteFreeBatches {
             // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
             // `block`).
             let is_capped = unsafe { heap.as_ref() }.allocator.is_capped();
-            // At a hard cap, other threads may wait for this block, and would not know that this
-            // thread has it.
+            // With a hard cap, another thread may wait for this block, and could not see that this
+            // thread keeps it in a batch.
             batch.most.set(if is_capped { 1 } else { BATCH });
         }
         // SAFETY: the caller gives up the block, so it belongs to this thread until it is sent.
@@ -167,7 +167,8 @@ impl RemoteFreeBatch {
     fn send(&self) {
         if let Some(first) = NonNull::new(self.first.replace(ptr::null_mut())) {
             let heap = NonNull::new(self.heap.get().cast_mut()).expect("`add` has set it");
-            // SAFETY: blocks of this heap, linked by `add`, which were this thread's until here.
+            // SAFETY: blocks of this heap, linked by `add`; this thread owns them, and gives them
+            // up here.
             unsafe { send(heap, first, self.len.take(), self.fragmentation.take()) };
         }
     }

@@ -24,7 +24,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 /// How many remote frees an owner puts back at a time: more than a refill hands out, so that the
-/// owner keeps up with them, but not more, so that no request waits long.
+/// owner keeps up with the senders; but a limited number, so that no request waits long.
 const COLLECTED_AT_ONCE: usize = if SMALL { 4 } else { 1_024 };
 
 /// [`Heap::idle`] frees chunks that were not needed for this many of its calls.
@@ -172,8 +172,8 @@ impl Heap {
         bin.allocated.get().saturating_sub(freed)
     }
 
-    /// Hands out an uninitialized block, if the bin has one; `fragmentation` bytes of it were not
-    /// asked for.
+    /// Hands out an uninitialized block, if the bin has one; the block is `fragmentation` bytes
+    /// larger than was asked for.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is a size class.
@@ -214,7 +214,8 @@ impl Heap {
                 .fragmentation_allocated
                 .add(fragmentation as u64);
         }
-        // SAFETY: out of the bin, so it is the caller's; it is of the bin's class.
+        // SAFETY: the block was taken out of the bin, so it belongs to the caller, and is of the
+        // bin's class.
         unsafe { block_checks::handed_out(block.cast(), class, Self::owner_label) };
         block.cast()
     }
@@ -316,8 +317,8 @@ impl Heap {
         loop {
             if let Some(first) = bin.pop() {
                 if grown {
-                    // Calls the hook, foreign code, which may use this heap. The block is out of
-                    // the bin already, so that a hook that trims does not free the new chunk.
+                    // Calls the hook, which is foreign code and may use this heap. The block has
+                    // left the bin before, so that a hook that trims does not free the new chunk.
                     self.allocator.check_soft_cap();
                 }
                 return Ok(first);
@@ -376,9 +377,9 @@ impl Heap {
             let Some(block) = self.pending.next(&self.remote_frees) else {
                 break;
             };
-            // SAFETY: a block; remote frees keep the provenance of the chunk.
+            // SAFETY: a remote free is a block, and keeps the provenance of its chunk.
             let chunk = unsafe { ChunkPtr::of(block.cast()) };
-            // SAFETY: a block of this heap, which the thread that freed it gave up. Its
+            // SAFETY: a block of this heap; the thread that freed the block gave it up. Its
             // fragmentation was counted when it was sent.
             unsafe { self.free(chunk, block, chunk.class(), 0) };
             collected += 1;
@@ -443,9 +444,9 @@ impl Heap {
 
     /// Collects some remote frees, and frees chunks that were not needed for a while. The owner
     /// calls this when it has time.
-    // Like `PageCache`, this measures the least number that was unused. But the clock of
-    // `PageCache` counts pages, as a thread without frames must shrink its cache, too; this one
-    // counts frames, as freeing a chunk of 64 KiB takes microseconds.
+    // Like `PageCache`, `idle` measures the least number that was unused. But the clock of
+    // `PageCache` counts pages, as a thread without frames must shrink its cache, too; the clock of
+    // `idle` counts frames, as freeing a chunk of 64 KiB takes microseconds.
     pub(super) fn idle(&self) {
         if self.has_remote_frees() {
             self.collect(COLLECTED_AT_ONCE);
@@ -455,7 +456,7 @@ impl Heap {
         self.window.set(window);
         if window >= IDLE_WINDOW {
             // Frees only half of the chunks that were never needed, so that a program that needs
-            // them now and then pays less each time. Spread over several calls, as freeing a chunk
+            // chunks now and then pays less each time; and in several calls, as freeing a chunk
             // takes microseconds.
             let spare = self.least_unused.get().div_ceil(2);
             let n = self.free_unused(FREED_PER_IDLE.min(spare), 0);

@@ -26,8 +26,8 @@ impl HeapOwner {
 
     pub(super) fn set(&self, key: ThreadKey) {
         // Relaxed: a thread finds its own key here only if it wrote the key itself, and removes the
-        // key before another thread can own the heap. A swap, as models make loads as
-        // read-modify-writes, which loom does not order with stores.
+        // key before another thread can own the heap. This is a swap because models perform loads
+        // as read-modify-writes, which loom does not order with stores.
         self.0.swap(word(key), Ordering::Relaxed);
     }
 
@@ -109,7 +109,8 @@ impl HeapCounters {
 
     /// Returns the number of chunks: exact for the owner, a statistic for others.
     pub(super) fn chunks(&self) -> u64 {
-        // Relaxed: the owner wrote it; the next owner sees it as it sees the rest of the heap.
+        // Relaxed: the owner reads the number that it wrote; the next owner sees the number as it
+        // sees the rest of the heap.
         self.chunks.load(Ordering::Relaxed)
     }
 
@@ -122,8 +123,8 @@ impl HeapCounters {
     /// Asks the owner to trim the heap when it next reads the request.
     pub(super) fn request_trim(&self) {
         // Release: pairs with the Acquire in `begin_trim`, so that a trim that takes this request
-        // back finds the blocks that this thread has sent before. Model: caps_request. A swap, as
-        // loom does not order the stores and the swaps of two threads.
+        // back finds the blocks that this thread has sent before. Model: caps_request. This is a
+        // swap because loom does not order the stores and the swaps of two threads.
         self.trim_requested.swap(1, Ordering::Release);
     }
 
@@ -134,8 +135,9 @@ impl HeapCounters {
 
     /// Takes the request back, as the owner is about to trim.
     pub(super) fn begin_trim(&self) {
-        // Acquire: pairs with the Release in `request_trim`; a swap, as the request that it takes
-        // back may be a later one than the owner has seen. Model: caps_request.
+        // Acquire: pairs with the Release in `request_trim`. Model: caps_request. This is a swap,
+        // not a store: another thread may have made a newer request since the owner read the first
+        // one, and the swap takes both back.
         self.trim_requested.swap(0, Ordering::Acquire);
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct AllocatorShared {
     /// Chunks that exist or are being made.
     chunks: AtomicU64,
     peak_chunks: Counter,
-    /// Not 0 if the hook has been called since the allocator was last below its soft cap.
+    /// Not 0 once the hook has been called; 0 again when the allocator is below its soft cap.
     soft_cap_reported: AtomicU64,
     /// Requests that went to the global allocator, and their bytes.
     large: Counter,
@@ -130,8 +130,8 @@ impl AllocatorShared {
         class: usize,
         make: impl FnOnce() -> Option<ChunkPtr>,
     ) -> Result<ChunkPtr, AllocError> {
-        // Relaxed: a chunk is counted from before it is made until after it was freed, so there are
-        // never more chunks than the count says. The count publishes nothing.
+        // Relaxed: a chunk is counted before it is made, and until after it was freed, so the count
+        // is never less than the number of chunks. The count publishes nothing.
         let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK_BYTES;
         let chunk = match self.hard_cap {
             Some(cap) if held > cap => Err(AllocError::Capped {
@@ -178,7 +178,7 @@ impl AllocatorShared {
     }
 
     /// Calls the hook if the allocator exceeds its soft cap: once, until it has been below the cap
-    /// again. Foreign code, which may use all heaps. For callers with a handle.
+    /// again. The hook is foreign code, which may use all heaps. For callers with a handle.
     pub(super) fn check_soft_cap(&self) {
         // Relaxed: as in `admit` and `count_freed_chunk`.
         let held = || self.chunks.load(Ordering::Relaxed) as usize * CHUNK_BYTES;
@@ -239,8 +239,8 @@ pub struct BlockStats {
     pub peak_chunk_bytes: u64,
     /// Bytes of chunks without a block in use.
     pub unused_bytes: u64,
-    /// Remote frees: how many blocks threads other than their heap's have ever freed and that were
-    /// put back.
+    /// Remote frees: the number of blocks that a thread other than their heap's has freed and that
+    /// were put back, ever.
     pub remote_frees: u64,
     /// Remote frees in flight: blocks that other threads have freed and that were not put back yet.
     /// Does not count blocks that a thread still gathers into a batch (at most 64 for each other

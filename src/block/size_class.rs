@@ -1,4 +1,4 @@
-//! Size classes: the sizes that blocks have.
+//! Size classes: the seventeen sizes of blocks.
 
 use crate::sync::described;
 use std::alloc::Layout;

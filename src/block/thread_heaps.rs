@@ -84,12 +84,13 @@ fn exit(record: &Arc<Record>) {
     POINTERS.with(|pointers| pointers.last.set(ptr::null()));
     let heaps = POINTERS.with(|pointers| pointers.heaps.replace(exited()));
     let heaps = NonNull::new(heaps.cast_mut()).expect("`enter` sets this hook and the heaps");
-    // SAFETY: boxed by `enter`; the pointer to it has just been replaced.
+    // SAFETY: boxed by `enter`; the thread-local pointer to the `ThreadHeaps` has just been
+    // replaced.
     let heaps = unsafe { unbox(heaps) };
     heaps.batches.send();
     let process = NonNull::new(process.cast_mut());
     for heap in process.into_iter().chain(heaps.others.into_inner()) {
-        // SAFETY: this thread owns its heaps, and has no pointer to this one any more.
+        // SAFETY: this thread owns the heap, and has no other pointer to it any more.
         unsafe { Heap::abandon(heap) };
     }
 }
@@ -102,8 +103,8 @@ impl ThreadHeaps {
         if heaps.is_null() {
             heaps = enter();
         }
-        // SAFETY: boxed by `enter`, and freed by the thread's exit only, which replaces the
-        // pointer before.
+        // SAFETY: boxed by `enter`, and freed only by the thread's exit, which first replaces the
+        // pointer.
         (heaps != exited()).then(|| unsafe { &*heaps })
     }
 
@@ -165,7 +166,7 @@ impl ThreadHeaps {
         };
         while let Some(heap) = take_closed() {
             POINTERS.with(|pointers| pointers.last.set(ptr::null()));
-            // SAFETY: this thread owned it, and has no pointer to it any more.
+            // SAFETY: this thread owned the heap, and has no pointer to it any more.
             unsafe { Heap::abandon(heap) };
         }
     }
@@ -186,8 +187,9 @@ impl ThreadHeaps {
             self.find(allocator)
         };
         if let Some(others) = others {
-            // The global allocator, foreign code, has added such a heap meanwhile.
-            // SAFETY: `claim` has made this thread the owner, and nothing leads to the heap.
+            // The global allocator, which is foreign code, has added a heap of this allocator
+            // meanwhile. SAFETY: `claim` has made this thread the owner, and nothing leads to the
+            // claimed heap.
             unsafe { Heap::abandon(heap) };
             return others;
         }
@@ -224,11 +226,12 @@ pub(super) fn set_last_heap(heap: NonNull<Heap>) {
 /// Frees a block of any thread's heap.
 ///
 /// # Safety
-/// It is a block of the class, with the provenance of its chunk, of which `fragmentation` bytes
-/// were not asked for; the caller gives it up.
+/// `block` is a block of the class, with the provenance of its chunk, and `fragmentation` bytes
+/// larger than was asked for; the caller gives it up.
 #[inline(always)]
 pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, fragmentation: usize) {
-    // SAFETY: a block that the caller gives up. This thread owns the heap that it has a pointer to.
+    // SAFETY: a block that the caller gives up. This thread owns the heap to which its thread-local
+    // pointer leads.
     unsafe {
         block_checks::freed(block, class, Heap::owner_label);
         let chunk = ChunkPtr::of(block);
@@ -260,8 +263,9 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, frag
         // SAFETY: a block of this heap that the caller gives up.
         return unsafe { send_one(at, block, fragmentation) };
     };
-    // SAFETY: a block of this heap that the caller gives up. This thread owns the heap if its key
-    // is there (invariant 3 of `block`), and uses it no more once it has removed it.
+    // SAFETY: a block of this heap that the caller gives up. If the heap's `owner` is this thread's
+    // key, this thread owns the heap (invariant 3 of `block`); it does not use the heap once it has
+    // removed the key.
     unsafe {
         if heap.owner.is(heaps.key) {
             heap.free(chunk, block, class, fragmentation);
@@ -270,7 +274,8 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, frag
                 Heap::abandon(at);
             }
         } else if closed {
-            // Sent at once: this may be the last block of the heap, whose memory waits for it.
+            // Sends the block at once: it may be the heap's last block, for which the heap's memory
+            // waits.
             send_one(at, block, fragmentation);
         } else {
             heaps.batches.add(at, block, fragmentation);
@@ -314,9 +319,9 @@ pub(crate) fn idle() {
     heaps.each(Heap::idle);
 }
 
-/// Trims the heaps of the calling thread that other threads have asked it to trim. Called when the
-/// thread looks for blocks or releases: it takes two loads if there is no request and the thread
-/// has only the heap of the process-wide allocator.
+/// Trims the heaps of the calling thread that other threads have asked it to trim. The thread calls
+/// this when it looks for blocks or releases. If there is no request and the thread has only the
+/// heap of the process-wide allocator, the call takes two loads.
 pub(crate) fn answer_trim_requests() {
     if let Some(heaps) = ThreadHeaps::current_if_any() {
         heaps.each(Heap::answer_trim_request);

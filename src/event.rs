@@ -403,7 +403,8 @@ impl Event {
             Some(hook) => hook(&event),
             None => default_sink(&event),
         });
-        // This reference may be the last one, as `set_hook` may have replaced the hook meanwhile.
+        // Drops what may be the last reference to the hook, as `set_hook` may have replaced the
+        // hook meanwhile.
         swallow(|| drop(hook));
     }
 }
@@ -419,8 +420,8 @@ fn swallow(f: impl FnOnce()) {
 /// A closure that receives events; see [`set_hook`].
 pub type Hook = Box<dyn Fn(&Event) + Send + Sync>;
 
-// std's lock even in loom builds: no model yields while it is held. A thread that runs the hook
-// holds its own reference to it, not the lock.
+// The lock is std's even in loom builds, as no model yields while it is held. A thread that runs
+// the hook holds its own reference to the hook, not the lock.
 static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 
 /// Sends events to `hook`, or with `None` to the default sink. Returns the hook that was set
@@ -431,8 +432,8 @@ static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 /// events, and set another hook, and should be quick. If it panics, the panic is swallowed.
 ///
 /// A thread that is running the former hook finishes that run. The former hook is dropped when no
-/// thread runs it and the caller of this function has dropped it. If the end of such a run drops it
-/// and its destructor panics, that panic is swallowed, too.
+/// thread runs it any more and the caller of this function has dropped it. If a thread drops it at
+/// the end of a run and its destructor panics, that panic is swallowed, too.
 ///
 /// ```
 /// use releasepool::event;

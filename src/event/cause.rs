@@ -27,7 +27,7 @@ impl Event {
             }
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
-            // A drain that is fed, and a drain that was cut off, are two causes.
+            // A count above 1,000 says that the drain was cut off, which is a cause of its own.
             EventKind::EndlessDrain => cause(self.kind, (of_type, pool, self.count > 1_000)),
             EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),

@@ -7,8 +7,8 @@
 use crate::sync::{CHECKED, global};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of sets. A cause belongs to one set, in which it displaces another one. Models have fewer
-/// sets, because each execution builds a table on a small stack.
+/// Number of sets. A cause belongs to one set, in which a new cause displaces an older one. Models
+/// have fewer sets, because each execution builds a table on a small stack.
 const SETS: usize = if CHECKED { 4 } else { 256 };
 const WAYS: usize = 4;
 
@@ -30,7 +30,7 @@ pub(crate) struct Limiter {
 }
 
 global! {
-    /// std's lock even in loom builds: no model yields while it is held.
+    /// The lock is std's even in loom builds, as no model yields while it is held.
     static LIMITER: Mutex<Limiter> = Mutex::new(Limiter::new());
 }
 
@@ -74,7 +74,8 @@ impl Limiter {
         }
     }
 
-    /// Counts `times` more occurrences, at least one. Returns the cause's entry, which may be new.
+    /// Counts `times` more occurrences, at least one, and adds the cause to the table if it is new.
+    /// Returns the cause's entry.
     fn add(&mut self, cause: u64, times: u64) -> &mut CauseCount {
         self.now += 1;
         let cause = cause.max(1);

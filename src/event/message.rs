@@ -60,8 +60,8 @@ impl Event {
                 if self.type_name.is_some() {
                     write!(f, ", the latest a {of}")?;
                 }
-                // The first report comes after 1,000 generations; a higher count means that the
-                // drain was cut off.
+                // A drain is first reported after 1,000 generations; a report with a higher count
+                // means that the drain was cut off.
                 let end = if self.count > 1_000 {
                     "the drain leaves the rest for later"
                 } else {
@@ -174,7 +174,7 @@ impl Event {
     }
 }
 
-/// `pool "ui" of manager "physics"`.
+/// Displays the pool: `pool "ui" of manager "physics"`.
 struct PoolName<'e>(&'e Event);
 
 impl fmt::Display for PoolName<'_> {
@@ -187,7 +187,7 @@ impl fmt::Display for PoolName<'_> {
     }
 }
 
-/// ` at src/main.rs:7:9`; nothing if the site is not known.
+/// Displays the site: ` at src/main.rs:7:9`, or nothing if it is not known.
 struct Site<'e>(&'e Event);
 
 impl fmt::Display for Site<'_> {
@@ -199,7 +199,7 @@ impl fmt::Display for Site<'_> {
     }
 }
 
-/// `, most of them String (9,000), i32 (700)`.
+/// Displays the types: `, most of them String (9,000), i32 (700)`.
 struct TypeList<'e>(&'e Event);
 
 impl fmt::Display for TypeList<'_> {
@@ -226,7 +226,7 @@ impl fmt::Display for TypeList<'_> {
     }
 }
 
-/// ` (10 times so far)`; nothing for the first occurrence.
+/// Displays the occurrences: ` (10 times so far)`, or nothing for the first one.
 struct SoFar(usize);
 
 impl fmt::Display for SoFar {

@@ -1,7 +1,7 @@
 //! Thread labels, by which events name threads.
 //!
-//! Panics are reported on threads that may have no key, by code that is below keys. So a thread
-//! that gets a key sets the function that reads its label.
+//! Panics are reported on threads that may have no key, by code in a layer below that of keys. So a
+//! thread that gets a key sets the function that reads the thread's label.
 
 use crate::sync::cell::Cell;
 use crate::sync::local;

@@ -53,7 +53,7 @@ enum Stage<F, R> {
     Done(Result<R>),
 }
 
-/// A call, shared by its caller and its message: whichever comes first takes the closure.
+/// A call. Its caller and its message share it; the one that comes first takes the closure.
 pub(super) struct PendingCall<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,
@@ -67,12 +67,12 @@ impl<F: FnOnce() -> R, R> PendingCall<F, R> {
         }
     }
 
-    /// Runs the closure; called by the message. An orphaned message may run on a thread other than
-    /// its target: it then does nothing, and the caller takes the closure back.
+    /// Runs the closure, on behalf of the message. An orphaned message may run on a thread other
+    /// than its target: then it does nothing, and the caller takes the closure back.
     pub(super) fn run(&self, target: ThreadKey) {
         if current_key() == Some(target) {
             let stage = std::mem::replace(&mut *self.stage.lock(), Stage::Taken);
-            // If the closure is not here any more, the caller has taken it back.
+            // If no closure is posted any more, the caller has taken it back.
             if let Stage::Posted(f) = stage {
                 let result = catch_unwind(f);
                 *self.stage.lock() = Stage::Done(result);
@@ -81,7 +81,7 @@ impl<F: FnOnce() -> R, R> PendingCall<F, R> {
         self.caller.unpark();
     }
 
-    /// Waits for the result; called by the caller. Once `is_closed` returns true, takes back a
+    /// Waits for the result, on the caller's thread. Once `is_closed` returns true, takes back a
     /// closure that has not begun.
     pub(super) fn wait(&self, is_closed: impl Fn() -> bool) -> std::result::Result<R, Closed<F>> {
         loop {

@@ -3,7 +3,7 @@
 use crate::pool::stack::budget::Budget;
 use std::time::Duration;
 
-/// When a loop makes frames, and how many updates each has.
+/// The rule by which a loop makes frames, and updates in each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pacing {
     Variable,

@@ -31,8 +31,9 @@ impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> FrameClosureMessage<F> {
     /// # Safety
     /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
     unsafe fn take(node: NonNull<Node>) -> F {
-        // SAFETY: the head is the first field of the `repr(C)` allocation, the node that of the
-        // head, and `boxed` made the allocation (invariant 4 of `thread`); the caller owns it.
+        // SAFETY: the head is the first field of the `repr(C)` allocation, and the node the first
+        // field of the head; `boxed` made the allocation (invariant 4 of `thread`), which the
+        // caller owns.
         unsafe { unbox(node.cast::<Self>()) }.f
     }
 
@@ -68,7 +69,8 @@ where
         run_in: FrameClosureMessage::<F>::run_in,
     };
     let message = boxed(FrameClosureMessage { head, f });
-    // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
+    // SAFETY: the only pointer to a message that was just made; `run` frees the message, and its
+    // closure is `Send`.
     unsafe { Message::from_raw(message.cast()) }
 }
 
@@ -79,7 +81,7 @@ where
     F: FnOnce(&mut Frame<'_>) + Send + 'static,
 {
     thread.push_quietly(message(thread, f)).map_err(|back| {
-        // SAFETY: this is the message made by `message`, so we own it.
+        // SAFETY: the function `message` made this message, and it was given back, so we own it.
         Closed(unsafe { FrameClosureMessage::<F>::take(back.into_raw()) })
     })
 }
@@ -91,7 +93,7 @@ pub(super) fn run_in(message: Message, frame: &mut Frame<'_>) {
     }
     let node = message.into_raw();
     // SAFETY: only `FrameClosureMessage`s, which begin with a `Head`, are of that kind, and the
-    // pointer is that of the whole allocation (invariant 4 of `thread`); we own it.
+    // pointer is that of the whole allocation (invariant 4 of `thread`). We own the message.
     let run_in = unsafe { node.cast::<Head>().as_ref() }.run_in;
     // SAFETY: `message` has set `run_in` for this message, which we own.
     unsafe { run_in(node, frame) }

@@ -99,7 +99,7 @@ pub struct FrameLoop {
     /// Made by the first frame that uses it.
     arena: OnceCell<StackAllocator>,
     hook: Option<WakeHook>,
-    /// The hook of an enclosing loop, which is set again when this loop's hook is removed.
+    /// The hook of an enclosing loop. Removing this loop's hook sets it again.
     outer: Option<OuterHook>,
     /// The loop is neither Send nor Sync.
     _thread: PhantomData<*mut ()>,
@@ -174,7 +174,7 @@ impl FrameLoop {
             self.outer = waker.hook().as_ref().map(Arc::downgrade);
         }
         let old = std::mem::replace(&mut self.hook, hook);
-        // Leaves the hook alone if another loop has set its own since, and outlives this one.
+        // Leaves the hook alone if another loop has set a hook since; that loop outlives this one.
         let set = waker.hook();
         let is_ours = set.is_none()
             || set
@@ -186,7 +186,7 @@ impl FrameLoop {
             before.into_iter().for_each(drop_hook);
         }
         old.into_iter().for_each(drop_hook);
-        // The hook is this loop's, or the enclosing loop's.
+        // Arms for this loop's hook, or for the enclosing loop's.
         if self.state.thread.0.waker.has_hook() {
             self.state.disarm();
             self.state.arm();
@@ -249,7 +249,7 @@ impl FrameLoop {
         }
     }
 
-    /// Stops the wake hook from being called until the returned guard is dropped.
+    /// Lets messages not call the wake hook until the returned guard is dropped.
     fn disarm_until_end(&self) -> Option<ArmAtEnd> {
         self.state.disarm();
         // The hook may belong to an enclosing loop.
@@ -344,7 +344,7 @@ impl FrameLoop {
     }
 }
 
-/// Lets messages call the wake hook again when dropped, also by a panic.
+/// A guard. Dropping it lets messages call the wake hook again, also by a panic.
 struct ArmAtEnd(Arc<LoopState>);
 
 impl Drop for ArmAtEnd {

@@ -25,7 +25,7 @@ use std::time::Duration;
 /// | `steps` is [`max_steps`](crate::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
 /// | `arena_high_water` above [`arena_capacity`](crate::FrameConfig::arena_capacity) | what did not fit was on the heap; the next frames' arena is larger | set the capacity to the most that you see |
 ///
-/// The first frame has a `delta` of zero, and may be late: it allocates memory that later frames
+/// The first frame has a `delta` of zero, and may be late, as it allocates memory that later frames
 /// reuse. The feature `metrics` records reports for dashboards, `serde` serializes them, and
 /// `tracing` shows frames as spans.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ const ONE_POST: usize = 2;
 #[derive(Debug)]
 pub(super) struct InFlightPosts(AtomicUsize);
 
-/// Counts a post as in flight, until dropped. Meanwhile only one kind of foreign code runs, the
+/// Counts a post as in flight, until dropped. The only foreign code that runs meanwhile is the
 /// global allocator, which must not close the loop.
 #[must_use]
 pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
@@ -49,7 +49,7 @@ impl InFlightPosts {
 
     /// Refuses posts from now on. Idempotent.
     pub(super) fn close(&self) {
-        // Relaxed: a caller that closes the loop of another thread wakes that thread afterwards.
+        // Relaxed: a caller that closes another thread's loop wakes that thread afterwards.
         self.0.fetch_or(CLOSED, Ordering::Relaxed);
     }
 

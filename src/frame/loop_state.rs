@@ -37,7 +37,7 @@ pub(super) enum Task {
 }
 
 impl Task {
-    /// Runs the closure outside of any frame; a closure that takes a frame gets one of its own.
+    /// Runs the closure outside of any frame; a closure that takes a frame gets a frame of its own.
     pub(super) fn run(self) {
         match self {
             Self::Posted(message) => message.run(),
@@ -93,7 +93,7 @@ impl LoopState {
             return Err(Closed(f));
         };
         let posted = push(&self.thread, f)?;
-        // Ended before the wake, as the hook is foreign code.
+        // Ends the post before the wake-up, as the wake hook is foreign code.
         drop(post_in_flight);
         posted.finish();
         Ok(())
@@ -111,7 +111,7 @@ impl LoopState {
         };
         let post = delayed(f);
         let (id, first) = self.timers.lock().insert(delay, post);
-        // Ended before the wake, as the hook is foreign code.
+        // Ends the post before the wake-up, as the wake hook is foreign code.
         drop(post_in_flight);
         if first {
             self.wake();
@@ -121,7 +121,7 @@ impl LoopState {
 
     pub(super) fn cancel(&self, id: PostId) -> bool {
         let cancelled = self.timers.lock().cancel(id);
-        // Dropped after unlocking: its destructor is foreign code.
+        // Drops the closure after unlocking: its destructor is foreign code.
         cancelled.is_some()
     }
 
@@ -175,10 +175,10 @@ impl LoopState {
     pub(super) fn sleep(&self) {
         // A message that arrives while the loop is awake may cause one spurious wake-up. In a
         // destructor, arms the inbox for posts only: the loop cannot make releases inside a
-        // destructor, so they need not wake it.
+        // destructor, so releases need not wake it.
         while self.arm_inboxes(!in_destructor()) {
-            // Checked after arming: a thread that changes one of these after this check wakes the
-            // loop after its change, so the sleep below ends at once.
+            // Checks timers and closing after arming: a thread that changes one of these after the
+            // check wakes the loop after its change, so the sleep below ends at once.
             let due = {
                 let timers = self.timers.lock();
                 if timers.has_work_now() || self.in_flight.is_closed() {
@@ -208,8 +208,8 @@ impl LoopState {
     /// Makes the next message call the wake hook; calls it at once if there is something to do
     /// already. For loops that a foreign event loop drives.
     pub(super) fn arm(&self) {
-        // Arms the inbox for releases even in a destructor: they can be made after it, and nothing
-        // else would arm the inbox.
+        // Arms the inbox for releases even in a destructor: the thread can make releases after the
+        // destructor, and nothing else would arm the inbox.
         if !self.arm_inboxes(true) || self.timers.lock().has_work_now() {
             self.wake();
         }
@@ -229,8 +229,8 @@ impl LoopState {
         self.timers.lock().clear_request();
     }
 
-    /// Returns whether there is a reason for a frame: a closure, or a request. Releases are no
-    /// reason; they need no frame.
+    /// Returns whether there is a reason for a frame: a closure, or a request. Releases need no
+    /// frame.
     pub(super) fn needs_frame(&self) -> bool {
         // The loop of a thread that is ending cannot sleep any more.
         collect_closures() > 0 || self.timers.lock().has_work_now() || !self.thread.is_alive()
@@ -254,15 +254,15 @@ impl LoopState {
         };
         self.pop_due().for_each(|f| run(Task::Delayed(f)));
         this_thread::with(|pools| {
-            // Fewer than `waiting` may come, if one of them runs the inbox itself.
+            // One of the closures may run the inbox itself, so fewer than `waiting` may come.
             let next = || pools?.run_posted(|call| run(Task::Posted(call)));
             std::iter::from_fn(next).take(waiting).for_each(drop);
         });
         round
     }
 
-    /// Returns, in order, the delayed posts that are due now. Takes each out only when it is its
-    /// turn, so that an earlier post can cancel a later one.
+    /// Returns, in order, the delayed posts that are due now. The iterator takes each post out only
+    /// at its turn, so that an earlier post can cancel a later one.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
         let cutoff = self.timers.lock().cutoff();
         std::iter::from_fn(move || self.timers.lock().pop_due(cutoff))

@@ -62,7 +62,7 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// ```
 pub struct Looper {
     state: Arc<LoopState>,
-    /// `None` once the thread has been joined, or if it must not be joined.
+    /// The thread to join; `None` once it has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -129,7 +129,7 @@ impl Looper {
             drop(here);
             serve(&state);
             drop(state);
-            // The thread's end would call it, but models do not see that.
+            // The thread's end would call it, too, but models do not see a thread's end.
             thread_exit();
         })?;
         Ok(Self {
@@ -248,7 +248,8 @@ fn run_command(task: Task) {
         let _round = pools.map(|pools| pools.round.begin());
         named_scope("command", |pool| {
             task.run();
-            // Ends even if destructors feed the pool for ever, so that the looper can be shut down.
+            // The drain ends even if destructors feed the pool for ever, so that the looper can be
+            // shut down.
             pool.drain_to_an_end();
         });
     });

@@ -12,8 +12,8 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 
 local! {
-    /// The frame loops of this thread. No foreign code runs while it is borrowed; emptied at the
-    /// thread's exit.
+    /// The frame loops of this thread. No foreign code runs while the list is borrowed. The
+    /// thread's exit empties the list.
     static LOOPS: ManuallyDrop<RefCell<Vec<Weak<LoopState>>>> =
         ManuallyDrop::new(RefCell::new(Vec::new()));
 }

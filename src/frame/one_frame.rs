@@ -71,7 +71,7 @@ impl Frame<'_> {
         self.times.steps
     }
 
-    /// Returns how much time each update should advance the world by: the fixed step, or
+    /// Returns the time by which each update should advance the world: the fixed step, or
     /// [`delta`](Self::delta).
     pub fn step(&self) -> Duration {
         self.times.step
@@ -100,7 +100,7 @@ impl fmt::Debug for Frame<'_> {
     }
 }
 
-/// Resets the arena of a frame when dropped, also by a panic.
+/// A guard. Dropping it resets the arena of a frame, also by a panic.
 pub(super) struct ResetAtEnd<'a>(pub(super) &'a mut OnceCell<StackAllocator>);
 
 impl Drop for ResetAtEnd<'_> {
@@ -111,8 +111,8 @@ impl Drop for ResetAtEnd<'_> {
     }
 }
 
-/// Runs `f` in a frame of its own, for closures that run when no loop makes a frame. Its pool is
-/// drained, and its arena freed, when `f` has returned or panicked.
+/// Runs `f` in a frame of its own, for closures that run when no loop makes a frame. When `f` has
+/// returned or panicked, that frame's pool is drained, and its arena freed.
 pub(super) fn in_own_frame(f: impl FnOnce(&mut Frame<'_>)) {
     let made = current().map_or(0, |record| record.outside.frames.get());
     named_scope("frame", |pool| {

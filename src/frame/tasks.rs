@@ -117,7 +117,7 @@ pub fn callback_scope<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
     settle_scope(|| named_scope("callback", f))
 }
 
-/// Drains the thread's root pool and backlog when dropped, and makes its remote releases.
+/// A guard. Dropping it drains the thread's root pool and backlog, and makes its remote releases.
 struct DrainRoot;
 
 impl Drop for DrainRoot {
@@ -126,8 +126,7 @@ impl Drop for DrainRoot {
             let Some(pools) = pools else { return };
             let mut panics = FirstPanic::default();
             engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
-            // Messages that budgeted drains have claimed are run, too, as they may feed the root
-            // pool.
+            // Runs claimed messages, too, as they may feed the root pool.
             if pools.has_claimed() {
                 engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
                 engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);

@@ -25,8 +25,8 @@ pub(super) enum Delayed {
 }
 
 impl Delayed {
-    /// Runs the closure. A closure that takes a frame gets `frame`, or a frame of its own if that
-    /// is `None`.
+    /// Runs the closure. A closure that takes a frame gets `frame`, or a frame of its own if
+    /// `frame` is `None`.
     pub(super) fn run(self, frame: Option<&mut Frame<'_>>) {
         match (self, frame) {
             (Self::Plain(f), _) => f(),
@@ -36,15 +36,16 @@ impl Delayed {
     }
 }
 
-/// The serial numbers of posts. Taken under the lock of a loop's timers, so they increase in the
-/// order of the posts to one loop.
+/// The serial numbers of posts. A post takes its number under the lock of a loop's timers, so the
+/// numbers of one loop's posts increase in the order of the posts.
 static NEXT: Numbers = Numbers::new();
 
-/// Delayed posts, and whether a frame was requested. Guarded by a lock. The loop tests them before
+/// Delayed posts, and whether a frame was requested. A lock guards both. The loop tests them before
 /// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
 pub(super) struct Timers {
-    /// Ordered by due time (since the first use of the clock), then by serial number.
+    /// The delayed posts, ordered by due time (since the first use of the clock), then by serial
+    /// number.
     delayed: BTreeMap<(Duration, u64), Delayed>,
     frame_requested: bool,
 }
@@ -82,8 +83,8 @@ impl Timers {
         }
     }
 
-    /// Takes out the first post if it is due. Takes only one, so that this post can still cancel
-    /// later ones.
+    /// Takes out the first post if it is due; only one, so that this post can still cancel later
+    /// ones.
     pub(super) fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
         let entry = self.delayed.first_entry()?;
         if *entry.key() < (cutoff.now, cutoff.serial) {

@@ -26,7 +26,7 @@ fn is_on(level: Level) -> bool {
     level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
 }
 
-/// Runs `drain` in a span, unless no subscriber wants it or `begin` returns `None`.
+/// Runs `drain`; in a span, if a subscriber wants one and `begin` returns its fields.
 #[cold]
 pub(crate) fn of_drain<R>(
     begin: impl FnOnce() -> Option<DrainBegin>,
@@ -57,7 +57,8 @@ pub(crate) fn of_drain<R>(
     result
 }
 
-/// The span of a frame, if a subscriber wants it. Ends when this is dropped, also by a panic.
+/// The span of a frame, if a subscriber wants one. Dropping the `FrameSpan` ends the span, also by
+/// a panic.
 // Boxed, so that the usual `None` takes only a register.
 pub(crate) struct FrameSpan(Option<Box<Open>>);
 
@@ -103,7 +104,7 @@ fn end_frame(open: Open, end: &FrameEnd) {
     });
 }
 
-/// A span that the thread has entered, or `None`. The span ends when this is dropped, also by a
+/// A span that the thread has entered, or `None`. Dropping the `Open` ends the span, also by a
 /// panic.
 struct Open(Option<EnteredSpan>);
 

@@ -3,7 +3,7 @@
 //! `releasepool-inspect` reads the memory of a process from outside, without its help. It finds the
 //! crate's structures by a [note](crate::note) in the program's file, which has the offset of each
 //! field that the tool reads. Each file that has such a structure describes it by [`entries!`], so
-//! that the note follows a field that moves, and does not compile without it.
+//! that the note follows a field that moves, and does not compile if the field is removed.
 //!
 //! The compiler gives the offset of a field, whatever the structure's `repr`. But it gives no
 //! offsets in structures of other crates, nor does it promise the numbers of an enum's variants. So

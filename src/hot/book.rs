@@ -41,7 +41,8 @@ impl Account {
     #[inline(always)]
     pub(super) fn death(&self) {
         // Release: pairs with the Acquire in `deaths`, so that a scan that reads this death sees
-        // all that happened before: uses, births, and their books. Model: hot_noted_before.
+        // all that happened before: uses of the object, births, and the links of their books.
+        // Model: hot_noted_before.
         self.deaths
             .store(self.deaths.own().wrapping_add(1), Ordering::Release);
     }
@@ -75,9 +76,9 @@ pub(super) struct Scan {
 pub(super) struct Book {
     accounts: [Account; ROWS],
     /// For each row, the next book in the row's list; the last book leads to itself. Null: this
-    /// book is not in that list. Written once, by the owner.
+    /// book is not in that list. The owner writes each link once.
     links: [AtomicPtr<Book>; ROWS],
-    /// Owner only: the links of a queue of the noted rows, so that each has its turn.
+    /// Owner only: the links of the queue of noted rows; in a queue, each row has its turn.
     notes: [Cell<u16>; ROWS],
     /// Owner only: the first row of the queue, plus 1, or [`END`]; and the last row, if there is any.
     first: Cell<u16>,
@@ -93,7 +94,7 @@ pub(super) struct Book {
 // SAFETY: the cells, and the figures of accounts, are accessed by the owner only, and `next_idle`
 // behind a lock (invariant 3 of `hot`).
 unsafe impl Sync for Book {}
-// SAFETY: for the reason given for `Sync`.
+// SAFETY: as for `Sync`: only the owner, or code under a lock, accesses the cells.
 unsafe impl Send for Book {}
 
 impl Book {
@@ -119,8 +120,8 @@ impl Book {
 
     /// Returns the book after this one in the list of a row; this book must be in that list.
     pub(super) fn next(&self, row: RowIndex) -> Option<&'static Book> {
-        // Relaxed: written before the exchange that `Library::first` has read, or before an earlier
-        // exchange.
+        // Relaxed: the link was written before the exchange that `Library::first` has read, or
+        // before an earlier exchange.
         let next = self.links[row.get()].load(Ordering::Relaxed);
         debug_assert!(!next.is_null(), "it is part of the list");
         // SAFETY: null, or a book, which is never freed (invariant 3 of `hot`).
@@ -129,7 +130,7 @@ impl Book {
 
     /// Owner only: returns whether the book is in the list of a row.
     pub(super) fn is_linked(&self, row: RowIndex) -> bool {
-        // Relaxed: only the owner, the caller, writes it.
+        // Relaxed: only the owner, which is the caller, writes the link.
         !self.links[row.get()].load(Ordering::Relaxed).is_null()
     }
 
@@ -141,7 +142,7 @@ impl Book {
         } else {
             next
         };
-        // Relaxed: `Library::enter` publishes it.
+        // Relaxed: `Library::enter` publishes the link.
         self.links[row.get()].store(next, Ordering::Relaxed);
     }
 

@@ -17,8 +17,8 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// The owner of a *hot* object. The object stays hot as long as the owner or a [`HotRef`] exists.
-/// For objects to which many threads clone and drop references all the time.
+/// The owner of a *hot* object, to which many threads clone and drop references all the time. The
+/// object stays hot as long as the owner or a [`HotRef`] exists.
 ///
 /// A [`Ref`] and an `Arc` have one count, for which threads contend. A clone or drop of a `HotRef`
 /// is a load and a store in memory that only the calling thread writes. The price is that no thread
@@ -126,7 +126,7 @@ use std::ptr::NonNull;
 pub struct Hot<T: ?Sized + 'static> {
     ptr: NonNull<T>,
     row: RowIndex,
-    /// Invariant, for the reason given for `Ref`.
+    /// Invariant in `T`, for the reason given for `Ref`.
     invariant: PhantomData<*mut T>,
 }
 
@@ -160,7 +160,7 @@ pub struct Hot<T: ?Sized + 'static> {
 pub struct HotRef<T: ?Sized + 'static> {
     ptr: NonNull<T>,
     row: RowIndex,
-    /// Invariant, for the reason given for `Ref`.
+    /// Invariant in `T`, for the reason given for `Ref`.
     invariant: PhantomData<*mut T>,
 }
 
@@ -169,7 +169,8 @@ pub struct HotRef<T: ?Sized + 'static> {
 unsafe impl<T: ?Sized + Send + Sync> Send for Hot<T> {}
 // SAFETY: a shared `Hot` gives out `HotRef`s, so the requirements are those of `HotRef: Send`.
 unsafe impl<T: ?Sized + Send + Sync> Sync for Hot<T> {}
-// SAFETY: for the reasons given for `Hot`.
+// SAFETY: as for `Hot`: a `HotRef` gives out `&T`, and its drop may lead to the destruction of the
+// `T`, on another thread.
 unsafe impl<T: ?Sized + Send + Sync> Send for HotRef<T> {}
 // SAFETY: a shared `HotRef` can be cloned and the clone sent, so the requirements are those of Send.
 unsafe impl<T: ?Sized + Send + Sync> Sync for HotRef<T> {}
@@ -187,8 +188,8 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// # Errors
     /// [`HotTableFull`], which gives the reference back, if 1,024 objects are hot already. An
     /// [event](crate::event::EventKind::HotTableFull) reports it, too. A program can seldom go on
-    /// with the `Ref`, as its code expects a `HotRef`. It need not: only few objects should be hot,
-    /// and then `unwrap` is right.
+    /// with the `Ref`, as its code expects a `HotRef`. A program in which only few objects are hot,
+    /// as they should be, need not handle the error: `unwrap` is right.
     pub fn try_new(object: Ref<T>) -> Result<Self, HotTableFull<T>> {
         hot_figures::overdue();
         // SAFETY: `object` keeps the object alive.
@@ -234,22 +235,22 @@ impl<T> Hot<T> {
 }
 
 impl Hot<()> {
-    /// Releases the hot objects that are dead, and returns their number. It finds them whichever
+    /// Releases the hot objects that are dead, and returns their number. Finds them whichever
     /// threads have dropped the last references, even threads that do not drain. Also reports
     /// objects that were let go long ago.
     ///
-    /// It tests all objects, and tests all of them again as long as it finds dead ones, because a
-    /// destructor may drop the last reference to another hot object. It does not release objects
-    /// that another thread is releasing, or whose last reference another thread drops meanwhile; and
-    /// if destructors let objects go for ever, it stops after some 100,000 rounds.
+    /// `review` tests all objects, and tests all of them again as long as it finds dead ones,
+    /// because a destructor may drop the last reference to another hot object. It does not release
+    /// objects that another thread is releasing, or whose last reference another thread drops
+    /// meanwhile; and if destructors let objects go for ever, it stops after some 100,000 rounds.
     ///
     /// Before that, it does everything else that an outermost drain does for the calling thread, so
     /// that a program without pools needs no other call. In particular, it makes the releases that
     /// other threads have sent, and the *orphans*, which belong to no thread; among these are the
     /// releases of hot objects that [`try_new`](Self::try_new) has found dead, or that died in a
     /// thread's teardown. The result does not count these releases. If a destructor or drain is in
-    /// progress, the outermost drain does all of this later; and it also releases the hot objects
-    /// later if destructors queue, as in a drain with a budget.
+    /// progress, the outermost drain makes these releases later; and if destructors queue, as in a
+    /// drain with a budget, it also releases the hot objects later.
     ///
     /// Costs a fence, and a load for each place in the table that has ever been used; for each
     /// object that is let go, some nanoseconds for each thread that has ever used the object's
@@ -285,7 +286,7 @@ pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     hot_figures::overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
-        // The objects would be queued, but count as released.
+        // In a deep scope, the objects would only be queued, but count as released.
         return 0;
     }
     review::all(|object| {
@@ -324,8 +325,8 @@ macro_rules! common {
             #[inline(always)]
             fn borrowed(&self) -> ManuallyDrop<Ref<T>> {
                 // SAFETY: as long as `self` lives, no scan ends the row's life (invariant 4 of
-                // `hot`), so the row's strong reference keeps the object. It is not given up, as
-                // nothing drops this `Ref`.
+                // `hot`), so the row's strong reference keeps the object. Nothing drops this `Ref`,
+                // so the row's reference is not given up.
                 ManuallyDrop::new(unsafe { Ref::adopt(self.ptr) })
             }
         }

@@ -13,7 +13,7 @@ pub(crate) struct Library {
     /// next.
     lists: [AtomicPtr<Book>; ROWS],
     /// The first of the books that exited threads have given up; `Book::next_idle` leads to the
-    /// others. Never held while other code runs.
+    /// others. The lock is never held while other code runs.
     idle: Lock<Option<&'static Book>>,
 }
 
@@ -59,9 +59,9 @@ impl Library {
         unsafe { first.as_ref() }
     }
 
-    /// Enters a book, which the caller owns, into the list of a row, unless it is in it already. The
-    /// owner does this before anything else when it makes or drops a handle, so that a scan that
-    /// reads any effect of that finds the book.
+    /// Enters a book, which the caller owns, into the list of a row, unless the list has it
+    /// already. A thread that makes or drops a handle calls this first, so that a scan that reads
+    /// any effect of the birth or death finds the book.
     pub(super) fn enter(&self, book: &'static Book, row: RowIndex) {
         if book.is_linked(row) {
             return;
@@ -72,8 +72,8 @@ impl Library {
         loop {
             book.lead_to(first, row);
             let book = ptr::from_ref(book).cast_mut();
-            // Release: pairs with the Acquire in `first`, also if that reads the value of a later
-            // exchange. Model: hot_new_book_in_scan.
+            // Release: pairs with the Acquire in `first`, even if `first` reads the value of a
+            // later exchange. Model: hot_new_book_in_scan.
             let entered =
                 list.compare_exchange_weak(first, book, Ordering::Release, Ordering::Relaxed);
             match entered {

@@ -1,4 +1,4 @@
-//! The calling thread, which counts in its book.
+//! Counting births and deaths in the book of the calling thread.
 
 use super::book::Book;
 use super::library::LIBRARY;
@@ -117,7 +117,7 @@ fn enter() -> Option<&'static Book> {
     if MINE.with(|mine| mine.left.get()) {
         return None;
     }
-    // Makes the thread's pools, too, so that its exit is noticed.
+    // Makes the thread's pools, too, so that its exit gives up the book.
     this_thread::with(|pools| {
         let pools = pools?;
         let book = LIBRARY.adopt_or_make();

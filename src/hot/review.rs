@@ -19,8 +19,8 @@ local! {
     static RELEASING_HERE: Cell<usize> = Cell::new(0);
 }
 
-/// Orders the deaths that this thread has counted before the reads of the scans that follow. A scan
-/// finds every dead object only after this fence; an object that it finds is dead even without it.
+/// Orders the deaths that this thread has counted before the reads of the scans that follow.
+/// Without this fence, a scan may miss a dead object; an object that it finds is dead in any case.
 #[inline]
 fn order_deaths() {
     // SeqCst: of several threads that make this fence after their last death, the last one reads
@@ -31,7 +31,8 @@ fn order_deaths() {
 /// Ends a life in which the row's object is dead, unless another thread has done so; returns the
 /// object.
 fn take(row: RowIndex, life: Life) -> Option<Dying> {
-    // Counted first, so that `unreleased` finds the object either in its row or as being released.
+    // Counts the release first, so that `unreleased` finds the object either in its row or as being
+    // released.
     TABLE.release_begins();
     RELEASING_HERE.with(|here| here.set(here.get() + 1));
     let over = || {
@@ -70,8 +71,8 @@ pub(super) fn next_dead(book: &Book, go_on: GoOn<'_>) -> Option<Dying> {
     loop {
         let mut scan = book.take_scan().or_else(|| {
             std::iter::from_fn(|| book.take_first()).find_map(|row| {
-                // Ordered again for each scan: this thread may have dropped handles to a row that
-                // was noted in an earlier life and reviewed before. Model: hot_noted_before.
+                // Orders deaths again for each scan: this thread may have dropped handles to a row
+                // that was noted in an earlier life and reviewed before. Model: hot_noted_before.
                 order_deaths();
                 Scan::begin(row)
             })
@@ -100,8 +101,8 @@ pub(super) fn late(row: RowIndex) {
 }
 
 fn orphan(object: &Dying) {
-    // SAFETY: the row's strong reference, which is given up once; `Hot::try_new` takes only what is
-    // Send and Sync.
+    // SAFETY: the row's strong reference, which is given up once; the object is Send and Sync, as
+    // `Hot::try_new` demands.
     ORPHANS.adopt(unsafe { orphaned_release(object.thin()) });
 }
 
@@ -130,9 +131,10 @@ pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     total
 }
 
-/// Returns how many hot objects are dead and not released: either no thread has found them, or their release
-/// is in progress on another thread. A release that has become an orphan counts as over, so the caller must
-/// read the number of orphans afterwards. An object whose release begins during the call may count twice.
+/// Returns how many hot objects are dead and not released: no thread has found them yet, or another
+/// thread is releasing them. A release that has become an orphan counts as over, so the caller must
+/// read the number of orphans afterwards. An object whose release begins during the call may count
+/// twice.
 ///
 /// If the result is 0, and [`ended`] is the same before and after, then no hot object was dead and
 /// not released when this was called. If `ended` has changed, an object that was scanned may have

@@ -13,12 +13,13 @@ const STEP: u32 = if SMALL { 1 } else { 16 };
 /// Tells a scan at the end of each step whether to go on.
 pub(crate) type GoOn<'g> = &'g mut dyn FnMut() -> bool;
 
-/// A scan may stop after each step, go on much later, and pass to another thread with its book.
+/// A scan may stop after each step and go on much later, even on another thread, which has adopted
+/// the book that keeps the scan.
 impl Scan {
     /// Begins a scan of a row, if its object has been let go.
     pub(super) fn begin(row: RowIndex) -> Option<Self> {
         let at = TABLE.row(row);
-        // Read first, as the reads of all figures must follow it.
+        // Reads the life first, as the reads of all figures must follow.
         let life = at.let_go_life()?;
         Some(Self {
             row,
@@ -52,15 +53,15 @@ impl Scan {
             if self.births.is_some() {
                 return true;
             }
-            // Read after all deaths, and from the current head of the list: the module
+            // Reads births after all deaths, and from the current head of the list: the module
             // documentation of `hot` says why. Model: hot_one_list_trap.
             self.births = Some(at.late_births());
             self.next = LIBRARY.first(self.row);
         }
     }
 
-    /// Returns the row's life if its object is dead in it. To be called when all figures have been
-    /// read.
+    /// Returns the row's life, if the object is dead in this life. To be called when all figures
+    /// have been read.
     pub(super) fn dead(&self) -> Option<Life> {
         let births = self.births?;
         if self.deaths > births {
@@ -78,12 +79,12 @@ pub(super) fn scan(row: RowIndex) -> Option<Life> {
     scan.dead()
 }
 
-/// Aborts: more handles were dropped than made, so one was dropped twice, and an object may have been
-/// destroyed that was in use.
+/// Aborts: more handles were dropped than made, so one was dropped twice, and an object in use may
+/// have been destroyed.
 #[cold]
 #[inline(never)]
 fn overdrawn(row: RowIndex, life: Life) {
-    // If the life has ended, another thread reports this.
+    // If the life has ended already, another thread reports the mistake.
     if TABLE.row(row).end(life).is_some() {
         raw_checks::abort(&format!(
             "{}: more HotRefs were dropped than made (thread {})",

@@ -51,7 +51,7 @@ pub(super) struct Row {
     /// Births and deaths on threads that have given up their book.
     late_births: AtomicU64,
     late_deaths: AtomicU64,
-    /// Runs while the row is let go.
+    /// Measures how long the row has been let go.
     pub(super) kept: LazyTimer,
 }
 
@@ -73,7 +73,7 @@ impl Row {
     pub(super) fn begin(&self, object: Thin) {
         self.object.set(Some(object));
         // Relaxed: the thread that lets the row go got the `Hot` from this thread, and publishes
-        // this by letting go.
+        // the object by letting go.
         let before = self.life.fetch_add(OWNED, Ordering::Relaxed);
         debug_assert_eq!(before & STATE, 0, "a row of the list is free");
     }
@@ -117,7 +117,8 @@ impl Row {
     /// Counts a death on a thread without a book.
     pub(super) fn late_death(&self) {
         // Release: pairs with the Acquire in `late_deaths`, so that a scan that reads this death
-        // sees all that happened before: uses, births, and their books. Model: hot_after_exit.
+        // sees all that happened before: uses of the object, births, and the links of their books.
+        // Model: hot_after_exit.
         self.late_deaths.fetch_add(1, Ordering::Release);
     }
 
@@ -138,7 +139,7 @@ struct FreeRows {
     next: [u16; ROWS],
     /// The first row of the list, plus 1; 0 if the list is empty.
     first: u16,
-    /// How many rows have ever been taken; the others are not in the list.
+    /// How many rows have ever been taken; rows that never were are not in the list.
     used: u16,
     /// The type of the row's latest object.
     types: [Option<&'static TypeInfo>; ROWS],
@@ -147,7 +148,7 @@ struct FreeRows {
 /// All rows.
 pub(crate) struct Table {
     rows: [Row; ROWS],
-    /// Never held while other code runs.
+    /// The lock is never held while other code runs.
     free: Lock<FreeRows>,
     /// How many rows have ever been taken. Raised before a row's first life begins, and never
     /// lowered: so a thread that has a handle to an object, or has dropped one, sees its row
@@ -163,10 +164,11 @@ pub(crate) struct Table {
     over: AtomicU64,
 }
 
-// SAFETY: `object` is accessed by one thread at a time (invariant 2 of `hot`); all else is atomic, or
-// behind the lock. An object may be sent: `Hot::try_new` takes only what is Send and Sync.
+// SAFETY: one thread at a time accesses `object` (invariant 2 of `hot`); all else is atomic, or
+// behind the lock. Objects may be sent to other threads: they are Send and Sync, as `Hot::try_new`
+// demands.
 unsafe impl Sync for Table {}
-// SAFETY: for the reason given for `Sync`; models own it.
+// SAFETY: as for `Sync`. Models own tables and send them.
 unsafe impl Send for Table {}
 
 global! {
@@ -191,7 +193,8 @@ impl Table {
 
     /// Records that a release has begun. To be called before the exchange that ends the life.
     pub(super) fn release_begins(&self) {
-        // Relaxed: that exchange, or the end of the release, publishes this.
+        // Relaxed: the exchange that ends the life, or the end of the release, publishes this
+        // count.
         self.begun.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -211,8 +214,8 @@ impl Table {
     /// Returns how many releases had begun and were not over, at some time during the call.
     pub(super) fn releases_in_progress(&self) -> u64 {
         let over = self.releases_over();
-        // Relaxed: read after `over`, so it counts all releases that `over` counts; and a reader
-        // that has found a life ended sees that its release has begun.
+        // Relaxed: `begun` is read after `over`, so it counts all releases that `over` counts; and
+        // a reader that has found a life ended sees that its release has begun.
         self.begun.load(Ordering::Relaxed) - over
     }
 

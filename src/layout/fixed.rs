@@ -22,9 +22,9 @@ pub(crate) struct Name {
     len: usize,
 }
 
-// SAFETY: it owns its text, or the text is `'static`; and nothing changes the text.
+// SAFETY: a name owns its text, or the text is `'static`; and nothing changes the text.
 unsafe impl Send for Name {}
-// SAFETY: for the reason given for `Send`.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Name {}
 
 impl Name {
@@ -65,7 +65,7 @@ impl Name {
         // SAFETY: `new` or `owned` took the address and the length from a `str`, which is `'static`
         // or belongs to this name.
         let bytes = unsafe { slice::from_raw_parts(self.at, self.len & !OWNED) };
-        // SAFETY: the bytes of a `str`, as just said.
+        // SAFETY: the bytes of a `str`, as said above.
         Some(unsafe { std::str::from_utf8_unchecked(bytes) })
     }
 
@@ -75,7 +75,7 @@ impl Name {
         if self.len & OWNED != 0 {
             return Some(Cow::Owned(text.to_owned()));
         }
-        // SAFETY: not owned, so `new` got it as a `&'static str`.
+        // SAFETY: the text is not owned, so `new` got it as a `&'static str`.
         Some(Cow::Borrowed(unsafe { &*ptr::from_ref(text) }))
     }
 }
@@ -84,7 +84,7 @@ impl Drop for Name {
     #[inline]
     fn drop(&mut self) {
         if self.len & OWNED != 0 {
-            // SAFETY: it is owned, and dropped once.
+            // SAFETY: the text is owned, and dropped once.
             unsafe { free(self.at, self.len & !OWNED) };
         }
     }
@@ -174,7 +174,7 @@ impl<T> FixedArc<T> {
 
     /// Returns the value, if there is one.
     pub(crate) fn as_deref(&self) -> Option<&T> {
-        // SAFETY: null, or from `Arc::into_raw`, and this has its reference.
+        // SAFETY: null, or from `Arc::into_raw`, with a reference that `self` owns.
         unsafe { self.0.as_ref() }
     }
 
@@ -183,7 +183,7 @@ impl<T> FixedArc<T> {
         if self.0.is_null() {
             return None;
         }
-        // SAFETY: from `Arc::into_raw`, and this still has its reference, which is not dropped here.
+        // SAFETY: from `Arc::into_raw`; `self` keeps the reference, as this `Arc` is not dropped.
         let arc = ManuallyDrop::new(unsafe { Arc::from_raw(self.0) });
         Some(Arc::clone(&arc))
     }
@@ -192,7 +192,8 @@ impl<T> FixedArc<T> {
     #[must_use = "its destructor may be foreign code"]
     pub(crate) fn replace(&mut self, arc: Arc<T>) -> Option<Arc<T>> {
         let before = std::mem::replace(&mut self.0, Arc::into_raw(arc));
-        // SAFETY: from `Arc::into_raw`, and it is not here any more.
+        // SAFETY: from `Arc::into_raw`; `self` has given up the reference, as it has another
+        // pointer now.
         (!before.is_null()).then(|| unsafe { Arc::from_raw(before) })
     }
 }
@@ -216,7 +217,7 @@ described! {
     use std::mem::offset_of;
 
     impl Name {
-        /// Where the address is, and right after it the length.
+        /// The offset of the address; the length follows right after it.
         pub(crate) const AT: usize = offset_of!(Self, at);
     }
 

@@ -26,7 +26,7 @@ struct Expectation {
     name: String,
     /// The thread whose drains count.
     thread: u64,
-    /// The number of the thread's outermost drains since.
+    /// The number of outermost drains that the thread has made since the call.
     drains: u32,
     /// The next expectation in the list.
     next: Expectations,
@@ -36,11 +36,11 @@ struct Expectation {
 /// pool.
 type Expectations = Option<Box<Expectation>>;
 
-// SAFETY: it only has a weak reference and never accesses the value, and the memory of any object
-// may be freed on any thread.
+// SAFETY: an expectation has only a weak reference and never accesses the value; any thread may
+// free an object's memory.
 unsafe impl Send for Expectation {}
 
-// std's lock even in loom builds: nothing yields while it is held.
+// The lock is std's even in loom builds, as nothing yields while it is held.
 static EXPECTED: Mutex<Expectations> = Mutex::new(None);
 
 fn with_expected<R>(f: impl FnOnce(&mut Expectations) -> R) -> R {
@@ -126,8 +126,8 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     });
     with_expected(|expected| put(expected, expectation));
     at_end_of_drain(check);
-    // A thread without pools would exit without a drain, so this makes them. A thread that has
-    // exited has no pools any more.
+    // Makes the thread's pools: a thread without pools would exit without a drain. A thread that
+    // has exited has no pools any more.
     if this_thread::with(|pools| pools.is_none()) {
         drained_last();
     }
@@ -151,7 +151,7 @@ fn check() {
         if is_alive {
             report(&expectation, strong);
         }
-        // SAFETY: the weak reference of the expectation, which ends here.
+        // SAFETY: gives up the weak reference of the expectation, which ends here.
         unsafe { release_weak(expectation.thin) };
     }
     if waits {

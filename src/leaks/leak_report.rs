@@ -35,7 +35,7 @@ pub struct LeakReport {
     bytes: usize,
     unrecorded: u64,
     groups: Vec<LeakGroup>,
-    /// Names that were chosen to count references, and that no object had.
+    /// Names that were passed to `count_references`, if no object has had such a type since.
     not_met: Vec<String>,
 }
 
@@ -262,7 +262,7 @@ fn add(threads: &mut Vec<(u64, usize)>, thread: u64, n: usize) {
 
 /// Returns a report of the live objects for which `includes` returns true.
 pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
-    // Grouped by the addresses of site and type info first, which is quick; then by their contents,
+    // Groups by the addresses of site and type info first, which is quick; then by their contents,
     // as one line may have several addresses, and one type several type infos.
     let mut by_address: HashMap<(usize, usize), Collected> = HashMap::new();
     index::for_each(|record| {

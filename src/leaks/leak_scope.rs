@@ -62,7 +62,7 @@ impl Scope {
     #[must_use]
     pub fn report(&self) -> LeakReport {
         let mut spans = Vec::new();
-        // Allocated while the lock is not held.
+        // Allocates while the lock is not held.
         while spans.is_empty() {
             let copy = |all: &mut Vec<Span>| {
                 if all.len() <= spans.capacity() {
@@ -81,7 +81,8 @@ impl Scope {
     /// Asserts that no object of the scope is alive.
     ///
     /// # Panics
-    /// If there are live objects. The message is the report, and how to find out what keeps them.
+    /// If there are live objects. The message is the report, and says how to find out what keeps
+    /// the objects.
     #[track_caller]
     pub fn assert_none(&self) {
         self.report().assert_empty();

@@ -1,4 +1,4 @@
-//! The innermost function of the user up the call stack. Unwinding takes microseconds, so its
+//! Finds the innermost function of the user up the call stack. Unwinding takes microseconds, so its
 //! results are kept: most functions have frames of constant size, so the way from one return
 //! address to the next is the same whenever the same functions have called each other.
 //!
@@ -26,12 +26,13 @@ enum Step {
     Found(Option<&'static Frame>),
 }
 
-/// For each return address that was looked up, the user's function that it is in, or `None`. Kept, as
+/// The functions of the user, by return addresses that lead to them. The table keeps them, as
 /// reading symbols takes milliseconds.
 static FUNCTIONS: LazyLock<DashMap<usize, Option<&'static Frame>>> =
     LazyLock::new(DashMap::default);
 
-/// The steps, by all return addresses before them, mixed into one number; 0 for the first step.
+/// The steps. The key of a step mixes all return addresses before it into one number; 0 for the
+/// first step.
 static STEPS: LazyLock<DashMap<u64, Step>> = LazyLock::new(DashMap::default);
 
 fn mixed(key: u64, address: usize) -> u64 {
@@ -110,8 +111,8 @@ fn function_at(address: usize) -> Option<&'static Frame> {
     if let Some(known) = FUNCTIONS.get(&address) {
         return *known;
     }
-    // No lock is held here: reading symbols takes a lock of the crate `backtrace`, and a thread that
-    // holds that lock may call this function through the global allocator.
+    // Reads symbols without holding a lock: this takes a lock of the crate `backtrace`, and a
+    // thread that holds that lock may call `function_at` through the global allocator.
     let found = frames::of_user(&[address], 1).pop();
     // Another thread may have inserted it meanwhile.
     *FUNCTIONS
@@ -119,8 +120,8 @@ fn function_at(address: usize) -> Option<&'static Frame> {
         .or_insert_with(|| found.map(|frame| &*Box::leak(Box::new(frame))))
 }
 
-/// Keeps a step. If ways with equal return addresses differ in a frame's size, later calls do not
-/// follow them.
+/// Keeps a step. If ways with equal return addresses differ in a frame's size, later calls unwind
+/// instead of following them.
 fn keep(key: u64, step: Step) {
     if STEPS.len() < KNOWN_STEPS {
         let kept = STEPS.insert(key, step);

@@ -36,8 +36,8 @@ pub(crate) fn drained() {
     }
 }
 
-/// Ends the last drain of the calling thread, which has exited. A function that is called may
-/// request another call, but not for ever: the thread must end.
+/// Ends the last drain of the calling thread, which has exited. A function may request another
+/// call, but only a limited number of times: the thread must end.
 pub(crate) fn drained_last() {
     if LAST.with(|last| last.replace(true)) {
         return;

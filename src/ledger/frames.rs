@@ -14,7 +14,7 @@ pub(crate) fn is_std(site: &Location<'_>) -> bool {
 }
 
 fn is_std_file(file: &str) -> bool {
-    // `/rustc/HASH/library/core/...`, or below a toolchain with its sources.
+    // The path is `/rustc/HASH/library/core/...`, or that of the sources in a toolchain.
     file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
 }
 

@@ -15,8 +15,8 @@ impl Inside {
     /// global allocator that uses this crate.
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
-        // `then`, not `then_some`: an `Inside` that is made and dropped while the thread is inside
-        // would end that state.
+        // `then`, not `then_some`, which would make an `Inside` even if the thread is inside: its
+        // drop would end that state.
         INSIDE
             .with(|inside| !inside.replace(true))
             .then(|| Self(()))

@@ -30,7 +30,8 @@ pub(crate) fn left_pool(thin: NonNull<u8>, n: u32, label: PoolLabel) {
     let thread = own_number();
     with_record(thin.addr().get(), |record| {
         let mut left = n;
-        // A thread may release entries of a handoff pool that another thread has added.
+        // Looks for a place of this thread first, then for any: a thread may release entries of a
+        // handoff pool that another thread has added.
         for own in [true, false] {
             for holder in &mut record.holders {
                 if holder.label == Some(label) && (holder.thread == thread) == own {

@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 /// A record, owned by its entry in the index.
 struct Place(NonNull<Record>);
 
-// SAFETY: the record belongs to the entry, and is accessed under its lock (invariant 1 of
-// `ledger`). It points to statics, and to frames, which are plain numbers.
+// SAFETY: the record belongs to the entry, and is accessed under the entry's lock (invariant 1 of
+// `ledger`). The record points to statics, and to frames, which are plain numbers.
 unsafe impl Send for Place {}
-// SAFETY: for the reason given for `Send`; shared accesses only read.
+// SAFETY: as for `Send`; shared accesses only read.
 unsafe impl Sync for Place {}
 
 // Not a `LazyLock`: an allocator that uses this crate must not wait for its initialization.
@@ -45,7 +45,7 @@ pub(super) fn is_recorded(address: usize) -> bool {
     with_record(address, |_| ()).is_some()
 }
 
-/// Returns the type info of the object, if the ledger knows it for certain.
+/// Returns the type info of the object, if the ledger certainly has the right record.
 pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
     if !is_complete() {
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
     with_record(thin.addr().get(), |record| record.type_info)
 }
 
-/// Returns how many objects could not be recorded, because the ledger was at work on their thread.
+/// Returns how many objects could not be recorded, because their thread was inside the ledger.
 pub(crate) fn unrecorded() -> u64 {
     UNRECORDED.get()
 }
@@ -73,8 +73,8 @@ pub(super) fn note_unrecorded() {
 /// Adds a record, which the caller gives up. The caller is inside the ledger.
 pub(super) fn insert(address: usize, record: NonNull<Record>) {
     if let Some(stale) = index().insert(Hidden::new(address), Place(record)) {
-        // An object whose death could not be recorded.
-        // SAFETY: its entry, which owned the record, has just been removed.
+        // Frees the record of an object whose death could not be recorded. SAFETY: its entry, which
+        // owned the record, has just been removed.
         unsafe { record::take_back(stale.0) };
     }
 }

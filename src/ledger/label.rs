@@ -71,7 +71,7 @@ impl PoolLabel {
     }
 
     pub(crate) fn name(self) -> &'static str {
-        // SAFETY: `PoolName::new` took them from a `&'static str`.
+        // SAFETY: `PoolName::new` took address and length from a `&'static str`.
         unsafe {
             let bytes = std::slice::from_raw_parts(self.0.bytes, self.0.len);
             std::str::from_utf8_unchecked(bytes)

@@ -66,7 +66,7 @@ pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -
         }
         begins.then_some(record.site)
     });
-    // Recorded as if created now, because only one reference is left.
+    // Records the object as if it was created now, because only one reference is left.
     if let (Some(Some(site)), Some(_inside)) = (begins, Inside::enter()) {
         balance::begin(address, site);
     }
@@ -91,7 +91,8 @@ fn remove(address: usize, freed: bool) -> bool {
     if CHECKS && !CHECKED {
         note_keyless_thread();
     }
-    // Noted before the record is removed: another thread may check a weak reference at any time.
+    // Notes the death before the record is removed: another thread may check a weak reference at
+    // any time.
     let note = |record: &Record| {
         if CHECKS && !CHECKED {
             dead::note(record, freed);

@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 #[track_caller]
 pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();
-    // In models, addresses of earlier executions may be recorded.
+    // In models, the ledger may have records of earlier executions.
     if CHECKED || index::is_recorded(address) || !index::is_complete() {
         return;
     }

@@ -25,7 +25,7 @@ pub(crate) enum Place {
     Elsewhere,
 }
 
-/// Retains or releases of one object at one place on one thread.
+/// The retains, or the releases, of one object at one place on one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) place: Place,
@@ -47,9 +47,9 @@ impl Line {
 }
 
 /// Makes one of the retains an entry of `pool`: the retain from which `call`, which autoreleases,
-/// has most likely got its reference. That is a retain by the same line; else by the same function
-/// on the same thread; else by the same thread. If several match, it is the creation, or else the
-/// latest.
+/// has most likely got its reference. The likeliest is a retain by the same line; else by the same
+/// function on the same thread; else by the same thread. If several match, it is the creation, or
+/// else the latest.
 pub(super) fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
     let likelihood = |nth: &usize| {
         let line = &lines[*nth];

@@ -133,7 +133,7 @@ struct Chunk {
     records: [Record; IN_CHUNK],
 }
 
-/// Finds the ledger from outside the process; see [the module](self#layout).
+/// Leads readers outside the process to the ledger: [layout](self#layout).
 #[repr(C, align(8))]
 pub(crate) struct Descriptor {
     magic: [u8; 8],
@@ -168,7 +168,7 @@ struct FreeRecord {
     next: *mut FreeRecord,
 }
 
-// std's locks even in loom builds: nothing yields while they are held.
+// The locks are std's even in loom builds, as nothing yields while they are held.
 static FREE: [Stripe; STRIPES] = [const { Stripe(Mutex::new(Free(ptr::null_mut()))) }; STRIPES];
 static GROWING: Mutex<()> = Mutex::new(());
 
@@ -182,7 +182,7 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
     let record: *mut Record = take(new.address).cast();
     let (file, site) = (new.site.file(), new.site);
     let value = Record {
-        // Written last, for readers outside the process.
+        // Nothing yet: the address is written last, below, for readers outside the process.
         address: Hidden::NONE,
         type_info: new.object.type_info,
         type_name: new.object.type_name,
@@ -200,7 +200,8 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
         site,
         frames: new.frames,
     };
-    // SAFETY: taken out of the free list, so it belongs to this thread (invariant 1 of `ledger`).
+    // SAFETY: the record was taken out of the free list, so it belongs to this thread (invariant 1
+    // of `ledger`).
     unsafe {
         record.write(value);
         (&raw mut (*record).address).write_volatile(Hidden::new(new.address));

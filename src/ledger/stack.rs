@@ -9,7 +9,7 @@ use crate::sync::{local, stack_address};
 pub(super) struct Stack {
     low: usize,
     high: usize,
-    /// Stays on its thread: other threads cannot use the pointer.
+    /// Keeps a `Stack` on its thread, whose stack pointer it reads.
     thread: std::marker::PhantomData<*const ()>,
 }
 
@@ -35,8 +35,8 @@ impl Stack {
         (self.low..self.high).contains(&address)
     }
 
-    /// Returns how many bytes before the end of a frame of this size its return address may be: the
-    /// processor or the function itself has put it there.
+    /// Returns how many bytes before the end of a frame of this size the return address may be,
+    /// where the processor or the function itself has put it.
     pub(super) fn places_of_return(size: usize) -> impl Iterator<Item = usize> {
         const WORD: usize = size_of::<usize>();
         let last = if cfg!(target_arch = "x86_64") {
@@ -57,8 +57,8 @@ impl Stack {
     }
 }
 
-/// Reads a word of the stack, as the processor or a function's prologue has written it. For Rust
-/// this is no access to a variable: as in unwinding, any bits are a valid number.
+/// Reads a word of the stack, which the processor or a function's prologue has written. For Rust
+/// the read is no access to a variable: as in unwinding, any bits are a valid number.
 ///
 /// # Safety
 /// The word is in memory that can be read.
@@ -98,8 +98,8 @@ fn bounds() -> Option<(usize, usize)> {
 
     let mut attributes = MaybeUninit::uninit();
     let (mut low, mut size) = (ptr::null_mut(), 0);
-    // SAFETY: `pthread_getattr_np` initializes the attributes, for the calling thread, and only then
-    // are they read, and destroyed once.
+    // SAFETY: `pthread_getattr_np` initializes the attributes, for the calling thread; only then
+    // does this code read them, and destroy them once.
     let is_known = unsafe {
         libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0 && {
             let mut attributes: libc::pthread_attr_t = attributes.assume_init();

@@ -53,7 +53,7 @@ impl RawCall {
     }
 }
 
-/// How a strong reference was given up.
+/// The kind of code that gave up a strong reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum ReleasedBy {
     /// By the drop of a handle, a message or a slot.

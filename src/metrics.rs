@@ -60,7 +60,8 @@
 //! | `releasepool_chunk_bytes` | gauge | bytes | memory that this allocator has got from the system |
 //!
 //! The global manager, and others without an allocator of their own, use the [process-wide
-//! allocator](crate::BlockAllocator::process), so each of them publishes the figures of that.
+//! allocator](crate::BlockAllocator::process), so each of them publishes the figures of that
+//! allocator.
 //!
 //! # Of frames, by [`record_frame`]
 //!
@@ -317,8 +318,8 @@ pub fn record_frame(report: &FrameReport) {
     counter!(PANICS).increment(report.panics as u64);
 }
 
-/// Tells the recorder the units and descriptions of all metrics. Call it once, after the recorder
-/// has been installed; before that, it does nothing.
+/// Tells the recorder the units and descriptions of all metrics. Call `describe` once, after the
+/// recorder has been installed; before that, a call does nothing.
 pub fn describe() {
     for metric in PROCESS.iter().chain(MANAGER) {
         match metric.kind {

@@ -25,9 +25,8 @@ pub use mode::Mode;
 pub use thread::point;
 pub use thread::{JoinHandle, spawn, thread_exit};
 
-/// std's atomics, for models: unlike loom's own, they are checked in both [modes](Mode). See "Your
-/// own atomics and locks".
-#[cfg(not(releasepool_shuttle))]
+/// Stands in for std's atomics, for models: unlike loom's own atomics, these are checked in both
+/// [modes](Mode). See "Your own atomics and locks".
 #[doc(no_inline)]
 pub use crate::sync::user_atomic as atomic;
 
@@ -123,7 +122,7 @@ pub mod parts {
         let take = |message: Message| {
             // SAFETY: every message in this inbox was made by `message`, by `boxed`.
             let number = unsafe { unbox(message.into_raw().cast::<Number>()) };
-            // loom fails here unless the message was made before, in the order of happens-before.
+            // loom fails here unless making the message happens before this read.
             number.witness.write();
             number.number
         };
@@ -204,7 +203,7 @@ pub mod parts {
         }
 
         /// Owner only: makes the next push wake the owner, unless a message waits already. Returns
-        /// whether the next push will.
+        /// whether the next push will wake the owner.
         pub fn arm(&self) -> bool {
             self.0.arm()
         }
@@ -243,8 +242,8 @@ pub mod parts {
     #[derive(Debug)]
     pub struct Cell(cell::Cell<u32>);
 
-    // SAFETY: loom runs one thread at a time, so accesses never overlap; it fails the model if two
-    // of them are not ordered.
+    // SAFETY: loom runs one thread at a time, so accesses never overlap; loom fails the model if
+    // two of them are not ordered.
     unsafe impl Sync for Cell {}
 
     impl Default for Cell {
@@ -294,8 +293,8 @@ pub mod parts {
         /// Tells the checker that the memory was freed, without any synchronization.
         ///
         /// # Safety
-        /// Nothing is freed, so callers need not promise anything. It is unsafe to call because it
-        /// plants a mistake that the checker must find.
+        /// No memory is freed, so callers need not promise anything. The function is unsafe because
+        /// it plants a mistake that the checker must find.
         pub unsafe fn lie_freed(&self) {
             // SAFETY: loom runs one thread at a time, and keeps the value outside of the atomic, so
             // no other reference is in use; the missing order is the mistake that a canary detects.

@@ -1,10 +1,10 @@
 //! The note by which a reader outside of the process finds the crate's structures.
 //!
-//! It is in the section `.note.releasepool` of each program or library that contains this crate,
-//! and loaded with it: linkers keep notes whatever else they leave out, and `strip` does too. One
-//! entry has lines `name=value`, which say where fields are; [`layout`](crate::layout) makes them.
-//! Each other entry has the name of a static of the crate, and says where the static's address is
-//! stored.
+//! The note is in the section `.note.releasepool` of each program or library that contains this
+//! crate, and is loaded with it: linkers keep notes whatever else they leave out, and so does
+//! `strip`. One entry has lines `name=value`, which say where fields are; [`layout`](crate::layout)
+//! makes them. Each other entry has the name of a static of the crate, and says where the static's
+//! address is stored.
 //!
 //! `releasepool-inspect` reads entries by name, so names may be added, and fields may move. If a
 //! name changes its meaning or is removed, [`VERSION`] changes.
@@ -120,8 +120,8 @@ macro_rules! addresses {
     };
 }
 
-// A static that exists only with a feature has a call of its own, with its `cfg`; readers test
-// whether the entry exists.
+// A static that exists only with a feature has a call of `addresses!` of its own, with that `cfg`;
+// readers test whether the entry exists.
 addresses! {
     REGISTRY_AT: "registry" = REGISTRY,
     DEPARTED_AT: "departed" = DEPARTED,

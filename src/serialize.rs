@@ -19,7 +19,7 @@ impl Serialize for ThreadKey {
 /// Serializes the fields, and `live_objects`.
 impl Serialize for Snapshot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Without `..`, so that a new field that is not serialized does not compile.
+        // The pattern has no `..`, so that a new field that is not serialized does not compile.
         let Self {
             threads,
             departed,

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest sleep between two looks at the threads. A thread that has served the request, or has
-/// given up its pools, wakes the sleeper. Other changes do not, as a wake would cost the threads
-/// that make them too much: a pool is closed, a message or an orphan runs, the epoch advances. They
-/// are noticed after a nap.
+/// given up its pools, wakes the sleeper. A thread that makes another change (closes a pool, runs a
+/// message or an orphan, advances the epoch) does not, as a wake-up would cost it too much: the
+/// sleeper notices such changes after a nap.
 const NAP: Duration = Duration::from_millis(2);
 
 /// How often `shutdown` looks at threads that hold nothing but keep sending each other messages.
@@ -122,14 +122,15 @@ impl PoolManager {
     /// most `deadline`, for other threads that are running such releases, or that have an open pool that
     /// has loaded from a slot. Returns whether nothing is left.
     ///
-    /// It does not pause as long as it can release something. It does not wait if the rest depends
-    /// only on a pool of the calling thread that has loaded from a slot, as that pool cannot be
-    /// drained meanwhile. If destructors feed it for ever, it ends soon after the deadline.
+    /// `quiesce` does not pause as long as it can release something. It does not wait if the rest
+    /// depends only on a pool of the calling thread that has loaded from a slot, as that pool
+    /// cannot be drained meanwhile. If its releases lead to others for ever, it ends soon after the
+    /// deadline.
     ///
     /// Orphaned closures run here, on the calling thread; but never on a thread that reuses the
     /// registry slot of their target, which leaves them to other threads. Inside a destructor or
-    /// drain it runs nothing; and inside a destructor that such a release has called, it waits for
-    /// the whole `deadline` if the outer drain has more such releases to make.
+    /// drain, `quiesce` runs nothing; and if such a release has called the destructor, and the
+    /// outer drain has more of them to make, it waits for the whole `deadline`.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, at the end.
@@ -138,14 +139,14 @@ impl PoolManager {
         let mut panics = FirstPanic::default();
         let done = loop {
             let ran = self.run_deferred(start.saturating_add(deadline), &mut panics);
-            // Hot objects are counted first: objects that they held may be orphans by now.
+            // Counts hot objects first: objects that they held may be orphans by now.
             let left = review::unreleased() + ORPHANS.outstanding();
             let is_over = || elapsed().saturating_sub(start) >= deadline;
             if left == 0 || is_over() || !ran && is_held_here() {
                 break left == 0;
             }
             if !ran {
-                // A timed sleep, as no other thread wakes this one.
+                // The sleep is timed, as no other thread wakes this one.
                 let changed = &self.shared().changed;
                 changed.sleep(changed.ticket(), NAP);
             }
@@ -156,20 +157,20 @@ impl PoolManager {
         done
     }
 
-    /// Releases everything that this manager's pools hold. In turns, it runs what
-    /// [`quiesce`](Self::quiesce) runs, drains the calling thread's root pool and backlog, asks the
-    /// other threads to do likewise, and looks whether any of them still holds something; it
-    /// repeats this until no thread does, for at most `deadline`.
+    /// Releases everything that this manager's pools hold. In turns, `shutdown` runs the deferred
+    /// releases and closures that [`quiesce`](Self::quiesce) runs, drains the calling thread's root
+    /// pool and backlog, asks the other threads to do likewise, and looks whether any thread still
+    /// holds something; it repeats this until no thread does, for at most `deadline`.
     ///
-    /// It never drains a pool of another live thread. A thread that was asked drains its root pool and
-    /// backlog at the end of its next outermost drain of a pool of this manager (`run_inbox` is not
-    /// such a drain); its open pools stay open. Messages sent to a thread count as held by it until
-    /// they have run, even if that thread does not use this manager. The manager can still be used
-    /// afterwards; `shutdown` does not release objects that are autoreleased later. Inside a
-    /// destructor, only the calling thread's root pool and backlog are drained; [hot](crate::Hot)
-    /// objects that are dead wait for the end of that destructor. If destructors feed a pool for ever,
-    /// `shutdown` leaves the rest soon after the deadline, and a thread that was asked leaves its rest
-    /// after 100,000 generations.
+    /// `shutdown` never drains a pool of another live thread. A thread that was asked drains its
+    /// root pool and backlog at the end of its next outermost drain of a pool of this manager
+    /// (`run_inbox` is not such a drain); its open pools stay open. Messages sent to a thread count
+    /// as held by it until they have run, even if that thread does not use this manager. The
+    /// manager can still be used afterwards; `shutdown` does not release objects that are
+    /// autoreleased later. Inside a destructor, only the calling thread's root pool and backlog are
+    /// drained; [hot](crate::Hot) objects that are dead wait for the end of that destructor. If
+    /// destructors feed a pool for ever, `shutdown` leaves the rest soon after the deadline, and a
+    /// thread that was asked leaves its rest after 100,000 generations.
     ///
     /// # Errors
     /// If something is still held at the deadline. The report says which thread holds what,
@@ -192,8 +193,8 @@ impl PoolManager {
             if look.is_done() || is_over() || !can_go_on && look.waits_for_caller() {
                 break look.report(released, elapsed().saturating_sub(start));
             }
-            // Sleeps even if a release is on its way to this thread: its sender may have to run
-            // before it arrives.
+            // Sleeps even if a release is on its way to this thread: the sender may have to run
+            // before the release arrives.
             if !ran {
                 self.shared().changed.sleep(seen, NAP);
             }
@@ -204,9 +205,9 @@ impl PoolManager {
         report
     }
 
-    /// Runs everything that can run on this thread, without waiting; if destructors feed it for ever,
-    /// until the clock is past `deadline`. Adds the number of released entries to `released`, and
-    /// returns whether anything has run.
+    /// Runs everything that can run on this thread, without waiting; if destructors make new work
+    /// for ever, until the clock is past `deadline`. Adds the number of released entries to
+    /// `released`, and returns whether anything has run.
     fn run_own(&self, deadline: Duration, released: &mut usize, panics: &mut FirstPanic) -> bool {
         let ran = self.run_deferred(deadline, panics);
         let own = this_thread::with(|pools| {
@@ -226,7 +227,7 @@ impl PoolManager {
         let mut any =
             this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
         any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
-        // Hot objects come last, as the other releases may drop the last handles to them.
+        // Releases hot objects last, as the other releases may drop the last handles to them.
         any |= hot_handle::release_all(panics) > 0;
         any
     }
@@ -242,8 +243,8 @@ impl PoolManager {
             let snapshot = self.snapshot_of(&records);
             let orphans = snapshot.orphans;
             let hot = review::unreleased();
-            // If figures have changed, a destructor may have passed something on to a place that
-            // had been read already.
+            // If figures have changed, a destructor may have passed work on to a place that this
+            // look had read already.
             let is_settled = self.activity(&records) == before;
             let is_held = snapshot.threads.iter().any(holds) || orphans > 0 || hot > 0;
             if is_held || is_settled {
@@ -296,7 +297,7 @@ impl Look {
         self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0
     }
 
-    /// Returns whether only the calling thread still holds something; it cannot close its pools
+    /// Returns whether only the calling thread still holds something: it cannot close its pools
     /// while it waits.
     fn waits_for_caller(&self) -> bool {
         let is_mine = |thread: &ThreadSnapshot| Some(thread.key) == current_key();
@@ -360,7 +361,7 @@ impl PoolManager {
     /// the ticket by which to sleep until one of them has done so.
     fn ask_others(&self) -> Ticket {
         let me = current_key();
-        // Taken before the threads are asked, so that the wake of the first that answers is not
+        // Takes the ticket before asking the threads, so that the first answer's wake-up is not
         // missed.
         let seen = self.shared().changed.ticket();
         for (key, stats) in self.shared().threads.all() {

@@ -88,8 +88,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Reads the figures of created and handed over objects. The caller must have read `destroyed`
-    /// of all threads before, so that no object counts as destroyed but not as created.
+    /// Reads how many objects were created and how many handed over. The caller must have read
+    /// `destroyed` of all threads before, so that no object counts as destroyed but not as created.
     fn read_objects(&mut self, tally: &Tally) {
         self.created = tally.created.get();
         self.handed_over = tally.handed_over.get();
@@ -127,11 +127,11 @@ impl PoolManager {
     pub(super) fn snapshot_of(&self, records: &[Arc<Record>]) -> Snapshot {
         let held = records.iter().map(|record| self.held_by(record));
         let (mut threads, stats): (Vec<_>, Vec<_>) = held.unzip();
-        // Read after the threads: if a thread holds nothing any more, this sees the orphans that it
-        // has left.
+        // Reads orphans after the threads: the number then includes the orphans that a thread
+        // without work has left.
         let orphans = ORPHANS.outstanding();
         let ended = &self.shared().departed;
-        // Nothing may yield in a model while the figures are locked.
+        // In a model, nothing may yield while the figures are locked.
         let departed = with_figures_locked(|| {
             for (thread, record) in threads.iter_mut().zip(records) {
                 thread.totals.destroyed = record.tally.destroyed.get();
@@ -168,18 +168,19 @@ impl PoolManager {
     /// Returns a snapshot of the entries and messages that a thread holds; its totals are read
     /// later.
     fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
-        // Read before the root pool: objects that a message autoreleases while it runs are then
-        // seen in the pool.
+        // Reads the inbox before the root pool, in which objects are seen that a message has
+        // autoreleased meanwhile.
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
-            // Without the messages that are running on this thread, one of which has called this
+            // Leaves out the messages that are running on this thread, one of which has called this
             // function.
             let running = this_thread::with(|pools| pools.map_or(0, ThreadPools::running_messages));
             inbox = inbox.saturating_sub(running);
         }
         let stats = self.shared().threads.get(&record.key());
         let figure = |f: fn(&PoolStackStats) -> u64| stats.as_deref().map_or(0, f) as usize;
-        // Read before the root pool, into which destructors of the backlog may autorelease.
+        // Reads the backlog before the root pool, into which destructors of the backlog may
+        // autorelease.
         let backlog = figure(PoolStackStats::backlog);
         let open_pools = figure(PoolStackStats::open);
         let held = ThreadSnapshot {

@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Describes how to check a model.
+/// The settings by which to check a model.
 ///
 /// ```rust,ignore
 /// Builder::new()
@@ -104,7 +104,7 @@ impl Builder {
 
     /// Allows this many scheduling points and loads in one execution; the default is 50,000.
     ///
-    /// An execution that needs more fails the model, as it probably spins.
+    /// An execution that needs more probably spins, and fails the model.
     pub fn max_branches(mut self, n: usize) -> Self {
         self.max_branches = n;
         self
@@ -112,8 +112,8 @@ impl Builder {
 
     /// Asserts that all executions, in all modes together, have exactly these outcomes.
     ///
-    /// So a model whose threads no longer interleave fails. For a mode that has [outcomes of its
-    /// own](Self::outcomes_in), those count instead.
+    /// So a model whose threads no longer interleave fails. A mode that has [outcomes of its
+    /// own](Self::outcomes_in) is checked against those instead.
     pub fn outcomes(mut self, outcomes: &[&str]) -> Self {
         self.outcomes = Some(set(outcomes));
         self

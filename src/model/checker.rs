@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One execution of a model; returns its outcome.
 pub(super) type Model = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// Held during a check, as the mode and the seed are settings of the process.
+/// Locked during a check, as the mode and the seed are settings of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The outcomes that were reached, and the number of the first execution with each.
@@ -235,12 +235,12 @@ impl Check<'_> {
     fn failed(&self, run: &ModelRun, failed: Failed) -> Failure {
         let mut failure = self.failure(Self::when(run), explained(failed.message));
         failure.0.execution = Some(failed.execution);
-        // The interleaving of an expected failure is not written.
+        // Writes no file for a failure that is expected.
         if self.builder.must_fail.is_some() || !self.builder.writes_file {
             return failure;
         }
         let file = run.file();
-        // Removed, as loom would begin with the path in an existing file.
+        // Removes the file, as loom would begin with the path in an existing file.
         let _ = std::fs::remove_file(&file);
         self.prepare(run);
         let body = self.body(&Reached::default());
@@ -269,7 +269,7 @@ impl Check<'_> {
         if skip_others && run.name != self.name {
             return Ok(report);
         }
-        // A copy, as loom writes to the file that it reads.
+        // Lets loom read a copy, as loom writes to the file that it reads.
         let copy = file.with_extension("replay");
         std::fs::write(&copy, path).map_err(|e| complain(e.to_string()))?;
         self.prepare(&run);
@@ -304,7 +304,7 @@ impl Check<'_> {
     }
 }
 
-/// Appends their probable cause to some of loom's messages.
+/// Returns one of loom's messages, with its probable cause if that is known.
 fn explained(message: String) -> String {
     let more = if message.starts_with("Allocation leaked") {
         "this crate's memory was leaked, but no counted object is alive: a closure or release was sent to a thread that did not end with `model::thread_exit`, or a weak reference was forgotten"

@@ -59,8 +59,8 @@ pub fn quiesce() {
 pub fn free_kept() -> usize {
     let free = |object| {
         tally_destroyed(1);
-        // SAFETY: `HOMELESS` only holds objects without references, strong or weak, and
-        // `take` has removed this one from it.
+        // SAFETY: `HOMELESS` only holds objects without references, strong or weak, and `take` has
+        // removed this object from the list.
         unsafe { header::free(object) };
     };
     HOMELESS.take().map(free).count()

@@ -14,9 +14,8 @@ use std::fmt::Write;
 
 pub(super) fn begin() {
     settings::begin_execution();
-    // These are constants outside of models. loom makes a static at its first use, which would
-    // order the first user's earlier operations before those of all later users; so they are made
-    // here.
+    // Makes statics here that are constants outside of models. loom would make them at their first
+    // use, which would order the first user's earlier operations before those of all later users.
     let _orphans: &Orphans = &ORPHANS;
     let _homeless: &HomelessObjects = &HOMELESS;
     hot::begin_execution();
@@ -31,7 +30,7 @@ pub(super) fn begin() {
 pub(super) fn assert_none() {
     let (created, destroyed) = (DEPARTED.created.get(), DEPARTED.destroyed.get());
     let calls = ORPHANS.waiting_calls();
-    // The tally does not contain threads that have not exited.
+    // The tally does not include threads that have not exited.
     let groups = groups();
     if created == destroyed && groups.iter().all(|group| group.references == 0) && calls == 0 {
         assert!(
@@ -62,7 +61,7 @@ pub(super) fn assert_none() {
     panic!("{message}");
 }
 
-/// Objects of one type that are not freed; either all or none have strong references.
+/// Objects of one type that are not freed: those with strong references, or those without.
 struct Group {
     name: &'static str,
     objects: usize,
@@ -74,7 +73,7 @@ fn groups() -> Vec<Group> {
     let mut groups = BTreeMap::new();
     for (header, name) in live_objects() {
         // SAFETY: the header is valid: each object is entered into the ledger after its header was
-        // written, and removed before it is freed.
+        // written, and removed before its memory is freed.
         let strong = unsafe { header.cast::<Header>().as_ref() }.count.strong();
         let group = groups.entry((name, strong == 0)).or_insert(Group {
             name,

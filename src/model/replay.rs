@@ -91,7 +91,7 @@ pub(super) fn command(file: &Path, with: Option<&str>) -> String {
     let exe = std::env::current_exe().unwrap_or_default();
     let _ = write!(command, " {}", quote(&exe.to_string_lossy()));
     match test_name() {
-        // The arguments of a test program, narrowed to this test.
+        // Selects this test alone, by the arguments of a test program.
         Some(test) => {
             let _ = write!(command, " --exact {} --nocapture", quote(&test));
         }

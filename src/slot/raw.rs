@@ -152,17 +152,17 @@ impl<T: Send + Sync> RawSlot<T> {
             .at
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed);
         match exchanged {
-            // Uses `before`, not `current`, which may have another provenance.
-            // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
+            // Uses the pointer `before`, as `current` may have another provenance. SAFETY: the
+            // exchange moved the slot's own reference here (invariants 1 and 2).
             Ok(before) => Ok(unsafe { retain_and_retire(before) }),
-            // SAFETY: made of `new` above; the failed exchange did not take it.
+            // SAFETY: the pointer was made of `new` above; the failed exchange did not take it.
             Err(_) => Err(unsafe { from_pointer(new) }),
         }
     }
 
     pub(super) fn rcu(&self, mut f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
-        // Pinned from the read to the exchange: the object that was read is not freed, so no other
-        // object can take its address meanwhile.
+        // The pin lasts from the read to the exchange: the object that was read is not freed
+        // meanwhile, so no other object can take its address.
         pinned_while("rcu", || {
             loop {
                 // Acquire: as in `lend`. Model: slot_rcu.
@@ -182,7 +182,7 @@ impl<T: Send + Sync> RawSlot<T> {
     }
 }
 
-/// Counts a new reference, which it returns, and retires the reference that came out of a slot.
+/// Counts and returns a new reference, and retires the reference that came out of a slot.
 ///
 /// # Safety
 /// The pointer owns a reference, which the caller gives up.

@@ -41,8 +41,8 @@
 //!
 //! # Files
 //! * [`count`]: the count word and its operations
-//! * [`header`]: the header and the layout; [`type_info`]: what objects of one type have in common
-//! * [`payload`]: what objects hold; [`memory`]: where their memory comes from
+//! * [`header`]: the header and the layout; [`type_info`]: the vtable of the objects of one type
+//! * * [`payload`]: values and slices in objects; [`memory`]: sources of the memory of objects
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
 //!   must be sure that an object has been destroyed
 //! * [`raw_checks`]: misuse of raw calls, and overwritten headers

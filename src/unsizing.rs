@@ -77,7 +77,7 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 macro_rules! unsize {
     ($handle:expr => $target:ty) => {{
         let handle = $handle;
-        // A coercion site, not a cast: only unsizing compiles here.
+        // This is a coercion site, not a cast, so only unsizing compiles here.
         #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks)]
         let unsized_handle = unsafe {
             // SAFETY: the closure is a coercion.

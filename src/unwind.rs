@@ -1,4 +1,4 @@
-//! Handles panics where several may happen, or where no panic may escape.
+//! Handles panics in code in which several may happen, or from which none may escape.
 //!
 //! The rule everywhere: work that has begun is finished, and then the first panic is resumed. Each
 //! later panic is reported as an [event](crate::event::EventKind::Panic). If the thread is already

@@ -53,12 +53,12 @@ fn metadata_of<T: ?Sized>(pointer: *mut T) -> *mut () {
         return ptr::null_mut();
     }
     assert_eq!(size_of::<*mut T>(), size_of::<[*mut (); 2]>());
-    // SAFETY: both are two words, as asserted.
+    // SAFETY: a wide pointer and the array are two words each, as asserted.
     let words = |pointer| unsafe { transmute_copy::<*mut T, [*mut (); 2]>(&pointer) };
     let ([address, metadata], [moved, unmoved]) =
         (words(pointer), words(pointer.wrapping_byte_add(1)));
-    // The language does not specify the order of the words. Optimized code does not contain this
-    // test.
+    // The language does not specify the order of the two words, so this tests it. Optimized code
+    // does not contain the test.
     let address_is_first = address.addr() == pointer.addr() && moved != address;
     assert!(address_is_first && unmoved == metadata);
     metadata
@@ -144,7 +144,8 @@ impl<T: ?Sized> From<Box<T>> for Ref<T> {
         }
         // SAFETY: the metadata is that of a pointer to this value, and the address is not null.
         let value = unsafe { NonNull::new_unchecked(pointer_to::<T>(thin, metadata)) };
-        // SAFETY: a new object with its value, and the reference that its count says.
+        // SAFETY: a new object with its value; the new handle owns the one reference that its count
+        // has.
         unsafe { Self::adopt(value) }
     }
 }

@@ -43,7 +43,7 @@ const MAX_WEAK: u64 = 1 << 30;
 /// The word without any reference, and not held.
 const NONE: u64 = STRONG.wrapping_neg();
 
-/// The word of an object that only one strong reference can reach.
+/// The word of an object whose only reference of any kind is a strong one.
 const UNIQUE: u64 = HELD;
 
 /// Returns the number of strong references.
@@ -167,12 +167,12 @@ impl Count {
     }
 
     /// Gives up one strong reference. Returns true if it may have been the last one: the caller
-    /// must then call [`Count::was_last`]. Otherwise others exist.
+    /// must then call [`Count::was_last`]. Otherwise other strong references exist.
     #[inline]
     pub(crate) fn release(&self) -> Result<bool, Misuse> {
-        // An addition, as the compiler does not reuse the sign of a difference.
-        // Release: pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of
-        // the value happen before its destructor. Model: retain_release_last.
+        // This is an addition, as the compiler does not reuse the sign of a difference. Release:
+        // pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of the value
+        // happen before its destructor. Model: retain_release_last.
         released(self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release))
     }
 
@@ -222,13 +222,13 @@ impl Count {
     }
 
     /// Begins the destruction of a dead object. Returns whether the caller is its unique owner. If
-    /// not, weak references exist, and the caller now has one itself, for the time of the
-    /// destructor.
+    /// not, weak references exist, and the caller now owns a weak reference, too, while the
+    /// destructor runs.
     #[inline]
     pub(crate) fn begin_destruction(&self) -> bool {
-        // Acquire: pairs with the Release of every release, strong or weak. This reads our own last
-        // release or a later value, which is in the release sequence of all of them. A load, not a
-        // fence, as ThreadSanitizer does not support fences. Model: retain_release_last.
+        // Acquire: pairs with the Release of every release, strong or weak. This load reads our own
+        // last release or a later value, which is in the release sequence of every release. It is
+        // no fence, as ThreadSanitizer does not support fences. Model: retain_release_last.
         let is_unique = self.0.load(Ordering::Acquire) & WEAKS == 0;
         if !is_unique {
             // Relaxed: publishes nothing; upgrades already fail, as `strong` is 0.
@@ -240,7 +240,8 @@ impl Count {
     /// Adds a weak reference; the caller has a reference.
     #[inline]
     pub(crate) fn downgrade(&self) -> Result<(), Misuse> {
-        // Relaxed: for the reason given in `retain`.
+        // Relaxed: as in `retain`, the caller has a reference, and passes the new one on by means
+        // that synchronize.
         let old = self.0.fetch_add(WEAK, Ordering::Relaxed);
         if weak(old) >= MAX_WEAK {
             return Err(Misuse::TooManyWeak);

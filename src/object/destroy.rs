@@ -24,10 +24,10 @@ use std::mem::ManuallyDrop;
 /// Bytes of stack that nested destructors may use before further releases queue.
 pub(crate) const LIMIT: usize = if SMALL { 2_048 } else { 32_768 };
 
-/// A bit of an address. Flipping it in `Nesting::base` makes all releases look deep.
+/// A high bit of an address. Flipping this bit in `Nesting::base` makes all releases look deep.
 const FAR: usize = 1 << (usize::BITS - 2);
 
-/// Which nested releases are queued.
+/// The rule that says which nested releases are queued.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum QueueMode {
     /// Deep ones.
@@ -121,7 +121,7 @@ impl Nesting {
         (destroyed, panics.into_first())
     }
 
-    /// Returns whether a release that looks deep by `base` must be queued.
+    /// Returns whether to queue a release that looks deep when its address is compared with `base`.
     fn should_queue(&self) -> bool {
         // SAFETY: invariant 7 of `object`.
         let waiting = self.pending.with(|all| unsafe { (*all).len() });
@@ -165,7 +165,8 @@ impl ReleaseScope {
                 return Self::enter_outermost(nesting);
             }
             let mode = nesting.mode.get();
-            // Objects that a drain releases must not wait for an outer run of the queue.
+            // A drain inside a destructor destroys its own objects, which must not wait for an
+            // outer run of the queue.
             let in_run = mode == QueueMode::Running;
             if in_run {
                 nesting.mode.set(QueueMode::DeepOnly);
@@ -278,7 +279,7 @@ impl ReleaseScope {
 
     /// Destroys the objects that nested releases have queued, if this scope is the outermost, and
     /// keeps panics. Repeats until the queue is empty, as dropping the payload of a reported panic
-    /// may queue more objects. Returns whether there were any.
+    /// may queue more objects. Returns whether the queue had any object.
     pub(crate) fn settle_all(&self, panics: &mut FirstPanic) -> bool {
         let mut any = false;
         while self.outermost && NESTING.with(|nesting| !nesting.is_empty()) {
@@ -356,7 +357,7 @@ unsafe fn destroy_nested(thin: Thin) {
     // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let head = unsafe { header(thin) };
     // Each case ends in a tail call, so that a chain of objects needs only one return address for
-    // each object: processors predict only some dozens of them.
+    // each object: processors predict only some dozens of return addresses.
     if head.type_info.has_destructor {
         let (base, here) = (NESTING.with(|nesting| nesting.base.get()), stack_address());
         if base == 0 {
@@ -368,8 +369,8 @@ unsafe fn destroy_nested(thin: Thin) {
             return unsafe { deep_release(thin) };
         }
     }
-    // Without a destructor nothing can nest in it.
-    // SAFETY: the contract of this function is that of `destroy_dead`.
+    // Destroys the object at once: without a destructor, no release can nest in this one. SAFETY:
+    // the contract of this function is that of `destroy_dead`.
     unsafe { destroy_dead(thin) };
 }
 
@@ -464,7 +465,7 @@ pub(crate) unsafe fn release_weak(thin: Thin) {
 /// # Safety
 /// There is no strong reference, `held` is 1, and the caller made the last release or took the
 /// object over from the thread that did (invariant 5 of [`object`](crate::object)). Or the caller
-/// has the only reference of any kind. It gives the object up.
+/// has the only reference of any kind. The caller gives the object up.
 #[inline(always)]
 pub(crate) unsafe fn destroy_dead(thin: Thin) {
     tally_destroyed(1);
@@ -491,7 +492,7 @@ unsafe fn drop_value(thin: Thin) {
     impl Drop for ReleaseWeakOnDrop {
         fn drop(&mut self) {
             ledger::died(self.0);
-            // SAFETY: made only below, with the caller's reference.
+            // SAFETY: this guard is made only below, and owns the caller's weak reference.
             unsafe { release_weak(self.0) };
         }
     }

@@ -18,7 +18,8 @@ use std::ptr::{self, NonNull};
 pub(crate) struct Header {
     pub(crate) count: Count,
     pub(crate) type_info: &'static TypeInfo,
-    /// Stands for the payload in models: written and read together with the payload. Zero-sized.
+    /// A witness for the payload, in models: code marks its accesses to the payload here. Otherwise
+    /// zero-sized.
     payload: Witness,
 }
 
@@ -31,8 +32,8 @@ const _: () = assert!(CHECKED || size_of::<Header>() == 16);
 /// `thin` is the payload of an object whose memory is not freed during `'a`.
 #[inline(always)]
 pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
-    // SAFETY: the header is right before the payload (invariant 1 of `object`), and the memory is
-    // there by the contract.
+    // SAFETY: the header is right before the payload (invariant 1 of `object`); by the contract,
+    // the memory is not freed.
     unsafe { thin.cast::<Header>().sub(1).as_ref() }
 }
 
@@ -157,8 +158,8 @@ pub(super) unsafe fn write_header(
     type_info: &'static TypeInfo,
     count: Count,
 ) -> Thin {
-    // The count enters the thread, so that the ledger can name it by its key. Without the ledger,
-    // counting last saves `pool.create` an instruction.
+    // Counting the object enters the thread, so with the ledger it comes first: the ledger names
+    // the thread by its key. Without the ledger, counting last saves `pool.create` an instruction.
     const FIRST: bool = cfg!(feature = "leak-detection");
     if FIRST {
         tally_created(1);
@@ -193,7 +194,7 @@ pub(super) unsafe fn write_uncounted_header(
     // SAFETY: the payload's offset leaves room for a header before it, and is a multiple of the
     // header's alignment (see `object_layout`).
     let place = unsafe { thin.cast::<Header>().sub(1) };
-    // SAFETY: within the allocation, and aligned, for the reason just given.
+    // SAFETY: the place is within the allocation, and aligned, as said above.
     unsafe { place.write(header) };
     crate::sync::note_created(place.cast(), type_info.type_name);
     let object = ObjectDescription {

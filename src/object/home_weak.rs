@@ -7,7 +7,7 @@ use crate::unsizing::{Coercible, sealed};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-/// A counted reference to a value with a home; it keeps only the memory alive, not the value.
+/// A counted reference to a value with a home, which keeps only the memory alive, not the value.
 ///
 /// It is to [`HomeRef`] what [`Weak`] is to [`Ref`]: a child's reference to its parent, so that the
 /// two do not keep each other alive, or an observer on another thread. It gives no access to the
@@ -15,7 +15,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 ///
 /// # Threads
 /// Any thread may hold, clone, upgrade and drop a `HomeWeak`, whatever `T` is. If an upgrade
-/// returned the last `HomeRef`, the drop of that sends the value
+/// returned the last `HomeRef`, the drop of this `HomeRef` sends the value
 /// [home](HomeRef#where-it-is-destroyed). Dropping a `HomeWeak` never destroys the value; the
 /// thread that drops the last reference of any kind frees the memory.
 ///
@@ -47,8 +47,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 #[repr(transparent)]
 pub struct HomeWeak<T: ?Sized + 'static>(Weak<ThreadBound<T>>);
 
-// SAFETY: it gives no access to the value, and its upgrade is a `HomeRef`, which any thread may
-// have. Freeing the memory accesses no value.
+// SAFETY: a `HomeWeak` gives no access to the value; upgrading it makes a `HomeRef`, which any
+// thread may have. Freeing the memory accesses no value.
 unsafe impl<T: ?Sized> Send for HomeWeak<T> {}
 // SAFETY: a `&HomeWeak` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T: ?Sized> Sync for HomeWeak<T> {}
@@ -78,8 +78,8 @@ impl<T: ?Sized> HomeRef<T> {
 impl<T: ?Sized> HomeWeak<T> {
     /// Returns a `HomeRef` if the value is still alive, on any thread.
     ///
-    /// Lock-free. Concurrently with the last release, it returns either a valid reference or
-    /// `None`; after it, it returns `None`, even if the value is still on its way home and not
+    /// Lock-free. A call that is concurrent with the last release returns either a valid reference
+    /// or `None`; a later call returns `None`, even if the value is still on its way home and not
     /// destroyed yet. Aborts at more than 2³¹ strong references.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -123,7 +123,7 @@ impl<T: ?Sized> fmt::Debug for HomeWeak<T> {
     }
 }
 
-/// Returns the coercion of pointers to a payload that makes this coercion of pointers to its value.
+/// Turns a coercion of pointers to a value into the coercion of pointers to its payload.
 ///
 /// A pointer to a value and a pointer to its payload have the same metadata. The casts keep
 /// metadata and address, so the pointer that `coerce` gets points to the front. `coerce` reads
@@ -144,7 +144,8 @@ impl<T: ?Sized> Coercible for HomeRef<T> {
         self,
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> HomeRef<U> {
-        // SAFETY: the contract; `of_payload` neither reads the payload nor changes its address.
+        // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor
+        // changes its address.
         HomeRef::from_inner(unsafe { self.into_inner().coerce(of_payload(coerce)) })
     }
 }
@@ -159,7 +160,8 @@ impl<T: ?Sized> Coercible for HomeWeak<T> {
         self,
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> HomeWeak<U> {
-        // SAFETY: the contract; `of_payload` neither reads the payload nor changes its address.
+        // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor
+        // changes its address.
         HomeWeak(unsafe { self.0.coerce(of_payload(coerce)) })
     }
 }

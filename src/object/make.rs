@@ -25,14 +25,15 @@ impl<T> Ref<T> {
     }
 
     /// Makes an object with one reference.
-    // Inlined, as otherwise the result is passed through memory each time.
+    // Inlined, as otherwise each call would pass the result through memory.
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn made_in<S: Source>(value: T, source: S) -> Result<Self, S::Error> {
         let payload = source.allocate::<One<T>>(One::<T>::OBJECT)?.cast::<T>();
         // SAFETY: just allocated for a `T`.
         unsafe { write_value(payload, value) };
-        // SAFETY: a new object with its value, and the reference that its count says.
+        // SAFETY: a new object with its value; the new handle owns the one reference that its count
+        // has.
         Ok(unsafe { Self::adopt(payload) })
     }
 
@@ -100,7 +101,7 @@ impl<T> Ref<T> {
     /// ```
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_cyclic<F: FnOnce(&Weak<T>) -> T>(f: F) -> Self {
-        /// Takes the object out of the statistics again if `f` panics.
+        /// A guard. If `f` panics, it takes the object out of the statistics again.
         struct Uninitialized<T: 'static>(Weak<T>);
         impl<T> Drop for Uninitialized<T> {
             fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! Where the memory of objects comes from: the global allocator, or blocks.
+//! Memory for objects: of the global allocator, or in blocks.
 //!
 //! Objects in blocks are ordinary `Ref`s. Only their type info knows that their memory returns to a
 //! heap, which the block's chunk names.
@@ -20,7 +20,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A kind of memory, which type infos know, to free it.
+/// A kind of memory. The type info of an object knows the kind, and so how to free the object.
 pub(crate) trait Memory {
     const IS_BLOCK: bool;
 
@@ -117,15 +117,16 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
         impl<P: Payload, M: Memory> Drop for FreeOnDrop<P, M> {
             #[inline]
             fn drop(&mut self) {
-                // SAFETY: made only below, by the unique owner, which has dropped the value by now.
+                // SAFETY: only the unique owner makes this guard, below, and has dropped the value
+                // by now.
                 unsafe { ObjectType::<P, M>::free(self.0) };
             }
         }
         let _free = FreeOnDrop(thin, Self(PhantomData));
         if P::HAS_DESTRUCTOR {
-            // SAFETY: the caller is the unique owner, so the memory is there.
+            // SAFETY: the caller is the unique owner, so the memory has not been freed.
             unsafe { header(thin) }.count.begin_unique_destruction();
-            // SAFETY: the value is there, and only the unique owner can reach it.
+            // SAFETY: the value has not been dropped yet, and only the unique owner can reach it.
             unsafe { P::drop_value(thin) };
         }
     }
@@ -146,7 +147,7 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
     }
 }
 
-/// Where the memory of a new object comes from.
+/// A source of memory for new objects.
 pub(super) trait Source: Copy {
     /// Why there is no memory.
     type Error;

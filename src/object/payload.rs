@@ -1,5 +1,5 @@
-//! What objects hold: a value, or a slice of values. A value that was moved out of a box is in
-//! [`boxed`](super::boxed).
+//! The payloads of objects: a value, or a slice of values. [`boxed`](super::boxed) has that of a
+//! value that was moved out of a box.
 
 use super::header::{Header, ObjectLayout, Thin, note_write, object_layout};
 use super::type_info::{ObjectKind, TypeShape};
@@ -9,14 +9,14 @@ use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ptr::{self, NonNull};
 
-/// What the objects of one type hold, wherever their memory comes from.
+/// The payload of the objects of one type, wherever their memory comes from.
 pub(crate) trait Payload {
     /// The type whose name reports show.
     type Named: ?Sized;
     const HAS_DESTRUCTOR: bool;
     /// The shape of objects with memory of the global allocator.
     const SHAPE: TypeShape;
-    /// The layout of all these objects, if it is one.
+    /// The layout of these objects, if all have the same.
     const LAYOUT: Option<ObjectLayout>;
 
     /// Returns the layout of an object, whose value may have been dropped.

@@ -36,7 +36,8 @@ impl Isolated {
 impl Drop for Isolated {
     fn drop(&mut self) {
         NESTING.with(|nesting| {
-            // Nested scopes have ended, perhaps by a panic, and the outermost has run its queue.
+            // Holds because nested scopes have ended, perhaps by a panic, and the outermost has run
+            // its queue.
             debug_assert!(nesting.base.get() == 0 && nesting.is_empty());
             nesting.base.set(self.base);
             nesting.mode.set(self.mode);

@@ -113,9 +113,9 @@ impl<T> PartialSlice<T> {
     {
         assert_eq!(values.len(), self.slice.len());
         for value in values {
-            // Cloned as an array of one: std copies the bytes of an array if its values are `Copy`,
-            // whereas the clone of a struct or enum is written field by field. So this loop compiles
-            // to `memcpy` for all types that `Arc::from` copies.
+            // Clones the value as an array of one: std copies the bytes of an array if its values
+            // are `Copy`, whereas the clone of a struct or enum is written field by field. So this
+            // loop compiles to `memcpy` for all types that `Arc::from` copies.
             let value = array::from_ref(value).clone();
             // SAFETY: within the slice, which has as many values as `values`, and which no other
             // thread has seen; an array of one has the layout of its value.
@@ -158,13 +158,15 @@ impl<T> PartialSlice<T> {
         surplus
     }
 
-    /// Moves these values and `more` to a slice of the right length, which replaces this one.
+    /// Moves the values of this slice, and `more`, to a slice of the right length, which replaces
+    /// it.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn followed_by(self, mut more: Vec<T>) -> Ref<[T]> {
         let slice = replace_slice::<T>(self.filled + more.len());
         let old = std::mem::ManuallyDrop::new(self);
-        // SAFETY: the new slice has room for all these values, which move: the old one is freed
-        // without them, and the vector forgets its own. No handle to the old one was made.
+        // SAFETY: the new slice has room for all these values, which move: the old slice is freed
+        // without its values, and the vector forgets the values that it had. No handle to the old
+        // slice was made.
         unsafe {
             note_write(slice.cast());
             let to = slice.cast::<T>().as_ptr();
@@ -173,7 +175,8 @@ impl<T> PartialSlice<T> {
             more.set_len(0);
             free(old.slice.cast());
         }
-        // SAFETY: a new object with its values, and the reference that its count says.
+        // SAFETY: a new object with its values; the new handle owns the one reference that its
+        // count has.
         unsafe { Ref::adopt(slice) }
     }
 
@@ -197,7 +200,7 @@ impl<T> Drop for PartialSlice<T> {
         }
         let _memory = Memory(self.slice.cast());
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
-        // SAFETY: these values have been written, and no handle was made.
+        // SAFETY: the first `filled` values have been written, and no handle was made.
         unsafe {
             note_write(self.slice.cast());
             ptr::drop_in_place(filled);
@@ -231,7 +234,8 @@ impl<T> From<Vec<T>> for Ref<[T]> {
         let Ok(slice) = unsafe { copied::<T, [T], _>(&values, Global) };
         // SAFETY: the values have moved; the vector only frees its memory.
         unsafe { values.set_len(0) };
-        // SAFETY: a new object with its values, and the reference that its count says.
+        // SAFETY: a new object with its values; the new handle owns the one reference that its
+        // count has.
         unsafe { Self::adopt(slice) }
     }
 }
@@ -242,7 +246,8 @@ impl<T, const N: usize> From<[T; N]> for Ref<[T]> {
         let values = std::mem::ManuallyDrop::new(values);
         // SAFETY: `ManuallyDrop` forgets the values.
         let Ok(slice) = unsafe { copied::<T, [T], _>(&values[..], Global) };
-        // SAFETY: a new object with its values, and the reference that its count says.
+        // SAFETY: a new object with its values; the new handle owns the one reference that its
+        // count has.
         unsafe { Self::adopt(slice) }
     }
 }

@@ -167,8 +167,8 @@ impl<T: ?Sized> Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn increment_strong_count(p: *const T) {
         raw_checks::raw_call(p.cast(), RawCall::Increment);
-        // SAFETY: alive during the call; the handle made here is forgotten, so no reference is
-        // taken.
+        // SAFETY: by the contract, the object is alive during the call. The handle made here is
+        // forgotten, so the pointer keeps its reference.
         let this = unsafe { Self::adopt(NonNull::new_unchecked(p.cast_mut())) };
         std::mem::forget(this.clone());
         std::mem::forget(this);
@@ -204,9 +204,9 @@ impl<T: ?Sized> Clone for Ref<T> {
     }
 }
 
-/// *Release*. The last release destroys the value on this thread: at once; inside another
-/// destructor, at once up to a depth of 32 KiB of stack; in deeper structures, as soon as the
-/// outermost release is done (see [`settle`](crate::settle)).
+/// *Release*. The last release destroys the value on this thread, at once; but inside destructors
+/// that have used more than 32 KiB of stack, only when the outermost release is done (see
+/// [`settle`](crate::settle)).
 impl<T: ?Sized> Drop for Ref<T> {
     #[inline]
     fn drop(&mut self) {
@@ -250,8 +250,8 @@ impl<T: ?Sized> Coercible for Pin<Ref<T>> {
         self,
         coerce: impl FnOnce(*mut T) -> *mut U,
     ) -> Pin<Ref<U>> {
-        // SAFETY: the reference does not leave this function unpinned; the rest is the contract. The
-        // object stays the same, and so the value stays where it is pinned.
+        // SAFETY: the reference does not leave this function unpinned; the rest is the contract.
+        // The object stays the same, so the pinned value does not move.
         unsafe { Pin::new_unchecked(Pin::into_inner_unchecked(self).coerce(coerce)) }
     }
 }

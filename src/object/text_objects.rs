@@ -30,7 +30,8 @@ macro_rules! text {
                 let bytes = unsafe { copied::<u8, $text, S>(bytes, source) }?;
                 // SAFETY: the pointer is not null.
                 let text = unsafe { NonNull::new_unchecked(bytes.as_ptr() as *mut $text) };
-                // SAFETY: a new object with the bytes of a text of this type, and one reference.
+                // SAFETY: a new object with the bytes of a text of this type; the new handle owns
+                // its one reference.
                 Ok(unsafe { Self::adopt(text) })
             }
         }
@@ -136,7 +137,7 @@ mod tests {
     fn texts_are_their_bytes() {
         fn check<T: ?Sized>(text: &T, bytes: *const [u8], expected: &[u8]) {
             assert_eq!((size_of_val(text), align_of_val(text)), (expected.len(), 1));
-            // SAFETY: a pointer to `text`, by the caller, of which this many bytes are.
+            // SAFETY: the caller passes a pointer to `text`, which has this many bytes.
             let seen = unsafe { &*bytes };
             assert_eq!(seen, expected);
         }

@@ -9,8 +9,8 @@
 //!                          ^ every HomeRef, and the message, point here
 //! ```
 //!
-//! A message of `MessageKind::DestroyAtHome` is run by its target only, and never orphaned. If the
-//! target has closed its inbox, the object is [kept](HOMELESS). A message of
+//! Only its target runs a message of `MessageKind::DestroyAtHome`, which never becomes an orphan.
+//! If the target has closed its inbox, the object is [kept](HOMELESS). A message of
 //! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
 use super::destroy;
@@ -38,11 +38,11 @@ use std::sync::Arc;
 /// A counted reference that may go to any thread, to a value that stays on one thread: its *home*,
 /// the thread that made it.
 ///
-/// It is for values that a graphics context, a user interface or a runtime hands out and wants back
-/// on its own thread: workers may hold textures and drop them, but only the render thread can
-/// access or destroy them. The value need be neither `Send` nor `Sync`; the reference is always
-/// both. [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in a
-/// `Cell` or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`](crate::HomeWeak), and
+/// For values that a graphics context, a user interface or a runtime hands out and wants back on
+/// its own thread: workers may hold textures and drop them, but only the render thread can access
+/// or destroy them. The value need be neither `Send` nor `Sync`; the reference is always both.
+/// [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in a `Cell`
+/// or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`](crate::HomeWeak), and
 /// [`unsize!`](crate::unsize) coerces to trait objects.
 ///
 /// # When not to use it
@@ -83,15 +83,15 @@ use std::sync::Arc;
 ///
 /// # Threads
 /// A home that is ending accepts objects until its pools are empty; objects that are sent later
-/// find the home gone. A value that the destructor of another thread-local makes after that has a
-/// home for the rest of the teardown, but the home accepts no objects.
+/// find the home gone. A value that the destructor of another thread-local makes later still has
+/// this thread as its home, for the rest of the teardown, but the home accepts no objects.
 ///
 /// # Cost
 /// One word; two for trait objects and slices. Its object is 40 bytes larger than that of a
-/// [`Ref`]. `clone` and `drop` are one atomic read-modify-write each; the last drop
-/// also loads the count, and elsewhere than at home makes one compare-and-swap more. It does not
-/// allocate. [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives
-/// as long as its objects.
+/// [`Ref`]. `clone` and `drop` are one atomic read-modify-write each; the last drop also loads the
+/// count, and elsewhere than at home makes one compare-and-swap more. No drop allocates.
+/// [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives as long
+/// as its objects.
 ///
 /// # Panics
 /// Only the value's destructor can panic, at home, and [`with`](Self::with) elsewhere. More than
@@ -127,9 +127,9 @@ struct MessageFront {
     /// The message, whose target is always the home; its kind says what happens if the home has
     /// ended.
     node: Node,
-    /// The record with the inbox to which the object is sent. The sender takes it out, so that it
-    /// can still use the record when the object may already be freed. Nothing else accesses this
-    /// field.
+    /// The record with the inbox to which the object is sent. The sender takes the `Arc` out, so
+    /// that it can still use the record when the object may already be freed. Nothing else accesses
+    /// this field.
     home: Cell<Option<Arc<Record>>>,
 }
 
@@ -162,8 +162,8 @@ impl<T> Payload for ThreadBound<T> {
 }
 
 // SAFETY: elsewhere than at home, a `HomeRef` gives out no `&T` and drops no `T` unless `T: Send`
-// (invariant 8 of `object`). All else that it accesses is atomic, or never changes, or is changed
-// by the thread that made the last release.
+// (invariant 8 of `object`). Everything else that it accesses is atomic, never changes, or is
+// changed only by the thread that made the last release.
 unsafe impl<T: ?Sized> Send for HomeRef<T> {}
 // SAFETY: a `&HomeRef` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T: ?Sized> Sync for HomeRef<T> {}
@@ -176,9 +176,9 @@ impl<T> HomeRef<T> {
     /// Makes an object with one reference, whose home is the calling thread.
     ///
     /// # Safety
-    /// `home` is the record of the calling thread. If it takes messages, the thread has pools,
-    /// whose exit runs all that it accepted. `kind` is `DestroyAtHome`; or `DestroyAnywhere`, if
-    /// `T: Send`.
+    /// `home` is the record of the calling thread. If the record takes messages, the thread has
+    /// pools, whose exit runs all messages that it accepted. `kind` is `DestroyAtHome`; or
+    /// `DestroyAnywhere`, if `T: Send`.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
         let Ok(thin) = Global.allocate::<ThreadBound<T>>(One::<ThreadBound<T>>::OBJECT);
@@ -375,16 +375,16 @@ unsafe fn last_release(thin: Thin) {
 /// `thin` is an object of a `HomeRef`. The calling thread made the last release, gives the object
 /// up, and is not its home.
 unsafe fn send_home(thin: Thin) {
-    // The front is written only from here on, and only by this thread. So it does no harm that the
-    // uses of the object by other threads have not been acquired yet: the thread that destroys it
-    // does that, in `Count::begin_destruction`.
-    // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
+    // The front is written only from here on, and only by this thread. So this thread need not
+    // acquire the uses of the object by other threads: the thread that destroys the object does
+    // that, in `Count::begin_destruction`. SAFETY: a dead object has its memory until it is
+    // destroyed (invariant 2 of `object`).
     let Some(home) = unsafe { front(thin) }.home.take() else {
         unreachable!("an object is sent once")
     };
     // SAFETY: this thread owns the dead object (invariant 5 of `object`), and `destroy_at_home`
     // frees it. By the contract of `make`, its value may be sent if the kind is `DestroyAnywhere`,
-    // and its target runs all that it accepts.
+    // and the target runs all messages that it accepts.
     let message = unsafe { Message::from_raw(thin.cast()) };
     match home.send(message) {
         Ok(()) => tally_handed_over(1),
@@ -437,7 +437,7 @@ impl HomelessObjects {
         let thin = dead_object(object);
         // SAFETY: we own the dead object, and nothing frees it.
         let name = unsafe { header(thin) }.type_info.type_name();
-        // SAFETY: the message that was just taken apart, still ours.
+        // SAFETY: the node of the message that was just taken apart, and that we still own.
         self.push(unsafe { Message::from_raw(thin.cast()) });
         let event = Event::new(EventKind::HomeGone, current_label());
         let event = event.home(home.label()).of_type(name);

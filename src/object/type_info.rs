@@ -45,7 +45,7 @@ pub(crate) struct TypeShape {
 pub(crate) struct TypeInfo {
     pub(super) magic: u64,
     pub(super) type_name: fn() -> &'static str,
-    /// The size and alignment of the payload; for slices, of one element.
+    /// The size of the payload and, in `align`, its alignment; for slices, those of one element.
     pub(super) bytes: usize,
     pub(super) payload_offset: usize,
     pub(super) align: u32,

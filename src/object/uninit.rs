@@ -120,8 +120,8 @@ unsafe fn set_initialized<T, U: ?Sized>(
     }
     match of_kind(header.type_info.kind) {
         Some(type_info) => {
-            // SAFETY: the only reference; the rest is the contract, as a `MaybeUninit` of `T` has
-            // the layout of a `T`.
+            // SAFETY: `this` is the only reference; the rest is the contract, as a `MaybeUninit` of
+            // `T` has the layout of a `T`.
             unsafe { set_type_info(thin, type_info) };
             true
         }
@@ -180,18 +180,18 @@ impl<T> Ref<[MaybeUninit<T>]> {
         let of_kind = |kind| match kind {
             ObjectKind::Slice => Some(ObjectType::<Slice<T>, Global>::TYPE_INFO),
             ObjectKind::BlockSlice => Some(ObjectType::<Slice<T>, Block>::TYPE_INFO),
-            // The object is one array, whose type a slice does not know.
+            // The object is one array, whose type info is not that of a slice.
             _ => None,
         };
         let len = self.len();
-        // SAFETY: an object of one of these kinds was made as a slice of this type, as no other has
-        // a pointer to one. The type infos are those of slices of `T` in such memory.
+        // SAFETY: an object of one of these kinds was made as a slice of this type. The type infos
+        // are those of slices of `T` in such memory.
         let payload = if unsafe { set_initialized::<T, _>(&mut self, of_kind) } {
             Ref::into_payload(self).cast::<T>()
         } else {
             let new = allocate_slice::<T>(len).cast::<T>();
-            // SAFETY: a new object with room for all values. They move: the old object, which ends
-            // here, does not drop them.
+            // SAFETY: the new object has room for all values, which move: the old object, which
+            // ends here, does not drop them.
             unsafe {
                 note_write(new.cast());
                 ptr::copy_nonoverlapping(Ref::payload(&self).cast().as_ptr(), new.as_ptr(), len);

@@ -35,7 +35,8 @@ struct EmptiedObject<T: ?Sized + 'static>(NonNull<T>);
 impl<T: ?Sized> Drop for EmptiedObject<T> {
     fn drop(&mut self) {
         ledger::died(self.0.cast());
-        // SAFETY: made only with a weak reference that this owns, see the callers.
+        // SAFETY: an `EmptiedObject` owns a weak reference; each of its three makers in this file
+        // gives it one.
         unsafe { release_weak(self.0.cast()) };
     }
 }
@@ -88,8 +89,8 @@ impl<T> Ref<T> {
         // SAFETY: `was_last` says that the dead object is this thread's (invariant 5 of `object`).
         let count = unsafe { &header(thin).count };
         if count.begin_destruction() {
-            // As before a destructor: from here on, a weak reference of this thread's keeps the
-            // memory.
+            // As before a destructor, turns the reference into a weak one, which keeps the memory
+            // from here on.
             count.begin_unique_destruction();
         }
         let emptied = EmptiedObject(payload);

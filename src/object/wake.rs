@@ -63,7 +63,7 @@ impl<W: Wake> Functions<W> {
     unsafe fn reference(data: *const ()) -> ManuallyDrop<Ref<W>> {
         // SAFETY: `raw` made the data from the payload of a reference, which the waker owns.
         let payload = unsafe { NonNull::new_unchecked(data.cast_mut().cast::<W>()) };
-        // SAFETY: the waker's reference; it is not dropped here.
+        // SAFETY: the reference belongs to the waker, and is not dropped here.
         ManuallyDrop::new(unsafe { Ref::adopt(payload) })
     }
 

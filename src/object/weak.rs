@@ -32,7 +32,7 @@ pub struct Weak<T: ?Sized + 'static> {
     invariant: PhantomData<*mut T>,
 }
 
-/// The address in every `Weak::new()`: no object is there.
+/// The address in every `Weak::new()`: no object has this address.
 const DANGLING: usize = usize::MAX;
 
 // SAFETY: an upgrade returns a `Ref`, so the requirements are those of `Ref`.

@@ -17,9 +17,9 @@
 //! # Invariants
 //! The `SAFETY` comments of this folder cite them ("invariant 3 of `pool`").
 //!
-//! 1. *Owner only.* A [`ThreadPools`](stack::thread_pools::ThreadPools), and all that it owns, is used by
-//!    its own thread alone. Other threads reach the thread by its record's inboxes, and its
-//!    statistics, which are atomic.
+//! 1. *Owner only.* Only its own thread uses a [`ThreadPools`](stack::thread_pools::ThreadPools),
+//!    and all that it owns. Other threads reach the thread by the inboxes of its record, and read
+//!    its statistics, which are atomic.
 //! 2. *Short borrows.* The function that borrows the content of an `UnsafeCell` ends the borrow, and
 //!    runs no destructor or hook before that. (The global allocator may run, where a list of tokens
 //!    or a backlog grows: see "A global allocator that uses this crate" in `docs/PROOF.md`.)
@@ -40,7 +40,7 @@
 //! * [`entries`]: pending releases and their memory
 //! * [`stack`]: pools, and which one is current
 //! * [`remote`]: messages from other threads
-//! * [`drain`]: draining, closing, duties and the thread's exit
+//! * * [`drain`]: adding entries, draining, closing, duties, and the pools' part of a thread's exit
 //! * [`api`]: what users call
 
 pub(crate) mod api;

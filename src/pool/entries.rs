@@ -10,9 +10,9 @@ use crate::sync::{const_fn, described, prefetch};
 use page::{Page, PageCache};
 use std::ptr;
 
-/// An object's header is prefetched this many entries before its release. Destroying objects that
-/// are not in the cache costs most by far; the destructors of the entries before take long enough
-/// for the header to arrive.
+/// An object's header is prefetched this many entries before its release. Waiting for objects that
+/// are not in the cache costs most by far; the destructors of the entries in between take long
+/// enough for the header to arrive.
 const AHEAD: usize = 8;
 
 /// Entries, each of them a strong reference, in a list of pages. Owner only.
@@ -30,7 +30,7 @@ pub(crate) struct Entries {
     page: Cell<*mut Page>,
     /// The beginning of the entries of the lowest page: equal to `top` if there are no entries.
     first: Cell<*mut Thin>,
-    /// The pool's name, for the ledger. No size without the feature `leak-detection`.
+    /// The pool's name, for the ledger. Zero-sized without the feature `leak-detection`.
     label: Cell<PoolLabel>,
 }
 
@@ -83,7 +83,7 @@ impl Entries {
     fn turn_to(&self, page: *mut Page, top: *mut Thin) {
         self.page.set(page);
         self.top.set(top);
-        // SAFETY: a page of ours (invariant 6 of `pool`).
+        // SAFETY: the page is ours (invariant 6 of `pool`).
         unsafe {
             self.start.set(Page::start(page));
             self.end.set(Page::end(page));
@@ -166,7 +166,7 @@ impl Entries {
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&self, pages: &PageCache) {
-        // A loop, as the global allocator is foreign code, and may fill or drain this very pool.
+        // Loops, as the global allocator is foreign code, and may fill or drain this very pool.
         while self.top.get() == self.end.get() {
             let page = pages.get();
             // SAFETY: `get` returns a page that belongs to nothing else (invariant 6 of `pool`).
@@ -190,7 +190,7 @@ impl Entries {
     #[inline(always)]
     pub(crate) fn newest(&self, pages: &PageCache) -> Option<Thin> {
         let mut top = self.top.get();
-        // A loop, as the global allocator is foreign code, and may drain this very pool.
+        // Loops, as the global allocator is foreign code, and may drain this very pool.
         while top == self.start.get() {
             if !self.uncover(pages) {
                 return None;
@@ -225,7 +225,7 @@ impl Entries {
         if top == self.start.get() {
             return None;
         }
-        // SAFETY: as in `newest`; or there is no page, and both pointers are null.
+        // SAFETY: as in `newest`; without a page, both pointers are null.
         unsafe {
             Page::touch(self.page.get());
             Some(*top.sub(1))
@@ -235,7 +235,7 @@ impl Entries {
     /// Takes out the entry that `newest` returned; the caller owns its reference.
     ///
     /// # Safety
-    /// It is still the newest.
+    /// The entry is still the newest.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self) {
         // SAFETY: the page has an entry, by the contract.
@@ -272,7 +272,7 @@ impl Entries {
     pub(crate) fn take_some(&self, pages: &PageCache, at_most: u32) -> Option<(Thin, u32)> {
         let thin = self.newest(pages)?;
         let start = self.start.get();
-        // SAFETY: `newest` has returned an entry, so the facts that it states hold here, too.
+        // SAFETY: as in `newest`, which has returned an entry.
         unsafe {
             let mut top = self.top.get().sub(1);
             let mut n = 1;
@@ -288,13 +288,14 @@ impl Entries {
         }
     }
 
-    /// Takes the newest entries of the topmost page out as long as `f` returns `true`; by that, `f`
-    /// takes over the entry's reference. Returns how many. `f` must not run foreign code.
+    /// Takes the newest entries of the topmost page out as long as `f` returns `true`. An `f` that
+    /// returns `true` takes over the entry's reference. Returns how many entries it took. `f` must
+    /// not run foreign code.
     #[inline(always)]
     pub(crate) fn take_while(&self, mut f: impl FnMut(Thin) -> bool) -> usize {
         let from = self.top.get();
         let start = self.start.get();
-        // SAFETY: as in `newest`; or there is no page, and both pointers are null.
+        // SAFETY: as in `newest`; without a page, both pointers are null.
         unsafe {
             let mut top = from;
             while top > start {
@@ -303,7 +304,7 @@ impl Entries {
                     prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
                 }
                 let thin = *top.sub(1);
-                // Recorded first, as `f` may destroy the object.
+                // Tells the ledger first, as `f` may destroy the object.
                 ledger::left_pool(thin, 1, self.label.get());
                 if !f(thin) {
                     ledger::entered_pool(thin, self.label.get());

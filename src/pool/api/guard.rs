@@ -246,9 +246,9 @@ impl AutoreleasePool {
     /// [`ThreadHandle::release`](crate::ThreadHandle::release), and releases
     /// [hot](crate::Hot#when-the-object-dies) objects to which this thread has dropped the last
     /// reference. It does so whichever pool it drains, outermost or not. The result counts neither
-    /// kind. In a frame or a command of a loop, an outermost drain makes at most 16 releases of
-    /// each kind, and leaves the rest to the loop's own drain; once the frame or command has held
-    /// them back for 100 ms, it makes all.
+    /// kind of release. In a frame or a command of a loop, an outermost drain makes at most 16
+    /// releases of each kind, and leaves the rest to the loop's own drain; once the frame or
+    /// command has held them back for 100 ms, it makes all.
     ///
     /// # Panics
     /// Resumes the first panic of a destructor, after all entries are released. If the thread is
@@ -289,9 +289,9 @@ impl AutoreleasePool {
     /// ordinary drain or close of another pool on this thread makes the releases that are still in
     /// the inbox, but not those that this call took out of it.
     ///
-    /// If a destructor calls this, objects that destructors release are not part of the budget.
-    /// Once the thread-locals of the thread are torn down, the budget is ignored, because no later
-    /// call would work off the rest.
+    /// If a destructor calls this function, objects that destructors release are not part of the
+    /// budget. Once the thread-locals of the thread are torn down, the budget is ignored, because
+    /// no later call would work off the rest.
     ///
     /// Takes some 30 nanoseconds more than [`drain`](Self::drain) for each destructor, to read the
     /// clock.

@@ -7,7 +7,8 @@ use crate::thread::inbox::MessageKind;
 use crate::thread::record::Record;
 use std::sync::Arc;
 
-// Here and not with the type: the thread's pools are above `object`.
+// These functions are here, not beside the type: they need the thread's pools, which are in a layer
+// above `object`.
 impl<T> HomeRef<T> {
     /// Makes a new object with one reference, whose home is the calling thread. If the home has
     /// ended when the last reference is dropped, the value is kept for ever, and reported.
@@ -15,7 +16,8 @@ impl<T> HomeRef<T> {
     /// Aborts when memory is exhausted (`handle_alloc_error`).
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new(value: T) -> Self {
-        // SAFETY: `home` is the calling thread, with pools if it takes messages.
+        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
+        // takes messages.
         unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
     }
 
@@ -35,7 +37,8 @@ impl<T> HomeRef<T> {
     where
         T: Send,
     {
-        // SAFETY: `home` is the calling thread, with pools if it takes messages; `T` is Send.
+        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
+        // takes messages; `T` is Send.
         unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
     }
 }

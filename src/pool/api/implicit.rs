@@ -12,11 +12,11 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_label;
 use std::panic::Location;
 
-/// Moves the reference into this thread's current pool, which releases it when it is drained:
-/// *autorelease*. If no pool is open, the reference goes to the thread's root pool, which
-/// [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain; an
-/// [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for each
-/// type and place and then at growing intervals.
+/// Moves the reference into this thread's current pool, which releases the reference when the pool
+/// is drained: *autorelease*. If no pool is open, the reference goes to the thread's root pool,
+/// which [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain;
+/// an [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for
+/// each type and place and then at growing intervals.
 ///
 /// Lends nothing back, because nothing tells the caller when the current pool is drained. Use
 /// [`AutoreleasePool::autorelease`](crate::AutoreleasePool::autorelease) if you need the object
@@ -83,7 +83,7 @@ pub(crate) fn autorelease_to(
 #[cold]
 #[inline(never)]
 fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Location<'static>) {
-    // SAFETY: alive by the reference that the caller has given up.
+    // SAFETY: the reference that the caller has given up keeps the object alive.
     let type_info = unsafe { header(thin) }.type_info;
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());

@@ -10,8 +10,8 @@ use crate::sync::epoch::Guard;
 use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;
 
-/// Returns whether the calling thread is the only one with pinned pools: then it holds the epoch
-/// itself.
+/// Returns whether the calling thread is the only one with pinned pools, so that only its own pools
+/// hold the epoch.
 pub(crate) fn is_held_here_alone() -> bool {
     let me = own_key();
     let is_held =
@@ -35,7 +35,7 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
         }
     }
     this_thread::with(|pools| {
-        // Dropped after the pin has ended, also by a panic.
+        // This guard is dropped after the pin has ended, also by a panic.
         let _turn = TurnAtEnd(pools);
         epoch::pinned_while(pools.map(|pools| &pools.participants), name, f)
     })
@@ -60,7 +60,7 @@ pub(crate) unsafe fn retire(thin: Thin) {
 /// Advances the epoch as far as possible, and stops when a retired reference has become ready.
 /// Returns whether one has.
 pub(crate) fn advance_until_ready() -> bool {
-    // Without anything to advance, the thread's pools are not made.
+    // Does not make the thread's pools if there is nothing to advance.
     if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
         return ORPHANS.has_releases();
     }

@@ -16,10 +16,10 @@ use std::ptr::NonNull;
 /// A reference to an object that a pool keeps alive: uncounted, free to copy, valid until the pool
 /// is drained.
 ///
-/// It borrows the pool, so the compiler ensures that no `PoolRef` is left when the pool is drained
+/// A `PoolRef` borrows the pool, so the compiler ensures that none is left when the pool is drained
 /// or dropped. To keep the object for longer, [`retain`] it.
 ///
-/// It may be sent to other threads if the value is `Send` and `Sync`, as a `Ref` may: within
+/// Like a `Ref`, a `PoolRef` may be sent to other threads if the value is `Send` and `Sync`: within
 /// `std::thread::scope`, for example. Using one object from many threads in this way costs nothing,
 /// whereas clones of a `Ref` contend for the count.
 ///
@@ -41,10 +41,11 @@ pub struct PoolRef<'pool, T: ?Sized + 'static> {
     pool: PhantomData<(&'pool (), *mut T)>,
 }
 
-// SAFETY: it can be retained, so `Ref`'s bounds apply. With `T: Sync` alone, another thread could
-// retain a `Ref`, drop it last, and so destroy a value that may not be sent to that thread.
+// SAFETY: a `PoolRef` can be retained, so `Ref`'s bounds apply. With `T: Sync` alone, another
+// thread could retain a `Ref`, drop it last, and so destroy a value that may not be sent to that
+// thread.
 unsafe impl<T: ?Sized + Send + Sync> Send for PoolRef<'_, T> {}
-// SAFETY: it is `Copy`, so sharing it allows no more than sending it.
+// SAFETY: a `PoolRef` is `Copy`, so sharing one allows no more than sending a copy.
 unsafe impl<T: ?Sized + Send + Sync> Sync for PoolRef<'_, T> {}
 
 impl<'pool, T: ?Sized> PoolRef<'pool, T> {

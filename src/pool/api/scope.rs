@@ -66,7 +66,7 @@ struct PoolScope {
 impl Drop for PoolScope {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: it points to the local variable of `scoped`, which outlives this scope and is
+        // SAFETY: `pool` points to the local variable of `scoped`, which outlives this scope and is
         // never dropped itself.
         let pool = unsafe { (*self.pool).state };
         // SAFETY: the scope has not ended (fact 1 of `guard`).
@@ -83,8 +83,8 @@ impl Drop for PoolScope {
     }
 }
 
-/// Ends a scope, and drops the guard that it now has, which owns `pool`. `own` is the pool that the
-/// scope has opened.
+/// Ends a scope whose guard now owns `pool`, and drops the guard. `own` is the pool that the scope
+/// has opened.
 #[inline(never)]
 fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     if pool == own {
@@ -101,12 +101,13 @@ fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
 #[cold]
 #[inline(never)]
 fn end_replaced(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
-    // Dropped after the guard, also if the guard's drop panics.
+    // Ends the scope after the guard is dropped, also if the guard's drop panics.
     let _replaced = ReplacedPool(own);
     drop(AutoreleasePool { state: pool });
 }
 
-/// The pool that a scope has opened, after `f` replaced its guard. Ends the scope when dropped.
+/// The pool that a scope has opened, after `f` replaced the guard. Dropping the `ReplacedPool` ends
+/// the scope.
 struct ReplacedPool(NonNull<PoolState>);
 
 impl Drop for ReplacedPool {
@@ -127,7 +128,8 @@ impl Drop for ReplacedPool {
             }
         }
         if then == Then::Recycle {
-            // SAFETY: nothing refers to it (rule 1 of `pool_life`); the references above have ended.
+            // SAFETY: nothing refers to the pool (rule 1 of `pool_life`); the references above have
+            // ended.
             unsafe { free_state(self.0) };
         }
     }

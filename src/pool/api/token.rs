@@ -98,7 +98,8 @@ fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, 
     let in_span = this_thread::with(|pools| {
         let pools = pools.filter(|pools| token.thread.is_some() && pools.key() == token.thread)?;
         let (_, pool) = find(manager, token, pools).ok()?;
-        // `pop_now` looks the pool up again, as the subscriber is foreign code, which may pop it.
+        // `pop_now` looks the pool up again, as the subscriber is foreign code, which may pop the
+        // pool.
         Some(drain_span::around_pop(pool, || pop_now(manager, token)))
     });
     in_span.unwrap_or_else(|| pop_now(manager, token))
@@ -121,8 +122,8 @@ fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopE
     })
 }
 
-/// Returns the token's pool and its stack, if it can be popped. `pools` belongs to the token's
-/// thread.
+/// Returns the token's pool and the pool's stack, if the pool can be popped. `pools` belongs to the
+/// token's thread.
 #[inline]
 fn find<'p>(
     manager: &Arc<ManagerShared>,
@@ -134,7 +135,7 @@ fn find<'p>(
     if !is_open(pool, token.generation) {
         return Err(PopError::Stale);
     }
-    // The pool was opened once in this generation, by this manager.
+    // A pool is opened once in each generation, so the token's manager opened this one.
     debug_assert!(ptr::eq(pool.stack.get(), stack));
     if stack.token_is_draining(pool) {
         return Err(PopError::Draining);
@@ -166,13 +167,13 @@ fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
         let outcome = engine::drain(last, Limit::NONE);
         released += outcome.released;
         rounds += 1;
-        // Destructors may have pushed other pools, which are closed first.
+        // Destructors may have pushed other pools, which this closes first.
         let closing = stack.last_token().is_some_and(|now| ptr::eq(now, last));
         if closing {
             stack.close_token(last);
         }
-        // Reported last: a report runs foreign code, which may pop and push pools and so reuse this
-        // pool's state.
+        // Reports the panic last: a report runs foreign code, which may pop and push pools and so
+        // reuse this pool's state.
         if let Some(payload) = outcome.panic {
             panics.note(payload);
         }

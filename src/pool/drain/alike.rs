@@ -52,7 +52,8 @@ pub(super) fn destroy_alike(
     let Some(mut alike) = PlainDestroyer::begin(type_info, block) else {
         return 0;
     };
-    // SAFETY: alive by the entry's reference, which is given up if this returns true.
+    // SAFETY: alive by the entry's reference; `take_while` gives up the reference if this returns
+    // true.
     let n = entries.take_while(|thin| unsafe { alike.destroy(thin) });
     alike.end();
     n
@@ -62,8 +63,8 @@ pub(super) fn destroy_alike(
 const IN_TURN: usize = 64;
 
 /// Destroys the objects of the newest entries as long as they are of this type, which has no
-/// destructor, and have no other reference. Returns how many; at least one, if the newest is such
-/// an object.
+/// destructor, and have no other reference, at most [`IN_TURN`]. Returns how many; at least one, if
+/// the newest is such an object.
 ///
 /// Frees each batch in the order in which its objects were made: nothing observes the order, and
 /// malloc is faster in that order than in reverse.

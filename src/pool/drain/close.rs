@@ -16,8 +16,8 @@ use crate::unwind::{FirstPanic, resume_or_report};
 use std::ptr::NonNull;
 
 /// Returns whether the pool `state` can be closed by popping its frame: it has no entries, its
-/// frame is the topmost one, and the thread has nothing else to do. `plain` says whether the caller
-/// handles all extras of the pool.
+/// frame is the topmost one, and the thread has nothing else to do. `plain` says whether the pool
+/// has no extras but those that the caller handles.
 #[inline(always)]
 pub(in crate::pool) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let pools = stack.thread_pools();
@@ -43,8 +43,8 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
         let stack = unsafe { &*state.stack.get() };
         let (_, progress) = few::release(state, stack, &mut panics);
         is_over = progress != Progress::Begun;
-        // Tested after the releases: foreign code, destructors or the global allocator, may have
-        // changed it.
+        // Tests the pool after the releases: foreign code, which is destructors or the global
+        // allocator, may have changed it.
         let is_idle = progress == Progress::Idle && state.entries.is_empty();
         if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
             stack.pop_frame(&state.life.frame);
@@ -55,8 +55,8 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     close_rest(pool, is_over, panics);
 }
 
-/// Drains a pool, unless `is_over`, and closes it. `panics`: of the entries that the caller has
-/// released.
+/// Drains a pool, unless `is_over`, and closes it. `panics` has the panics of the entries that the
+/// caller has released.
 #[inline(never)]
 fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
     // SAFETY: the pool's guard is being dropped and has not freed the pool yet (fact 1 of `guard`).
@@ -108,20 +108,21 @@ fn close_drained(pool: NonNull<PoolState>) {
         stack.stats.count_closed();
     }
     if then == Then::Recycle {
-        // SAFETY: nothing refers to it (rule 1 of `pool_life`); the references above have ended.
+        // SAFETY: nothing refers to the pool (rule 1 of `pool_life`); the references above have
+        // ended.
         unsafe { free_state(pool) };
     }
 }
 
-/// Recycles the state of a closed pool, and frees its `ThreadPools` if that is detached and this
-/// was its last pool.
+/// Recycles the state of a closed pool. If its `ThreadPools` is detached and has no other open
+/// pool, frees the `ThreadPools`, too.
 ///
 /// # Safety
 /// Nothing refers to the pool from here on, nor to its `ThreadPools` by way of this pool.
 pub(in crate::pool) unsafe fn free_state(pool: NonNull<PoolState>) {
     let pools;
     {
-        // SAFETY: it is recycled only below (fact 1 of `guard`).
+        // SAFETY: the pool is recycled only below (fact 1 of `guard`).
         let state = unsafe { pool.as_ref() };
         // SAFETY: the stack outlives the recycling of the pool (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };

@@ -27,7 +27,7 @@ pub(crate) fn around(pool: &PoolState, drain: impl FnOnce() -> Outcome) -> Outco
 /// Runs `close`, which drains `pool` and closes it, in a span as [`around`] does.
 ///
 /// # Safety
-/// The pool is open. (`close` may free it, so no reference to it may be passed here.)
+/// The pool is open. (`close` may free the pool, so callers pass a pointer and no reference.)
 pub(in crate::pool) unsafe fn around_close(
     pool: NonNull<PoolState>,
     close: impl FnOnce() -> Outcome,
@@ -87,12 +87,13 @@ pub(in crate::pool) fn around_budgeted(
 fn describe(pool: &PoolState, is_idle: bool) -> Option<DrainBegin> {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
-    // A subscriber may need thread-locals, which a thread that exits may have destroyed.
+    // No span on a thread that exits: a subscriber may need thread-locals, which the thread may
+    // have destroyed.
     if is_idle || in_destructor() || is_exiting() {
         return None;
     }
-    // Copied, because the subscriber may close other pools, and so free what a borrow would refer
-    // to.
+    // The names are copies, because the subscriber may close pools, and so free a name that was
+    // borrowed.
     Some(DrainBegin {
         pool: pool.name().to_owned(),
         manager: stack.manager.name.clone(),

@@ -36,7 +36,7 @@ struct Duty {
     is_due: fn(&ThreadPools, &PoolStack) -> bool,
     /// Takes one turn; returns whether there was anything to do.
     turn: fn(&mut Drain<'_>) -> bool,
-    /// Returns how many releases a budgeted drain has left.
+    /// Returns how many releases of this duty a budgeted drain has left.
     left: fn(&Drain<'_>) -> usize,
     /// True if the duty runs little or no foreign code: it is then served whatever the budget, and
     /// in the round of a loop, too. Other duties are served within the budget, and in a round a few
@@ -59,7 +59,7 @@ impl Duty {
 
 /// The duties, in the order in which a drain takes turns with them.
 const DUTIES: &[Duty] = &[
-    // Not at an exit: the drains of other threads advance the epoch.
+    // An exit does not serve this duty: the drains of other threads advance the epoch.
     Duty {
         is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
         turn: advance_epoch,
@@ -90,8 +90,8 @@ const DUTIES: &[Duty] = &[
         is_light: false,
         at_exit: true,
     },
-    // No test of its own: the thread that asks for blocks nudges the inbox, so mail is due. Not at an
-    // exit, which gives the heaps up.
+    // The duty needs no test of its own: the thread that asks for blocks nudges the inbox, so mail
+    // is due. An exit does not serve it, as it gives the heaps up.
     Duty {
         turn: |_| {
             thread_heaps::answer_trim_requests();
@@ -104,7 +104,8 @@ const DUTIES: &[Duty] = &[
         turn: answer_shutdown,
         ..Duty::LIGHT
     },
-    // At an exit, `ledger::drained_last` does this once the thread's pools are gone.
+    // An exit does not serve this duty: `ledger::drained_last` does so once the thread's pools are
+    // gone.
     Duty {
         is_due: |_, _| ledger::awaits_drain(),
         turn: report_to_ledger,
@@ -117,15 +118,16 @@ const DUTIES: &[Duty] = &[
 /// A drain's progress with the duties.
 #[derive(Default)]
 pub(super) struct Agenda {
-    /// How many of the releases that other threads had sent are left. Releases that arrive meanwhile
-    /// are left for later drains, as they may arrive for ever.
+    /// How many of the releases that other threads had sent when the drain took its mail in are
+    /// left. Releases that arrive meanwhile wait for later drains, as they may arrive for ever.
     mail: Option<usize>,
     /// The orphans that the drain has claimed.
     orphans: Option<OrphanClaim>,
-    /// True if the drain may claim orphans: when it begins, and when the epoch has made some ready.
+    /// True if the drain may claim orphans: when it begins, and again when the epoch has made some
+    /// ready.
     claims: bool,
-    /// True if the drain should try to advance the epoch: when it begins, and when it has released
-    /// orphans, which may have held the epoch.
+    /// True if the drain should try to advance the epoch: when it begins, and again when it has
+    /// released orphans, whose destructors may have closed pools that held the epoch.
     epoch: bool,
     /// True once the drain has advanced the epoch.
     has_advanced: bool,
@@ -296,7 +298,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         None if claimed_only => usize::MAX,
         None => {
             let left = pools.remote_releases();
-            // Called even if nothing was sent, as this also takes a request to trim.
+            // Takes the inbox even if no release was sent, as this also takes a request to trim.
             pools.claimed.take_in(inbox);
             left
         }
@@ -325,8 +327,8 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
 /// Makes orphaned releases.
 fn release_orphans(drain: &mut Drain<'_>) -> bool {
     if std::mem::take(&mut drain.agenda.claims) && ORPHANS.has_releases() {
-        // Only a drain without a budget takes the time to put the orphans into the order in which
-        // they came.
+        // Only a drain without a budget takes the time to put the orphans into the order of their
+        // arrival.
         drain.agenda.orphans = Some(ORPHANS.claim(drain.meter.is_limited()));
     }
     let Some(mut claim) = drain.agenda.orphans.take() else {
@@ -385,8 +387,8 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     };
     let begins = stack.stats.is_asked() && !drain.agenda.answers;
     if begins {
-        // Other duties may have added entries to the drain's own pool, which may be the root pool:
-        // they come first.
+        // Releases first the entries that other duties may have added to the drain's own pool,
+        // which may be the root pool.
         drain.empty_plain();
         stack.stats.answer();
         // The stack must become empty, so the drain has no budget from here on.
@@ -397,8 +399,8 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     } else if !drain.agenda.answers || stack.root.entries.is_empty() && stack.backlog.len() == 0 {
         return false;
     }
-    // In a settle scope, so that no release stays in this drain's queue when the figures report the stack
-    // as empty.
+    // Runs in a settle scope, so that no release stays in this drain's queue when the figures
+    // report the stack as empty.
     settle_scope(|| {
         let outcome = (drain.empty_stack)(stack, Limit::SOME);
         drain.agenda.answers = !outcome.is_cut;
@@ -436,7 +438,7 @@ mod tests {
         static DUE: Cell<Option<&'static AtomicU64>> = Cell::new(None);
     }
     local! {
-        /// The foreign code that the duty runs, as if it were a hook.
+        /// The foreign code that the duty runs, in the place of a hook.
         static FOREIGN: Cell<fn()> = Cell::new(|| ());
     }
 
@@ -444,7 +446,7 @@ mod tests {
         DUE.with(|due| due.get().is_some())
     }
 
-    /// A duty that only tests give a thread. A row like this is all that a new duty needs.
+    /// A duty that a thread has only in tests. A new duty needs no more than a row like this.
     pub(super) const DUTY: Duty = Duty {
         is_due: |_, _| is_due(),
         turn: |drain| {

@@ -1,4 +1,4 @@
-//! The drains of this room: the work around the release of entries.
+//! The drains: each sets up its scope and barrier, has entries released, and serves duties.
 
 use super::duties::{is_idle, owes};
 use super::few::{self, Progress};
@@ -56,8 +56,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
         released += rest.0;
         is_cut = rest.1;
     }
-    // If the pool is still draining, an outer drain has taken out an entry whose destructor still
-    // runs.
+    // If the pool is still draining, an outer drain is running the destructor of an entry that it
+    // has taken out.
     if is_root && !pool.life.is_draining() {
         stack.stats.root_was_drained(pool.entries.len());
         stack.next_mark.set(0);
@@ -70,8 +70,8 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
 }
 
 /// Releases the entries of a pool that is current and marked as being drained. In the outermost
-/// scope, also serves the thread's duties. Returns how many entries it has released, which the
-/// caller counts, and whether it was cut off.
+/// scope, also serves the thread's duties. Returns how many entries it has released, for the
+/// caller's statistics, and whether it was cut off.
 #[inline(never)]
 pub(super) fn release_rest(
     pool: &PoolState,
@@ -81,8 +81,8 @@ pub(super) fn release_rest(
     panics: &mut FirstPanic,
 ) -> (usize, bool) {
     let pages = &stack.thread_pools().pages;
-    // Closing a pool to which nothing was added since a budgeted drain must not deliver remote
-    // releases. Read before destructors run.
+    // Reads before destructors run whether the last drain was budgeted: closing a pool to which
+    // nothing was added since then must not deliver remote releases.
     let was_budgeted = pool.life.is_budgeted();
     let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
     run.release_all(panics);
@@ -244,7 +244,7 @@ pub(super) fn run_last(
         serves: Serves::Exit,
         ..Drain::of(Some(thread), &thread.pages, &scope, panics, empty_stack)
     };
-    // Claimed messages are left only if destructors fed the thread without end.
+    // Claimed messages are still left here only if destructors fed the thread without end.
     let inbox = record.releases.inbox();
     while thread.has_claimed() {
         if let Next::Run(message) = thread.claimed.next(inbox) {

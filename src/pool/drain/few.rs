@@ -23,7 +23,7 @@ pub(super) enum Progress {
     Begun,
     /// A drain has done the rest.
     Drained,
-    /// The pool's entries have been released, and the thread owes nothing else.
+    /// The pool's entries have been released, and the thread has no duty that is due.
     Idle,
 }
 
@@ -114,7 +114,7 @@ fn release_nesting(
     let _current = Barrier::raise(stack, &frame, pool);
     let _draining = Draining::begin(&pool.life);
     if !scope.deep {
-        // SAFETY: the stack is not deep; nested releases look after themselves.
+        // SAFETY: the stack is not deep; nested releases test the depth again.
         panics.guard(|| _ = unsafe { release_some(pool, counts, &scope, |_| true) });
         if !panics.is_none() {
             // Destroys the objects that the destructor had queued before it panicked.

@@ -1,4 +1,4 @@
-//! Counting how often destructors feed the drain that runs them.
+//! Counts how often destructors feed the drain that runs them.
 
 /// Counts the generations of entries in a pool that is being drained.
 ///

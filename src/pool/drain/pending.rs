@@ -29,7 +29,7 @@ pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     let claimed = &stack.thread_pools().claimed;
     claimed.none(|message| match message.kind() {
         MessageKind::ReleaseMany => {
-            // SAFETY: `look` takes nothing out.
+            // SAFETY: `look` takes no entry out of the pages.
             !unsafe { PageChain::entries(message).newest_first() }.all(&mut look)
         }
         MessageKind::Release => !look(remote_release::object_of(message)),

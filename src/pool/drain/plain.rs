@@ -1,4 +1,4 @@
-//! Releasing the entries of a pool without a budget: newest first, until the pool is empty.
+//! Releases the entries of a pool without a budget: newest first, until the pool is empty.
 
 use super::generations::Generations;
 use super::release::{Unmetered, stretch};
@@ -124,8 +124,8 @@ impl<'d> PlainDrain<'d> {
     }
 }
 
-/// The figures of one stretch of entries. They stay in registers; the stretch's end, also by a
-/// panic, adds them to the drain's figures.
+/// The figures of one stretch of entries, in registers. The stretch's end, also by a panic, adds
+/// them to the drain's figures.
 struct Figures<'r, 'd>(&'r PlainDrain<'d>, Unmetered);
 
 impl Drop for Figures<'_, '_> {

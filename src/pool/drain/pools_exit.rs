@@ -28,7 +28,8 @@ const DRAINS: u32 = 100_000;
 /// Does not unwind, as nothing could catch the panic.
 ///
 /// # Safety
-/// `attached` is the calling thread's; after `set_exited` nothing but open guards finds it.
+/// `attached` is the `ThreadPools` of the calling thread; after `set_exited` nothing but open
+/// guards finds it.
 pub(in crate::pool) unsafe fn exit(
     attached: NonNull<ThreadPools>,
     record: &Arc<Record>,
@@ -101,7 +102,7 @@ impl PoolsExit<'_> {
                 if closing {
                     stack.close_token(pool);
                 }
-                // Reported last: the hook is foreign code, which may pop and push pools.
+                // Reports the panic last: the hook is foreign code, which may pop and push pools.
                 panic.into_iter().for_each(report);
             }
             if stack.backlog.len() > 0 {
@@ -146,8 +147,8 @@ impl PoolsExit<'_> {
         self.drains += 1;
         match catch_unwind(drain) {
             Ok(outcome) => (outcome.is_cut, outcome.panic),
-            // Drains do not unwind; this is for safety only, as a panic here would abort the
-            // process.
+            // Drains do not unwind. Catching a panic is a precaution, as a panic here would abort
+            // the process.
             Err(payload) => (false, Some(payload)),
         }
     }
@@ -176,7 +177,7 @@ impl PoolsExit<'_> {
 
     /// Leaks and reports the entries that are left in a pool, normally none.
     fn leak(&mut self, pool: &PoolState) {
-        // SAFETY: nothing is taken out here.
+        // SAFETY: no entry is taken out here.
         let Some(last) = unsafe { pool.entries.newest_first() }.next() else {
             return;
         };

@@ -22,7 +22,7 @@ pub(crate) fn find_or_add<'p>(
 #[cold]
 fn add<'p>(pools: &'p ThreadPools, manager: &Arc<ManagerShared>) -> &'p PoolStack {
     let stack = pools.add(manager);
-    // Pruned last: it runs foreign code, which may call this function again. It does not free
+    // Prunes last: `prune` runs foreign code, which may call this function again. It does not free
     // `stack`, because the caller has a handle to the stack's manager.
     prune(pools);
     stack
@@ -34,7 +34,7 @@ fn prune(pools: &ThreadPools) {
     // time, and nothing is borrowed meanwhile.
     while let Some(stack) = pools.take_abandoned() {
         let outcome = {
-            // SAFETY: off the list, so nothing else frees it.
+            // SAFETY: the stack is off the list, so nothing else frees it.
             let this = unsafe { stack.as_ref() };
             let outcome = engine::empty_stack(this, Limit::SOME);
             if let Some(key) = pools.key() {
@@ -45,8 +45,9 @@ fn prune(pools: &ThreadPools) {
             this.backlog.leak(&pools.pages);
             outcome
         };
-        // SAFETY: made by `ThreadPools::add`, and off the list; the manager has no handle to find
-        // it by, and nothing is open in it or in progress.
+        // SAFETY: `ThreadPools::add` made the stack, which is off the list. No handle to its
+        // manager is left by which to find it; it has no open pool, and no drain of it is in
+        // progress.
         drop(unsafe { unbox(stack) });
         // A panic of an old manager's objects does not concern the caller, which uses a new
         // manager.

@@ -1,4 +1,4 @@
-//! Adding an entry to a pool that is open.
+//! Adds an entry to a pool that is open.
 //!
 //! The slow path, which takes a new page, also compares the pool's length with its watermark.
 
@@ -26,7 +26,7 @@ impl PoolState {
             if self.index >= WITH_PAGES {
                 self.life.gain_extra();
             }
-            // Small pools have no other page.
+            // This is the first page; most pools have no other.
             if self.entries.begin(&stack.thread_pools().pages) {
                 self.entries.push_in_page(thin);
                 return;
@@ -38,8 +38,8 @@ impl PoolState {
     #[inline(never)]
     fn push_and_watch(&self, stack: &PoolStack, thin: Thin) {
         self.entries.push(thin, &stack.thread_pools().pages);
-        // Reported last: the hook is foreign code, and may even close the pool, if it is the
-        // current one and the caller does not borrow it.
+        // Reports last: the hook is foreign code, and may even close the pool, if it is the current
+        // one and the caller does not borrow it.
         watch::pool(stack, self);
     }
 }
@@ -73,7 +73,7 @@ mod tests {
                 }
             }
             assert!(pools_with_pages() >= deep);
-            // Newest first, so that each pool is the topmost one when it is closed.
+            // Closes the newest first, so that each pool is the topmost one when it is closed.
             while let Some(pool) = pools.pop() {
                 drop(pool);
             }

@@ -1,4 +1,5 @@
-//! One release, and a stretch of them: the innermost loop of every drain.
+//! Gives up references: of one object, or of a stretch of entries, the innermost loop of every
+//! drain.
 
 use super::alike::{destroy_alike, destroy_in_turn};
 use crate::ledger::CHECKS;
@@ -27,10 +28,11 @@ pub(super) trait Pace {
     /// Counts `n` references that are about to be released.
     fn count(&mut self, n: usize);
 
-    /// Counts `n` objects that are about to be destroyed otherwise than by [`destroy_dead`].
+    /// Counts `n` objects that are about to be destroyed without [`destroy_dead`], which counts its
+    /// own.
     fn count_destroyed(&mut self, n: u64);
 
-    /// Notes a release that has run no destructor.
+    /// Counts a release that has run no destructor.
     fn quick(&mut self);
 
     /// Destroys an object of this type by calling `run`, and then the objects that its destructor
@@ -158,7 +160,7 @@ pub(super) unsafe fn destroy_unique<P: Pace>(
 }
 
 /// Releases the newest of these entries until none is left, the pace stops, or a destructor has
-/// added entries; returns whether one has. `name` is the pool's.
+/// added entries; returns whether a destructor has. `name` returns the pool's name.
 ///
 /// Each entry is taken out before its destructor runs. So a destructor may autorelease into the pool,
 /// drain it, or panic, and nothing is lost or released twice.
@@ -181,7 +183,7 @@ pub(super) fn stretch<'n, P: Pace>(
         let type_info = object.type_info;
         pace.begin(type_info);
         let mark;
-        // The usual case: the only reference, so the object has no other entry either.
+        // In the usual case the entry's is the only reference, so the object has no other entry.
         let may_have_added = if !P::METERED && !deep && object.count.is_all(1) {
             if let Some(block) = type_info.plain_block {
                 // The next entries are probably of the same type.
@@ -197,7 +199,7 @@ pub(super) fn stretch<'n, P: Pace>(
                 pace.count_destroyed(n as u64);
                 continue;
             }
-            // SAFETY: nothing has run since `newest` returned it.
+            // SAFETY: no code that could take the entry out has run since `newest` returned it.
             unsafe { entries.pop() };
             mark = entries.mark();
             pace.count(1);

@@ -1,4 +1,4 @@
-//! How a thread finds its `ThreadPools`.
+//! Leads from the calling thread to its `ThreadPools`.
 
 use super::outcome::Served;
 use super::{engine, pools_exit};
@@ -45,8 +45,9 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
 
 /// Serves the calling thread's duties, as [`engine::serve`] does.
 ///
-/// A thread without a key has only orphans to release. It is not registered here: it might get the
-/// registry slot of an ended thread, and could then not run the closures of that thread.
+/// A thread without a key has only orphans to release. This function does not register such a
+/// thread: it might get the registry slot of an ended thread, and could then not run that thread's
+/// closures.
 pub(crate) fn serve(meter: Meter, panics: &mut FirstPanic) -> Served {
     match own_key() {
         None => engine::serve(None, meter, panics),
@@ -93,7 +94,7 @@ fn set_exited() {
 fn at_exit(record: &Arc<Record>) {
     let pools = THIS.with(|this| this.pools.get()).cast_mut();
     if let Some(pools) = NonNull::new(pools) {
-        // SAFETY: made by `enter`; after `set_exited` nothing but open guards finds it.
+        // SAFETY: `enter` made the pools; after `set_exited` nothing but open guards finds them.
         unsafe { pools_exit::exit(pools, record, set_exited) };
     }
 }

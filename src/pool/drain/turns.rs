@@ -28,16 +28,16 @@ use crate::unwind::FirstPanic;
 /// How many releases of one source a drain with a limited budget makes before it turns to the next.
 const TURN: usize = 16;
 
-/// Which of a thread's duties a drain serves, and how far.
+/// The part of a thread's duties that a drain serves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serves {
     /// None.
     Nothing,
-    /// The light ones, which run little or no foreign code.
+    /// Light duties, which run little or no foreign code.
     Light,
-    /// The light ones, and one turn of each other duty: the end of the loop's round does the rest.
+    /// Light duties, and one turn of each other duty: the end of the loop's round does the rest.
     Share,
-    /// All, except messages that budgeted drains have claimed.
+    /// All duties, except messages that budgeted drains have claimed.
     Ordinary,
     /// All.
     All,
@@ -45,13 +45,13 @@ pub(super) enum Serves {
     Exit,
 }
 
-/// Where a drain's own releases come from.
+/// The source of a drain's own releases.
 pub(super) enum Own<'d> {
     /// It has none.
     Nothing,
     /// A pool, newest first.
     Plain(&'d PlainDrain<'d>),
-    /// A stack's backlog. Before each turn, the entries of these pools go to its end.
+    /// A stack's backlog. Before each turn, the entries of these pools go to the backlog's end.
     Backlog(&'d PoolStack, &'d [&'d PoolState]),
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Own<'d> {
 pub(super) struct Drain<'d> {
     /// The thread's pools; `None` if it has exited.
     pub(super) thread: Option<&'d ThreadPools>,
-    /// The stack whose manager's `shutdown` it answers.
+    /// The stack for which the drain answers the `shutdown` of the stack's manager.
     pub(super) stack: Option<&'d PoolStack>,
     pub(super) own: Own<'d>,
     pub(super) pages: &'d PageCache,
@@ -141,9 +141,10 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases what hooks, or duties after the share of a round was used up, have added to the pool,
-    /// and destroys what they have queued: once the pool is not current any more, the one would leak,
-    /// and the other autorelease elsewhere.
+    /// Releases the entries that hooks, or duties served after the drain's own entries, have added
+    /// to the pool, and destroys the objects that they have queued. Once the pool is no longer
+    /// current, such entries would leak, and destructors of such objects would autorelease
+    /// elsewhere.
     fn leave_nothing(&mut self) {
         loop {
             self.empty_plain();
@@ -153,11 +154,11 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Takes a turn of the drain's own releases and of each duty. Returns whether it had releases of
-    /// its own, and whether a duty had anything to do.
+    /// Takes a turn of the drain's own releases and of each duty. Returns whether the drain had
+    /// releases of its own, and whether a duty had anything to do.
     ///
-    /// With a budget, it begins after the turn in which the thread's last budget was spent: otherwise
-    /// the first turn could take the whole budget each time.
+    /// With a budget, the first turn is the one after that in which the thread's last budget was
+    /// spent: otherwise the same turn could take the whole budget each time.
     fn round_of_turns(&mut self) -> (bool, bool) {
         const TURNS: usize = duties::COUNT + 1;
         let next = self.thread.filter(|_| self.meter.is_limited());
@@ -239,7 +240,7 @@ impl<'d> Drain<'d> {
     }
 
     /// Makes the releases of a message until the drain's total is `until` or the budget is spent.
-    /// Returns how many it made, and the rest of the message.
+    /// Returns how many releases it made, and the rest of the message.
     pub(super) fn run_message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         self.leave_forgotten_pools();
         match message.kind() {
@@ -260,7 +261,7 @@ impl<'d> Drain<'d> {
         let entries = PageChain::entries(&message);
         let before = entries.len();
         if until == usize::MAX && !self.scope.queues_all() {
-            // Without a budget, by the quick ways of an ordinary drain.
+            // Without a budget, uses the quick ways of an ordinary drain.
             PlainDrain::new(entries, "handoff", self.pages, self.scope, Limit::NONE)
                 .release_all(self.panics);
             self.meter.count(before);
@@ -293,7 +294,7 @@ impl<'d> Drain<'d> {
                     object.into_iter().for_each(|o| self.destroy_queued(o));
                 }
             }
-            // An empty item gives its pages back at once: nothing else would.
+            // Gives the pages of an empty item back at once, as nothing else would.
             if item.len() == 0 {
                 if let Item::Entries(entries) = item {
                     entries.clear(self.pages);
@@ -335,7 +336,7 @@ impl<'d> Drain<'d> {
         let scope = self.scope;
         let mut pace = self.metered(usize::MAX);
         pace.count(1);
-        // SAFETY: alive by the reference, which is ours.
+        // SAFETY: alive by the reference, which we own.
         unsafe { release(thin, 1, scope, &mut pace) };
     }
 
@@ -346,7 +347,7 @@ impl<'d> Drain<'d> {
         // SAFETY: not destroyed yet.
         let type_info = unsafe { header(thin) }.type_info;
         pace.count(1);
-        // SAFETY: it has no strong reference, and the queue owned it.
+        // SAFETY: the object has no strong reference, and the queue owned it.
         pace.destroy(type_info, scope, || unsafe { destroy_dead(thin) });
     }
 
@@ -358,9 +359,9 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Ends the drain of a backlog: collects the rest of its pools and of the queue of nested
-    /// releases. Returns how many releases are left in the backlog and in the duties that it
-    /// served.
+    /// Ends the drain of a backlog: moves the rest of the pools' entries, and of the queue of
+    /// nested releases, to the backlog. Returns how many releases are left in the backlog and in
+    /// the duties that the drain served.
     pub(super) fn finish(&mut self) -> usize {
         let Own::Backlog(stack, pools) = self.own else {
             return 0;
@@ -425,7 +426,7 @@ impl Pace for Metered<'_> {
         self.meter.quick();
     }
 
-    /// Also destroys the objects that the destructor has queued, before any older ones.
+    /// Destroys the object, and then those that its destructor has queued, before any older ones.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
         self.measured(type_info, run);
         if !scope.queues_all() {
@@ -439,7 +440,7 @@ impl Pace for Metered<'_> {
             self.meter.count(1);
             // SAFETY: not destroyed yet.
             let type_info = unsafe { header(thin) }.type_info;
-            // SAFETY: it has no strong reference, and the queue owned it.
+            // SAFETY: the object has no strong reference, and the queue owned it.
             self.measured(type_info, || unsafe { destroy_dead(thin) });
         }
     }

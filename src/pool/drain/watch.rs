@@ -38,13 +38,13 @@ fn report_root(stack: &PoolStack, len: usize) {
 /// Reports a guard or token pool that has passed its watermark, or a doubling of it, since it took
 /// its last page. To be called after the first entry in each new page.
 ///
-/// Nothing is stored in the pool, as closing it would then take longer. So a pool that is drained
-/// and grows again is reported again, and the limit on events holds the report back.
+/// The pool does not store that it was reported, as closing would then take longer. So a pool that
+/// is drained and grows again is reported again, and the limit on events holds the report back.
 pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
     let len = pool.entries.len();
     let watermark = stack.manager.watermarks.pool();
-    // Objects that destructors autorelease into the drain that runs them are released by the same
-    // drain.
+    // Reports nothing during a drain: it also releases the objects that its destructors
+    // autorelease.
     if len < watermark || pool.life.is_draining() {
         return;
     }
@@ -131,7 +131,7 @@ impl Sample {
     /// Samples some of `len` objects. `look_through` passes objects to the closure that it gets, as
     /// long as that returns `true`.
     fn take(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
-        // Allocated before the first object is read: the global allocator is foreign code, which
+        // Allocates before reading the first object: the global allocator is foreign code, which
         // may drain the pool.
         let mut names: Vec<&'static str> = Vec::with_capacity(len.min(SAMPLE));
         let room = names.capacity().min(SAMPLE);

@@ -43,7 +43,7 @@ pub(crate) struct Page {
     /// [`TAG`], by which a reader outside of the process recognizes pages that no pointer leads to:
     /// those of handoff pools.
     tag: u32,
-    /// Stands for the entries in models. Zero-sized in other builds.
+    /// A witness for the entries, in models. Zero-sized in other builds.
     witness: Witness,
     entries: [MaybeUninit<Thin>; ENTRIES],
 }
@@ -110,7 +110,7 @@ impl Page {
     }
 }
 
-/// A thread's spare pages: as many as it has lately needed at once. Owner only.
+/// A thread's spare pages: as many as the thread has lately needed at once. Owner only.
 ///
 /// A pool that is filled and drained in each frame must not call malloc for its pages each time:
 /// with glibc a request of that size consolidates all small chunks that were freed before.
@@ -201,7 +201,7 @@ impl PageCache {
         for _ in 0..unneeded.div_ceil(2).min(FREED) {
             self.most.set(self.most.get() - 1);
             if let Some(page) = self.pop() {
-                // SAFETY: it was in the cache, so ours (invariant 6 of `pool`).
+                // SAFETY: the page was in the cache, so it is ours (invariant 6 of `pool`).
                 unsafe { free(page) };
             }
         }
@@ -274,7 +274,7 @@ mod tests {
         let mut top = ptr::null_mut();
         for _ in 0..n {
             let page = cache.get();
-            // SAFETY: from `get`, so ours.
+            // SAFETY: the page is from `get`, so it is ours.
             unsafe { (*page).prev.set(top) };
             top = page;
         }

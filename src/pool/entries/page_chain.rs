@@ -26,7 +26,7 @@ impl PageChain {
     ) -> Message {
         let node = Node::weighing(n, MessageKind::ReleaseMany, target, run);
         let chain = boxed(Self { node, entries });
-        // SAFETY: just made; the rest is the contract.
+        // SAFETY: nothing else owns the chain that was just made; the rest is the contract.
         unsafe { Message::from_raw(chain.cast()) }
     }
 
@@ -35,16 +35,16 @@ impl PageChain {
     /// # Safety
     /// `node` is the head of an owned message of the kind [`MessageKind::ReleaseMany`].
     pub(in crate::pool) unsafe fn take(node: NonNull<Node>) -> Entries {
-        // SAFETY: only `message` makes that kind: `PageChain` is repr(C), head first, and the
-        // pointer is that of the whole allocation.
+        // SAFETY: only `message` makes messages of that kind. `PageChain` is repr(C) with the node
+        // first, and the pointer is that of the whole allocation.
         unsafe { unbox(node.cast::<Self>()) }.entries
     }
 
     /// Returns the entries in a message of the kind [`MessageKind::ReleaseMany`].
     pub(in crate::pool) fn entries(message: &Message) -> &Entries {
         debug_assert_eq!(message.kind(), MessageKind::ReleaseMany);
-        // SAFETY: only `PageChain`s are of that kind, repr(C) with the head first; the message is
-        // owned, so alive.
+        // SAFETY: only `PageChain`s, which are repr(C) with the node first, are of that kind; the
+        // caller owns the message, so it is alive.
         unsafe { &message.as_raw().cast::<Self>().as_ref().entries }
     }
 }

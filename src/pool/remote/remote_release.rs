@@ -25,27 +25,28 @@ struct ReleaseMessage {
 /// The caller gives up a strong reference to `thin`, which may be sent to that thread.
 unsafe fn message(target: ThreadKey, thin: Thin) -> Message {
     let run = |node: NonNull<Node>| {
-        // SAFETY: the message is owned, repr(C), head first, and the pointer is that of the whole
-        // allocation; it owned the reference.
+        // SAFETY: the caller owns the message. It is repr(C) with the node first, the pointer is
+        // that of the whole allocation, and the message owned the reference.
         unsafe { release(unbox(node.cast::<ReleaseMessage>()).thin) };
     };
     let node = Node::new(MessageKind::Release, target, run);
-    // SAFETY: just made; `run` frees it; the object may be sent by the contract.
+    // SAFETY: nothing else owns the message that was just made; `run` frees it; by the contract,
+    // the object may be sent.
     unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
 }
 
 /// Takes the reference out of a message of the kind [`MessageKind::Release`], and frees the message.
 pub(in crate::pool) fn take(message: Message) -> Thin {
     debug_assert_eq!(message.kind(), MessageKind::Release);
-    // SAFETY: only `ReleaseMessage`s are of that kind, which are repr(C), head first; the pointer is
-    // that of the whole allocation, which is owned.
+    // SAFETY: only `ReleaseMessage`s, which are repr(C) with the node first, are of that kind; the
+    // pointer is that of the whole allocation, which the caller owns.
     unsafe { unbox(message.into_raw().cast::<ReleaseMessage>()) }.thin
 }
 
 /// Returns the object of a message of the kind [`MessageKind::Release`].
 pub(in crate::pool) fn object_of(message: &Message) -> Thin {
     debug_assert_eq!(message.kind(), MessageKind::Release);
-    // SAFETY: only `ReleaseMessage`s are of that kind; the message is owned, so alive.
+    // SAFETY: only `ReleaseMessage`s are of that kind; the caller owns the message, so it is alive.
     unsafe { message.as_raw().cast::<ReleaseMessage>().as_ref() }.thin
 }
 
@@ -58,7 +59,7 @@ pub(crate) unsafe fn orphaned_release(thin: Thin) -> Message {
     unsafe { message(ThreadKey::NOBODY, thin) }
 }
 
-// Here and not with the type: `Ref` and `release` are above `thread`.
+// This function is here, not beside the type: `Ref` and `release` are in layers above `thread`.
 impl ThreadHandle {
     /// Has that thread release `r` in its next outermost drain: if `r` is the last reference, that
     /// thread destroys the value.

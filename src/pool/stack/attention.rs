@@ -84,7 +84,8 @@ impl Drop for Dying {
     }
 }
 
-/// Functions of the folder `hot`, which is above, for the calling thread. They run no foreign code.
+/// Functions of the folder `hot`, which is in a layer above, for the calling thread. They run no
+/// foreign code.
 pub(crate) struct Reviewer {
     /// Returns, quickly, whether objects may have died.
     pub(crate) settle: fn() -> bool,

@@ -95,10 +95,10 @@ impl Items {
 
 /// A queue, first in, first out, for one manager on one thread. Owner only.
 pub(crate) struct Backlog {
-    /// Never borrowed while other code runs.
+    /// No borrow lasts while other code runs.
     items: UnsafeCell<Items>,
     len: Cell<usize>,
-    /// How many drains are working the backlog off, one inside another.
+    /// How many drains, one inside another, are working off the backlog.
     pub(super) drains: Cell<u32>,
     /// The length at which the next event is due; see `watch::backlog` in `pool::drain`.
     pub(in crate::pool) next_mark: Cell<usize>,
@@ -184,7 +184,8 @@ described! {
         pub(super) const LISTS: usize = offset_of!(Self, items) + offset_of!(Items, front);
     }
 
-    // An enum with a `repr` is laid out as a union of such structures (RFC 2195).
+    // A variant of `StoredItem`: an enum with a `repr` is laid out as a union of such structures
+    // (RFC 2195).
     #[repr(C)]
     struct ItemWith<T> {
         kind: u64,

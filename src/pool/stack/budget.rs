@@ -1,4 +1,4 @@
-//! How much a drain may do, and how it is measured.
+//! Budgets and limits of drains, and the meter that measures a drain against them.
 
 use crate::object::header::TypeInfo;
 use crate::sync::elapsed;
@@ -15,11 +15,12 @@ pub enum Budget {
     All,
     /// At most this many releases.
     Count(usize),
-    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: the drain first
-    /// reverses a long inbox, and counts the references to [hot](crate::Hot) objects that were let go; both
-    /// are within the budget, and a call may do only a part of them and release nothing. The clock is read
-    /// after each destructor, and otherwise after every sixteenth step, so the drain exceeds the time by at
-    /// most the duration of the last destructor.
+    /// Releases until this much time has passed on the wall clock; at least one. Exceptions: the
+    /// drain first reverses a long inbox, and counts the references to [hot](crate::Hot) objects
+    /// that were let go; both are part of the budget, so a call may do only a part of this work and
+    /// release nothing. The clock is read after each destructor, and otherwise after every
+    /// sixteenth step, so the drain exceeds the time by at most the duration of the last
+    /// destructor.
     Time(Duration),
 }
 
@@ -39,8 +40,8 @@ pub struct Drained {
     pub remaining: usize,
     /// How long the drain took.
     pub elapsed: Duration,
-    /// The type whose destructor took longest, and how long it took, without the destructors of
-    /// objects that it released.
+    /// The type whose destructor took longest, and how long it took; the destructors of objects
+    /// that it released do not count.
     pub slowest: Option<(&'static str, Duration)>,
 }
 
@@ -222,7 +223,7 @@ impl Meter {
             if self.timed || self.is_limited() {
                 self.read();
             } else {
-                // The clock is read only at the end of the drain.
+                // No release reads the clock: only the end of the drain does.
                 self.unread = 0;
             }
         }
@@ -244,8 +245,7 @@ impl Meter {
             self.read();
         }
         let before = self.now;
-        // If this destructor panics, this makes the meter read the clock before it times the next
-        // one.
+        // If this destructor panics, the meter then reads the clock before it times the next one.
         self.unread = 1;
         run();
         self.read();

@@ -10,8 +10,8 @@
 //! such as `autoreleasepool`: a barrier, and the frames above it, stay until the drain or the scope
 //! ends.
 //!
-//! A scope's closure may replace the scope's guard by another one and drop its own: until the scope
-//! ends, its frame is then a barrier without a pool.
+//! A scope's closure may replace the scope's guard by another one and drop the first: until the
+//! scope ends, the scope's frame is then a barrier without a pool.
 //!
 //! Closing costs amortized constant time for each pool, plus a step for each barrier above it. A
 //! frame that is removed from the chain is marked, so that nothing searches the chain for it again.
@@ -152,7 +152,8 @@ unsafe fn next_barrier(top: *const ChainFrame, frame: &ChainFrame) -> Option<*co
             return None;
         }
         count_step();
-        // SAFETY: in the chain, as it is not below `frame` (invariant 4 of `pool`).
+        // SAFETY: `at` is not below `frame`, so it is in the chain, and exists (invariant 4 of
+        // `pool`).
         let here = unsafe { &*at };
         if here.is_barrier() {
             break at;
@@ -167,7 +168,7 @@ unsafe fn next_barrier(top: *const ChainFrame, frame: &ChainFrame) -> Option<*co
         }
         at = here.prev.get();
     };
-    // The frames from `top` to the barrier stay.
+    // The frames from `top` to the barrier stay in the chain.
     at = top;
     while !ptr::eq(at, barrier) {
         count_step();
@@ -187,20 +188,20 @@ fn remove(top: *const ChainFrame, end: &ChainFrame) {
     let mut at = top;
     while !ptr::eq(at, end) {
         count_step();
-        // SAFETY: it was in the chain until now, and no frame is freed before it is removed
+        // SAFETY: the frame was in the chain until now, and no frame is freed before it is removed
         // (invariant 4 of `pool`).
         at = unsafe { &*at }.leave_chain();
     }
 }
 
-/// A drain's frame, which is in the chain as long as this lives.
+/// A drain's frame, which is in the chain as long as the `Barrier` lives.
 pub(crate) struct Barrier<'s> {
     stack: &'s PoolStack,
     frame: &'s ChainFrame,
 }
 
 impl<'s> Barrier<'s> {
-    /// Puts `frame` on top of the chain. It stays where it is, on the caller's stack.
+    /// Puts `frame` on top of the chain. The frame stays in its place, on the caller's stack.
     #[inline]
     pub(crate) fn raise(stack: &'s PoolStack, frame: &'s ChainFrame, pool: &PoolState) -> Self {
         frame.pool.set(pool.as_life());

@@ -214,7 +214,7 @@ impl World {
                 self.check();
                 self.run(depth - 1);
             }
-            // Drained now, so that the scope's end, which the model does not see, runs no program.
+            // Drains now, so that the scope's end, which the model does not see, runs no program.
             self.drain(pool);
             if !ptr::eq(pool.state(), own) {
                 let other = replace(pool, self.open());

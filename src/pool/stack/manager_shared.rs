@@ -14,9 +14,9 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RootPolicy {
-    /// An event reports it, and reports it again at each doubling.
+    /// An event reports the pool, and reports it again at each doubling.
     Report,
-    /// An event reports it, and the root pool is drained at the next boundary that the host marks
+    /// An event reports the pool, and it is drained at the next boundary that the host marks
     /// ([`PoolManager::boundary`](crate::PoolManager::boundary)).
     DrainAtBoundary,
 }
@@ -134,13 +134,13 @@ pub(crate) struct ManagerShared {
     pub(crate) changed: Sleeper,
 }
 
-/// Statistics of one thread's pools of one manager, written by that thread. `shutdown` waits for the
-/// atomics among them.
+/// Statistics of one thread's pools of one manager, written by that thread. `shutdown` decides by
+/// those that are atomics, not counters, whether the thread still holds something.
 #[derive(Debug)]
 pub(crate) struct PoolStackStats {
     /// Pools opened, not counting the root.
     opened: AtomicU64,
-    /// Pools closed; forgotten ones never are.
+    /// Pools closed. A forgotten pool is never closed.
     closed: AtomicU64,
     /// Entries that have been released.
     pub(crate) released: Counter,
@@ -174,15 +174,16 @@ impl PoolStackStats {
 
     #[inline]
     pub(crate) fn count_opened(&self) {
-        // Relaxed: a thread that sees that a pool was closed later sees this, too, by the Release in
-        // `count_closed`.
+        // Relaxed: a thread that sees that the pool was closed also sees that it was opened, by the
+        // Release in `count_closed`.
         self.opened.store(self.opened() + 1, Ordering::Relaxed);
     }
 
     /// Returns the number of pools opened so far.
     #[inline]
     pub(crate) fn opened(&self) -> u64 {
-        // Relaxed: read by the thread that writes it, or for reports; in `open`, after an Acquire.
+        // Relaxed: the reader is the thread that writes the figure, or a report; or `open`, after
+        // an Acquire.
         self.opened.load(Ordering::Relaxed)
     }
 
@@ -194,7 +195,7 @@ impl PoolStackStats {
 
     /// Returns the number of pools closed so far. For the thread itself.
     pub(crate) fn closed(&self) -> u64 {
-        // Relaxed: read by the thread that writes it.
+        // Relaxed: the reader is the thread that writes the figure.
         self.closed.load(Ordering::Relaxed)
     }
 
@@ -212,7 +213,7 @@ impl PoolStackStats {
 
     /// Records that the root pool has grown to `len` entries.
     pub(crate) fn root_has_grown(&self, len: usize) {
-        // Relaxed: nothing waits for this.
+        // Relaxed: no thread waits for this figure to grow.
         self.root.store(len as u64, Ordering::Relaxed);
     }
 
@@ -225,7 +226,7 @@ impl PoolStackStats {
     /// Increments the count of moves before and after that: a thread that reads the new figure of the
     /// emptied place, or the old figure of the filled place, then sees the count change.
     fn move_to(&self, figure: &AtomicU64, len: usize) {
-        // Relaxed: only this thread writes it.
+        // Relaxed: only this thread writes the count.
         let moved = self.moved.load(Ordering::Relaxed) + 1;
         // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count sees
         // the earlier moves. Model: shutdown_pool_to_backlog.
@@ -308,8 +309,8 @@ impl Departed {
     /// Adds the figures of a thread that has ended; from here on they no longer count as the
     /// thread's.
     pub(crate) fn add(&self, thread: &PoolStackStats) {
-        // Read before the lock is taken: loom may switch threads at this load, and nothing may
-        // yield under the lock.
+        // Reads the figure before taking the lock: loom may switch threads at this load, and
+        // nothing may yield under the lock.
         let opened = thread.opened();
         with_figures_locked(|| {
             self.opened.add_shared(opened);
@@ -350,7 +351,7 @@ impl ManagerShared {
 
     /// Records that the last handle has been dropped.
     pub(crate) fn abandon(&self) {
-        // Relaxed: each thread frees only its own stacks, whenever it sees this.
+        // Relaxed: each thread frees only its own stacks, whenever it sees the new value.
         self.abandoned.store(1, Ordering::Relaxed);
     }
 

@@ -13,7 +13,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 /// newest first, which is the order in which they will be released.
 pub struct PoolDump<'p>(pub(in crate::pool) &'p PoolState);
 
-// The auto traits that `AutoreleasePool` has, too.
+// `AutoreleasePool` has these auto traits, too.
 impl UnwindSafe for PoolDump<'_> {}
 impl RefUnwindSafe for PoolDump<'_> {}
 
@@ -28,8 +28,8 @@ impl fmt::Display for PoolDump<'_> {
             pool.name(),
             current_label()
         )?;
-        // SAFETY: the pool is borrowed, so the formatter, which is foreign code, can only add
-        // entries, not drain it.
+        // SAFETY: the pool is borrowed, so the formatter, which is foreign code, can add entries,
+        // but not drain the pool.
         for thin in unsafe { pool.entries.newest_first() } {
             // SAFETY: the entry's reference keeps the object alive while the pool is borrowed.
             let object = unsafe { header(thin) };

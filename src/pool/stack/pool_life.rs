@@ -53,13 +53,13 @@ use std::ptr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum PoolKind {
-    /// Nobody: it is closed and may be opened again.
+    /// Closed: the pool may be opened again.
     Free,
-    /// The `AutoreleasePool` that owns it.
+    /// Closed by the `AutoreleasePool` that owns it.
     Guard,
-    /// `PoolManager::pop`, by its `PoolToken`.
+    /// Closed by `PoolManager::pop`, which gets its `PoolToken`.
     Token,
-    /// Nobody: it is the root pool of its stack.
+    /// Never closed: the root pool of its stack.
     Root,
 }
 
@@ -84,7 +84,7 @@ const BUDGETED: u32 = 1 << 12;
 const DRAIN: u32 = 1 << 13;
 const DRAINS: u32 = !(DRAIN - 1);
 
-/// The step that a transition leaves to its caller.
+/// The step that the caller of a transition must take.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) enum Then {
@@ -143,7 +143,8 @@ impl PoolLife {
     }
 
     /// Makes a pool that has just been opened the pool of a scope, and so a barrier.
-    // Apart from opening. Does not read the old state: a read right after its write would stall.
+    // A transition of its own, after `open`. Does not read the old state: a read right after the
+    // write would stall.
     #[inline]
     pub(in crate::pool) fn enter_scope(&self) {
         self.expect(&[GUARD], 0);
@@ -321,7 +322,7 @@ impl ChainFrame {
     /// of scopes whose guard has been dropped. The frame must be in the chain.
     fn own_life(&self) -> Option<&PoolLife> {
         let pool = self.pool.get();
-        // SAFETY: not null, so an open pool (rule 2 of `pool_life`).
+        // SAFETY: `pool` is not null, so it is an open pool (rule 2 of `pool_life`).
         ptr::addr_eq(pool, self).then(|| unsafe { &*pool })
     }
 

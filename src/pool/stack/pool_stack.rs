@@ -22,8 +22,8 @@ use std::borrow::Cow;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// One pool. It stays at its address as long as its `ThreadPools` exists: guards hold the
-/// address, tokens the index and generation.
+/// One pool. Owner only. A pool stays at its address as long as its `ThreadPools` exists: guards
+/// hold the address, tokens the index and generation.
 // In this order, so that the chain's frame has the pool's address, and the fields that opening and
 // closing an empty pool need are together.
 #[repr(C)]
@@ -69,8 +69,8 @@ impl PoolState {
         }
         let label = name.as_deref().map_or(PoolLabel::UNNAMED, PoolLabel::of);
         self.entries.set_label(label);
-        // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows it: `name` is called only
-        // on open pools, this function only while a pool is being opened or closed.
+        // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows the name: `name` is
+        // called only on open pools, and `set_name` only while a pool is being opened or closed.
         self.name
             .with_mut(|place| unsafe { *place = Name::new(name) });
     }
@@ -109,7 +109,7 @@ impl PoolState {
         // SAFETY: as in `name`.
         let name = self.name.with(|name| unsafe { &*name }).to_cow();
         self.pin.open(self.participants(), name.as_ref());
-        // An extra, so that closing the pool closes its pin, too.
+        // The pin is an extra, so that closing the pool closes the pin, too.
         self.life.gain_extra();
         self.pin();
     }
@@ -157,7 +157,7 @@ pub(crate) struct PoolStack {
     /// The topmost frame of the [chain](super::chain).
     pub(super) current: Cell<*const ChainFrame>,
     pub(crate) root: PoolState,
-    /// Open token pools, oldest first. Never borrowed while other code runs.
+    /// Open token pools, oldest first. No borrow lasts while other code runs.
     tokens: UnsafeCell<Vec<*const PoolState>>,
     /// Releases that budgeted drains have left.
     pub(crate) backlog: Backlog,
@@ -198,8 +198,9 @@ impl PoolStack {
         self.backlog.drains.set(self.backlog.drains.get() + 1);
     }
 
-    /// Records that such a drain has ended, and sets the figure that other threads see. While an outer
-    /// drain is still making a release that it has taken out of the backlog, the figure only rises.
+    /// Records that a drain that works off the backlog has ended, and sets the figure that other
+    /// threads see. While an outer drain is still making a release that it has taken out of the
+    /// backlog, the figure only rises.
     pub(in crate::pool) fn end_work(&self) {
         let (len, outer) = (self.backlog.len(), self.backlog.drains.get() - 1);
         self.backlog.drains.set(outer);
@@ -221,13 +222,13 @@ impl PoolStack {
 
     /// Returns the thread's pools, as a pointer by which they may be freed.
     pub(crate) fn thread_pools_ptr(&self) -> NonNull<ThreadPools> {
-        // SAFETY: `settle_in` has set it.
+        // SAFETY: `settle_in` has set the pointer.
         unsafe { NonNull::new_unchecked(self.thread_pools.get().cast_mut()) }
     }
 
     #[inline]
     pub(crate) fn thread_pools(&self) -> &ThreadPools {
-        // SAFETY: they outlive their stacks (invariant 3 of `pool`).
+        // SAFETY: a `ThreadPools` outlives its stacks (invariant 3 of `pool`).
         unsafe { &*self.thread_pools.get() }
     }
 

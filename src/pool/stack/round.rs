@@ -5,12 +5,12 @@ use crate::sync::elapsed;
 use std::time::Duration;
 
 /// For this long, from the first drain that finds anything, the drains of a round make only a part
-/// of the releases that wait. Frames and most commands are shorter. In a program that runs its main
-/// loop in one command, later drains release everything.
+/// of the releases that wait. Frames and most commands take less time. A program may run its main
+/// loop in one command: later drains of such a round release everything.
 const LONG: Duration = Duration::from_millis(100);
 
-/// Whether a thread is in a round: the part of a frame before its own drain, or a command of a looper.
-/// Owner only.
+/// The state of a thread's round: the part of a frame before its own drain, or a command of a
+/// looper. Owner only.
 pub(crate) struct Round {
     is_on: Cell<bool>,
     /// When a drain of this round first found something to do.

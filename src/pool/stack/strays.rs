@@ -11,8 +11,8 @@ use crate::sync::cell::Cell;
 use std::panic::Location;
 use std::ptr;
 
-/// Number of types and sites that a thread counts at a time. One more displaces another, whose
-/// count then starts again from zero.
+/// Number of types and sites that a thread counts at a time. A new one beyond that displaces
+/// another, whose count then starts again from zero.
 const COUNTS: usize = 8;
 
 /// A type and site whose strays are counted.

@@ -40,15 +40,15 @@ pub(in crate::pool) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
-/// The pools of threads that have exited while guards were open. Listed for readers outside of the
-/// process, as only the guards lead to them.
+/// The pools of threads that have exited while guards were open. The list is for readers outside of
+/// the process: in it, only the guards lead to these pools.
 pub(crate) static DETACHED: Roll = Roll::new();
 
 /// All pools of one thread, and their shared state. Owner only; stays at its address.
 pub(crate) struct ThreadPools {
     /// The global manager's stack; when detached, the stack of the manager that opened the pool.
     pub(crate) first: PoolStack,
-    /// The stacks of other managers. Never borrowed while other code runs.
+    /// The stacks of other managers. No borrow lasts while other code runs.
     others: UnsafeCell<FixedVec<NonNull<PoolStack>>>,
     pub(crate) pages: PageCache,
     pub(crate) participants: Participants,
@@ -56,7 +56,7 @@ pub(crate) struct ThreadPools {
     chunks: UnsafeCell<FixedVec<NonNull<PoolChunk>>>,
     /// `None` in a `ThreadPools` that was made detached.
     record: FixedArc<Record>,
-    /// In [`DETACHED`] while detached.
+    /// The link in [`DETACHED`], while detached.
     link: Link,
     /// The record's inbox for releases, kept alive by `record`. Without a record, the inbox of the
     /// orphans, so that closing a pool can look at it without a test.
@@ -135,7 +135,7 @@ impl ThreadPools {
         // SAFETY: just made.
         let this = unsafe { pools.as_ref() };
         this.guards.set(1);
-        // SAFETY: just made, and removed by `guard_closed`.
+        // SAFETY: the `ThreadPools` was just made; `guard_closed` removes its link.
         unsafe { DETACHED.add(&this.link) };
         this.open(&this.first, PoolKind::Guard)
     }
@@ -186,13 +186,13 @@ impl ThreadPools {
             let index = u32::try_from(first + i).expect("fewer pools than that fit the memory");
             PoolState::new(index, PoolKind::Free)
         });
-        // SAFETY: just made, and large enough.
+        // SAFETY: the memory was just allocated, and has room for a chunk.
         let chunk = unsafe {
             memory.cast::<PoolChunk>().write(pools);
             memory.cast::<PoolChunk>()
         };
         change(&mut |chunks| chunks.push(chunk));
-        // SAFETY: just made; pools are only ever borrowed as shared.
+        // SAFETY: the chunk was just made; all borrows of pools are shared ones.
         let pools: &PoolChunk = unsafe { chunk.as_ref() };
         // No pool is free, unless the global allocator has opened and closed pools meanwhile.
         let mut next = self.free.get();
@@ -219,7 +219,8 @@ impl ThreadPools {
     /// next pool that is opened in its place.
     #[inline]
     pub(in crate::pool) fn recycle_with_page(&self, pool: &PoolState) {
-        // Called before `recycle`, as it can call the global allocator, which may open pools.
+        // Counts the page before `recycle`, as counting can call the global allocator, which may
+        // open pools.
         self.pages.count_put();
         self.recycle(pool);
     }
@@ -234,7 +235,7 @@ impl ThreadPools {
     /// detached `ThreadPools`, or serve a [duty](crate::pool::drain::duties).
     #[inline(always)]
     pub(in crate::pool) fn may_have_duties(&self, stack: &PoolStack) -> bool {
-        // SAFETY: kept alive by `record`, or a static.
+        // SAFETY: `record` keeps the inbox alive, or it is a static.
         let inbox = unsafe { &*self.inbox };
         self.attention.has_any()
             || inbox.has_messages()
@@ -243,7 +244,7 @@ impl ThreadPools {
             || ledger::awaits_drain()
     }
 
-    /// Makes it this thread's turn to advance the epoch, as it has retired something or unpinned a
+    /// Gives this thread the turn to advance the epoch, as it has retired something or unpinned a
     /// pool. The next pool that is closed tests whether anything is retired.
     pub(in crate::pool) fn take_turn(&self) {
         self.attention.set(Attention::EPOCH);
@@ -265,8 +266,8 @@ impl ThreadPools {
         Some(&unsafe { chunk.as_ref() }[index % POOL_CHUNK])
     }
 
-    /// Returns the pools of a stack, except the root. Closed ones, which are empty, may be among
-    /// them.
+    /// Returns the pools of a stack, except the root. The result may include closed pools, which
+    /// are empty.
     pub(crate) fn pools<'l>(&'l self, stack: &'l PoolStack) -> impl Iterator<Item = &'l PoolState> {
         let pools = (0..).map_while(|index| self.pool(index));
         pools.filter(move |pool| ptr::eq(pool.stack.get(), stack))
@@ -306,8 +307,8 @@ impl ThreadPools {
             drop(unsafe { unbox(at) });
             return stack;
         }
-        // SAFETY: it exists as long as the manager has a handle, which the caller has (invariant 3
-        // of `pool`).
+        // SAFETY: a stack exists as long as its manager has a handle, and the caller has one
+        // (invariant 3 of `pool`).
         let stack = unsafe { &*at.as_ptr() };
         stack.settle_in(self.first.thread_pools_ptr());
         change(&mut |others| others.push(at));
@@ -317,9 +318,9 @@ impl ThreadPools {
         stack
     }
 
-    /// Takes a stack out of the list that has no open pool and no drain in progress, and whose
-    /// manager has no handle left. The caller frees it. `None` if no stack is left to prune, and
-    /// while the thread exits.
+    /// Takes a stack without an open pool and without a drain in progress, whose manager has no
+    /// handle left, out of the list. The caller frees the stack. Returns `None` if no stack is left
+    /// to prune, and while the thread exits.
     pub(in crate::pool) fn take_abandoned(&self) -> Option<NonNull<PoolStack>> {
         if self.exiting.get() {
             return None;
@@ -417,11 +418,11 @@ impl ThreadPools {
             record.outside.pools.set(0);
         }
         if guards == 0 {
-            // SAFETY: nothing uses it any more (by the contract).
+            // SAFETY: by the contract, nothing uses the `ThreadPools` any more.
             drop(unsafe { unbox(pools) });
         } else {
             this.guards.set(guards);
-            // SAFETY: not added yet, and removed by `guard_closed`.
+            // SAFETY: the link was not added yet; `guard_closed` removes it.
             unsafe { DETACHED.add(&this.link) };
         }
     }
@@ -431,7 +432,8 @@ impl ThreadPools {
     /// # Safety
     /// The caller does not use `pools` any more, and has no reference into it.
     pub(in crate::pool) unsafe fn guard_closed(pools: NonNull<Self>) {
-        // SAFETY: not freed yet: the guard was open (invariant 3 of `pool`).
+        // SAFETY: the guard was open, so the `ThreadPools` has not been freed (invariant 3 of
+        // `pool`).
         if unsafe { pools.as_ref() }.is_detached() {
             // SAFETY: forwards the contract.
             unsafe { Self::detached_guard_closed(pools) };
@@ -449,9 +451,10 @@ impl ThreadPools {
         let this = unsafe { pools.as_ref() };
         let guards = this.guards.get() - 1;
         if guards == 0 {
-            // SAFETY: added when it was detached.
+            // SAFETY: the link was added when the `ThreadPools` was detached.
             unsafe { DETACHED.remove(&this.link) };
-            // SAFETY: that was the last guard, and the thread does not find it any more.
+            // SAFETY: that was the last guard, and the thread does not find its `ThreadPools` any
+            // more.
             drop(unsafe { unbox(pools) });
         } else {
             this.guards.set(guards);
@@ -462,15 +465,15 @@ impl ThreadPools {
 impl Drop for ThreadPools {
     fn drop(&mut self) {
         for stack in self.others.get_mut().change(mem::take) {
-            // SAFETY: made by `add`, and nothing uses it any more.
+            // SAFETY: `add` made the stack, and nothing uses it any more.
             drop(unsafe { unbox(stack) });
         }
         for chunk in self.chunks.get_mut().change(mem::take) {
-            // SAFETY: made by `grow`, and nothing else uses it any more.
+            // SAFETY: `grow` made the chunk, and nothing else uses it any more.
             for pool in unsafe { chunk.as_ref() } {
                 pool.entries.clear(&self.pages);
             }
-            // SAFETY: made by `grow`, and nothing uses it any more.
+            // SAFETY: `grow` made the chunk, and nothing uses it any more.
             drop(unsafe { unbox(chunk) });
         }
     }

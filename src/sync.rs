@@ -103,7 +103,7 @@ pub(crate) fn stack_address() -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let pointer;
-        // SAFETY: copies a register; touches no memory.
+        // SAFETY: the instruction copies a register, and touches no memory.
         unsafe {
             std::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags));
         }
@@ -112,7 +112,7 @@ pub(crate) fn stack_address() -> usize {
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     {
         let pointer;
-        // SAFETY: copies a register; touches no memory.
+        // SAFETY: the instruction copies a register, and touches no memory.
         unsafe {
             std::arch::asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags));
         }
@@ -145,7 +145,7 @@ pub(crate) fn prefetch<T>(at: *const T) {
 pub(crate) unsafe fn unbox<T>(memory: NonNull<T>) -> T {
     // SAFETY: `boxed` wrote a `T` there, and the caller's contract says that it is read once.
     let value = unsafe { memory.read() };
-    // SAFETY: `boxed` allocated it with this layout, and nobody uses it any more.
+    // SAFETY: `boxed` allocated the memory with this layout, and nothing uses it any more.
     unsafe { dealloc(memory.as_ptr().cast(), Layout::new::<T>()) };
     value
 }

@@ -25,7 +25,7 @@
 //! 1. *Keys.* A key is never reused. Buckets of the registry are neither moved nor freed while the
 //!    registry lives.
 //! 2. *Records in slots.* Only the thread that claims a slot replaces the record in it, and only in
-//!    phase `CLAIMING`, which it enters by a compare-exchange that finds no reader. Readers
+//!    phase `CLAIMING`, which the slot enters by a compare-exchange that finds no reader. Readers
 //!    announce themselves in the same word before they read the record.
 //! 3. *Ownership of messages.* Each message belongs to exactly one [`inbox::Message`],
 //!    [`inbox::Chain`], [`inbox::Queue`] or inbox. Only its owner accesses its node.
@@ -35,7 +35,7 @@
 //!    owner takes from an inbox that is ever closed, and the inbox stays closed.
 //! 6. *Sending.* The content of a message may be sent to any thread, except that of
 //!    `MessageKind::DestroyAtHome`: only its target runs such a message, and the target runs all
-//!    that its inbox accepts.
+//!    messages that its inbox accepts.
 //! 7. *The calling thread.* The thread-local pointer to its record is set last when the thread is
 //!    entered, and cleared first when the thread departs; in between, a boxed `Arc` keeps the
 //!    record alive.
@@ -51,7 +51,7 @@
 //!   [`claimed`]: messages taken out to run within a budget; [`waker`]: how a message wakes the
 //!   thread
 //! * [`orphans`]: messages whose thread has ended, and references that slots gave up
-//! * [`lazy_timer`]: how long something has been going on, for reports
+//! * * [`lazy_timer`]: measures how long a state has lasted, for reports
 //! * [`thread_handle`]: the public type
 
 pub(crate) mod claimed;

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A set of 64 × `WORDS` bits, set and cleared by any thread.
 ///
-/// It decides only whether to abort on misuse: correct programs behave the same without it. So it
-/// uses plain atomics in loom builds too, as [`Counter`](super::Counter) does. It orders nothing.
+/// The set decides only whether to abort on misuse: correct programs behave the same without it. So
+/// it uses plain atomics in loom builds too, as [`Counter`](super::Counter) does. Its operations
+/// order nothing.
 #[derive(Debug)]
 pub(crate) struct Bits<const WORDS: usize>([AtomicU64; WORDS]);
 

@@ -13,8 +13,8 @@
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// A figure for reports, written by one thread (by several threads with the `_shared` functions)
-/// and read by any. It decides nothing else; only its one writer, which reads exactly what it
-/// wrote, may use the difference between two values.
+/// and read by any. A counter decides nothing else; only its one writer, which reads exactly the
+/// values that it wrote, may use the difference between two of them.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Counter(AtomicU64);
@@ -62,7 +62,7 @@ impl Counter {
 }
 
 /// A value by which any thread decides when to do optional work: to report something, or to repeat
-/// a check. A stale value makes that happen sooner, later, once more or once less.
+/// a check. With a stale value, a thread does the work sooner, later, once more or once less.
 #[derive(Debug)]
 pub(crate) struct Hint(AtomicU64);
 
@@ -137,8 +137,8 @@ impl Numbers {
     }
 }
 
-/// An address that readers outside the process find. Inside, it is read and written only by
-/// threads that hold a lock.
+/// An address that readers outside the process find. Inside the process, only threads that hold a
+/// lock read and write the address.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Published<T>(AtomicPtr<T>);

@@ -57,7 +57,7 @@ pub(crate) mod thread {
 }
 
 local! {
-    /// True once std no longer knows the calling thread, or may stop knowing it at any time.
+    /// True once std no longer knows the calling thread, or may forget the thread at any time.
     static FORGOTTEN: Cell<bool> = Cell::new(false);
 }
 
@@ -65,7 +65,8 @@ local! {
 ///
 /// `std::thread::current` panics in destructors of pthread keys that run after the destructor of
 /// std's own key, and there is no way to tell beforehand. A panic in such a destructor would abort
-/// the process, so it is caught, once for each such thread; the panic hook sees it.
+/// the process, so this function catches the panic, once for each such thread; the panic hook sees
+/// it.
 fn current() -> Option<std::thread::Thread> {
     if FORGOTTEN.get() {
         return None;
@@ -93,9 +94,9 @@ macro_rules! lazy {
 }
 pub(crate) use lazy;
 
-/// A value that its first use makes. Unlike std's `LazyLock`, it may be used while it is being made,
-/// as the global allocator may use this crate. If several values are made in this way, or by several
-/// threads at once, one is kept and the others are dropped.
+/// A value that its first use makes. Unlike std's `LazyLock`, a `Lazy` may be used while its value
+/// is being made, as the global allocator may use this crate. If several values are made in this
+/// way, or by several threads at once, one is kept and the others are dropped.
 #[derive(Debug)]
 pub(crate) struct Lazy<T> {
     value: OnceLock<T>,
@@ -226,8 +227,8 @@ std::thread_local! {
 }
 
 /// Arranges for `exit` to be called when the calling thread's thread-locals are torn down, or later
-/// in the thread's exit; perhaps several times. Returns whether it will be called; it will not if
-/// the thread's exit is past that point.
+/// in the thread's exit; perhaps several times. Returns whether `exit` will be called: not if the
+/// thread's exit is past that point.
 pub(crate) fn at_thread_exit(exit: fn()) -> bool {
     let by_std = EXIT.try_with(|e| e.0.set(Some(exit))).is_ok();
     let by_key = late_exit::arm(exit);
@@ -238,8 +239,8 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 ///
 /// Destructors of pthread keys run after those of std's thread-locals, at least on glibc and
 /// Apple's systems. If one of them is the first to use the crate on its thread, std accepts the
-/// destructor of [`EXIT`], and never runs it. But a pthread key whose value such a destructor sets
-/// still works: the destructors of keys with a value run in up to four rounds
+/// destructor of [`EXIT`], and never runs it. But a pthread key of our own still works, if such a
+/// destructor sets its value: the destructors of keys with a value run in up to four rounds
 /// (`PTHREAD_DESTRUCTOR_ITERATIONS`), and a value that is set in one round is found in that round
 /// or the next.
 ///
@@ -292,8 +293,8 @@ mod late_exit {
         key().is_some_and(|key| unsafe { libc::pthread_setspecific(key, value) } == 0)
     }
 
-    /// Arranges for `exit` to be called by the destructor of the calling thread's value of the key.
-    /// Returns whether it will be.
+    /// Lets the destructor of the key's value on the calling thread call `exit`. Returns whether it
+    /// will.
     pub(super) fn arm(exit: fn()) -> bool {
         LATE.with(|late| late.exit.set(Some(exit)));
         set(ptr::without_provenance(1))
@@ -310,7 +311,7 @@ mod late_exit {
             set(ptr::without_provenance(1));
             return;
         }
-        // std may have forgotten the thread already, or will forget it next.
+        // std may have forgotten the thread already, or may forget it next.
         FORGOTTEN.set(true);
         if let Some(exit) = LATE.with(|late| late.exit.take()) {
             exit();

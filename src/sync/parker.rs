@@ -36,7 +36,7 @@ impl Parker {
         *woken = false;
     }
 
-    /// Wakes the thread, or ends its next sleep at once.
+    /// Wakes the thread, or lets its next sleep end at once.
     #[track_caller]
     pub(crate) fn unpark(&self) {
         *self.0.lock() = true;

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// An event count: a thread takes a ticket, tests whether it must wait, and sleeps until a wake
 /// that comes after the ticket.
 ///
-/// It publishes nothing: callers publish a change before the wake, and read it after the sleep.
+/// A sleeper publishes nothing: callers publish a change before the wake, and read it after the
+/// sleep.
 #[derive(Debug)]
 pub(crate) struct Sleeper(Monitor<u64>);
 

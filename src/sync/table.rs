@@ -1,8 +1,8 @@
 //! A map that calls no foreign code while it is locked, and room in lists.
 //!
-//! The global allocator is foreign code, which may use this crate. So memory is allocated before the
-//! lock is taken, and freed after it is released; if the memory no longer suffices under the lock,
-//! this is repeated.
+//! The global allocator is foreign code, which may use this crate. So memory is allocated before
+//! the lock is taken, and freed after it is released; if the memory no longer suffices under the
+//! lock, the thread begins again.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -46,7 +46,7 @@ impl<K: Eq + Hash + Copy, V: Clone> Table<K, V> {
     }
 
     pub(crate) fn remove(&self, key: &K) {
-        // The statement releases the lock at its end; the value is dropped after that.
+        // The end of this statement releases the lock; the value is dropped later.
         let removed = self.lock().remove(key);
         drop(removed);
     }
@@ -83,8 +83,8 @@ impl<K, V> fmt::Debug for Table<K, V> {
     }
 }
 
-/// Makes room for one more item in a list. `access` locks or borrows the list, and passes it to its
-/// argument.
+/// Makes room for one more item in a list. `access` locks or borrows the list, and passes the list
+/// to the function that it gets.
 pub(crate) fn reserve<T>(access: impl Fn(&mut dyn FnMut(&mut Vec<T>))) {
     let mut spare = Vec::new();
     loop {

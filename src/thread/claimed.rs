@@ -1,8 +1,8 @@
 //! Messages that a thread has taken out of its inbox to run within budgets.
 //!
-//! Taking messages out costs the same for any number of them. They come newest first and run oldest
-//! first, so they are reversed beforehand, one at a time: a budget in time limits that, too. The
-//! thread takes out no more until all of them have run, which keeps the order.
+//! Taking messages out costs the same for any number of them. Messages come newest first and run
+//! oldest first, so the thread first reverses them, one at a time: a budget in time limits that,
+//! too. The thread takes out no more until all of them have run, which keeps the order.
 
 use super::inbox::{Chain, Inbox, Message};
 use crate::sync::cell::Cell;

@@ -37,15 +37,15 @@ impl CountedInbox {
         }
     }
 
-    /// Returns the inbox itself, to look at or take from.
+    /// Returns the inbox itself.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.shared.inbox
     }
 
     /// Counts `n` releases or closures that are about to be sent; returns how many waited before.
     pub(crate) fn announce(&self, n: u64) -> u64 {
-        // Relaxed: a thread that sees that the message has run sees this, too, by the Release of
-        // the push, the Acquire of the take, and `done`. Model: shutdown_inbox.
+        // Relaxed: a thread that sees that the message has run sees this count, too, by the Release
+        // of the push, the Acquire of the take, and `done`. Model: shutdown_inbox.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed);
         sent.saturating_sub(self.done.load(Ordering::Relaxed))
     }
@@ -77,14 +77,14 @@ impl CountedInbox {
     /// Returns how many releases or closures have been sent and have not run. The effects of those
     /// that have run happen before this returns.
     pub(crate) fn waiting(&self) -> u64 {
-        // `done` is read first, as a message counts as sent before it counts as done.
+        // Reads `done` first, as a message counts as sent before it counts as done.
         let done = self.all_done();
         let sent = self.shared.sent.load(Ordering::Relaxed);
         sent.saturating_sub(done)
     }
 
-    /// Returns the number ever sent plus the number done: while the sum does not change, nothing is
-    /// sent and nothing runs. It may be too high while a message is being refused.
+    /// Returns the number ever sent plus the number done: while the sum does not change, no message
+    /// is sent and none runs. The sum may be too high while a message is being refused.
     pub(crate) fn activity(&self) -> u64 {
         let done = self.all_done();
         done.wrapping_add(self.shared.sent.load(Ordering::Relaxed))

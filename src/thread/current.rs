@@ -12,7 +12,8 @@ use std::ptr;
 use std::sync::Arc;
 
 lazy! {
-    /// Keys by std's thread id. Accessed when a thread is entered, exits, or is looked up by id.
+    /// Keys by std's thread id. Code accesses the table when a thread is entered, exits, or is
+    /// looked up by id.
     static BY_ID: Table<ThreadId, ThreadKey> = Table::new();
 }
 
@@ -33,7 +34,7 @@ struct CurrentThread {
     exited: Cell<bool>,
     /// True once the thread's exit has begun.
     exiting: Cell<bool>,
-    /// A leaked box with the reference that keeps `record` alive.
+    /// The address of a box with the reference that keeps `record` alive.
     owner: Cell<*mut Arc<Record>>,
     /// The exit hooks, in the order in which they run: loops, pools, memory.
     hooks: [Cell<Option<ExitHook>>; 3],
@@ -158,7 +159,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
 }
 
 /// Gives the calling thread a key and lets it exit at once: for a first use so late in the thread's
-/// teardown that its exit might not be noticed. No thread can send it messages or wait for it.
+/// teardown that nothing might notice its exit. No thread can send it messages or wait for it.
 #[cold]
 fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
@@ -168,7 +169,8 @@ fn enter_closed(c: &CurrentThread) {
     REGISTRY.leave(record.key());
 }
 
-/// Begins the exit: returns the record, or else prevents the thread from being entered.
+/// Begins the exit: returns the record. Without a record, prevents the thread from being entered
+/// later.
 fn leaving() -> Option<Arc<Record>> {
     CURRENT.with(|c| {
         c.exiting.set(true);
@@ -286,8 +288,8 @@ pub(crate) fn thread_exit() {
     let Some(record) = leaving() else {
         return;
     };
-    // Taken one at a time: an earlier hook may still set a later hook, or use data that the later
-    // hook tears down.
+    // Takes one hook at a time: an earlier hook may still set a later one, or use data that the
+    // later one tears down.
     while let Some(hook) = next_hook() {
         hook(&record);
     }

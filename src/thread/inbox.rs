@@ -52,8 +52,8 @@ pub(crate) struct Node {
     pub(crate) target: ThreadKey,
     /// Does what the message asks for, and frees the message, also on panic.
     run: unsafe fn(NonNull<Node>),
-    /// Stands for the message's content in models: written when the message is complete and when it
-    /// is taken. Zero-sized.
+    /// A witness for the message's content, in models: written when the message is complete and
+    /// when it is taken. Otherwise zero-sized.
     body: Witness,
 }
 
@@ -90,8 +90,8 @@ const _: () = assert!(size_of::<Node>() <= 32);
 #[must_use]
 pub(crate) struct Message(NonNull<Node>);
 
-// SAFETY: a message's content may be sent, or only its target runs it: the contract of `from_raw`
-// (invariant 6 of `thread`).
+// SAFETY: by the contract of `from_raw`, a message's content may be sent, or only its target runs
+// the message (invariant 6 of `thread`).
 unsafe impl Send for Message {}
 
 impl Message {
@@ -100,7 +100,7 @@ impl Message {
     /// # Safety
     /// `node` is the only pointer to a message, whose `run` frees it (invariants 3 and 4 of
     /// [`thread`](crate::thread)). The message's content may be sent to another thread; or its kind
-    /// is `DestroyAtHome`, and its target runs all that its inbox accepts (invariant 6).
+    /// is `DestroyAtHome`, and its target runs all messages that its inbox accepts (invariant 6).
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
         let message = Self(node);
         message.node().body.write();
@@ -158,7 +158,7 @@ impl Message {
 #[repr(transparent)]
 pub(crate) struct Chain(*mut Node);
 
-// SAFETY: it owns its messages, which are `Send`.
+// SAFETY: a chain owns its messages, which are `Send`.
 unsafe impl Send for Chain {}
 
 impl Chain {
@@ -178,7 +178,7 @@ impl Chain {
     pub(crate) fn any(&self, mut f: impl FnMut(&Message) -> bool) -> bool {
         let mut at = self.0;
         while let Some(node) = NonNull::new(at) {
-            // Borrowed: the chain still owns it, and a `Message` has no destructor.
+            // Borrows the message: the chain still owns it, and a `Message` has no destructor.
             let message = Message(node);
             if f(&message) {
                 return true;
@@ -306,7 +306,7 @@ fn messages(head: *mut Node) -> *mut Node {
     }
 }
 
-/// The step that an accepted push leaves to the sender.
+/// The step that the sender must take after an accepted push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum PushOutcome {
@@ -330,8 +330,8 @@ impl Inbox {
             if head == closed() {
                 return Err(message);
             }
-            // A nudged owner is awake, or about to be, and need not be woken again; but testing for
-            // both marks at once costs nothing.
+            // Treats both marks alike, as one test for both costs less: a nudged owner is awake, or
+            // about to be, and need not be woken again.
             let (next, outcome) = if head.addr() & 1 != 0 {
                 (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
@@ -362,7 +362,7 @@ impl Inbox {
                 return PushOutcome::OwnerAwake;
             }
             let now = if is_message(head) { head } else { nudged() };
-            // Release: pairs with the Acquire of `take`, also if the exchange keeps the head.
+            // Release: pairs with the Acquire of `take`, even if the exchange keeps the head.
             // Model: inbox_nudge.
             match self
                 .head
@@ -426,7 +426,7 @@ impl Inbox {
     /// Ends the arming: pushes no longer wake the owner; owner only, when it is awake. A push that
     /// came before may still wake it.
     pub(crate) fn disarm(&self) {
-        // Relaxed: publishes nothing, for the reason given in `arm`.
+        // Relaxed: publishes nothing, as in `arm`.
         if self.head.load(Ordering::Relaxed) == armed() {
             let _ = self.head.compare_exchange(
                 armed(),

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 /// A timer that starts when another thread first sees that the activity is running.
 ///
-/// One thread at a time starts and stops the timer; any thread may read it. A hint: a thread may
-/// see a start or a stop late.
+/// One thread at a time starts and stops the timer; any thread may read it. The timer is a hint: a
+/// thread may see a start or a stop late.
 #[derive(Debug)]
 pub(crate) struct LazyTimer(Hint);
 
 /// The timer is not running.
 const STOPPED: u64 = 0;
-/// The timer is running, and no other thread has read it yet.
+/// The value of a timer that runs and that no other thread has read yet.
 const UNSEEN: u64 = 1;
 /// Set once the activity has been reported. The other bits are the time at which it was first seen,
 /// in milliseconds, plus two.

@@ -1,7 +1,7 @@
 //! Messages whose target has ended, and references that slots have retired.
 //!
 //! Any outermost drain makes the releases. Only `quiesce` and `shutdown` run the closures, and
-//! never on the thread that took over the registry slot of their target.
+//! never on the thread that took over the registry slot of a closure's target.
 //!
 //! 1. A message counts as *outstanding* from before it is pushed until after all its parts have
 //!    run, on any threads: a thread that reads zero cannot have missed a message.
@@ -66,14 +66,15 @@ impl OrphanBatch {
     fn boxed(chains: Vec<Chain>) -> Message {
         let node = Node::new(MessageKind::OrphanBatch, ThreadKey::NOBODY, Self::run);
         let chains = chains.into();
-        // SAFETY: the only pointer to it, just made; `chains` frees it; chains are `Send`.
+        // SAFETY: the only pointer to a message that was just made; `chains` frees the message, and
+        // chains are `Send`.
         unsafe { Message::from_raw(boxed(Self { node, chains }).cast()) }
     }
 
     fn chains(message: Message) -> Vec<Chain> {
         debug_assert_eq!(message.kind(), MessageKind::OrphanBatch);
-        // SAFETY: only `boxed` makes messages of that kind, so it is an `OrphanBatch` (invariant 4
-        // of `thread`); the caller gave it up.
+        // SAFETY: only `boxed` makes messages of that kind, so the message is an `OrphanBatch`
+        // (invariant 4 of `thread`); the caller gave it up.
         let batch = unsafe { unbox(message.into_raw().cast::<Self>()) };
         batch.chains.into_inner()
     }
@@ -93,8 +94,9 @@ local! {
 }
 
 local! {
-    /// Orphaned closures that this thread has taken out and not run yet. In a thread-local, so that
-    /// a closure that calls `quiesce` runs the closures that were taken together with it.
+    /// Orphaned closures that this thread has taken out and not run yet. They are in a
+    /// thread-local, so that a closure that calls `quiesce` runs the closures that were taken
+    /// together with it.
     static TAKEN_CLOSURES: Cell<Chain> = Cell::new(Chain::EMPTY);
 }
 
@@ -119,8 +121,8 @@ impl Orphans {
 
     /// Takes over a message whose target has ended.
     pub(crate) fn adopt(&self, message: Message) {
-        // Relaxed: counted before it can be taken, by the Release of the push and the Acquire of
-        // the take. Model: orphans_quiesce.
+        // Relaxed: the message is counted before a thread can take it, by the Release of the push
+        // and the Acquire of the take. Model: orphans_quiesce.
         let weight = message.weight();
         self.outstanding
             .fetch_add(weight as usize, Ordering::Relaxed);
@@ -133,10 +135,10 @@ impl Orphans {
         self.put(message);
     }
 
-    /// Takes over the release of a retired reference, which is made when the epoch allows. Returns
+    /// Takes over the release of a retired reference, to be made when the epoch allows. Returns
     /// about how many others wait.
     pub(crate) fn retire(&self, release: Message) -> u64 {
-        // Relaxed: counted before it can be taken, as in `adopt`.
+        // Relaxed: the message is counted before a thread can take it, as in `adopt`.
         self.outstanding.fetch_add(1, Ordering::Relaxed);
         self.unsealed.add(1);
         Self::push(&self.retired, release);
@@ -147,15 +149,16 @@ impl Orphans {
     /// that is pinned now is unpinned. Returns `None` if nothing is retired, or enough batches wait
     /// already.
     pub(crate) fn seal(&self) -> Option<SealedBatch> {
-        // Relaxed: the batches are published by the epoch and the inbox; a stale value costs a
-        // batch more or less.
+        // Relaxed: the epoch and the inbox publish the batches; a stale value costs a batch more or
+        // less.
         if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
             return None;
         }
-        // Incremented before the references are taken. Relaxed: a thread that sees them neither in
-        // `retired` nor in this count looks again after the next drain or nap.
+        // Counts the batch before it takes the references. Relaxed: a thread that sees the
+        // references neither in `retired` nor in this count looks again after the next drain or
+        // nap.
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // Empty if another thread has taken them meanwhile.
+        // The batch is empty if another thread has taken the references meanwhile.
         let batch = OrphanBatch::boxed(vec![self.retired.take_newest_first()]);
         // A reference that is counted and not pushed yet makes this length too large, and the next
         // batch's too small.
@@ -169,7 +172,7 @@ impl Orphans {
 
     /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
     pub(crate) fn adopt_sealed(&self, SealedBatch { batch, len }: SealedBatch) {
-        // Relaxed: publishes nothing; the push does.
+        // Relaxed: publishes nothing; the push publishes the batch.
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
         let at = batch.as_raw().addr().get() as u64;
         _ = self.sealed_at.iter().any(|place| place.replace_if(at, 0));
@@ -182,7 +185,7 @@ impl Orphans {
     // Does not read the counts, which are inexact while a thread is between counting and pushing.
     #[inline]
     pub(crate) fn has_deferred(&self) -> bool {
-        // Relaxed: a thread that misses a batch looks again, see `seal`.
+        // Relaxed: a thread that misses a batch looks again, as `seal` says.
         self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) != 0
     }
 
@@ -219,7 +222,7 @@ impl Orphans {
 
     /// Returns the number of releases that any drain may make now, for reports.
     pub(crate) fn ready(&self) -> usize {
-        // Briefly below zero if a batch is taken before it has been counted.
+        // The count is briefly below zero if a batch is taken before it has been counted.
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
@@ -295,7 +298,8 @@ impl Orphans {
             let Some(call) = next else {
                 return ran;
             };
-            // The own key is read each time, as the previous closure may have entered this thread.
+            // Reads this thread's key each time, as the previous closure may have entered the
+            // thread.
             let target = call.target();
             if own_key().is_some_and(|me| me.index() == target.index() && me != target) {
                 self.put(call);
@@ -317,7 +321,7 @@ impl Orphans {
         // release's effects. Model: shutdown_orphan_to_root.
         self.ran.fetch_add(n, Ordering::Release);
         // Release: pairs with the Acquire in `all`, so that a thread that sees no orphan left sees
-        // their effects. Model: orphans_quiesce.
+        // the effects of all. Model: orphans_quiesce.
         self.outstanding.fetch_sub(n as usize, Ordering::Release);
     }
 

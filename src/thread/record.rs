@@ -17,15 +17,15 @@ use std::sync::{Mutex, PoisonError};
 /// empties and closes its inboxes, and writes `tally` and `outside`.
 pub(crate) struct Record {
     key: ThreadKey,
-    /// Fields that only readers outside of the process use.
+    /// Facts for readers outside of the process.
     pub(crate) outside: ForOutside,
     /// std's id; `None` if std no longer knows the thread: see [`current_id`].
     id: Option<ThreadId>,
     name: Name,
     /// Remote releases, and dead objects that this thread must destroy.
     pub(crate) releases: CountedInbox,
-    /// Posted closures, apart from the releases, so that they need not be searched among a million
-    /// releases.
+    /// Posted closures. They have an inbox of their own, so that the thread need not search for
+    /// them among a million releases.
     pub(crate) calls: CountedInbox,
     /// Wakes the thread if it sleeps in a loop.
     pub(crate) waker: ThreadWaker,
@@ -47,17 +47,17 @@ pub(crate) struct Tally {
     pub(crate) handed_over: Counter,
 }
 
-/// Facts about a thread for readers outside of the process. The thread writes them, and no code
-/// here depends on them.
+/// Facts about a thread for readers outside of the process. Only the thread writes them. Code here
+/// reads only `frames`, as the index of a frame that no loop makes.
 #[derive(Debug)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
     tid: Counter,
-    /// The address of its `ThreadPools`, or 0.
+    /// The address of the thread's `ThreadPools`, or 0.
     pub(crate) pools: Counter,
-    /// The address of its `ThreadHeaps`, or 0.
+    /// The address of the thread's `ThreadHeaps`, or 0.
     pub(crate) heaps: Counter,
-    /// How many frames its loops have made.
+    /// How many frames the thread's loops have made.
     pub(crate) frames: Counter,
     /// How long the last frame took, in nanoseconds.
     pub(crate) last_frame: Counter,
@@ -156,7 +156,7 @@ impl Record {
     }
 
     /// Returns whether `n` more releases may be sent; if so, counts them as waiting. If not,
-    /// because the bound is reached, the caller must make them itself.
+    /// because the bound is reached, the caller must make these releases itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         let waiting = self.releases.announce(n);
         let admitted = self.bound.is_none_or(|bound| waiting < bound);
@@ -167,23 +167,23 @@ impl Record {
     }
 
     /// Returns the weight of all messages ever sent to this thread plus that of all that have run:
-    /// while the sum does not change, nothing is sent and nothing runs.
+    /// while the sum does not change, no message is sent and none runs.
     pub(crate) fn activity(&self) -> u64 {
         self.releases.activity().wrapping_add(self.calls.activity())
     }
 
-    /// Returns how many releases and closures have been sent here and have not run.
+    /// Returns how many releases and closures have been sent to this thread and have not run.
     pub(crate) fn waiting(&self) -> u64 {
         self.releases.waiting() + self.calls.waiting()
     }
 
-    /// Returns how many releases wait if they are bounded, else 0.
+    /// Returns how many releases wait, if the thread has a bound for them; else 0.
     pub(crate) fn waiting_of_bound(&self) -> u64 {
         self.bound.map_or(0, |_| self.releases.waiting())
     }
 
     /// Arms the inboxes, so that the next message wakes the thread; the inbox for releases only if
-    /// `for_releases`, as the thread may be unable to make them where it is. Returns false, and
+    /// `for_releases`, as a thread inside a destructor cannot make releases. Returns false, and
     /// arms nothing, if a message waits already or the thread accepts no more.
     pub(crate) fn arm(&self, for_releases: bool) -> bool {
         // An outer loop of the thread may have armed them.
@@ -218,9 +218,9 @@ pub(crate) static DEPARTED: Tally = Tally {
     handed_over: Counter::new(),
 };
 
-/// Held while the figures of an exiting thread are added to [`DEPARTED`], and while figures are
-/// summed up, so that each counts once. It is std's lock even in loom builds, as nothing yields
-/// while it is held.
+/// Locked while a thread that exits adds its figures to [`DEPARTED`], and while figures are summed
+/// up, so that each counts once. The lock is std's even in loom builds, as nothing yields while it
+/// is held.
 static FIGURES: Mutex<()> = Mutex::new(());
 
 /// Calls `f` while no thread moves its figures to [`DEPARTED`]. `f` must neither run foreign code

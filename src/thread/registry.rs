@@ -9,7 +9,7 @@
 //! Free slots form a list (a Treiber stack), so a thread that enters looks at few of them: it takes
 //! the newest free slot, or grows the table if there is none. The head of the list is one word with
 //! a tag that each push increments. So a pop fails and retries if other threads have popped the
-//! slot that it saw and pushed it back meanwhile (the ABA problem). It would go wrong only if
+//! slot that it saw and pushed it back meanwhile (the ABA problem). A pop would go wrong only if
 //! exactly 2^32 threads left in between.
 
 use super::key::ThreadKey;
@@ -34,7 +34,7 @@ const CLAIMING: u64 = 1 << 30;
 const LIVE: u64 = 2 << 30;
 const GENERATION: u64 = 1 << 32;
 
-/// A place for one thread at a time.
+/// A slot of the registry, for one thread at a time.
 struct RegistrySlot {
     state: AtomicU64,
     /// Written by the claiming thread in phase `CLAIMING`, read by announced readers in phase
@@ -167,8 +167,8 @@ impl Registry {
         let _old = slot
             .record
             .with_mut(|place| unsafe { (*place).replace(new) });
-        // Release: pairs with the Acquire of a reader's announcement, so that it sees the record.
-        // An addition, as readers come and go meanwhile. Model: registry_iterate.
+        // Release: pairs with the Acquire of a reader's announcement, so that the reader sees the
+        // record. This is an addition, as readers come and go meanwhile. Model: registry_iterate.
         slot.state.fetch_add(LIVE - CLAIMING, Ordering::Release);
         record
     }
@@ -225,7 +225,7 @@ impl Registry {
         // Relaxed: the exchange fails if the head has changed.
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
-            // Relaxed: published by the exchange.
+            // Relaxed: the exchange below publishes the link.
             slot().next.store(head & INDEX, Ordering::Relaxed);
             // Release: pairs with the Acquire in `pop_free`, so that a pop sees `next`, and the
             // slot free. Model: registry_free_list.
@@ -249,10 +249,10 @@ impl Registry {
             let head = self.free.load(Ordering::Acquire);
             let index = ((head & INDEX) as usize).checked_sub(1)?;
             let slot = self.slot(index)?;
-            // Relaxed: this reads the value pushed with the tag in `head`, unless the tag has
-            // changed, too.
+            // Relaxed: this reads the value that was pushed with the tag in `head`; if not, the tag
+            // has changed, too, and the exchange fails.
             let next = slot.next.load(Ordering::Relaxed);
-            // Relaxed: publishes nothing; the tag stays.
+            // Relaxed: the exchange publishes nothing; it keeps the tag.
             if self
                 .free
                 .compare_exchange(

@@ -117,7 +117,8 @@ impl ThreadHandle {
     ) -> Result<Posted<'_>, Closed<F>> {
         let message = self.closure(kind, f);
         self.push_quietly(message).map_err(|back| {
-            // SAFETY: this is the message made by `closure`, so we own it.
+            // SAFETY: the function `closure` made this message, and it was given back, so we own
+            // it.
             Closed(unsafe { ClosureMessage::<F>::take(back.into_raw()) })
         })
     }
@@ -125,8 +126,8 @@ impl ThreadHandle {
     /// Sends a message that runs a closure, as [`post_quietly`](Self::post_quietly) does. Returns
     /// the message if the thread has ended.
     pub(crate) fn push_quietly(&self, message: Message) -> Result<Posted<'_>, Message> {
-        // Enters the sender, so that it has a registry slot of its own. If it got the receiver's
-        // slot later, it could not run this closure as an orphan.
+        // Enters the sender, so that it has a registry slot of its own: a sender that got the
+        // receiver's slot later could not run this closure as an orphan.
         drop(super::current::current());
         let waiting = self.0.calls.announce(1);
         let sent = self.0.calls.push(message)?;
@@ -146,7 +147,7 @@ impl ThreadHandle {
         unsafe { Message::from_raw(call.cast()) }
     }
 
-    /// Counts a closure as sent that a loop puts back into its thread's queue.
+    /// Counts as sent a closure that a loop puts back into its thread's queue.
     pub(crate) fn announce_closure(&self) {
         self.0.calls.announce(1);
     }

@@ -1,9 +1,9 @@
 //! Wakes a thread that sleeps, or that waits in a foreign event loop.
 //!
-//! The [inbox](super::inbox) tells whether the thread must be woken; or the caller has changed,
-//! under a lock, something that the thread tests before it sleeps. So a wake-up comes after the
-//! change, and is stored if the thread does not sleep yet: spurious wake-ups are possible, missed
-//! ones are not.
+//! A caller wakes the thread because a push to its [inbox](super::inbox) said so, or because the
+//! caller has changed, under a lock, a value that the thread tests before it sleeps. So a wake-up
+//! comes after the change, and is stored if the thread does not sleep yet: spurious wake-ups are
+//! possible, missed ones are not.
 
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A function that wakes a foreign event loop.
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 
-/// A reference to a hook, which is gone once its loop is dropped.
+/// A weak reference to the hook of a loop, which drops the hook at its own end.
 pub(crate) type OuterHook = Weak<dyn Fn() + Send + Sync>;
 
 /// The means to wake one thread.

@@ -6,7 +6,8 @@ use std::panic::Location;
 
 pub(crate) use std::sync::atomic::Ordering;
 
-/// A fence, like std's. Weakened to `Relaxed`, it does nothing.
+/// Makes a fence, like std's `fence`; does nothing if a model has weakened the ordering to
+/// `Relaxed`.
 #[track_caller]
 pub(crate) fn fence(order: Ordering) {
     let _halt = Halt;
@@ -44,8 +45,8 @@ macro_rules! operations {
         #[track_caller]
         fn store_in_mode(&self, value: $t, order: Ordering) {
             if rmw_mode() {
-                // An exchange, as loom does not order a plain store with the read-modify-writes
-                // that replace loads.
+                // Exchanges, as loom does not order a plain store with the read-modify-writes that
+                // replace loads.
                 self.0.swap(value, order);
             } else {
                 self.0.store(value, order);
@@ -111,7 +112,7 @@ macro_rules! compare_exchange_weak {
 /// Defines read-modify-writes of one operand; `$std` is std's atomic that computes the same.
 macro_rules! rmw {
     ($vis:vis $std:ident $t:ty, $ordering:path, $($name:ident)*) => {$(
-        /// Like std's function of this name.
+        /// Does what std's function of this name does.
         #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
         $vis fn $name(&self, value: $t, order: Ordering) -> $t {
@@ -179,7 +180,7 @@ macro_rules! new_and_load_pointer {
         #[track_caller]
         fn load_in_mode(&self, order: Ordering) -> $t {
             if rmw_mode() {
-                // An exchange that never succeeds, as nothing ever stores this address.
+                // Loads by an exchange that never succeeds, as nothing ever stores this address.
                 let never = std::ptr::without_provenance_mut(usize::MAX - 1);
                 match self.0.compare_exchange(never, never, as_rmw(order), order) {
                     Ok(value) | Err(value) => value,

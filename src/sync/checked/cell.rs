@@ -1,10 +1,10 @@
 //! Cells whose every access loom checks.
 //!
-//! loom switches threads only at its own operations. A plain write after the exchange that
-//! publishes it is therefore never seen half done; but it is a data race, and loom reports that if
-//! the write and the other thread's read are accesses to one of its cells. So the crate uses only
-//! loom's cells: loom checks that accesses by several threads are ordered, and that no other thread
-//! accesses data that one thread owns.
+//! loom switches threads only at its own operations. So no thread ever sees a plain write half done
+//! that comes after the exchange which should publish it. But such a write is a data race, and loom
+//! reports the race if the write and the other thread's read are accesses to one of loom's cells.
+//! So the crate uses only loom's cells: loom checks that accesses by several threads are ordered,
+//! and that no other thread accesses data that one thread owns.
 //!
 //! Threads do not switch at accesses to cells, so these add no executions. Dropping a cell counts
 //! as a write, as its memory is about to be freed.
@@ -89,14 +89,15 @@ impl<T> UnsafeCell<T> {
     pub(crate) fn into_inner(self) -> T {
         self.0.with_mut(|_| ());
         let this = ManuallyDrop::new(self);
-        // SAFETY: read once, as `this` is never dropped.
+        // SAFETY: the field is read once, as `this` is never dropped.
         unsafe { std::ptr::read(&raw const this.0) }.into_inner()
     }
 }
 
 impl<T> Drop for UnsafeCell<T> {
     fn drop(&mut self) {
-        // A model that panics has failed already, and its threads may stop inside an access.
+        // Does not check if the model has panicked: then it has failed already, and its threads may
+        // stop inside an access.
         if !std::thread::panicking() {
             self.0.with_mut(|_| ());
         }

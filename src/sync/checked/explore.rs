@@ -1,10 +1,10 @@
 //! Explores a model with loom, on a separate thread.
 //!
 //! loom cannot clean up after a failure: the threads of the model are coroutines, and unwinding
-//! them uses loom from outside a model, which aborts the process. So a panic on an exploring thread
-//! is reported from the panic hook, and the thread then parks forever at the next place where it
-//! may: in the operation that panicked, in the next operation of a destructor, or at the bottom of
-//! the coroutine. It cannot park in the hook itself, which holds a lock of std. To the caller, the
+//! them uses loom from outside a model, which aborts the process. So the panic hook reports a panic
+//! on an exploring thread, and the thread then parks forever at the next place where it may: in the
+//! operation that panicked, in the next operation of a destructor, or at the bottom of the
+//! coroutine. It cannot park in the hook itself, which holds a lock of std. To the caller, the
 //! failure is an ordinary value.
 
 use std::cell::{Cell, RefCell};
@@ -39,12 +39,12 @@ pub(crate) struct Failed {
 enum Progress {
     Done,
     Failed(String),
-    /// The execution whose path is to be written is about to run.
+    /// The next execution to run is the one whose path is to be written.
     Reached,
 }
 
 std::thread_local! {
-    /// Where an exploring thread reports its panic.
+    /// The channel by which an exploring thread reports its panic.
     static EXPLORING: RefCell<Option<Sender<Progress>>> = const { RefCell::new(None) };
     /// True if the exploring thread must do nothing more.
     static STOPPED: Cell<bool> = const { Cell::new(false) };
@@ -75,7 +75,7 @@ impl Drop for Halt {
     }
 }
 
-/// Reports a failure that would abort the process, and does not return; outside a model it returns.
+/// Reports a failure that would abort the process. In a model, does not return.
 pub(crate) fn fail(message: &str) {
     stop_with(|| Progress::Failed(message.to_owned()));
     halt();
@@ -188,8 +188,8 @@ impl Plan {
     }
 
     /// Writes the path of execution `n` to `file`, by running all executions before it again on
-    /// another thread. Returns whether that worked. It fails if the model depends on anything other
-    /// than its interleaving.
+    /// another thread. Returns whether the path was written: not if the model depends on anything
+    /// other than its interleaving.
     pub(crate) fn write_path(&self, n: usize, file: PathBuf, body: Body) -> bool {
         // The model may wait forever for a lock that the failed execution holds.
         const STUCK: Duration = Duration::from_secs(10);

@@ -14,8 +14,8 @@ pub(crate) struct Monitor<T> {
     value: Mutex<T>,
     changed: Condvar,
     /// Number of notifications, for the waits that [`time`] may end. loom need not see this count:
-    /// the value is changed under the lock before the notification, and read under the lock before
-    /// the wait.
+    /// threads change the value under the lock before they notify, and read it under the lock
+    /// before they wait.
     notified: AtomicU64,
 }
 

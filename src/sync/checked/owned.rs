@@ -10,8 +10,8 @@ use std::panic::Location;
 ///
 /// The owner's value is in a checked cell, so a thread that writes without being the owner, or
 /// before the previous owner's writes are ordered before its own, fails the model. Loads stay plain
-/// loads in both modes: the owner never loads, so it hides no other thread's load; and loom does
-/// not order the owner's plain stores with read-modify-writes.
+/// loads in both modes: the owner never loads, so it hides no other thread's load; and loom would
+/// not order the owner's plain stores with read-modify-writes in their place.
 #[derive(Debug)]
 pub(crate) struct OwnedU64 {
     own: Cell<u64>,

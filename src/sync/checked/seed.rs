@@ -2,7 +2,7 @@
 //!
 //! loom explores exhaustively, depth first, so a model that does not finish never reaches
 //! executions that differ early. With a seed, threads yield before certain operations, chosen by
-//! the seed and by the number of operations so far in the execution. These depend only on the path,
+//! the seed and by the number of operations so far in the execution. Both depend only on the path,
 //! so loom's replay of a path still works. A yield is a switch that loom does not count as a
 //! preemption; it removes executions and adds none, so every failure that is found is real.
 

@@ -100,7 +100,7 @@ pub(crate) fn user_point(at: &Location<'_>) {
 
 #[cold]
 fn log(at: &Location<'_>, what: &str) {
-    // The number no longer exists in destructors of thread-locals.
+    // In destructors of thread-locals, the number may not exist any more.
     let thread = NUMBER.try_with(Clone::clone);
     let thread = thread.unwrap_or_else(|_| "ThreadId(ended)".to_owned());
     println!("{thread}: {what} at {at}");
@@ -111,7 +111,7 @@ fn log(at: &Location<'_>, what: &str) {
 pub(super) fn ordering(at: &Location<'_>, part: &'static str, written: Ordering) -> Ordering {
     super::explore::halt();
     super::time::step();
-    // An exchange calls this twice, the second time for its ordering on failure.
+    // An exchange calls `ordering` twice, the second time for its ordering on failure.
     if part != "failure" {
         point();
         if LOGGING.load(Ordering::Relaxed) {

@@ -1,7 +1,7 @@
 //! The time of models.
 //!
-//! By default it stands still: a wait with a timeout ends only by a wake-up, so a missed wake-up is
-//! a deadlock, which loom reports, even if a program would go on after the timeout.
+//! By default, time stands still: a wait with a timeout ends only by a wake-up, so a missed wake-up
+//! is a deadlock, which loom reports, even if a program would go on after the timeout.
 //!
 //! A model that is about timeouts lets time pass ([`let_time_pass`]). Time then passes only while
 //! all threads that could run are in waits with a timeout: the clock moves to the earliest
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// After this many turns in a row without an operation of another thread, no other thread can run.
-/// By then the other threads in such waits, at most three, have had their turns, and so have
-/// threads that yield.
+/// After this many turns of a wait in a row without an operation of another thread, no other thread
+/// can run: the other threads in waits with a timeout, at most three, have had their turns by then,
+/// and so have threads that yield.
 const TURNS: u32 = 12;
 
 static PASSES: AtomicBool = AtomicBool::new(false);
@@ -36,7 +36,7 @@ fn clock() -> MutexGuard<'static, Clock> {
     CLOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets whether time passes when no thread can run; otherwise it stands still, and waits with a
+/// Sets whether time passes when no thread can run. If not, time stands still, and waits with a
 /// timeout end only by a wake-up.
 pub fn let_time_pass(passes: bool) {
     PASSES.store(passes, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 
 /// A linked list of structures of one kind to which no other pointer leads, for a reader outside of
-/// the process, which first stops the process.
+/// the process. Such a reader stops the process first.
 ///
 /// Intrusive, so that adding or removing a structure allocates nothing: the list's lock must not be
 /// held while the global allocator runs, which is foreign code and may use this crate.
@@ -36,8 +36,8 @@ impl Roll {
     /// Adds a structure by its link.
     ///
     /// # Safety
-    /// The link is in no list, and stays where it is until [`remove`](Self::remove) is called; no
-    /// exclusive reference to it is made or used meanwhile.
+    /// The link is in no list, and does not move until [`remove`](Self::remove) is called; no
+    /// exclusive reference to the link is made or used meanwhile.
     pub(crate) unsafe fn add(&self, link: &Link) {
         let _locked = self.lock.lock();
         let next = self.first.get();
@@ -53,7 +53,7 @@ impl Roll {
     /// Removes a structure.
     ///
     /// # Safety
-    /// [`add`](Self::add) has added it to this list, and it was not removed since.
+    /// [`add`](Self::add) has added the link to this list, and it was not removed since.
     pub(crate) unsafe fn remove(&self, link: &Link) {
         let _locked = self.lock.lock();
         let (next, prev) = (link.next.get(), link.prev.get());
@@ -109,7 +109,8 @@ mod tests {
         let links = [const { Link::new() }; 4];
         let at = |i: usize| ptr::from_ref(&links[i]);
         let roll = Roll::new();
-        // SAFETY: the links outlive the roll; each is in it when it is removed, and not when it is added.
+        // SAFETY: the links outlive the roll; the test removes only links that are in it, and adds
+        // only links that are not.
         unsafe {
             links.iter().for_each(|link| roll.add(link));
             assert_eq!(addresses(&roll), [at(3), at(2), at(1), at(0)]);

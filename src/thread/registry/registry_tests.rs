@@ -128,8 +128,8 @@ fn threads_that_come_and_go_at_once_share_few_slots() {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
-    // A slot that its thread has left, and that is not in the list yet, may cost one more slot; so
-    // may a slot that another thread reads.
+    // Each thread may need one more slot while a thread that has left a slot has not pushed it yet,
+    // and one more while another thread reads a slot.
     assert!(len(&registry) <= 3 * THREADS, "{}", len(&registry));
     let mut free = free(&registry);
     free.sort_unstable();

@@ -107,7 +107,7 @@ impl PinWatch {
 
     fn set_pool(&self, name: Cow<'static, str>) {
         let before = std::mem::replace(&mut *self.lock_pool(), name);
-        // Dropped after unlocking: the global allocator is foreign code.
+        // Drops the former name after unlocking: the global allocator is foreign code.
         drop(before);
     }
 
@@ -122,7 +122,7 @@ impl PinWatch {
                 }
                 Cow::Owned(name) => name.len(),
             };
-            // Allocated without the lock: the global allocator is foreign code.
+            // Allocates without the lock: the global allocator is foreign code.
             text = String::with_capacity(len);
         }
     }
@@ -220,7 +220,7 @@ impl Participants {
         }
     }
 
-    /// Returns whether a pool has pinned any of them.
+    /// Returns whether a pool has pinned any of the thread's participants.
     pub(crate) fn any_pinned(&self) -> bool {
         self.pinned.get() > 0
     }
@@ -308,8 +308,9 @@ impl PoolPin {
             return false;
         };
         all.pin(&mut participant);
-        // The global allocator, as in `open`, may have pinned the pool meanwhile; its participant
-        // then protects objects that were loaded since, and stays.
+        // The global allocator, as in `open`, may have pinned the pool meanwhile. Then that
+        // participant protects objects that were loaded since: it stays, and this one is given
+        // back.
         if self.pinned.replace(true) {
             all.unpin(&mut participant);
             all.put(participant);

@@ -7,7 +7,7 @@
 //!     ▼
 //! index: payload address ─► Record        a DashMap
 //!                             │
-//! LEDGER ─► chunk ─► chunk    └─ in a chunk; what another process reads of a stopped one
+//! LEDGER ─► chunk ─► chunk    └─ in a chunk, which another process reads while this one is stopped
 //! ```
 //!
 //! # Invariants

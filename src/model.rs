@@ -27,6 +27,7 @@ pub use thread::{JoinHandle, spawn, thread_exit};
 
 /// Stands in for std's atomics, for models: unlike loom's own atomics, these are checked in both
 /// [modes](Mode). See "Your own atomics and locks".
+#[cfg(not(releasepool_shuttle))]
 #[doc(no_inline)]
 pub use crate::sync::user_atomic as atomic;
 
@@ -137,7 +138,8 @@ pub mod parts {
             number,
             witness,
         });
-        // SAFETY: just allocated and no other thread can reach it yet; a number is Send.
+        // SAFETY: the message was just allocated, and no other thread can reach it yet; a number is
+        // Send.
         unsafe { Message::from_raw(message.cast()) }
     }
 

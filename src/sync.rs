@@ -92,7 +92,7 @@ pub(crate) fn boxed<T>(value: T) -> NonNull<T> {
     let Some(memory) = NonNull::new(memory) else {
         std::alloc::handle_alloc_error(layout)
     };
-    // SAFETY: just allocated with the layout of `T`.
+    // SAFETY: the memory was just allocated, with the layout of `T`.
     unsafe { memory.write(value) };
     memory
 }

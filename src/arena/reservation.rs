@@ -63,7 +63,7 @@ impl StackAllocator {
         } else {
             self.reserve_bytes(layout, label)?
         };
-        // SAFETY: just reserved, for this size, and no other code has the pointer.
+        // SAFETY: the memory was just reserved, for this size, and no other code has the pointer.
         Ok(unsafe { Reservation::new(self, value, size) })
     }
 }

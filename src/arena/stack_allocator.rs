@@ -289,7 +289,7 @@ impl StackAllocator {
         let mut header = unsafe { self.header(offset).read() };
         if offset != self.last.get() {
             header.link |= HOLE;
-            // SAFETY: as above; nothing else refers to the header.
+            // SAFETY: the entry is below the top, as above; nothing else refers to its header.
             unsafe { self.header(offset).write(header) };
             self.holes.set(self.holes.get() + 1);
             return;
@@ -380,7 +380,7 @@ impl StackAllocator {
     /// `offset` is below the capacity, and there is room for a header below it.
     #[inline(always)]
     unsafe fn header(&self, offset: usize) -> NonNull<EntryHeader> {
-        // SAFETY: within the arena's memory, by the caller's promise.
+        // SAFETY: by the contract, the header is within the arena's memory.
         unsafe { self.base.add(offset - HEADER_BYTES).cast() }
     }
 

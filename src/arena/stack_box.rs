@@ -89,8 +89,8 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     /// The caller gives up the box, and does not use the value once the result has been dropped.
     #[inline(always)]
     unsafe fn memory(&self) -> Reservation<'s> {
-        // SAFETY: reserved for this size, by the contract of `adopt`; the caller gives up the box,
-        // so nothing else frees it.
+        // SAFETY: by the contract of `adopt`, the memory was reserved for this size; the caller
+        // gives up the box, so nothing else frees the memory.
         unsafe { Reservation::new(self.arena, self.ptr.cast(), size_of_val(&**self)) }
     }
 

@@ -218,8 +218,8 @@ impl BlockAllocator {
         trim(self.shared())
     }
 
-    /// Returns statistics. Not for models of your own code: the model checker does not model
-    /// counters.
+    /// Returns statistics. Models of your own code should not call this, as the model checker does
+    /// not model counters.
     #[must_use]
     pub fn stats(&self) -> BlockStats {
         self.shared().stats()
@@ -273,7 +273,7 @@ impl Drop for AllocatorHandle {
         for heap in self.shared.heaps() {
             // SAFETY: nothing frees a heap before it is closed, below (invariant 5 of `block`).
             let was_ours = thread_heaps::disown(unsafe { heap.as_ref() });
-            // SAFETY: as above.
+            // SAFETY: the heap is not freed before `close`, as above.
             if unsafe { heap.as_ref() }.remote_frees.close() || was_ours {
                 // SAFETY: this thread owns the heap: it was the owner already, or `close` has made
                 // it the owner.
@@ -366,7 +366,7 @@ fn trim(allocator: &Arc<AllocatorShared>) -> usize {
     let own = heap_of(allocator);
     let mut chunks = 0;
     for at in allocator.heaps() {
-        // SAFETY: in the list, and the allocator has a handle (invariant 5 of `block`).
+        // SAFETY: the heap is in the list, and the allocator has a handle (invariant 5 of `block`).
         let heap = unsafe { at.as_ref() };
         if Some(at) == own {
             chunks += heap.trim();

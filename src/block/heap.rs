@@ -124,11 +124,11 @@ impl Heap {
             owner: HeapOwner::nobody(),
             remote_frees: CachePadded::new(RemoteFreeList::new()),
         });
-        // SAFETY: just made by `boxed`, and not shared yet.
+        // SAFETY: `boxed` has just made the heap, which is not shared yet.
         let this = unsafe { heap.as_ref() };
         this.this.set(heap.as_ptr());
         this.made.write();
-        // SAFETY: just made; `abandon` removes it before it is freed.
+        // SAFETY: the heap was just made; `abandon` removes its link before the heap is freed.
         unsafe { HEAPS.add(&this.link) };
         heap
     }
@@ -233,7 +233,7 @@ impl Heap {
         class: usize,
         fragmentation: usize,
     ) {
-        // SAFETY: the contract is that of both.
+        // SAFETY: the contract of this function is that of both calls.
         unsafe {
             self.count_freed(class, 1, fragmentation);
             self.put(chunk, block);
@@ -280,8 +280,8 @@ impl Heap {
         }
     }
 
-    /// Ends a row of blocks that were put back in one chunk. Takes `put` by value, so that it stays
-    /// in registers until then.
+    /// Ends a series of blocks that were put back in one chunk. Takes `put` by value, so that it
+    /// stays in registers until then.
     #[inline(never)]
     pub(super) fn finish_put(&self, put: Option<BulkPut>) {
         if let Some(put) = put {
@@ -415,8 +415,8 @@ impl Heap {
         let n = most.min(self.unused.len().saturating_sub(kept));
         for chunk in (0..n).map_while(|_| self.unused.pop()) {
             self.chunks.remove(chunk);
-            // SAFETY: made by `empty_chunk`; it was in the list of unused chunks, so all of its
-            // blocks are in its own free list.
+            // SAFETY: `empty_chunk` made the chunk, which was in the list of unused chunks: all of
+            // its blocks are in its own free list.
             unsafe { chunk.delete() };
             self.allocator.count_freed_chunk();
         }
@@ -501,8 +501,9 @@ impl Heap {
             // SAFETY: `make` has added it.
             unsafe { HEAPS.remove(&this.link) };
         }
-        // SAFETY: made by `boxed`. There is no chunk, so no block that another thread could free;
-        // and the allocator has closed, so nobody walks its list of heaps (invariant 5 of `block`).
+        // SAFETY: `boxed` made the heap. There is no chunk, so no block that another thread could
+        // free; and the allocator has closed, so nobody walks its list of heaps (invariant 5 of
+        // `block`).
         drop(unsafe { unbox(heap) });
     }
 }

@@ -14,7 +14,7 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Weak};
 
-/// Called with the allocator's statistics when it exceeds its soft cap.
+/// The hook that an allocator calls with its statistics when it exceeds its soft cap.
 pub(super) type SoftCapHook = dyn Fn(&BlockStats) + Send + Sync;
 
 /// The settings of an allocator.
@@ -78,10 +78,11 @@ impl AllocatorShared {
         let mut at = NonNull::new(self.heaps.load(Ordering::Acquire));
         std::iter::from_fn(move || {
             let heap = at?;
-            // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
+            // SAFETY: the heap is in the list, and the caller has a handle (invariant 5 of
+            // `block`).
             let this = unsafe { heap.as_ref() };
             this.made.read();
-            // Read before the heap is returned, as the caller may free the heap.
+            // Reads the link before returning the heap, as the caller may free the heap.
             at = NonNull::new(this.next.get().cast_mut());
             Some(heap)
         })
@@ -90,13 +91,13 @@ impl AllocatorShared {
     /// Returns a heap, which the caller owns from here on: one that no thread owned, or a new one.
     /// For callers with a handle.
     pub(super) fn claim(self: &Arc<Self>) -> NonNull<Heap> {
-        // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
+        // SAFETY: the heap is in the list, and the caller has a handle (invariant 5 of `block`).
         let idle = self
             .heaps()
             .find(|heap| unsafe { heap.as_ref() }.remote_frees.adopt());
         idle.unwrap_or_else(|| {
             let heap = Heap::make(self.clone());
-            // SAFETY: just made, so it is in no list, and no other thread knows it.
+            // SAFETY: the heap was just made, so it is in no list, and no other thread knows it.
             unsafe { self.enlist(heap) };
             heap
         })
@@ -203,7 +204,8 @@ impl AllocatorShared {
             ..BlockStats::default()
         };
         for heap in self.heaps() {
-            // SAFETY: in the list, and the caller has a handle (invariant 5 of `block`).
+            // SAFETY: the heap is in the list, and the caller has a handle (invariant 5 of
+            // `block`).
             unsafe { heap.as_ref() }.add_to(&mut stats);
         }
         stats

@@ -64,7 +64,7 @@ fn enter() -> *const ThreadHeaps {
             // The global allocator is foreign code, and may have made the thread's heaps meanwhile.
             let others = POINTERS.with(|pointers| pointers.heaps.get());
             if !others.is_null() {
-                // SAFETY: just made, and nothing leads to them.
+                // SAFETY: the `ThreadHeaps` was just made, and nothing leads to it.
                 drop(unsafe { unbox(heaps) });
                 return others;
             }
@@ -120,7 +120,7 @@ impl ThreadHeaps {
         // SAFETY: a heap that this thread owns exists (invariant 3 of `block`).
         let is = |heap: &NonNull<Heap>| Arc::ptr_eq(&unsafe { heap.as_ref() }.allocator, allocator);
         self.others.with_mut(|others| {
-            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+            // SAFETY: only this thread has access to the list, and no other borrow lives meanwhile.
             let others = unsafe { &mut *others };
             let at = others.iter().position(is)?;
             // A thread uses few heaps at a time: they move to the front.
@@ -133,7 +133,7 @@ impl ThreadHeaps {
     /// foreign code, which may use other allocators.
     fn each(&self, f: impl Fn(&Heap)) {
         let nth = |n| {
-            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+            // SAFETY: only this thread has access to the list, and no other borrow lives meanwhile.
             let nth = |others: *const Vec<_>| unsafe { &*others }.get(n).copied();
             self.others.with(nth)
         };
@@ -147,7 +147,7 @@ impl ThreadHeaps {
     fn remove(&self, heap: &Heap) {
         POINTERS.with(|pointers| pointers.last.set(ptr::null()));
         self.others.with_mut(|others| {
-            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+            // SAFETY: only this thread has access to the list, and no other borrow lives meanwhile.
             unsafe { &mut *others }.retain(|other| !ptr::eq(other.as_ptr(), heap));
         });
     }
@@ -158,7 +158,8 @@ impl ThreadHeaps {
         let closed = |heap: &NonNull<Heap>| unsafe { heap.as_ref() }.remote_frees.is_closed();
         let take_closed = || {
             self.others.with_mut(|others| {
-                // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+                // SAFETY: only this thread has access to the list, and no other borrow lives
+                // meanwhile.
                 let others = unsafe { &mut *others };
                 let at = others.iter().position(closed)?;
                 Some(others.swap_remove(at))
@@ -177,7 +178,7 @@ impl ThreadHeaps {
         self.abandon_closed();
         let heap = allocator.claim();
         let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
-            // SAFETY: only this thread has access, and no other borrow lives meanwhile.
+            // SAFETY: only this thread has access to the list, and no other borrow lives meanwhile.
             self.others.with_mut(|others| f(unsafe { &mut *others }));
         };
         reserve(change);

@@ -22,7 +22,7 @@ impl fmt::Display for Event {
 }
 
 impl Event {
-    // Called in `fmt`, so that it costs nothing without the feature.
+    // `fmt` calls this function, so that it costs nothing without the feature.
     #[inline(always)]
     fn write_message(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pool = PoolName(self);

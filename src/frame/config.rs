@@ -116,7 +116,7 @@ impl FrameConfig {
     }
 
     /// Sets the least time that the drain at a frame's end gets, even if the frame is late, so that
-    /// it keeps up in the long run; the default is 1 ms.
+    /// the drain keeps up in the long run; the default is 1 ms.
     pub fn min_drain(mut self, time: Duration) -> Self {
         self.min_drain = time;
         self

@@ -249,7 +249,7 @@ impl FrameLoop {
         }
     }
 
-    /// Lets messages not call the wake hook until the returned guard is dropped.
+    /// Keeps messages from calling the wake hook until the returned guard is dropped.
     fn disarm_until_end(&self) -> Option<ArmAtEnd> {
         self.state.disarm();
         // The hook may belong to an enclosing loop.

@@ -87,7 +87,7 @@ pub(super) struct Book {
     fresh: Cell<bool>,
     /// Owner only: an unfinished scan. Its row is not in the queue, unless it was noted again.
     scan: Cell<Option<Scan>>,
-    /// Guarded by the lock of the library: the next book without an owner.
+    /// The next book without an owner. The lock of the library guards this link.
     pub(super) next_idle: Cell<Option<&'static Book>>,
 }
 

@@ -91,7 +91,8 @@ impl Drop for Library {
         let mut next = self.idle.lock().take();
         while let Some(book) = next {
             next = book.next_idle.take();
-            // SAFETY: made by `adopt_or_make`; `&mut self` is exclusive, so nothing else uses it.
+            // SAFETY: `adopt_or_make` made the book; `&mut self` is exclusive, so nothing else uses
+            // it.
             drop(unsafe { crate::sync::unbox(ptr::NonNull::from(book)) });
         }
     }

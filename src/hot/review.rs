@@ -142,7 +142,8 @@ pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
 pub(crate) fn unreleased() -> usize {
     order_deaths();
     let dead = TABLE.used_rows().filter(|row| scan(*row).is_some()).count();
-    // Read after the rows: an object is counted as being released before it leaves its row.
+    // Reads the releases after the rows: an object is counted as being released before it leaves
+    // its row.
     let releasing = TABLE.releases_in_progress() as usize;
     dead + releasing.saturating_sub(RELEASING_HERE.with(Cell::get))
 }

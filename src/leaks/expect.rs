@@ -178,7 +178,7 @@ struct Known {
 fn report(expectation: &Expectation, strong: usize) {
     // SAFETY: the weak reference keeps the memory.
     let type_name = unsafe { header(expectation.thin) }.type_info.type_name();
-    // Allocated before the record is locked.
+    // Allocates before locking the record.
     let mut pools = Vec::with_capacity(record::HOLDERS + 1);
     let known = index::with_record(expectation.thin.addr().get(), |record| {
         pools.extend(holders(record));

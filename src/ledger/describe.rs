@@ -45,7 +45,7 @@ impl Copied {
 }
 
 fn copied(address: usize) -> Option<Copied> {
-    // Allocated before the record is locked.
+    // Allocates before locking the record.
     let holders = Vec::with_capacity(record::HOLDERS + 1);
     index::with_record(address, |record| Copied::of(record, holders))
 }

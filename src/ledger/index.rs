@@ -19,7 +19,7 @@ unsafe impl Send for Place {}
 // SAFETY: as for `Send`; shared accesses only read.
 unsafe impl Sync for Place {}
 
-// Not a `LazyLock`: an allocator that uses this crate must not wait for its initialization.
+// This is no `LazyLock`: an allocator that uses this crate must not wait for its initialization.
 static INDEX: OnceLock<AddressMap<Place>> = OnceLock::new();
 
 /// The number of shards of the index, each with a lock.

@@ -102,7 +102,7 @@ fn remove(address: usize, freed: bool) -> bool {
         return false;
     };
     if CHECKS && !CHECKED {
-        // SAFETY: owned since `take` (invariant 1 of `ledger`).
+        // SAFETY: `take` has passed us the record (invariant 1 of `ledger`).
         let record = unsafe { record.as_ref() };
         if record.is_held() && index::is_complete() {
             misuse::destroyed_while_held(record);

@@ -216,9 +216,9 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
 pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
     let free: *mut FreeRecord = record.as_ptr().cast();
     let record = record.as_ptr();
-    // If the record has no frames, this reads only its first cache line.
-    // SAFETY: owned, by the contract. A record is larger than a `FreeRecord`, and needs no drop but
-    // for its frames.
+    // If the record has no frames, this reads only its first cache line. SAFETY: by the contract,
+    // the caller owns the record. A record is larger than a `FreeRecord`, and needs no drop but for
+    // its frames.
     unsafe {
         let (address, flags) = ((*record).address.get(), (*record).flags);
         (&raw mut (*record).address).write_volatile(Hidden::NONE);
@@ -242,7 +242,7 @@ fn take(address: usize) -> *mut FreeRecord {
         list.0 = grow();
     }
     let free = list.0;
-    // SAFETY: in the list, which is locked (invariant 1 of `ledger`).
+    // SAFETY: the record is in the list, which is locked (invariant 1 of `ledger`).
     list.0 = unsafe { (*free).next };
     free
 }
@@ -258,7 +258,7 @@ fn grow() -> *mut FreeRecord {
         std::alloc::handle_alloc_error(layout);
     }
     let mut first = ptr::null_mut();
-    // SAFETY: just allocated, and zeroed; the places of records are within it.
+    // SAFETY: the chunk was just allocated, and zeroed; the places of records are within it.
     unsafe {
         let records: *mut Record = (&raw mut (*chunk).records).cast();
         for nth in (0..IN_CHUNK).rev() {
@@ -268,7 +268,7 @@ fn grow() -> *mut FreeRecord {
         }
     }
     let _growing = GROWING.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: as above; nothing else uses the chunk's header.
+    // SAFETY: the chunk is ours, as above; nothing else uses its header.
     unsafe { (*chunk).next = LEDGER.newest.get() };
     LEDGER.newest.set(chunk);
     first
@@ -331,7 +331,7 @@ mod tests {
         let found = sites_from_outside();
         let of = found.iter().find(|found| found.0 == address).unwrap();
         assert_eq!((of.1.as_str(), of.2), (site.file(), site.line()));
-        // SAFETY: made above, and in no index.
+        // SAFETY: the record was made above, and is in no index.
         assert_eq!(unsafe { take_back(record) }, 0);
         assert!(sites_from_outside().iter().all(|found| found.0 != address));
     }

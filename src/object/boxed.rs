@@ -131,8 +131,8 @@ impl<T: ?Sized> From<Box<T>> for Ref<T> {
         let metadata = metadata_of(boxed);
         let layout = layout_for(value_layout);
         let Ok(thin) = Global.allocate::<Boxed<T>>(layout);
-        // SAFETY: just allocated for a prefix and a value of this layout. The value has moved when
-        // the box is dropped, which frees its memory only.
+        // SAFETY: the object was just allocated for a prefix and a value of this layout. The box is
+        // dropped after its value has moved, and so frees only its memory.
         unsafe {
             prefix(thin).write(Prefix {
                 metadata,

@@ -30,7 +30,7 @@ impl<T> Ref<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn made_in<S: Source>(value: T, source: S) -> Result<Self, S::Error> {
         let payload = source.allocate::<One<T>>(One::<T>::OBJECT)?.cast::<T>();
-        // SAFETY: just allocated for a `T`.
+        // SAFETY: the payload was just allocated for a `T`.
         unsafe { write_value(payload, value) };
         // SAFETY: a new object with its value; the new handle owns the one reference that its count
         // has.
@@ -113,7 +113,7 @@ impl<T> Ref<T> {
         // SAFETY: the one weak reference that `Count::uninitialized` counts.
         let uninitialized = Uninitialized(unsafe { Weak::adopt(payload) });
         let value = f(&uninitialized.0);
-        // SAFETY: allocated for a `T`; no thread reads it before `set_initialized`.
+        // SAFETY: the payload was allocated for a `T`; no thread reads it before `set_initialized`.
         unsafe { write_value(payload, value) };
         // The weak reference becomes the strong one.
         std::mem::forget(uninitialized);

@@ -171,7 +171,7 @@ impl Global {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn allocate_counted<P: Payload>(object: ObjectLayout, count: Count) -> Thin {
         let type_info = ObjectType::<P, Self>::TYPE_INFO;
-        // SAFETY: just allocated with this layout.
+        // SAFETY: the memory was just allocated with this layout.
         unsafe { write_header(Self::alloc(object.layout), object, type_info, count) }
     }
 }
@@ -275,7 +275,7 @@ pub(super) fn allocate_slice_in<T, Named: ?Sized, S: Source>(
     source: S,
 ) -> Result<NonNull<[T]>, S::Error> {
     let thin = source.allocate::<Slice<T, Named>>(Slice::<T>::layout_of(len))?;
-    // SAFETY: just allocated with the layout of a slice.
+    // SAFETY: the object was just allocated with the layout of a slice.
     Ok(unsafe { write_length(thin, len) })
 }
 
@@ -293,7 +293,7 @@ pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
     let object = Slice::<T>::layout_of(len);
     let (memory, count) = (Global::alloc(object.layout), Count::unique());
     let type_info = ObjectType::<Slice<T>, Global>::TYPE_INFO;
-    // SAFETY: just allocated with the layout of a slice.
+    // SAFETY: the object was just allocated with the layout of a slice.
     unsafe {
         write_length(
             write_uncounted_header(memory, object, type_info, count),

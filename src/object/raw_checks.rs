@@ -41,7 +41,8 @@ pub(crate) unsafe fn is_intact(thin: Thin) -> bool {
     if CHECKED {
         return true;
     }
-    // SAFETY: readable, by the contract. The pointer is only compared: if the header was overwritten, it may not point to a type info.
+    // SAFETY: by the contract, the header can be read. The pointer is only compared: if the header
+    // was overwritten, it may not point to a type info.
     let type_info: *const TypeInfo = unsafe {
         let header = thin.cast::<Header>().sub(1).as_ptr();
         (&raw const (*header).type_info)
@@ -114,7 +115,8 @@ pub(super) fn raw_call(payload: *const u8, call: RawCall) {
 /// # Safety
 /// The memory of the header can be read.
 pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
-    // SAFETY: readable, by the contract; if the header is intact, so is its type info.
+    // SAFETY: by the contract, the header can be read; if the header is intact, so is its type
+    // info.
     unsafe {
         if CHECKS && !is_intact(thin) {
             "an object with an overwritten header"

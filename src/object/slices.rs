@@ -98,7 +98,7 @@ impl<T> PartialSlice<T> {
     /// The slice is not full.
     #[inline(always)]
     unsafe fn push(&mut self, value: T) {
-        // SAFETY: within the slice, by the contract, and no other thread has seen it.
+        // SAFETY: by the contract, the place is within the slice, which no other thread has seen.
         unsafe {
             note_write(self.slice.cast());
             self.slice.cast::<T>().add(self.filled).write(value);
@@ -117,8 +117,8 @@ impl<T> PartialSlice<T> {
             // are `Copy`, whereas the clone of a struct or enum is written field by field. So this
             // loop compiles to `memcpy` for all types that `Arc::from` copies.
             let value = array::from_ref(value).clone();
-            // SAFETY: within the slice, which has as many values as `values`, and which no other
-            // thread has seen; an array of one has the layout of its value.
+            // SAFETY: the place is within the slice, which has as many values as `values`, and
+            // which no other thread has seen; an array of one has the layout of its value.
             unsafe {
                 note_write(self.slice.cast());
                 self.slice.cast::<[T; 1]>().add(self.filled).write(value);
@@ -219,7 +219,7 @@ pub(super) unsafe fn copied<T, Named: ?Sized, S: Source>(
     source: S,
 ) -> Result<NonNull<[T]>, S::Error> {
     let slice = allocate_slice_in::<T, Named, S>(values.len(), source)?;
-    // SAFETY: just allocated, with room for that many values.
+    // SAFETY: the slice was just allocated, with room for that many values.
     unsafe {
         note_write(slice.cast());
         ptr::copy_nonoverlapping(values.as_ptr(), slice.cast().as_ptr(), values.len());

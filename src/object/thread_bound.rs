@@ -186,7 +186,7 @@ impl<T> HomeRef<T> {
         let node = Node::new(kind, home.key(), destroy_at_home);
         let home = Cell::new(Some(home));
         let front = MessageFront { node, home };
-        // SAFETY: just allocated for a `ThreadBound<T>`.
+        // SAFETY: the payload was just allocated for a `ThreadBound<T>`.
         unsafe { write_value(payload, ThreadBound { front, value }) };
         // SAFETY: a new object with its value, and the reference that its count says.
         Self::from_inner(unsafe { Ref::adopt(payload) })
@@ -207,7 +207,7 @@ impl<T: ?Sized> HomeRef<T> {
 
     /// Turns the handle into its inner reference, which must not be dropped.
     pub(super) fn into_inner(self) -> Ref<ThreadBound<T>> {
-        // SAFETY: taken out of a handle that is not dropped.
+        // SAFETY: the reference is taken out of a handle that is not dropped.
         unsafe { ManuallyDrop::take(&mut ManuallyDrop::new(self).inner) }
     }
 

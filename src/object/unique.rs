@@ -202,7 +202,8 @@ impl<T: ?Sized + Renew> Ref<T> {
         // SAFETY: `Count::take_value` passed the value to us.
         let size = size_of_val(unsafe { old.as_ref() });
         let (from, to) = (old.cast::<u8>(), new.cast::<u8>());
-        // SAFETY: both have this size and do not overlap; the old value is not used again.
+        // SAFETY: both values have this size, and their memory does not overlap; the old value is
+        // not used again.
         unsafe {
             note_write(from);
             note_write(to);

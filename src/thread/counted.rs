@@ -18,7 +18,7 @@ use crossbeam_utils::CachePadded;
 pub(crate) struct CountedInbox {
     /// On a cache line of its own, as other threads write it.
     shared: CachePadded<SenderSide>,
-    /// Written by the owner only.
+    /// The weight of the messages that have run or been passed on. Written by the owner only.
     done: AtomicU64,
 }
 
@@ -104,9 +104,9 @@ described! {
         // A `CachePadded` begins with its value.
         /// The offset of the inbox's head.
         pub(super) const HEAD: usize = offset_of!(Self, shared) + offset_of!(SenderSide, inbox);
-        /// The offset of the number sent.
+        /// The offset of the count `sent`.
         pub(super) const SENT: usize = offset_of!(Self, shared) + offset_of!(SenderSide, sent);
-        /// The offset of the number done.
+        /// The offset of the count `done`.
         pub(super) const DONE: usize = offset_of!(Self, done);
     }
 }

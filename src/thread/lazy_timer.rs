@@ -14,8 +14,8 @@ pub(crate) struct LazyTimer(Hint);
 const STOPPED: u64 = 0;
 /// The value of a timer that runs and that no other thread has read yet.
 const UNSEEN: u64 = 1;
-/// Set once the activity has been reported. The other bits are the time at which it was first seen,
-/// in milliseconds, plus two.
+/// The bit that is set once the activity has been reported. The other bits are the time at which it
+/// was first seen, in milliseconds, plus two.
 const REPORTED: u64 = 1 << 63;
 
 impl LazyTimer {

@@ -36,7 +36,7 @@ pub(crate) struct Record {
     posts_mark: Hint,
 }
 
-/// From this number of waiting closures, events report it.
+/// From this number of waiting closures on, events report that they wait.
 const POSTS_WATERMARK: u64 = 10_000;
 
 /// Figures of one thread, written by that thread only.

@@ -152,7 +152,7 @@ impl Registry {
             Ordering::Relaxed,
         );
         if won.is_err() {
-            // SAFETY: just made, and the failed exchange did not publish it.
+            // SAFETY: the bucket was just made, and the failed exchange did not publish it.
             unsafe { free_bucket(slots, bucket) };
         }
     }
@@ -335,7 +335,7 @@ fn new_bucket(bucket: usize) -> *mut RegistrySlot {
             record: UnsafeCell::new(FixedArc::NONE),
             next: AtomicU64::new(0),
         };
-        // SAFETY: within the allocation, which is ours alone.
+        // SAFETY: the slot is within the allocation, which is ours alone.
         unsafe { slots.add(i).write(slot) };
     }
     slots
@@ -347,7 +347,7 @@ fn new_bucket(bucket: usize) -> *mut RegistrySlot {
 /// `new_bucket` made `slots` for this bucket number, and nothing uses it any more.
 unsafe fn free_bucket(slots: *mut RegistrySlot, bucket: usize) {
     for i in 0..slots_in(bucket) {
-        // SAFETY: within the bucket, which the caller owns exclusively.
+        // SAFETY: the slot is within the bucket, which the caller owns exclusively.
         let slot = unsafe { &mut *slots.add(i) };
         slot.state.freed();
         slot.next.freed();

@@ -241,7 +241,7 @@ fn release_here(entries: Entries) -> usize {
 /// # Safety
 /// `node` is the head of an owned `PageChain`.
 unsafe fn run(node: NonNull<Node>) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: by the contract, `node` is the head of a `PageChain` that the caller owns.
     release_here(unsafe { PageChain::take(node) });
 }
 

@@ -83,7 +83,8 @@ pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -
         taken
     });
     for thin in some[..n].iter().rev() {
-        // SAFETY: written above; the only reference was the entry's, which has been taken out.
+        // SAFETY: the loop above wrote the pointer; the only reference was the entry's, which has
+        // been taken out.
         unsafe { (type_info.destroy)(thin.assume_init()) };
     }
     n

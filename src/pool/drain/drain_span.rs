@@ -33,7 +33,7 @@ pub(in crate::pool) unsafe fn around_close(
     close: impl FnOnce() -> Outcome,
 ) -> Outcome {
     let begin = || {
-        // SAFETY: open, by the contract, and `close` has not been called yet.
+        // SAFETY: by the contract, the pool is open; `close` has not been called yet.
         let pool = unsafe { pool.as_ref() };
         describe(pool, is_idle(pool))
     };

@@ -91,7 +91,7 @@ const DUTIES: &[Duty] = &[
         at_exit: true,
     },
     // The duty needs no test of its own: the thread that asks for blocks nudges the inbox, so mail
-    // is due. An exit does not serve it, as it gives the heaps up.
+    // is due. An exit does not serve the duty, as the exit gives up the heaps.
     Duty {
         turn: |_| {
             thread_heaps::answer_trim_requests();

@@ -78,7 +78,7 @@ unsafe fn release_some(
         if !takes(type_info.has_destructor) {
             return false;
         }
-        // SAFETY: it is the newest.
+        // SAFETY: the entry is still the newest, as no other code has run.
         unsafe { entries.pop() };
         counts.count(1);
         if object.count.is_all(1) {

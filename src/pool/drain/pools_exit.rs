@@ -71,7 +71,8 @@ pub(in crate::pool) unsafe fn exit(
     if guards > 0 {
         events.push(Event::new(EventKind::OpenAtExit, record.label()).count(guards));
     }
-    // SAFETY: only open guards find it any more, by the contract, and `pools` is not used below.
+    // SAFETY: by the contract, only open guards find the `ThreadPools` any more, and `pools` is not
+    // used below.
     unsafe { ThreadPools::detach(attached, guards) };
     // The events come last, as the hook is foreign code, which must not find the thread's pools.
     events.into_iter().for_each(Event::emit);

@@ -71,12 +71,12 @@ fn enter() -> *const ThreadPools {
     // The global allocator is foreign code, and may have made the thread's pools meanwhile.
     let others = THIS.with(|this| this.pools.get());
     if !others.is_null() {
-        // SAFETY: just made, and nothing leads to them.
+        // SAFETY: the pools were just made, and nothing leads to them.
         drop(unsafe { unbox(pools) });
         return others;
     }
     THIS.with(|this| this.pools.set(pools.as_ptr()));
-    // SAFETY: just made, and freed by the thread's exit only.
+    // SAFETY: the pools were just made, and only the thread's exit frees them.
     unsafe { pools.as_ref() }.enlist();
     ledger::note_thread();
     pools.as_ptr()

@@ -47,7 +47,7 @@ pub(super) enum Serves {
 
 /// The source of a drain's own releases.
 pub(super) enum Own<'d> {
-    /// It has none.
+    /// The drain has no releases of its own.
     Nothing,
     /// A pool, newest first.
     Plain(&'d PlainDrain<'d>),
@@ -344,7 +344,7 @@ impl<'d> Drain<'d> {
     fn destroy_queued(&mut self, thin: Thin) {
         let scope = self.scope;
         let mut pace = self.metered(usize::MAX);
-        // SAFETY: not destroyed yet.
+        // SAFETY: the object has not been destroyed yet.
         let type_info = unsafe { header(thin) }.type_info;
         pace.count(1);
         // SAFETY: the object has no strong reference, and the queue owned it.
@@ -438,7 +438,7 @@ impl Pace for Metered<'_> {
                 return;
             };
             self.meter.count(1);
-            // SAFETY: not destroyed yet.
+            // SAFETY: the object has not been destroyed yet.
             let type_info = unsafe { header(thin) }.type_info;
             // SAFETY: the object has no strong reference, and the queue owned it.
             self.measured(type_info, || unsafe { destroy_dead(thin) });

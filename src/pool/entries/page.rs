@@ -215,7 +215,7 @@ impl PageCache {
 /// # Safety
 /// `page` is a page that the caller gives up.
 unsafe fn free(page: *mut Page) {
-    // SAFETY: given up, by the contract; all pages are made by `new_page`.
+    // SAFETY: by the contract, the caller gives up the page; `new_page` made it, like all pages.
     unsafe {
         debug_assert_eq!((*page).tag, TAG);
         Page::touch(page);
@@ -279,7 +279,7 @@ mod tests {
             top = page;
         }
         while !top.is_null() {
-            // SAFETY: our pages, from `get`, each put back once.
+            // SAFETY: the pages are from `get`, so they are ours; each is put back once.
             unsafe {
                 let prev = (*top).prev.get();
                 cache.put(top);

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {
-    /// Everything.
+    /// All releases.
     All,
     /// At most this many releases.
     Count(usize),

@@ -112,7 +112,7 @@ impl PoolStack {
     fn lowest_barrier_above(&self, frame: &ChainFrame) -> Option<&ChainFrame> {
         let mut lowest = None;
         let mut at = self.current.get();
-        // SAFETY: both are in the chain, and `at` is not below `frame`.
+        // SAFETY: both frames are in the chain, and `at` is not below `frame`.
         while let Some(next) = unsafe { next_barrier(at, frame) } {
             // SAFETY: frames in the chain exist (invariant 4 of `pool`).
             let next = unsafe { &*next };

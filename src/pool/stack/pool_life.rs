@@ -96,7 +96,7 @@ pub(in crate::pool) enum Then {
 }
 
 /// The life of one pool. Owner only.
-// In this order, so that the frame has the pool's address.
+// The fields are in this order so that the frame has the pool's address.
 #[repr(C)]
 pub(crate) struct PoolLife {
     pub(in crate::pool) frame: ChainFrame,

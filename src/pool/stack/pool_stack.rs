@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 /// One pool. Owner only. A pool stays at its address as long as its `ThreadPools` exists: guards
 /// hold the address, tokens the index and generation.
-// In this order, so that the chain's frame has the pool's address, and the fields that opening and
-// closing an empty pool need are together.
+// The fields are in this order so that the chain's frame has the pool's address, and those that
+// opening and closing an empty pool need are together.
 #[repr(C)]
 pub(crate) struct PoolState {
     pub(crate) life: PoolLife,

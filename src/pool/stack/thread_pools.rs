@@ -113,7 +113,7 @@ impl ThreadPools {
             running: Cell::new(0),
             posted: Queue::new(),
         });
-        // SAFETY: just made.
+        // SAFETY: the `ThreadPools` was just made.
         let this = unsafe { pools.as_ref() };
         this.first.settle_in(pools);
         pools
@@ -132,7 +132,7 @@ impl ThreadPools {
     #[cold]
     pub(crate) fn open_detached(manager: Arc<ManagerShared>) -> NonNull<PoolState> {
         let pools = Self::make(manager, None);
-        // SAFETY: just made.
+        // SAFETY: the `ThreadPools` was just made.
         let this = unsafe { pools.as_ref() };
         this.guards.set(1);
         // SAFETY: the `ThreadPools` was just made; `guard_closed` removes its link.
@@ -303,7 +303,7 @@ impl ThreadPools {
         reserve(change);
         // The global allocator is foreign code, and may have made the manager's stack meanwhile.
         if let Some(stack) = self.find(manager) {
-            // SAFETY: just made, and nothing leads to it.
+            // SAFETY: the stack was just made, and nothing leads to it.
             drop(unsafe { unbox(at) });
             return stack;
         }
@@ -411,7 +411,7 @@ impl ThreadPools {
     /// # Safety
     /// Nothing but open guards uses `pools` from here on, and the caller has no reference into it.
     pub(in crate::pool) unsafe fn detach(pools: NonNull<Self>, guards: usize) {
-        // SAFETY: not freed yet.
+        // SAFETY: the `ThreadPools` has not been freed yet.
         let this = unsafe { pools.as_ref() };
         this.attention.set(Attention::DETACHED);
         if let Some(record) = this.record() {

@@ -5,12 +5,15 @@
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 #![debugger_visualizer(gdb_script_file = "../debuggers/releasepool.py")]
 
+// Pages that link to other pages begin with the targets of these links, as the README does.
+#[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/PROOF.md")]
 pub mod proof {}
 #[doc = include_str!("../docs/SETUP.md")]
 pub mod setup {}
 #[doc = include_str!("../docs/FRAMES.md")]
 pub mod frames {}
+#[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
 #[doc = include_str!("../docs/PERFORMANCE.md")]
@@ -21,6 +24,7 @@ pub mod porting {}
 pub mod from_arc {}
 #[doc = include_str!("../docs/CHECKING.md")]
 pub mod checking {}
+#[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/DEBUGGING.md")]
 pub mod debugging {}
 mod arena;

@@ -84,7 +84,7 @@ pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Verdict {
         entries(run),
         destroyed(run),
         reclaimed(run),
-        strays(),
+        temporaries(),
     ])
 }
 
@@ -193,14 +193,14 @@ fn reclaimed(run: &Run) -> Check {
     }
 }
 
-pub fn strays() -> Check {
-    let strays = label::strays();
+pub fn temporaries() -> Check {
+    let elsewhere = label::destroyed_elsewhere();
     Check {
-        what: "strays",
-        holds: strays == 0,
+        what: "temporaries",
+        holds: elsewhere == 0,
         finding: format!(
-            "{} temporaries destroyed by another thread than the one that made them",
-            grouped(strays)
+            "{} destroyed by another thread than the one that made them",
+            grouped(elsewhere)
         ),
     }
 }

@@ -112,7 +112,11 @@ impl Watch<'_> {
     fn check_and_tell(&mut self) -> io::Result<()> {
         let snapshot = PoolManager::global().snapshot();
         let live = LEDGER.alive();
-        same("values destroyed by another thread", label::strays(), 0);
+        same(
+            "values destroyed by another thread",
+            label::destroyed_elsewhere(),
+            0,
+        );
         let workers = self.options.workers as u64;
         if live > (workers + 1) * LIVE_PER_WORKER {
             fail(format!("{live} live objects pile up"));
@@ -264,7 +268,11 @@ fn check_books() {
     let ledger = &LEDGER;
     let snapshot = PoolManager::global().snapshot();
     same("orphans", snapshot.orphans, 0);
-    same("values destroyed by another thread", label::strays(), 0);
+    same(
+        "values destroyed by another thread",
+        label::destroyed_elsewhere(),
+        0,
+    );
     same(
         "roots taken",
         ledger.roots_taken.get(),

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 static NEXT_THREAD: AtomicU32 = AtomicU32::new(1);
-static STRAYS: AtomicU64 = AtomicU64::new(0);
+static DESTROYED_ELSEWHERE: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static THREAD: Cell<u32> = const { Cell::new(0) };
@@ -26,8 +26,8 @@ fn this_thread() -> u32 {
 }
 
 /// Returns how many labels were destroyed by a thread that had not made them.
-pub fn strays() -> u64 {
-    STRAYS.load(Ordering::Relaxed)
+pub fn destroyed_elsewhere() -> u64 {
+    DESTROYED_ELSEWHERE.load(Ordering::Relaxed)
 }
 
 /// A short-lived piece of text, of which game code makes many (in Cocos2d-x by
@@ -51,7 +51,7 @@ impl Drop for Label {
     #[inline]
     fn drop(&mut self) {
         if self.maker != this_thread() {
-            STRAYS.fetch_add(1, Ordering::Relaxed);
+            DESTROYED_ELSEWHERE.fetch_add(1, Ordering::Relaxed);
         }
     }
 }

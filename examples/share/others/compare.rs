@@ -232,7 +232,7 @@ pub fn compare(
         rows,
         documents: turn.sample.len(),
         turns,
-        checks: vec![digests, verify::live_objects(live), verify::strays()],
+        checks: vec![digests, verify::live_objects(live), verify::temporaries()],
     }))
 }
 

@@ -1,4 +1,4 @@
-//! What a graph means: which references are strong, what holds each node, and what leaks.
+//! The meaning of a graph: which references are strong, what holds each node, and what leaks.
 //!
 //! Two things say whether an object is held: *arithmetic*, which compares its counts with the words
 //! that refer to it, and *reachability* from roots. Arithmetic comes first: a stale word on a stack
@@ -52,9 +52,9 @@ pub struct Analysis<'g> {
     pub graph: &'g Graph,
     /// The words of each node, and the words that refer to it.
     pub links: Links,
-    /// What each edge is, in the order of the graph's edges.
+    /// The strength of each edge, in the order of the graph's edges.
     pub strengths: Vec<Strength>,
-    /// What holds each node.
+    /// The roots that hold each node.
     pub reach: Reach,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for whoever called: what happened, to what, and what to do.
+//! Errors, in words for whoever called: what happened, to what, and what to do.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -145,7 +145,7 @@ pub enum Error {
     BadLayout {
         /// The process or file.
         subject: Subject,
-        /// What is wrong.
+        /// The mistake, in words.
         reason: String,
     },
     /// The file is no core file.
@@ -153,7 +153,7 @@ pub enum Error {
     NotACore {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistake, in words.
         reason: String,
     },
     /// The core file ends too early.
@@ -215,7 +215,7 @@ pub enum Error {
     DamagedSnapshot {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistake, in words.
         reason: String,
     },
     /// The system has no support for it.
@@ -227,7 +227,7 @@ pub enum Error {
     /// An operation of the system failed.
     #[error("cannot {action}: {error}")]
     Io {
-        /// What was tried, such as `read /proc/1/maps`.
+        /// The action that failed, such as `read /proc/1/maps`.
         action: String,
         /// Why it failed.
         error: io::Error,
@@ -252,7 +252,7 @@ impl Error {
     }
 }
 
-/// What an [`Error`] is about.
+/// The subject of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A process.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The index of a node in [`Graph::nodes`].
 pub type NodeId = u32;
 
-/// What was found in a program.
+/// The findings in a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Graph {
     /// The process that this was found in, if it is known.
@@ -32,9 +32,9 @@ pub struct Graph {
     pub created: Vec<u32>,
     /// The threads that have used the library.
     pub threads: Vec<ThreadState>,
-    /// What the library itself counts; to compare with what was found.
+    /// The counts that the library itself keeps, to compare with the findings.
     pub totals: Totals,
-    /// What makes the result less certain, in sentences for people.
+    /// The facts that make the result less certain, in sentences for people.
     pub caveats: Vec<String>,
 }
 
@@ -75,11 +75,11 @@ pub struct Node {
     pub address: u64,
     /// Bytes of memory, with the header.
     pub bytes: u64,
-    /// What it is.
+    /// The kind of the node.
     pub kind: NodeKind,
 }
 
-/// What a [`Node`] is.
+/// The kind of a [`Node`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeKind {
     /// A counted object.
@@ -134,7 +134,7 @@ pub struct Edge {
     pub kind: EdgeKind,
 }
 
-/// What a word that refers to a node may be.
+/// The kind of a word that refers to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeKind {
     /// The exact address of an object's payload: a `Ref` or `Weak`, most likely.
@@ -148,7 +148,7 @@ pub enum EdgeKind {
 /// Something outside of all nodes that refers to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// What it is.
+    /// The kind of the root.
     pub kind: RootKind,
     /// An index into [`Graph::labels`], which name it for people: `pool "frame" of thread "main"`,
     /// `static GAME`, `stack of thread "ui"`.
@@ -161,7 +161,7 @@ pub struct Root {
     pub counted: u32,
 }
 
-/// What a [`Root`] is, from the most certain to the least.
+/// The kind of a [`Root`], from the most certain to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RootKind {
     /// An entry of an open pool.
@@ -170,7 +170,7 @@ pub enum RootKind {
     ForgottenPool,
     /// A message in a thread's inbox.
     Inbox,
-    /// What a budgeted drain has left.
+    /// The releases that budgeted drains have left.
     Backlog,
     /// Waits for a thread that has ended, or has been retired by a slot.
     Orphan,
@@ -211,7 +211,7 @@ pub struct ThreadState {
     pub frames: Option<Frames>,
 }
 
-/// What is known of a frame loop.
+/// The figures of a frame loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frames {
     /// How many frames there were.
@@ -229,7 +229,7 @@ pub struct PoolState {
     pub entries: u64,
 }
 
-/// What the library counts by itself.
+/// The counts that the library keeps by itself.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Objects created, on all threads.

@@ -1,4 +1,4 @@
-//! What the library says about itself: where its structures have which fields.
+//! The library's description of itself: where its structures have which fields.
 //!
 //! A program with the library has notes named `releasepool` in the section `.note.releasepool`. One
 //! of the kind [`TEXT`] has lines `name=value`, the first of which is `version=1`. The names are

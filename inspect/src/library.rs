@@ -17,7 +17,7 @@ use crate::image::{Image, Memory};
 use crate::layout::{Layout, LayoutError, Names};
 use reader::Reader;
 
-/// What the library has in a process.
+/// The library's structures in a process.
 #[derive(Clone, Debug)]
 pub struct Library {
     /// The path of the file that contains it.
@@ -30,9 +30,9 @@ pub struct Library {
     pub threads: Vec<LibThread>,
     /// Pools of threads that have ended while guards were open: forgotten ones, mostly.
     pub detached: Vec<LibThread>,
-    /// What inboxes, backlogs and lists refer to, but for what is in [`rows`](Self::rows).
+    /// The entries of inboxes, backlogs and lists, except those in [`rows`](Self::rows).
     pub entries: Vec<Entry>,
-    /// What pools, and other pages of entries refer to. There may be millions of entries, so only
+    /// The rows of entries in pools, and in other pages. There may be millions of entries, so only
     /// their places are here; [`all_entries`](Self::all_entries) reads them.
     pub rows: Vec<Row>,
     /// Texts for people, which [`Entry::label`] refers to.
@@ -48,7 +48,7 @@ pub struct Library {
     pub own_memory: Vec<(u64, u64)>,
     /// The figures of all threads together.
     pub totals: Totals,
-    /// What could not be read, in sentences for people.
+    /// The parts that could not be read, in sentences for people.
     pub caveats: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How long to wait for a key before looking for a new sample.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What was found at one time, or why nothing was.
+/// The findings at one time, or the reason why there are none.
 type Sample = (Instant, Result<Top, Error>);
 
 /// Shows the live view until the user quits. The target is looked at on a thread of its own, every

@@ -1,8 +1,8 @@
-//! Where a program comes from: a process id, a core file or a snapshot.
+//! The source of a program's state: a process id, a core file or a snapshot.
 
 use std::path::PathBuf;
 
-/// What to inspect.
+/// The program to inspect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A running process.

@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What a snapshot file begins with. The last two bytes are the version.
+/// The bytes with which a snapshot file begins. The last two bytes are the version.
 const MAGIC: [u8; 8] = *b"rpsnap\x00\x03";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;

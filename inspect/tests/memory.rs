@@ -13,10 +13,10 @@ use releasepool::{AutoreleasePool, Ref};
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 
-/// So many that what the inspector needs in any case matters little.
+/// A number so large that the inspector's fixed needs matter little.
 const OBJECTS: u64 = 200_000;
 
-/// What the inspector needs in any case, in KiB.
+/// The memory that the inspector needs in any case, in KiB.
 const ALWAYS: u64 = 4 << 10;
 
 #[test]

@@ -97,7 +97,7 @@ thread_local! {
     static LOCAL: RefCell<Vec<Ref<InThreadLocal>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the main thread's stack holds.
+/// The values that the main thread's stack holds.
 pub struct Alive {
     tree: Ref<TreeNode>,
     document: Ref<Document>,

@@ -1,4 +1,4 @@
-//! What has changed between two graphs of one program.
+//! Compares two graphs of one program.
 
 use super::Analysis;
 use super::census::by_type;
@@ -37,7 +37,7 @@ pub struct Grown {
 /// A pool, an inbox, a backlog or another list of the library that is longer than before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Longer {
-    /// What it is.
+    /// The kind of the root.
     pub kind: RootKind,
     /// Its name for people.
     pub label: String,
@@ -45,10 +45,10 @@ pub struct Longer {
     pub entries: [u64; 2],
 }
 
-/// What has changed.
+/// The changes between two graphs.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
-    /// Whether both graphs are of one process; `None` if it cannot be told.
+    /// True if both graphs are of one process; `None` if it cannot be told.
     pub is_same_process: Option<bool>,
     /// The second graph seems to be older than the first one.
     pub is_swapped: bool,

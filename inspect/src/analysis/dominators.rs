@@ -17,7 +17,7 @@ pub struct Dominators {
     dominator: Vec<u32>,
 }
 
-/// What a depth-first search has found, by position. Position 0 is a virtual root.
+/// The results of a depth-first search, by position. Position 0 is a virtual root.
 struct Search {
     order: Vec<u32>,
     position: Vec<u32>,
@@ -59,7 +59,8 @@ where
     found
 }
 
-/// What is known of the positions while semidominators are computed, from the last to the first.
+/// The forest of positions by which semidominators are computed, from the last position to the
+/// first.
 struct Forest {
     /// Initially the parent; path compression replaces it with positions further up.
     ancestor: Vec<u32>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Leaks of one kind, with the same types along their paths.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What is wrong.
+    /// The mistake that the group has.
     pub verdict: Verdict,
     /// The pool, inbox or the like that holds them; empty if there is none.
     pub label: String,

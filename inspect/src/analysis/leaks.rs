@@ -1,4 +1,4 @@
-//! What leaks, and why, grouped by the types along the path.
+//! Finds leaks and their causes, grouped by the types along the path.
 
 mod finding;
 mod lost;
@@ -35,7 +35,7 @@ impl Default for Limits {
 /// How many addresses a group has.
 const SAMPLES: usize = 5;
 
-/// What seemed to leak in an earlier look at a process: addresses, with the types there.
+/// The leaks that an earlier look at a process suspected: addresses, with the types there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suspects(HashSet<(u64, String)>);
 
@@ -146,7 +146,7 @@ fn group(
         }
     }
     for Group { figures, .. } in &mut groups {
-        // What is held by something else, too, would stay.
+        // Objects that something else holds, too, would stay.
         figures.retained_objects = figures.retained_objects.max(figures.objects);
         figures.retained_bytes = figures.retained_bytes.max(figures.bytes);
     }

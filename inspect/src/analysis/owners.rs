@@ -1,11 +1,11 @@
-//! What holds a plain allocation: the first object or root on the way up through other allocations.
-//! A `Vec` in an object, for example, has its buffer as an allocation of its own.
+//! Finds the holder of a plain allocation: the first object or root on the way up through other
+//! allocations. A `Vec` in an object, for example, has its buffer as an allocation of its own.
 
 use super::Analysis;
 use crate::graph::{NodeId, RootKind};
 use std::collections::HashMap;
 
-/// What holds a plain allocation.
+/// The holder of a plain allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// An object, by the word at this offset.
@@ -17,7 +17,7 @@ pub enum Owner {
     },
     /// A root.
     Root {
-        /// What it is.
+        /// The kind of the root.
         kind: RootKind,
         /// An index into [`Graph::labels`](crate::graph::Graph::labels).
         label: u32,

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// A path from a root to a node.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// What the path begins at, for people.
+    /// The name of the beginning, for people.
     pub label: String,
-    /// What the path begins at.
+    /// The beginning of the path.
     pub origin: Origin,
     /// How sure it is that this holds the first node.
     pub confidence: Confidence,
@@ -20,7 +20,7 @@ pub struct Path {
     pub hops: Vec<Hop>,
 }
 
-/// What a path begins at, its label for people, and how sure it is.
+/// The beginning of a path, its label for people, and how sure it is.
 pub(super) type Beginning = (Origin, &'static str, Confidence);
 
 impl Path {
@@ -45,7 +45,7 @@ impl Path {
     }
 }
 
-/// What a path begins at.
+/// The beginning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A root.

@@ -1,4 +1,4 @@
-//! What holds each node: kinds of roots, the most telling ones first.
+//! Finds what holds each node: kinds of roots, the most telling ones first.
 
 use crate::graph::{NodeId, RootKind};
 
@@ -78,7 +78,7 @@ pub enum Step {
 const NO_STEP: u32 = u32::MAX;
 const IS_ROOT: u32 = 1 << 31;
 
-/// What holds each node.
+/// The kinds of roots that hold each node.
 #[derive(Default)]
 pub struct Reach {
     levels: Vec<Level>,

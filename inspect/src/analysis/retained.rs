@@ -38,14 +38,14 @@ pub fn retained(
     Retained { bytes, objects }
 }
 
-/// What each node retains, as sets that can be united.
+/// The nodes that each node retains, as sets that can be united.
 pub struct RetainedSets {
     sizes: Retained,
     /// Of two sets that overlap, one contains the other, and so do their ranges.
     ranges: Vec<Range<u32>>,
 }
 
-/// What would be freed.
+/// The objects and bytes that would be freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Freed {
     /// Bytes, of objects and plain allocations.
@@ -80,7 +80,7 @@ impl RetainedSets {
 /// question of addresses only.
 struct Leaked {
     components: Components,
-    /// Whether nothing else that leaks holds the component.
+    /// True if nothing else that leaks holds the component.
     is_source: Vec<bool>,
 }
 
@@ -124,7 +124,7 @@ pub fn retained_from_roots(analysis: &Analysis<'_>) -> RetainedSets {
     let graph = analysis.graph;
     let leaked = Leaked::new(analysis);
     let nodes = 0..graph.nodes.len() as NodeId;
-    // What a destructor has, which runs or waits, was not reached by any step.
+    // No step has reached the objects that a running or waiting destructor holds.
     let is_entry = |node: &NodeId| match analysis.reach.level(*node) {
         Level::Nothing | Level::Suspect => leaked.members(*node).first() == Some(node),
         _ => !matches!(

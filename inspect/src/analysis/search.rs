@@ -37,7 +37,8 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
 fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
     let graph = analysis.graph;
     let level = Level::of(root.kind);
-    // What the library has without a reference is destroyed, or about to be: nothing else has it.
+    // An object that the library has without a reference is destroyed, or about to be: nothing else
+    // has it.
     if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
         return Some(level);
     }

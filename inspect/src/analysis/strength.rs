@@ -11,7 +11,7 @@ use crate::graph::{EdgeKind, Graph, NodeId, Object};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 
-/// What a word that refers to a node is.
+/// The strength of a word that refers to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Strength {
@@ -94,7 +94,7 @@ fn reachable_from_roots(graph: &Graph, links: &Links) -> Vec<bool> {
     reachable
 }
 
-/// What matters here of an object, in little memory.
+/// The facts about an object that this file needs, in little memory.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     type_id: u32,
@@ -126,7 +126,8 @@ struct Votes {
 struct Groups {
     /// The group of each edge.
     of_edge: Vec<u32>,
-    /// The same in the order of [`Links::incoming`], as most of the time goes into memory accesses.
+    /// These facts in the order of [`Links::incoming`], as most of the time goes into memory
+    /// accesses.
     of_incoming: Vec<u32>,
     votes: Vec<Votes>,
     decided: Vec<Strength>,

@@ -1,9 +1,9 @@
-//! What can be wrong with objects.
+//! The mistakes that objects can have.
 
 use crate::graph::RootKind;
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with the objects of a group.
+/// The mistake that the objects of a group have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

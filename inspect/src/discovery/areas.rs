@@ -1,4 +1,4 @@
-//! What the parts of writable memory are that are no items: variables, stacks, and the rest.
+//! Describes the parts of writable memory that are no items: variables, stacks, and the rest.
 
 mod area;
 mod stacks;

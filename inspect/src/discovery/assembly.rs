@@ -11,7 +11,7 @@ use crate::graph::{Edge, Graph, Node, NodeKind, Object, Root, RootKind, Storage}
 use crate::image::Memory;
 use crate::library::Library;
 
-/// What was found, with indices of items as nodes.
+/// The findings, with indices of items as nodes.
 pub(super) struct Assembly<'a> {
     pub(super) items: &'a Items,
     pub(super) targets: &'a Targets<'a>,
@@ -150,7 +150,7 @@ impl Assembly<'_> {
             word.is_some_and(|word| begins(word, edge.to))
         });
         let roots = self.roots.inside.iter().filter(|inside| {
-            // What is on stacks may be left from the allocation.
+            // Words on stacks may be left from the allocation.
             inside.root.kind <= RootKind::Anonymous && begins(inside.word, inside.root.to)
         });
         // Those that other items hold come first.

@@ -1,5 +1,5 @@
-//! What the library's own structures refer to: references that are counted for certain, and memory
-//! of its own that nothing describes.
+//! Reads the references of the library's own structures: references that are counted for certain,
+//! and memory of the library that nothing describes.
 
 use super::regions::Regions;
 use super::roots::Roots;

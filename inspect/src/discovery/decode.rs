@@ -1,4 +1,4 @@
-//! What a function that returns a `&'static str` returns, without running it.
+//! Finds the result of a function that returns a `&'static str`, without running it.
 //!
 //! `type_name` is no `const fn`, so a type info holds a function. It is a handful of instructions,
 //! of which one makes the address and one the length; at opt-level 0 there is a frame or a call
@@ -13,7 +13,7 @@ const STEPS: usize = 64;
 /// The longest string that is believed.
 const LONGEST: u64 = 1 << 16;
 
-/// What instructions have set so far.
+/// The parts of the result that instructions have set so far.
 #[derive(Default)]
 struct Returned {
     start: Option<u64>,

@@ -26,8 +26,8 @@ pub(super) struct Edges {
 /// How many edges are in a piece.
 const PIECE: usize = 1 << 14;
 
-/// What a thread has found. There may be tens of millions of edges, so they are in pieces: no memory
-/// is needed twice when they are put together.
+/// The findings of one thread. There may be tens of millions of edges, so they are in pieces: no
+/// memory is needed twice when they are put together.
 #[derive(Default)]
 struct Part {
     edges: Vec<Vec<Edge>>,
@@ -166,7 +166,7 @@ impl Scanner<'_> {
             return item.start..item.end();
         }
         let start = item.address();
-        // What is left of a destroyed value refers to nothing.
+        // The rest of a destroyed value refers to nothing.
         let counts = self.recognizer.counts_before(region, start);
         if counts.is_none_or(|counts| !counts.held) {
             return start..start;

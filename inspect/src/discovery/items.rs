@@ -28,7 +28,7 @@ pub(super) struct Items {
     /// Structures of the library, without its pages of entries: whole allocations, if the allocator
     /// is known.
     pub(super) structures: Vec<Range<u64>>,
-    /// What makes the result less certain, for people.
+    /// The facts that make the result less certain, for people.
     pub(super) caveats: Vec<String>,
 }
 

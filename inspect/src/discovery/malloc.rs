@@ -22,7 +22,7 @@ use super::regions::Regions;
 use crate::image::Image;
 use std::ops::Range;
 
-/// What is known of an allocator.
+/// The facts that are known of an allocator.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
     /// All allocations, by address.
@@ -31,7 +31,7 @@ pub(super) struct Heap {
     pub(super) managed: Vec<Range<u64>>,
     /// The memory of the allocator's own variables.
     pub(super) state: Vec<Range<u64>>,
-    /// What makes the result less certain, for people.
+    /// The facts that make the result less certain, for people.
     pub(super) caveats: Vec<String>,
 }
 

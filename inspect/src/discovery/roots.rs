@@ -17,7 +17,7 @@ pub(super) struct Roots {
     pub(super) inside: Vec<Inside>,
     /// The addresses that are watched and were found, by their index; some several times.
     pub(super) watched: Vec<u32>,
-    /// What the labels of roots are indices into.
+    /// The texts to which the labels of roots are indices.
     pub(super) labels: Texts,
 }
 

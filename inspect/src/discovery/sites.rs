@@ -65,7 +65,7 @@ pub(super) fn add_sites(memory: &dyn Memory, library: &Library, graph: &mut Grap
     graph.caveats.append(&mut caveats);
 }
 
-/// What the descriptor of a ledger says.
+/// The figures in the descriptor of a ledger.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     record: u64,

@@ -3,7 +3,7 @@
 use super::objects::Item;
 use super::ranks::Ranks;
 
-/// What a word refers to: the index of an item, and how.
+/// The target of a word: the index of an item, and how the word refers to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// The payload of an object, exactly.

@@ -9,7 +9,7 @@ use crate::texts::Texts;
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
 
-/// Where a type info's objects live, and what their payload is.
+/// The source of memory of a type info's objects, and the kind of their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// One value from the global allocator.

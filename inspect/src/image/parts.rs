@@ -1,6 +1,6 @@
-//! What a program has besides memory: mappings, threads, and loaded files.
+//! The parts of a program besides memory: mappings, threads, and loaded files.
 
-/// What a program has besides memory.
+/// The parts of a program besides memory.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     /// The process id, if there is one.

@@ -1,7 +1,7 @@
 //! A running process: stopped for a moment, copied, and let go.
 //!
-//! What the process can write, and all that differs from files, is copied during the stop. The rest,
-//! code and constants, is read from the files when it is asked for.
+//! The memory that the process can write, and all other memory that differs from files, is copied
+//! during the stop. The rest, code and constants, is read from the files when it is asked for.
 
 use super::program_image::ProgramImage;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What a program looked like at one moment, of a process or of a core file.
+//! The state of a program at one moment, of a process or of a core file.
 
 use super::backing::Regions;
 use super::memory::Memory;
@@ -7,7 +7,7 @@ use super::symbols::Symbols;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a program looked like at one moment: its memory, its mappings and its threads.
+/// The state of a program at one moment: its memory, its mappings and its threads.
 pub trait Image: Memory {
     /// Returns what the program has besides memory.
     fn parts(&self) -> &Parts;
@@ -47,7 +47,7 @@ pub trait Image: Memory {
     }
 }
 
-/// What a process was while it was stopped, or when its core file was written.
+/// The state of a process while it was stopped, or when its core file was written.
 pub struct ProgramImage {
     pub(super) parts: Parts,
     pub(super) regions: Regions,
@@ -91,7 +91,7 @@ impl Image for ProgramImage {
     }
 }
 
-/// What the stop of a process cost it.
+/// The cost of the stop to the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stopped {
     /// How long it lasted, from before the first thread stopped until all went on.

@@ -24,7 +24,7 @@ struct ModuleSymbols {
     table: OnceLock<Vec<Symbol>>,
 }
 
-/// What a symbol stands for.
+/// The kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     /// A function.

@@ -112,7 +112,7 @@ pub fn write_core(image: &dyn Image, file: &mut (impl Write + Seek)) -> io::Resu
             let len = PIECE.min(part.range.end - from);
             buffer.clear();
             buffer.resize(len as usize, 0);
-            // What has gone since is zero.
+            // Memory that has gone since is zero.
             image.read(from, &mut buffer);
             file.write_all(&buffer)?;
             from += len;

@@ -49,7 +49,7 @@ macro_rules! layout {
 }
 
 layout! {
-    /// What the library was built as.
+    /// The settings with which the library was built.
     build: BuildLayout {
         /// The size of a pointer, in bytes.
         pointer,
@@ -76,7 +76,7 @@ layout! {
         /// Strong references are the 32 bits from this bit on, less [`strong_bias`](Self::strong_bias)
         /// and wrapping around.
         strong_shift,
-        /// What is to be added to those 32 bits.
+        /// The number to be added to those 32 bits.
         strong_bias,
         /// Weak references begin at this bit.
         weak_shift,
@@ -105,7 +105,7 @@ layout! {
         bytes,
         /// The alignment of the value; 32 bits.
         align,
-        /// What it is, one of [`KindLayout`]; a byte.
+        /// The kind of object, one of [`KindLayout`]; a byte.
         kind,
         /// How many bytes after the beginning of its memory an object has its payload; a word.
         payload_offset,
@@ -156,7 +156,8 @@ layout! {
         record,
     }
 
-    /// What a thread lets others know. It is within an allocation of its own.
+    /// The part of a thread's state that other threads may use. It is within an allocation of its
+    /// own.
     record: RecordLayout {
         /// The size.
         size,
@@ -208,7 +209,7 @@ layout! {
         size,
         /// The address of the next one, or null.
         next,
-        /// What it asks for, one of [`MessageKindLayout`]: a byte.
+        /// The kind of message, one of [`MessageKindLayout`]: a byte.
         kind,
         /// The lowest address of a message. A number.
         first,
@@ -305,8 +306,8 @@ layout! {
         size,
         /// The root pool.
         root,
-        /// What budgeted drains have left: two [lists](ListLayout) of [items](ItemLayout), one right
-        /// after the other.
+        /// The releases that budgeted drains have left: two [lists](ListLayout) of
+        /// [items](ItemLayout), one right after the other.
         backlog,
     }
 
@@ -314,7 +315,7 @@ layout! {
     item: ItemLayout {
         /// The size.
         size,
-        /// What it is, one of [`ItemKindLayout`]: a word.
+        /// The kind of item, one of [`ItemKindLayout`]: a word.
         kind,
         /// If it has entries: [these](EntriesLayout).
         entries,
@@ -338,7 +339,7 @@ layout! {
         entries,
         /// The address of its stack.
         stack,
-        /// What it is, one of [`PoolKindLayout`]: a byte.
+        /// The kind of pool, one of [`PoolKindLayout`]: a byte.
         kind,
         /// The address of the name, and right after it its length in the low 63 bits of a word;
         /// null if it has none.
@@ -392,7 +393,7 @@ layout! {
         first,
     }
 
-    /// What links a structure to the next one in a [roll](RollLayout).
+    /// The link from a structure to the next one in a [roll](RollLayout).
     link: LinkLayout {
         /// The address of the next link, or null.
         next,

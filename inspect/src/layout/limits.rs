@@ -1,4 +1,4 @@
-//! What numbers of a note can be: a damaged one must not make the reader compute nonsense, or read
+//! Limits for numbers of a note: a damaged one must not make the reader compute nonsense, or read
 //! without end.
 
 use super::note::{LayoutError, Names};

@@ -43,7 +43,7 @@ pub enum LayoutError {
     Version {
         /// The path of the file.
         module: String,
-        /// What the note has as its version.
+        /// The version that the note has.
         found: String,
     },
     /// The note lacks a name.

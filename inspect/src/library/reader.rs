@@ -23,7 +23,7 @@ const MOST_UNFIT: u64 = 10_000;
 /// threads lead to the same long list. A program with a hundred million objects has less.
 const MOST_WORK: u64 = 1 << 30;
 
-/// What was collected.
+/// The structures that were collected.
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) entries: Vec<Entry>,
@@ -38,7 +38,7 @@ pub(super) struct Reader<'m> {
     memory: &'m dyn Memory,
     pub(super) layout: &'m Layout,
     found: Collected,
-    /// What did not fit, and how often.
+    /// The structures that did not fit, and how often.
     unfit: BTreeMap<&'static str, u64>,
     unfit_in_all: u64,
     /// How much more work is done.
@@ -47,7 +47,7 @@ pub(super) struct Reader<'m> {
     seen: HashSet<u64>,
 }
 
-/// Who is responsible for an entry.
+/// The root to which an entry belongs.
 #[derive(Clone, Copy)]
 pub(super) struct Holder {
     pub(super) kind: RootKind,
@@ -320,7 +320,7 @@ impl<'m> Reader<'m> {
                     is_own = false;
                     self.entry(holder, Target::Object(at), at, 0);
                 } else if [kinds.closure, kinds.loop_closure, kinds.frame_closure].contains(&kind) {
-                    // What it captures is in the same allocation.
+                    // The captures of the closure are in the same allocation.
                     is_own = false;
                     self.entry(holder, Target::Allocation(at), at, 0);
                 } else if kind == kinds.batch {

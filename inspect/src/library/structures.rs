@@ -1,11 +1,12 @@
-//! What is read of the library: threads, pools, entries and blocks, with where they are.
+//! The library's structures as read: threads, pools, entries and blocks, with their addresses.
 
 use crate::graph::{PoolState, RootKind, ThreadState};
 
 /// A thread, with where its structures are.
 #[derive(Clone, Debug, Default)]
 pub struct LibThread {
-    /// What it has. The key is the slot's index in the upper half and its generation in the lower.
+    /// The state of the thread. The key is the slot's index in the upper half and its generation in
+    /// the lower.
     pub state: ThreadState,
     /// The address of its record; 0 if it has none.
     pub record: u64,
@@ -23,11 +24,11 @@ pub struct LibPool {
     /// Its address. A guard has this address: if no word outside of
     /// [`own_memory`](super::Library::own_memory) does, the guard was forgotten.
     pub address: u64,
-    /// What it is.
+    /// The kind of the pool.
     pub kind: PoolKind,
 }
 
-/// What a pool is.
+/// The kind of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolKind {
     /// The pool that gets entries while no other is open.
@@ -41,9 +42,9 @@ pub enum PoolKind {
 /// Something in the library's structures that refers to an object or an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What it refers to.
+    /// The target of the entry.
     pub target: Target,
-    /// What it is.
+    /// The kind of root that the entry is.
     pub kind: RootKind,
     /// An index into [`Library::labels`](super::Library::labels).
     pub label: u32,
@@ -63,7 +64,7 @@ pub struct Row {
     pub address: u64,
     /// How many words there are.
     pub len: u32,
-    /// What they are.
+    /// The kind of root that the entries are.
     pub kind: RootKind,
     /// An index into [`Library::labels`](super::Library::labels).
     pub label: u32,
@@ -71,7 +72,7 @@ pub struct Row {
     pub pool: u64,
 }
 
-/// What an [`Entry`] refers to.
+/// The target of an [`Entry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The payload of an object at this address.

@@ -10,7 +10,7 @@ use ratatui::text::Text;
 use ratatui::widgets::{Cell, Row, Table};
 use std::iter;
 
-/// What keys do; spaces within an explanation do not break.
+/// The keys and their effects; spaces within an explanation do not break.
 const KEYS: &str = "q\u{a0}quit  tab\u{a0}types/threads  b\u{a0}bytes  o\u{a0}objects  \
                     r\u{a0}rate  n\u{a0}name";
 

@@ -1,4 +1,4 @@
-//! What the live view shows.
+//! The state of the live view.
 
 use crate::report::wire::{Top, Type};
 use std::cmp::Reverse;
@@ -14,7 +14,7 @@ pub enum Sort {
     Name,
 }
 
-/// What is shown below the summary.
+/// The table that is shown below the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     Types,

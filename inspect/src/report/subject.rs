@@ -2,7 +2,7 @@
 
 use crate::graph::{Graph, NodeId, NodeKind};
 
-/// What a command is about.
+/// The subject of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The node at an address.
@@ -34,7 +34,7 @@ pub enum FindError {
     NoType {
         /// The name.
         name: String,
-        /// What may have been meant, in parentheses; may be empty.
+        /// The names that may have been meant, in parentheses; may be empty.
         advice: String,
     },
     /// Several types have the name.

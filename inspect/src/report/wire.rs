@@ -18,14 +18,14 @@ pub const VERSION: u32 = 1;
 pub struct Document {
     /// [`VERSION`].
     pub version: u32,
-    /// What makes the result less certain, in sentences.
+    /// The facts that make the result less certain, in sentences.
     pub caveats: Vec<String>,
     /// The report.
     #[serde(flatten)]
     pub report: Report,
 }
 
-/// What a command reports.
+/// The report of a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "lowercase")]
 pub enum Report {
@@ -119,7 +119,7 @@ pub struct Hop {
     pub offset: Option<u32>,
 }
 
-/// What leaks.
+/// The leaks that were found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Leaks {
     /// Objects that were found.
@@ -128,7 +128,7 @@ pub struct Leaks {
     pub bytes: u64,
     /// Leaks, grouped by the types along their paths; those that retain the most bytes first.
     pub groups: Vec<Group>,
-    /// What may be a leak: only the program's author can tell.
+    /// Groups that may be leaks: only the program's author can tell.
     pub hints: Vec<Group>,
     /// How many groups there are, with those beyond `--limit`.
     pub all_groups: usize,
@@ -137,11 +137,11 @@ pub struct Leaks {
 /// Leaks of one kind, with the same types along their paths.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Group {
-    /// What is wrong: `cycle`, `counted_cycle`, `cycle_without_holder`, `allocation_cycle`,
+    /// The verdict: `cycle`, `counted_cycle`, `cycle_without_holder`, `allocation_cycle`,
     /// `no_holder`, `more_references`, `allocation`, `forgotten_pool`, `kept`, `pool`, `inbox`,
     /// `backlog`, `orphan` or `container`.
     pub verdict: Verdict,
-    /// The same as a sentence.
+    /// The verdict as a sentence.
     pub description: String,
     /// The pool, inbox or variable that holds them; `null` if there is none.
     pub holder: Option<String>,
@@ -180,12 +180,12 @@ pub struct References {
 /// A path from a root, or from what leaks, to an object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Path {
-    /// What the path begins at: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan`, `kept`,
-    /// `static`, `thread_local`, `anonymous`, `register` or `stack`; if no root leads to the object,
-    /// `cycle`, or `leak` for references that nothing has; `null` if nothing holds the first node, and
-    /// that is no leak: its destructor runs, for example.
+    /// The beginning of the path: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan`, `kept`,
+    /// `static`, `thread_local`, `anonymous`, `register` or `stack`; if no root leads to the
+    /// object, `cycle`, or `leak` for references that nothing has; `null` if nothing holds the
+    /// first node, and that is no leak: its destructor runs, for example.
     pub root: Option<String>,
-    /// The same for people.
+    /// The beginning, for people.
     pub label: String,
     /// How sure it is that this holds the first node: `certain`; `likely` if the path begins at a word
     /// that may be stale, on a stack for example, but the object has a reference that nothing else
@@ -202,7 +202,7 @@ pub struct Path {
     pub bytes: u64,
 }
 
-/// What holds objects.
+/// The holders of objects.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Holders {
     /// The object or allocation, if an address was asked for.
@@ -255,7 +255,7 @@ pub struct Words {
     pub retained_bytes: u64,
 }
 
-/// What holds a plain allocation, perhaps through other ones.
+/// The holder of a plain allocation, perhaps through other ones.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Owner {
     /// `object`, or the kind of root as in [`Path::root`]; `null` if nothing refers to the allocation.
@@ -266,7 +266,7 @@ pub struct Owner {
     pub offset: Option<u32>,
 }
 
-/// What objects hold.
+/// The references that objects hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Held {
     /// The object or allocation, if an address was asked for.
@@ -283,14 +283,14 @@ pub struct Held {
     pub all_held: usize,
 }
 
-/// What has changed between two snapshots.
+/// The changes between two snapshots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diff {
     /// The ids of the processes that the snapshots are of, if they are known.
     pub pids: [Option<u32>; 2],
-    /// Whether both are of one process; `null` if that is not known.
+    /// True if both are of one process; `null` if that is not known.
     pub same_process: Option<bool>,
-    /// Whether the second snapshot seems to be older than the first.
+    /// True if the second snapshot seems to be older than the first.
     pub swapped: bool,
     /// Types with more or fewer objects; those that have grown most first.
     pub types: Vec<TypeChange>,
@@ -312,14 +312,14 @@ pub struct Grown {
     pub type_name: String,
     /// References before and after.
     pub references: [u64; 2],
-    /// What holds the container.
+    /// The path from the holder to the container.
     pub path: Option<Path>,
 }
 
 /// A pool, an inbox, a backlog or another list of the library that has grown.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Longer {
-    /// What it is: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
+    /// The kind of the root: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
     pub root: String,
     /// Its name for people.
     pub label: String,
@@ -336,7 +336,7 @@ pub struct MoreLeaks {
     pub group: Group,
 }
 
-/// What was saved.
+/// The snapshot that was saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The file, if one was written.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, OnceLock, RwLock, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::{iter, mem, ptr, thread};
 
-/// What is held in the way with this number.
+/// A value that is held in the way with this number.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Held<const WAY: usize>(pub u64);
 
@@ -95,7 +95,7 @@ thread_local! {
     static IN_CELL: OnceCell<Ref<Held<45>>> = const { OnceCell::new() };
 }
 
-/// What the program keeps until its end.
+/// The values that the program keeps until its end.
 type All = Vec<Box<dyn Any>>;
 
 /// Makes an object in each of the ways.
@@ -158,7 +158,7 @@ fn collections(all: &mut All) {
     keep(Box::new(tree(4, ptr::null())));
 }
 
-/// What was moved, so that copies of the references may be left behind.
+/// Makes values and moves them, so that copies of the references may be left behind.
 #[inline(never)]
 fn moved(all: &mut All) {
     let mut keep = |held: Box<dyn Any>| all.push(held);

@@ -1,4 +1,4 @@
-//! What is found in memory of several allocators.
+//! Tests the findings in memory of several allocators.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -15,7 +15,7 @@ pub struct Lists(Mutex<Memory>);
 
 pub struct Memory {
     free: [usize; 48],
-    /// What has not been handed out yet.
+    /// The beginning of the memory that has not been handed out yet.
     start: usize,
     end: usize,
 }

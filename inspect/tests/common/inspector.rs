@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::process::Command;
 
-/// What the inspector has printed.
+/// The output of the inspector.
 pub struct Output {
     pub code: i32,
     pub text: String,

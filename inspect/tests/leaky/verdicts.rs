@@ -1,4 +1,4 @@
-//! What must be found in the example `leaky`.
+//! The verdicts that must be found in the example `leaky`.
 
 use serde_json::Value;
 

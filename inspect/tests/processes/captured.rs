@@ -1,4 +1,4 @@
-//! What threads have captured that are being created, or have not begun, is held.
+//! Tests that captures of threads that are being created, or have not begun, count as held.
 
 use crate::common::{self, Target};
 use releasepool::Ref;

@@ -1,4 +1,4 @@
-//! What `top` shows of a program that runs.
+//! Tests what `top` shows of a program that runs.
 
 use crate::common::inspector::inspect;
 use crate::common::{self, Target};

@@ -1,4 +1,4 @@
-//! What an image of a running process shows.
+//! Tests what an image of a running process shows.
 
 use crate::common::{self, Target};
 use crate::known::{self, MARKER, PLACE, UNTOUCHED, address, word};

@@ -1,4 +1,4 @@
-//! What is found in a program with glibc's malloc.
+//! Tests the findings in a program with glibc's malloc.
 
 use crate::common::Target;
 use crate::sample::expected;

@@ -1,4 +1,4 @@
-//! What must be found in the program.
+//! The objects and holders that must be found in the program.
 
 use releasepool_inspect::graph::{EdgeKind, Graph, NodeId, NodeKind, Object, RootKind, Storage};
 
@@ -14,7 +14,7 @@ fn known(mut holders: Vec<Holder<'_>>, is_known: bool) -> Vec<Holder<'_>> {
     holders
 }
 
-/// What holds an object.
+/// The holder of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder<'a> {
     Object(&'a str),

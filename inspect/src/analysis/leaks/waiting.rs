@@ -1,5 +1,5 @@
-//! What only the library holds: forgotten pools, kept values, and what waits for a drain that does
-//! not come.
+//! Finds objects that only the library holds: forgotten pools, kept values, and objects that wait
+//! for a drain that does not come.
 
 use super::finding::Finding;
 use crate::analysis::Analysis;

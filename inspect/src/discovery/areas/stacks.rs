@@ -39,7 +39,7 @@ pub(super) fn add_thread(
         if own.contains(&thread.stack_pointer) || thread.stack_pointer == own.end {
             let start = red_zone.max(own.start);
             push(known, start..own.end, RootKind::Stack, Owner::Thread(index));
-            // What is below is not in use: nothing holds anything there.
+            // Memory below is not in use: nothing holds anything there.
             push(known, own.start..start, RootKind::Stack, Owner::Nobody);
             return;
         }

@@ -92,7 +92,7 @@ impl Chunk {
 pub(super) struct Walk {
     /// Where the last one ends.
     pub(super) end: u64,
-    /// What is there is no chunk, but should be.
+    /// True if there is no chunk where one should be.
     pub(super) broken: bool,
 }
 

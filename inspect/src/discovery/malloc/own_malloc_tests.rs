@@ -1,4 +1,4 @@
-//! What is found in the memory of a process whose allocations are known.
+//! Tests the findings in the memory of a process whose allocations are known.
 
 use super::*;
 use crate::image::ProgramImage;

@@ -32,8 +32,8 @@ pub(super) const BINS: u64 = 127;
 /// The number of lists in a thread's cache.
 pub(super) const CACHE_BINS: u64 = 64;
 
-/// What changed, by the first minor version of it: where the lists of small chunks are, the size of a
-/// number of chunks in a thread's cache, and whether links are hidden.
+/// The changes of glibc's malloc, by the first minor version with each: where the lists of small
+/// chunks are, the size of a number of chunks in a thread's cache, and whether links are hidden.
 const VERSIONS: [(u32, u64, u64, bool); 4] = [
     (26, 8, 1, false),
     // A word that says whether there are fast chunks.
@@ -76,10 +76,10 @@ impl MallocLayout {
     }
 }
 
-/// What glibc writes about itself.
+/// The beginning of the text that glibc writes about itself.
 const BANNER: &[u8] = b"GNU C Library (";
 
-/// What comes before the version in it.
+/// The words before the version in that text.
 const VERSION: &str = "release version 2.";
 
 /// Bytes that are read at once.

@@ -23,7 +23,7 @@ const AT_ENTRY: u64 = 9;
 /// The longest path that Linux has, in bytes.
 const LONGEST_PATH: usize = 4096;
 
-/// What the notes say.
+/// The contents of the notes.
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) pid: Option<u32>,
@@ -43,7 +43,7 @@ pub(super) struct FileRange {
     pub(super) name: String,
 }
 
-/// What is known of a thread before the next one begins.
+/// The facts about a thread that were read before those of the next one begin.
 struct Partial<'a> {
     tid: u32,
     general: &'a [u8],

@@ -1,4 +1,4 @@
-//! What all reports say of nodes, roots and lists.
+//! The parts of reports on nodes, roots and lists.
 
 use crate::analysis::Analysis;
 use crate::analysis::signature::Hop;

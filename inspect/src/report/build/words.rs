@@ -68,8 +68,8 @@ fn wire_owner(analysis: &Analysis<'_>, owner: Owner) -> wire::Owner {
     }
 }
 
-/// What is alike in words that are added up: the type of the other node and what holds that, the
-/// node itself, the offset.
+/// The key by which words are added up: the type of the other node and what holds that, the node
+/// itself, the offset.
 type WordsKey = (
     Option<u32>,
     Option<Owner>,

@@ -13,10 +13,10 @@ use std::ops::Range;
 /// little cost.
 const GAP: u64 = 1 << 36;
 
-/// What a heap of glibc's malloc other than the first begins at a multiple of.
+/// The multiple at which each heap of glibc's malloc but the first begins.
 pub(super) const ARENA: u64 = 64 << 20;
 
-/// What may be an address, and where chunks of malloc are.
+/// The ranges of memory that addresses may point to, and the heap of malloc.
 pub(super) struct Filter {
     /// First addresses, and how many bytes follow.
     spans: Vec<(u64, u64)>,
@@ -51,7 +51,7 @@ impl Filter {
             .map(|(page, at)| self.refers(at, page, heap_end))
             .collect();
         let last = own.len() - 1;
-        // What is before the first page, and after the last, is not known here.
+        // The words before the first page, and after the last, are not known here.
         let wanted =
             (0..=last).map(|at| at == 0 || at == last || own[at - 1] || own[at] || own[at + 1]);
         wanted.collect()
@@ -155,7 +155,7 @@ mod tests {
     fn heads_of_chunks_in_heaps_are_kept() {
         let head = (4 * PAGE + 40, 49);
         assert_eq!(kept(0x5555_0000_0000, &[head]), [0, 3, 4, 5, 7]);
-        // Where a heap might begin, with other words.
+        // An address at which a heap might begin, with other words.
         assert_eq!(kept(START, &[(0, START), (16, u64::MAX)]), [0, 1, 7]);
         // The heap of an arena, which has five pages.
         let heap = [(0, START + 32), (8, 0), (16, 5 * PAGE), (24, 5 * PAGE)];

@@ -48,14 +48,14 @@ enum MappedFile {
 /// A mapping and its inode, or 0.
 type Mapped = (Mapping, u64);
 
-/// What is read during the stop.
+/// The data that are read during the stop.
 struct Moment {
     mappings: Vec<Mapped>,
     threads: Vec<Thread>,
     stopped: Stopped,
 }
 
-/// What is prepared before the stop.
+/// The data that are prepared before the stop.
 struct Prepared {
     pid: u32,
     process: Process,
@@ -216,7 +216,7 @@ impl Prepared {
                 end_of_file = mapping.end;
             }
             for mut range in self.to_copy(mapping, *inode)? {
-                // Where a heap of malloc may begin, a range does.
+                // A range begins wherever a heap of malloc may begin.
                 while range.start < range.end {
                     let end = range.end.min((range.start + 1).next_multiple_of(ARENA));
                     ranges.push((range.start..end, anonymous && !all));
@@ -322,7 +322,7 @@ impl Prepared {
     }
 }
 
-/// What happens to the pages of a mapping. Private pages that were written to are always copied.
+/// The treatment of the pages of a mapping. Private pages that were written to are always copied.
 enum Policy {
     /// Cannot be read.
     Skip,

@@ -1,4 +1,4 @@
-//! What `/proc` says of a process, and why it may refuse to.
+//! Reads what `/proc` says of a process, and explains why it may refuse to.
 
 use super::sys::Tid;
 use crate::error::Error;

@@ -24,7 +24,7 @@ pub(super) enum RegisterSet {
     ThreadPointer = 0x401,
 }
 
-/// What a wait for a thread has found.
+/// The result of a wait for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
     /// It still runs.

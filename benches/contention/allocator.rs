@@ -12,9 +12,9 @@ pub struct Allocator {
     pub rivals: [(&'static str, &'static str); 4],
     /// The benchmark with that allocator, as cargo knows it.
     bench: &'static str,
-    /// What cargo is told besides.
+    /// Further options for cargo.
     options: &'static [&'static str],
-    /// What cargo needs to build it.
+    /// The tools that cargo needs to build the benchmark.
     needs: &'static str,
     program: OnceLock<PathBuf>,
 }

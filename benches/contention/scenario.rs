@@ -13,7 +13,7 @@ pub struct Scenario {
     pub id: &'static str,
     pub title: &'static str,
     pub what: &'static str,
-    /// What to consider besides time, of which it says nothing.
+    /// Facts to consider besides time, of which a time says nothing.
     pub remarks: &'static str,
     /// The number of threads besides the measured ones.
     pub helpers: usize,

@@ -79,7 +79,7 @@ pub struct Verdict {
     pub asked: String,
     /// The measured value of each round, or `None` if the round does not count.
     pub samples: Vec<Option<f64>>,
-    /// Whether the median keeps the limit; if the limit is for single calls, whether all calls do.
+    /// True if the median keeps the limit; if the limit is for single calls, true if all calls do.
     pub result: Judged,
     /// An explanation, if there is one.
     pub remark: Option<String>,
@@ -91,7 +91,7 @@ pub struct Standing<'m> {
     pub peer: &'m Side,
     /// How many times as long as releasepool the alternative takes, if some rounds count for both.
     pub ratio: Option<Spread>,
-    /// What that shows. The first side is the alternative.
+    /// The conclusion from the samples. The first side is the alternative.
     pub outcome: Outcome,
     /// False if the threads took turns, which shows nothing.
     pub together: bool,

@@ -18,7 +18,7 @@ const EMPTY_POOL: f64 = 2.5;
 pub struct Group {
     /// The name for criterion.
     pub name: String,
-    /// What criterion follows.
+    /// The rows that criterion follows.
     pub entries: Vec<Entry>,
     /// The comparisons.
     pub rows: Vec<Row>,

@@ -6,7 +6,7 @@ use releasepool_examples_common::output::complain;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// What is displayed.
+/// The figures that are displayed.
 pub struct Figures {
     pub documents: u64,
     pub frame_time: Duration,

@@ -105,8 +105,8 @@ fn leave(worker: &mut Worker) {
         6 => trouble::left_to_the_threads_end(worker),
         7 => trouble::out_of_the_thread(worker),
         8 => mail::run_inbox(),
-        // What was sent here stays in the inbox. At the thread's end, its closures become orphans
-        // and its releases are done.
+        // Messages that were sent here stay in the inbox. At the thread's end, its closures become
+        // orphans and its releases are done.
         _ => {}
     }
 }

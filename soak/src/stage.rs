@@ -1,4 +1,4 @@
-//! What the threads share.
+//! The state that the threads share.
 
 use crate::ledger::{LEDGER, fail};
 use crate::payload::{Item, Thing};

@@ -1,5 +1,5 @@
-//! What models do not see, in `src/`: cells, atomics and locks that are not those of `src/sync`,
-//! and writes through raw pointers.
+//! Finds cells, atomics and locks in `src/` that are not those of `src/sync`, and writes through
+//! raw pointers: models do not see them.
 //!
 //! loom switches threads only at its own operations, so it finds a plain write on the wrong side of the
 //! exchange that publishes it only if that is an access to one of loom's cells. Outside of `src/sync`,

@@ -12,7 +12,7 @@ pub fn step(command: &mut Command) -> Result<ExitStatus, String> {
     command.status().map_err(|e| not_run(command, &e))
 }
 
-/// What a program prints; its errors go where ours go.
+/// Returns the output of a program; its errors go where ours go.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let output = command.stderr(std::process::Stdio::inherit()).output();
     let output = output.map_err(|e| not_run(command, &e))?;

@@ -1,4 +1,4 @@
-//! What the documentation names exists, and it names what it should.
+//! Checks that models and links that the documentation names exist, and that it names every model.
 
 use crate::{Outcome, markdown, read, rust};
 use std::collections::BTreeSet;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// How long one command may take.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What ends the output of a command, before its exit code.
+/// The line that ends the output of a command, before its exit code.
 const END: &str = "=== end of command, exit code ";
 
 /// A command, and the lines that the page shows below it.

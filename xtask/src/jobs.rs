@@ -1,4 +1,5 @@
-//! What a contributor runs: before a commit, before a merge, and after a change of what is pinned.
+//! The jobs that a contributor runs: before a commit, before a merge, and after a change of a
+//! pinned file.
 
 use crate::command::step;
 use crate::{Outcome, cells, docs, imports, layers, test_lists};

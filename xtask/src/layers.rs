@@ -155,7 +155,7 @@ fn find_in(
     }
 }
 
-/// What comes after `crate::` or `super::`.
+/// Follows the path after `crate::` or `super::`.
 fn follow(tokens: &[TokenTree], mut base: Vec<String>, line: usize, used: &mut Vec<Used>) {
     match tokens.first() {
         Some(TokenTree::Ident(word)) if word == "super" => {

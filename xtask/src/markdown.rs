@@ -1,4 +1,4 @@
-//! What is read of pages.
+//! Reads labels, code blocks and tables of pages.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Mutants: small changes of `src/`, each of which a model or a test must notice. `ci/mutate.sh`.
 //!
-//! What survives stands in the list of reasons, or fails.
+//! A mutant that survives stands in the list of reasons, or the command fails.
 //!
 //! * [`mutant`]: kinds of mutants, and what becomes of them
 //! * [`order`], [`logic`], [`weaken`]: the mutants of each kind
@@ -124,7 +124,7 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
             verdicts
         }
     };
-    // What is found widely is not what a file's line counts.
+    // The line of a file counts no mutants of a wide search.
     chosen.is_whole &= breadth == Breadth::Operations;
     let is_good = judge(kind, &all, &chosen, &verdicts, reasons)?;
     let failed = |complaint: &String| println!("FAILED: {complaint}");

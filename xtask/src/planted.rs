@@ -28,7 +28,7 @@ const BUILDS: &[&str] = &[
 #[derive(Debug, PartialEq, Eq)]
 struct Plant {
     name: String,
-    /// What the bug is.
+    /// A description of the bug.
     bug: String,
     /// Which script is run.
     run: Vec<String>,
@@ -116,7 +116,7 @@ impl Plant {
         })
     }
 
-    /// What came of running the script.
+    /// Returns the verdict on a run of the script.
     fn verdict(&self, exit: Option<i32>, log: &str) -> Verdict {
         if let Some(skipped) = log.lines().find(|line| line.starts_with("SKIPPED")) {
             Verdict::Skipped(skipped.to_owned())

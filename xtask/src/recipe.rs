@@ -1,5 +1,4 @@
-//! What `docs/CHECKING.md` shows is a package that is there, word for word; but that it has no
-//! path.
+//! Checks that the package that `docs/CHECKING.md` shows exists word for word, except for paths.
 
 use crate::{Outcome, markdown, read, rust};
 use toml_edit::{DocumentMut, Item, TableLike, Value};

@@ -81,7 +81,7 @@ pub fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {
     matches!(token, Some(TokenTree::Punct(found)) if found.as_char() == sign)
 }
 
-/// What is in the group, if it is one of these.
+/// Returns the tokens of the group, if it has one of these delimiters.
 pub fn group(token: Option<&TokenTree>, delimiter: Delimiter) -> Option<Vec<TokenTree>> {
     match token {
         Some(TokenTree::Group(group)) if group.delimiter() == delimiter => {

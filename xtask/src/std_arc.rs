@@ -28,7 +28,7 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a user changes by hand, besides imports and `let` statements that coerce.
+/// The changes that a user makes by hand, besides imports and `let` statements that coerce.
 const BY_HAND: &[(&str, &str)] = &[
     // Unstable traits and parameters, which the tests only name.
     ("unsafe impl TrustedLen for Iter {}", ""),
@@ -68,7 +68,7 @@ const BY_HAND: &[(&str, &str)] = &[
     ),
 ];
 
-/// What each file begins with.
+/// The beginning of each file.
 const HEAD: &str = "//! Made by `cargo xtask std-arc`.\n#![allow(warnings)]\n";
 const IMPORT: &str = "use releasepool::{Ref as Arc, Weak, unsize};";
 

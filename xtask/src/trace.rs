@@ -18,7 +18,7 @@ pub struct Trace {
     pub tracks: Vec<Track>,
 }
 
-/// What one thread has done.
+/// The frames and drains of one thread.
 #[derive(Debug)]
 pub struct Track {
     pub thread: String,

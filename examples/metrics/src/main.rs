@@ -1,4 +1,5 @@
-//! What the feature `metrics` publishes of a program that makes some frames and posts to them.
+//! Publishes the figures of a program that makes some frames and posts to them, by the feature
+//! `metrics`.
 //!
 //! `cargo run -p releasepool-metrics`; a real program installs an exporter, such as that of the
 //! crate `metrics-exporter-prometheus`, instead of the recorder here.

@@ -22,7 +22,7 @@ fn recorder() -> (MutexGuard<'static, ()>, &'static Snapshotter) {
     (one, snapshotter)
 }
 
-/// What has been recorded: the value by name and manager.
+/// The recorded figures: the value by name and manager.
 struct Recorded(BTreeMap<(String, Option<String>), (MetricKind, DebugValue)>);
 
 impl Recorded {

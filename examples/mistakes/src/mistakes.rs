@@ -94,7 +94,7 @@ pub const MISTAKES: &[Mistake] = &[
     ),
 ];
 
-/// What most mistakes are made with.
+/// The type of object with which most mistakes are made.
 pub struct Texture {
     pub name: &'static str,
 }

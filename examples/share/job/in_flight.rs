@@ -55,7 +55,7 @@ impl InFlight {
 
     /// Lets in a document of so many bytes. Waits while too much is in flight.
     ///
-    /// What is on display leaves only when there is something newer. It is one document, or less
+    /// The document on display leaves only when there is a newer one. It is one document, or less
     /// than half of [`BYTES`]; so there is always room for one more.
     pub fn enter(self: &Arc<Self>, bytes: usize) -> Permit {
         let full = |now: &mut Counts| {

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// The UI thread's name in the report.
 const UI: &str = "ui";
 
-/// What one thread did.
+/// The work of one thread.
 pub struct Activity {
     pub thread: String,
     /// Counted by the example itself, where it creates and autoreleases.
@@ -207,7 +207,7 @@ fn run_by(
     })
 }
 
-/// What all workers share.
+/// The state that all workers share.
 struct Job<'j> {
     documents: &'j [Document],
     keys: Keys<Ours>,

@@ -57,7 +57,7 @@ pub enum Clearing<'u> {
     Handoff(&'u Looper),
 }
 
-/// What the UI thread has seen.
+/// The figures that the UI thread has seen.
 pub struct Seen {
     /// For each document, its digests and how often each was found. If all is well, there is one
     /// digest per document.

@@ -1,4 +1,5 @@
-//! What the job needs of objects and pools: [`ours`] is this library; for the comparison there are two others.
+//! The objects and pools that the job needs: [`ours`] is this library; for the comparison there are
+//! two others.
 //!
 //! The parser is generic over this trait, so that all three run the same code.
 

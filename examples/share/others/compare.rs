@@ -37,7 +37,7 @@ const SHORT_TURN: Duration = Duration::from_millis(100);
 const BLOCKS: &str = "releasepool";
 const GLOBAL: &str = "releasepool, global allocator";
 
-/// What one of the means has done.
+/// The figures of one of the means.
 pub struct Row {
     pub name: &'static str,
     pub threads: usize,
@@ -86,7 +86,7 @@ impl Comparison {
     }
 }
 
-/// What each of the means has to do in one turn.
+/// The work that each of the means has to do in one turn.
 struct Turn<'t> {
     documents: &'t [Document],
     expected: &'t Expected,

@@ -1,4 +1,4 @@
-//! What the check finds, and what it leaves alone.
+//! Tests which code the check finds, and which it leaves alone.
 
 use super::*;
 

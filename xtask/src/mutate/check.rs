@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What may notice a mutant: a model in a mode, or a test.
+/// A check that may notice a mutant: a model in a mode, or a test.
 #[derive(Clone, Debug, Default)]
 pub struct Check {
     pub name: String,
@@ -90,7 +90,7 @@ pub struct Known {
 /// How long a check may take with no mutant on.
 const LONG: Duration = Duration::from_secs(900);
 
-/// What takes longer is left out where it is to be quick.
+/// Quick runs leave out checks that take longer.
 const MOMENT: Duration = Duration::from_secs(3);
 
 /// Runs checks with no mutant on. A check writes what it reaches into the file that `switch` is

@@ -1,4 +1,4 @@
-//! What became of each file's mutants, and the file that keeps it.
+//! The verdicts on each file's mutants, and the file that keeps them.
 
 use super::mutant::{Kind, Mutant, Verdict};
 use super::reasons::{Reasons, place};
@@ -29,7 +29,7 @@ pub struct Chosen {
     pub is_whole: bool,
 }
 
-/// What became of the mutants of a file.
+/// The verdicts on the mutants of a file.
 #[derive(Default)]
 struct Entry {
     /// In the order of the report's head.
@@ -262,7 +262,7 @@ logic src/a.rs 4567 2026-01-03 0 0 0 0 0 0
             Some("0123 2026-01-02")
         );
         assert_eq!(examined(&report, Kind::Weaken), None);
-        // What was found again keeps its date.
+        // A survivor that was found again keeps its date.
         let mut entry = Entry::default();
         report.set(Kind::Logic, "src/a.rs", "4567", "2026-03-04", &entry);
         assert_eq!(report.text(), format!("{HEAD}{LINES}"));

@@ -2,7 +2,8 @@
 //! source must name it. Read-modify-writes, each split into a load and a store: a model must fail.
 //! No mutant is compiled: the models can weaken an operation when they start.
 //!
-//! What the models reach is known from running them; only the source says what they do not reach.
+//! Running the models shows which orderings they reach; only the source shows which they do not
+//! reach.
 
 use super::build::HERE;
 use super::check::{self, baseline};

@@ -54,7 +54,7 @@ impl Scale {
     }
 }
 
-/// What is drawn as one: a span, or some that are narrow and side by side.
+/// A mark to be drawn: a span, or several that are narrow and side by side.
 struct Mark {
     kind: Kind,
     left: f64,
@@ -222,7 +222,7 @@ fn draw_mark(out: &mut String, mark: &Mark, y: f64) {
         Kind::Frame => ("frame", "frames"),
         Kind::Drain => ("drain", "drains"),
     };
-    // What is less than a pixel is drawn as one.
+    // A mark of less than a pixel is drawn as one pixel.
     let width = (mark.right - mark.left).max(1.0);
     let class = match mark.spans {
         2.. => format!("{kind} many"),

@@ -39,7 +39,7 @@ impl Diagnostic {
 fn add_spans(message: &Value, spans: &mut Vec<(String, Range<usize>, bool)>) {
     for span in message["spans"].as_array().into_iter().flatten() {
         let is_primary = span["is_primary"] == true;
-        // What stands in a macro of another file is where the macro is called.
+        // Code in a macro of another file counts where the macro is called.
         let mut span = span;
         loop {
             let file = span["file_name"].as_str().unwrap_or_default().to_owned();
@@ -53,7 +53,7 @@ fn add_spans(message: &Value, spans: &mut Vec<(String, Range<usize>, bool)>) {
     }
 }
 
-/// What is to be taken out of the program.
+/// The mutants to be taken out of the program.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Culprits {
     pub mutants: BTreeSet<usize>,

@@ -187,7 +187,7 @@ pub struct List {
     pub units: Vec<Unit>,
 }
 
-/// What is not mutated: a function, and why.
+/// A function that is not mutated, and why.
 pub type Skipped = (String, &'static str);
 
 /// Which functions are mutated.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What was done: `swap: A <-> B`, `move: A after B`, `hoist: A`, `delete: A`.
+    /// The change: `swap: A <-> B`, `move: A after B`, `delete: A`.
     pub what: String,
     /// The statements instead of those of the list.
     pub text: String,

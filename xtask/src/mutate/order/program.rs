@@ -27,7 +27,7 @@ pub struct Program {
     pub mutants: Vec<Mutant>,
     /// Their edits, in the same order.
     edits: Vec<Numbered>,
-    /// What is not mutated, by file.
+    /// The functions that are not mutated, by file.
     pub skipped: Vec<(String, Skipped)>,
 }
 
@@ -190,7 +190,7 @@ impl Program {
         let _ = std::fs::write(invalid(), text);
     }
 
-    /// What the source is.
+    /// Returns a hash of the sources.
     fn content(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.sources.hash(&mut hasher);

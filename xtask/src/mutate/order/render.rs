@@ -1,9 +1,9 @@
 //! A file with all its mutants in it.
 //!
-//! What is between the braces of each mutated list becomes
+//! The code between the braces of each mutated list becomes
 //! `match crate::order_mutants::selected(..) { 0 => { as it was } 17 => { a mutant } ... }`.
-//! The lists in it are switched only where it is as it was, so the text grows with the number of
-//! mutants, not with their product.
+//! The lists inside this code are switched only in the arm that has it as it was, so the text grows
+//! with the number of mutants, not with their product.
 
 use super::lists::List;
 use super::make::Edit;

@@ -1,4 +1,4 @@
-//! What statements look like, for names and to see which are worth moving.
+//! The texts of statements, for names and to see which statements are worth moving.
 
 use syn::visit::{self, Visit};
 

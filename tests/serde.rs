@@ -1,4 +1,4 @@
-//! What can be serialized: snapshots, reports, and references.
+//! Tests which types can be serialized: snapshots, reports, and references.
 
 use releasepool::{
     AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref, Weak, leaks, unsize,

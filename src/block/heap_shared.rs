@@ -1,5 +1,5 @@
-//! What other threads may access of a heap beside its list of remote frees: its owner, and its
-//! counters.
+//! The part of a heap that other threads may access, beside its list of remote frees: its owner,
+//! and its counters.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, FreeWitness};

@@ -15,7 +15,7 @@ use std::panic::Location;
 /// How many different lines are kept for an object; all further lines are counted together.
 pub(super) const LINES: usize = 64;
 
-/// Where a reference was retained or released.
+/// The place of a retain or a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// At this line: a retain, or a release by a raw call.

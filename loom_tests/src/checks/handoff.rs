@@ -105,7 +105,7 @@ fn orphans_by_parts() -> String {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert_eq!(here, drained.released);
     sender.join().unwrap();
-    // What was claimed and not released is released here, and is counted until then.
+    // Releases here the references that were claimed and not released, which count until then.
     assert!(manager.quiesce(Duration::ZERO));
     deaths.append(&mut take_deaths());
     assert_eq!(deaths.len(), 2);

@@ -196,7 +196,7 @@ fn against_reclaimer<S: Send + Sync + 'static>(
 }
 
 type Numbered = (u32, Probe);
-/// What `rcu` calls.
+/// The function that `rcu` calls.
 type Update<'f> = dyn FnMut(&Numbered) -> Ref<Numbered> + 'f;
 
 /// Updates a slot by `rcu`, while the main thread destroys the first object and puts another one in

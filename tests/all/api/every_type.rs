@@ -1,5 +1,5 @@
-//! What every public type may be used for by other threads and across panics, and its size, in one
-//! table: a change of a private field shows here.
+//! Tests how other threads, and code that has panicked, may use every public type, and its size, in
+//! one table: a change of a private field shows here.
 
 use crate::api::auto_traits::implements;
 use releasepool::event::{Event, EventKind, Hook};

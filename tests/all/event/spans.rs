@@ -182,7 +182,7 @@ fn subscriber_may_autorelease_when_a_span_begins_and_when_it_ends() {
             let pool = AutoreleasePool::named("traced");
             pool.create(1);
         });
-        // What was autoreleased at the beginning is released by the drain.
+        // The drain releases the object that was autoreleased at the beginning.
         assert_drain(&told, "traced", 1, 2);
         assert_eq!(log.count(), 1, "the pool is closed");
         assert_eq!(PoolManager::global().drain_root(), 1);

@@ -12,11 +12,11 @@ use tracing::{Level, Metadata, Subscriber, span};
 /// Values by the names of their fields.
 pub type Fields = BTreeMap<&'static str, String>;
 
-/// What a subscriber was told, as lines.
+/// The messages that a subscriber was told, as lines.
 #[derive(Clone, Default)]
 pub struct Listener {
     pub told: Arc<Mutex<Vec<(String, Fields)>>>,
-    /// What to do when a span begins, and when the thread leaves one.
+    /// The functions to call when a span begins, and when the thread leaves one.
     pub begins: Option<fn()>,
     pub leaves: Option<fn()>,
     /// Wants no spans.

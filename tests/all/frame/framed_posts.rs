@@ -19,7 +19,8 @@ fn quick() -> FrameLoop {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// What a closure has seen of its frame: the pool's name and length, the index, the steps.
+/// The facts of its frame that a closure has seen: the pool's name and length, the index, the
+/// steps.
 type Seen = (String, usize, u64, u32);
 
 fn seen(frame: &Frame<'_>) -> Seen {

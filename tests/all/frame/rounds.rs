@@ -1,5 +1,5 @@
-//! What drains inside a frame, a posted closure or a command do of what their thread owes: a share, and
-//! all in a round that takes long.
+//! Tests how much drains inside a frame, a posted closure or a command do of what their thread
+//! owes: a share, and all in a round that takes long.
 
 use super::{looper, quick};
 use crate::hot::handles::hot;

@@ -224,7 +224,7 @@ fn the_first_panic_is_resumed_when_all_are_released() {
     .assert_success();
 }
 
-/// What a thread notes about one object does not hide another.
+/// A note about one object does not hide a note about another.
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn each_of_several_objects_dies_after_its_own_last_reference() {

@@ -1,4 +1,4 @@
-//! What `Hot` and `HotRef` are, as long as their object lives.
+//! Tests `Hot` and `HotRef` as long as their object lives.
 
 use crate::support::{Log, fresh, wait_until};
 use releasepool::{AutoreleasePool, Hot, HotRef, PoolRef, Ref, Weak, unsize};

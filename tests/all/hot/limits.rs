@@ -141,7 +141,7 @@ fn rows_are_used_again() {
     });
 }
 
-/// So many that their books are in several buckets.
+/// The number of threads is so large that their books are in several buckets.
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn hundreds_of_threads_may_use_an_object_at_once() {

@@ -214,7 +214,7 @@ fn registry_lookup_reuse() {
 
 #[test]
 fn two_managers_on_two_threads() {
-    // What is autoreleased without a pool is reported.
+    // Objects that are autoreleased without a pool are reported: a hook takes these events.
     listen();
     fn use_both(other: &PoolManager) {
         let deaths = Log::new();
@@ -262,7 +262,7 @@ fn foreign_token() {
 
 #[test]
 fn shutdown_and_snapshot_look_at_a_thread_at_work() {
-    // What is autoreleased without a pool is reported.
+    // Objects that are autoreleased without a pool are reported: a hook takes these events.
     listen();
     for _ in 0..ROUNDS {
         let (line, deaths) = (Line::of(2), Log::new());

@@ -340,7 +340,7 @@ fn thread_ends_inside_a_destructor_that_runs_the_whole_crate() {
 
 #[test]
 fn scoped_threads_lend_from_a_pool_and_the_pool_outlives_them() {
-    // What the threads autorelease without a pool is reported.
+    // Objects that the threads autorelease without a pool are reported: a hook takes these events.
     listen();
     let log = Log::new();
     let mut pool = AutoreleasePool::new();

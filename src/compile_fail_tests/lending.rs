@@ -56,7 +56,7 @@ struct DroppedWhileLent;
 struct OutOfScopeWhileLent;
 
 /// A pool cannot be moved, replaced or swapped while a reference that it has lent is in use,
-/// because that borrows the guard.
+/// because the reference borrows the guard.
 ///
 /// ```compile_fail,E0502
 /// use releasepool::AutoreleasePool;

@@ -19,13 +19,13 @@ pub(crate) fn is_held_here_alone() -> bool {
     is_held && !epoch::is_held_elsewhere(me)
 }
 
-/// Calls `f`, a few instructions of this crate, and keeps the objects that slots hold now alive
-/// meanwhile.
+/// Calls `f`, a few instructions of this crate. Meanwhile the objects that slots hold now stay
+/// alive.
 pub(crate) fn with_guard<R>(f: impl FnOnce(&Guard) -> R) -> R {
     this_thread::with(|pools| epoch::with_guard(pools.map(|pools| &pools.participants), f))
 }
 
-/// Calls `f`, which is foreign code, and keeps the objects that slots hold now alive meanwhile: an
+/// Calls `f`, which is foreign code. Meanwhile the objects that slots hold now stay alive, and an
 /// event reports a call that takes long.
 pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
     struct TurnAtEnd<'p>(Option<&'p ThreadPools>);

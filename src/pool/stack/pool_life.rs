@@ -77,7 +77,7 @@ const GUARD_DROPPED: u32 = 1 << 9;
 // The other bits: extras, and drains in progress.
 const EXTRAS: u32 = HAS_EXTRAS | BUDGETED;
 const HAS_EXTRAS: u32 = 1 << 11;
-/// The last drain was within a budget: closing the pool releases only its own entries.
+/// Set if the last drain was within a budget: closing the pool then releases only its own entries.
 const BUDGETED: u32 = 1 << 12;
 /// One drain in progress. The bits from here on are their number. If ever 2¹⁹ drains of a root pool
 /// nest, reports miss some of them; nothing else goes wrong.

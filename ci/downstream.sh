@@ -22,5 +22,5 @@ off=$(RUSTFLAGS="-Cdebuginfo=0" cargo check --manifest-path $package/Cargo.toml 
 grep -q "loom is off, so nothing would be checked" <<<"$off"
 echo "with RUSTFLAGS set, the models refuse to build: good"
 
-# What the recipe shows is this package, word for word; but that it has no path.
+# The recipe shows this package word for word, except for the paths of dependencies.
 step xtask recipe "$package" "${models[*]}" "--config \"$loom\""

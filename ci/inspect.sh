@@ -105,7 +105,7 @@ step "$inspect" top --json --limit 0 --snapshot "$work/leaky.snapshot" >"$work/t
 stop
 sed -i '/^== /d; /^$/d' "$work/top.json"
 
-# What a wrong target is told, in one line, with exit code 2.
+# Checks the one line, and exit code 2, with which the inspector refuses a wrong target.
 refuses() {
     local wanted=$1 status=0 message
     shift

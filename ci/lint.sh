@@ -32,7 +32,7 @@ step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir 
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream-loom \
     --all-targets --features models --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
 
-# What the scripts here are made of, and the tests that they name.
+# The program behind these scripts, the cells that models do not see, and the lists of tests.
 step cargo test --quiet -p xtask --target-dir target/xtask
 step xtask cells
 step xtask tests

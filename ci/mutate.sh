@@ -22,7 +22,7 @@
 #   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
 #           read-modify-writes are split into a load and a store
 #
-# Where all mutants of a file are examined, the report, ci/mutate/report.txt, is kept; not for `wide`.
+# A run that examines all mutants of a file updates the report, ci/mutate/report.txt; but not `wide`.
 . "$(dirname "$0")/lib.sh"
 
 needs kill
@@ -35,7 +35,7 @@ if [[ " $* " == *" commit "* ]]; then
         exit
     fi
 fi
-# What can be examined without cargo-mutants is.
+# Kinds that need no cargo-mutants are examined without it.
 case "${1-}" in
     order | wide | weaken | stale) ;;
     logic) [ "${2-}" = stale ] || needs cargo-mutants ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes hours, or rarely finds anything: all that `.ci/run` leaves out or shortens. Runs each
-# script to its end even if another one fails; says at the end which did.
+# Runs the checks that take hours, or rarely find anything, and that `.ci/run` leaves out or shortens. Runs
+# each script to its end even if another one fails; says at the end which did.
 #
 #   ci/nightly.sh            everything
 #   ci/nightly.sh NAME...    those of the scripts below

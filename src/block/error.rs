@@ -1,4 +1,4 @@
-//! `AllocError`.
+//! `AllocError`: the reason why an allocation failed.
 
 use std::alloc::{Layout, handle_alloc_error};
 

@@ -32,8 +32,8 @@ struct Expectation {
     next: Expectations,
 }
 
-/// A linked list, so that nothing is allocated while it is locked: the global allocator may drain a
-/// pool.
+/// A linked list, so that no thread allocates while the list is locked: the global allocator may
+/// drain a pool.
 type Expectations = Option<Box<Expectation>>;
 
 // SAFETY: an expectation has only a weak reference and never accesses the value; any thread may

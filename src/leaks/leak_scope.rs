@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-// std's lock even in loom builds: nothing yields while it is held.
+// The lock is std's even in loom builds, as nothing yields while it is held.
 type Spans = Arc<Mutex<Vec<Span>>>;
 
 fn with_spans<R>(spans: &Spans, f: impl FnOnce(&mut Vec<Span>) -> R) -> R {

@@ -20,7 +20,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 /// 1 if a type has been chosen.
 static ON: Setting = Setting::new(0);
 
-// std's lock even in loom builds: nothing yields while it is held.
+// The lock is std's even in loom builds, as nothing yields while it is held.
 static CHOSEN: RwLock<Vec<Chosen>> = RwLock::new(Vec::new());
 
 /// A name by which types are chosen.

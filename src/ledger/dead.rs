@@ -30,7 +30,7 @@ struct Ring {
     next: usize,
 }
 
-// std's lock even in loom builds: nothing yields while it is held.
+// The lock is std's even in loom builds, as nothing yields while it is held.
 static RECENT: [Mutex<Ring>; RINGS] = [const {
     Mutex::new(Ring {
         dead: [None; IN_RING],

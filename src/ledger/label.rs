@@ -37,7 +37,7 @@ static TOKEN: PoolName = PoolName::new("token");
 static HANDOFF: PoolName = PoolName::new("handoff");
 static OTHER: PoolName = PoolName::new("(one of many names)");
 
-// std's lock even in loom builds: nothing yields while it is held.
+// The lock is std's even in loom builds, as nothing yields while it is held.
 static KNOWN: LazyLock<Mutex<HashMap<&'static str, &'static PoolName>>> =
     LazyLock::new(Mutex::default);
 

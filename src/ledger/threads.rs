@@ -18,7 +18,7 @@ const NAMES: usize = 4_096;
 /// Generations of keys stay far below it.
 const KEYLESS: u64 = 1 << 63;
 
-// std's lock even in loom builds: nothing yields while it is held.
+// The lock is std's even in loom builds, as nothing yields while it is held.
 static NAMED: Mutex<VecDeque<(u64, Box<str>)>> = Mutex::new(VecDeque::new());
 
 static NEXT_KEYLESS: Numbers = Numbers::new();

@@ -246,8 +246,8 @@ impl Entries {
         self.top.set(top);
     }
 
-    /// Gives back the topmost page, which is empty, if there is a page below. Returns whether there
-    /// was.
+    /// Gives back the topmost page, which is empty, if there is a page below. Returns whether it
+    /// has given a page back.
     #[inline(never)]
     fn uncover(&self, pages: &PageCache) -> bool {
         let page = self.page.get();

@@ -19,7 +19,7 @@ pub(crate) type OuterHook = Weak<dyn Fn() + Send + Sync>;
 /// The means to wake one thread.
 pub(crate) struct ThreadWaker {
     parker: Parker,
-    /// std's lock even in loom builds: nothing yields while it is held.
+    /// The lock is std's even in loom builds, as nothing yields while it is held.
     hook: Mutex<Option<WakeHook>>,
 }
 

@@ -19,20 +19,20 @@ wrong input or if the target cannot be inspected.";
 #[derive(Debug, Parser)]
 #[command(name = "releasepool-inspect", version, about = ABOUT, after_help = EXIT_CODES)]
 pub struct Arguments {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show objects and bytes by type, threads, pools, inboxes and backlogs, live
     Top {
-        /// What to inspect.
+        /// The program to inspect.
         #[command(flatten)]
         from: From,
-        /// How to show it.
+        /// The form of the output.
         #[command(flatten)]
         output: Output,
         /// Print once and end; so does --json, and if there is no terminal
@@ -50,13 +50,13 @@ pub enum Command {
     Held(About),
     /// Show what leaks: cycles, references without a holder, pools that nothing drains
     Leaks {
-        /// What to inspect.
+        /// The program to inspect.
         #[command(flatten)]
         from: From,
-        /// How to show it.
+        /// The form of the output.
         #[command(flatten)]
         output: Output,
-        /// What is reported.
+        /// The limits of the report.
         #[command(flatten)]
         limits: LimitOptions,
         /// Look at a process up to this many times, and report only what leaks in all looks, so that
@@ -73,20 +73,20 @@ pub enum Command {
         before: PathBuf,
         /// The later snapshot
         after: PathBuf,
-        /// How to show it.
+        /// The form of the output.
         #[command(flatten)]
         output: Output,
-        /// What is reported.
+        /// The limits of the report.
         #[command(flatten)]
         limits: LimitOptions,
     },
     /// Save what is found, for `diff`, for later, or for Chrome's DevTools
     #[command(group = ArgGroup::new("files").required(true).multiple(true))]
     Snapshot {
-        /// What to inspect.
+        /// The program to inspect.
         #[command(flatten)]
         from: From,
-        /// How to show it.
+        /// The form of the output.
         #[command(flatten)]
         output: Output,
         /// Save a snapshot that --snapshot and `diff` read
@@ -101,22 +101,22 @@ pub enum Command {
     },
 }
 
-/// What to inspect, and about what.
+/// The program to inspect, and the subject of the command.
 #[derive(Debug, Args)]
 pub struct About {
     /// An address, such as 0x7f3210, or a type: its name, the end of its name, or any part of it that
     /// no other type's name has
     #[arg(value_name = "ADDRESS|TYPE")]
     pub subject: String,
-    /// What to inspect.
+    /// The program to inspect.
     #[command(flatten)]
     pub from: From,
-    /// How to show it.
+    /// The form of the output.
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What to inspect.
+/// The program to inspect.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("source").required(true))]
 pub struct From {
@@ -149,7 +149,7 @@ impl From {
     }
 }
 
-/// How to show it.
+/// The form of the output.
 #[derive(Debug, Args)]
 pub struct Output {
     /// Print JSON, whose format the README describes
@@ -167,7 +167,7 @@ impl Output {
     }
 }
 
-/// What is reported.
+/// The limits of the report.
 #[derive(Debug, Args)]
 pub struct LimitOptions {
     /// Report pools, inboxes and backlogs with this many objects that nothing else holds

@@ -189,8 +189,9 @@ impl ThreadHeaps {
         };
         if let Some(others) = others {
             // The global allocator, which is foreign code, has added a heap of this allocator
-            // meanwhile. SAFETY: `claim` has made this thread the owner, and nothing leads to the
-            // claimed heap.
+            // meanwhile.
+            // SAFETY: `claim` has made this thread the owner, and nothing leads to the claimed
+            // heap.
             unsafe { Heap::abandon(heap) };
             return others;
         }

@@ -73,8 +73,8 @@ pub(super) fn note_unrecorded() {
 /// Adds a record, which the caller gives up. The caller is inside the ledger.
 pub(super) fn insert(address: usize, record: NonNull<Record>) {
     if let Some(stale) = index().insert(Hidden::new(address), Place(record)) {
-        // Frees the record of an object whose death could not be recorded. SAFETY: its entry, which
-        // owned the record, has just been removed.
+        // Frees the record of an object whose death could not be recorded.
+        // SAFETY: its entry, which owned the record, has just been removed.
         unsafe { record::take_back(stale.0) };
     }
 }

@@ -216,9 +216,9 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
 pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
     let free: *mut FreeRecord = record.as_ptr().cast();
     let record = record.as_ptr();
-    // If the record has no frames, this reads only its first cache line. SAFETY: by the contract,
-    // the caller owns the record. A record is larger than a `FreeRecord`, and needs no drop but for
-    // its frames.
+    // If the record has no frames, this reads only its first cache line.
+    // SAFETY: by the contract, the caller owns the record. A record is larger than a `FreeRecord`,
+    // and needs no drop but for its frames.
     unsafe {
         let (address, flags) = ((*record).address.get(), (*record).flags);
         (&raw mut (*record).address).write_volatile(Hidden::NONE);

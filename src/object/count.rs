@@ -170,9 +170,9 @@ impl Count {
     /// must then call [`Count::was_last`]. Otherwise other strong references exist.
     #[inline]
     pub(crate) fn release(&self) -> Result<bool, Misuse> {
-        // This is an addition, as the compiler does not reuse the sign of a difference. Release:
-        // pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of the value
-        // happen before its destructor. Model: retain_release_last.
+        // This is an addition, as the compiler does not reuse the sign of a difference.
+        // Release: pairs with the Acquire in `begin_destruction` and `is_all`, so that all uses of
+        // the value happen before its destructor. Model: retain_release_last.
         released(self.0.fetch_add(STRONG.wrapping_neg(), Ordering::Release))
     }
 

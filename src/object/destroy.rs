@@ -369,8 +369,8 @@ unsafe fn destroy_nested(thin: Thin) {
             return unsafe { deep_release(thin) };
         }
     }
-    // Destroys the object at once: without a destructor, no release can nest in this one. SAFETY:
-    // the contract of this function is that of `destroy_dead`.
+    // Destroys the object at once: without a destructor, no release can nest in this one.
+    // SAFETY: the contract of this function is that of `destroy_dead`.
     unsafe { destroy_dead(thin) };
 }
 

@@ -377,8 +377,8 @@ unsafe fn last_release(thin: Thin) {
 unsafe fn send_home(thin: Thin) {
     // The front is written only from here on, and only by this thread. So this thread need not
     // acquire the uses of the object by other threads: the thread that destroys the object does
-    // that, in `Count::begin_destruction`. SAFETY: a dead object has its memory until it is
-    // destroyed (invariant 2 of `object`).
+    // that, in `Count::begin_destruction`.
+    // SAFETY: a dead object has its memory until it is destroyed (invariant 2 of `object`).
     let Some(home) = unsafe { front(thin) }.home.take() else {
         unreachable!("an object is sent once")
     };

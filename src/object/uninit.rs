@@ -184,8 +184,9 @@ impl<T> Ref<[MaybeUninit<T>]> {
             _ => None,
         };
         let len = self.len();
-        // SAFETY: an object of one of these kinds was made as a slice of this type. The type infos
-        // are those of slices of `T` in such memory.
+        // SAFETY: an object of one of these kinds was made as a slice of this type, as no other
+        // object of these kinds has a handle to such a slice. The type infos are those of slices of
+        // `T` in such memory.
         let payload = if unsafe { set_initialized::<T, _>(&mut self, of_kind) } {
             Ref::into_payload(self).cast::<T>()
         } else {

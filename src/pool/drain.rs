@@ -17,10 +17,10 @@
 //!   ended. The *duties* of a drain release it: of a drain of that thread, or for an orphan, of any
 //!   thread.
 //!
-//! There, the function `release` gives up the entry's reference. If it was the last one, the function
-//! runs the destructor at once, or queues the object if the stack is already deep. If the entry's is
-//! the only reference of any kind, the count need not be changed: then `destroy_unique` or one of the
-//! quick ways below destroys the object.
+//! There, the function `release` gives up the entry's reference. If it was the last one, the
+//! function runs the destructor at once, or queues the object if the stack is already deep. If the
+//! entry's is the only reference of any kind, the count need not be changed: then `destroy_unique`
+//! or one of the quick ways below destroys the object.
 //!
 //! # Quick ways
 //! A drain sets up a scope, a barrier in the chain and a guard against panics, because destructors
@@ -44,18 +44,21 @@
 //!
 //! # What ends a drain
 //! An ordinary drain ends when its pool is empty, however long destructors feed it; after
-//! [`ENDLESS`](super::stack::budget::ENDLESS) generations an event says so. All other drains end after
-//! [`Limit::SOME`](super::stack::budget::Limit::SOME) generations, and leave the rest in the backlog; at a thread's exit the rest is leaked, with an event.
+//! [`ENDLESS`](super::stack::budget::ENDLESS) generations an event says so. All other drains end
+//! after [`Limit::SOME`](super::stack::budget::Limit::SOME) generations, and leave the rest in the
+//! backlog; at a thread's exit the rest is leaked, with an event.
 //!
 //! # Files
 //! * [`push`]: adds an entry to an open pool; [`watch`]: events about pools and backlogs that grow
-//! * [`engine`]: what a drain does before and after its releases; [`plain`]: the releases of an ordinary
-//!   drain; [`turns`]: those of a drain with a budget or with duties; [`duties`]: the table of duties
+//! * [`engine`]: what a drain does before and after its releases; [`plain`]: the releases of an
+//!   ordinary drain; [`turns`]: those of a drain with a budget or with duties; [`duties`]: the
+//!   table of duties
 //! * [`release`]: gives up references; [`few`], [`alike`]: quick ways
 //! * [`close`]: closes a guard's pool; [`pools_exit`]: empties a thread's pools at its exit;
 //!   [`prune`]: frees stacks of managers that are gone
-//! * [`pending`]: the backlog and the claimed messages, seen together; [`outcome`]: results of drains;
-//!   [`generations`]: counts how often destructors feed their drain; [`drain_span`]: spans of `tracing`
+//! * [`pending`]: the backlog and the claimed messages, seen together; [`outcome`]: results of
+//!   drains; [`generations`]: counts how often destructors feed their drain; [`drain_span`]: spans
+//!   of `tracing`
 //! * [`this_thread`]: leads from the calling thread to its pools
 
 mod alike;

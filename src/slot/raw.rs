@@ -152,8 +152,8 @@ impl<T: Send + Sync> RawSlot<T> {
             .at
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed);
         match exchanged {
-            // Uses the pointer `before`, as `current` may have another provenance. SAFETY: the
-            // exchange moved the slot's own reference here (invariants 1 and 2).
+            // Uses the pointer `before`, as `current` may have another provenance.
+            // SAFETY: the exchange moved the slot's own reference here (invariants 1 and 2).
             Ok(before) => Ok(unsafe { retain_and_retire(before) }),
             // SAFETY: the pointer was made of `new` above; the failed exchange did not take it.
             Err(_) => Err(unsafe { from_pointer(new) }),

@@ -141,8 +141,8 @@ impl<'d> Drain<'d> {
         }
     }
 
-    /// Releases the entries that hooks, or duties served after the drain's own entries, have added
-    /// to the pool, and destroys the objects that they have queued. Once the pool is no longer
+    /// Releases the entries that hooks have added to the pool, or duties after the share of a round
+    /// was used up, and destroys the objects that they have queued. Once the pool is no longer
     /// current, such entries would leak, and destructors of such objects would autorelease
     /// elsewhere.
     fn leave_nothing(&mut self) {

@@ -223,7 +223,7 @@ impl Meter {
             if self.timed || self.is_limited() {
                 self.read();
             } else {
-                // No release reads the clock: only the end of the drain does.
+                // Without a budget, no release reads the clock: only the end of the drain does.
                 self.unread = 0;
             }
         }

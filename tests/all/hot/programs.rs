@@ -21,8 +21,8 @@ const SEEDS: u32 = if cfg!(miri) { 1 } else { 10 };
 /// A thread that has more handles drops some.
 const MANY: usize = 60;
 
-/// The facts about an object that are known from outside. Their atomics are relaxed, as they must not
-/// order what the crate should.
+/// The facts about an object that are known from outside. Their atomics are relaxed, as they must
+/// not order what the crate should.
 #[derive(Default)]
 struct Known {
     handles: AtomicUsize,

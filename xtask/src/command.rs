@@ -1,5 +1,6 @@
 //! Other programs.
 
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 /// Prints what is run, and runs it.
@@ -25,6 +26,20 @@ pub fn output(command: &mut Command) -> Result<String, String> {
 
 pub fn git(args: &[&str]) -> Result<String, String> {
     output(Command::new("git").args(args))
+}
+
+/// Returns the files of the project as they are now: those that git tracks and new ones, without those that
+/// were deleted.
+pub fn working_files() -> Result<Vec<String>, String> {
+    let files = git(&[
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ])?;
+    let files = files.split('\0').filter(|file| Path::new(file).is_file());
+    Ok(files.map(str::to_owned).collect())
 }
 
 pub fn not_run(command: &Command, error: &std::io::Error) -> String {

@@ -3,7 +3,7 @@
 //! The copy has a target directory of its own and goes at the end with all that was built of it,
 //! so nothing that has a bug in it is left for others to run.
 
-use crate::command::{git, not_run};
+use crate::command::{not_run, working_files};
 use crate::{Outcome, read, rust};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -156,23 +156,12 @@ impl Copy {
         }
         std::fs::create_dir_all(&copy).map_err(failed)?;
         let this = Self(copy.clone());
-        let files = git(&[
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "--",
-            ".",
-            ":!.cargo",
-        ])?;
-        let files = files.split('\0').filter(|file| !file.is_empty());
-        // Some may be deleted, and not committed yet.
-        for file in files.filter(|file| Path::new(file).exists()) {
-            let to = copy.join(file);
+        let files = working_files()?.into_iter();
+        for file in files.filter(|file| !file.starts_with(".cargo/")) {
+            let to = copy.join(&file);
             let parent = to.parent().unwrap_or(&copy);
             std::fs::create_dir_all(parent).map_err(failed)?;
-            std::fs::copy(file, &to).map_err(|e| format!("{file} cannot be copied: {e}"))?;
+            std::fs::copy(&file, &to).map_err(|e| format!("{file} cannot be copied: {e}"))?;
         }
         this.take_builds(&root.join("target"))?;
         Ok(this)

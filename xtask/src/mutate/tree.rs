@@ -1,6 +1,6 @@
 //! A copy of the project with mutants in it, and the files of `src/`.
 
-use crate::command::git;
+use crate::command::working_files;
 use crate::{read, rust};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,20 +48,10 @@ pub fn tree() -> PathBuf {
 /// Writes the copy, with these files changed. Files whose content stays are not written, so that
 /// cargo does not build them anew.
 pub fn write(changed: &BTreeMap<String, String>) -> Result<(), String> {
-    let files = git(&[
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ])?;
-    let is_part = |file: &&str| PARTS.contains(&file.split('/').next().unwrap_or(file));
-    for file in files.split('\0').filter(is_part) {
-        // Deleted, and not committed yet.
-        let Ok(content) = std::fs::read(file) else {
-            continue;
-        };
-        match file {
+    let is_part = |file: &String| PARTS.contains(&file.split('/').next().unwrap_or(file));
+    for file in working_files()?.iter().filter(|file| is_part(file)) {
+        let content = std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}"))?;
+        match file.as_str() {
             _ if changed.contains_key(file) => {}
             "Cargo.toml" => write_file(file, alone(content)?.as_bytes())?,
             _ => write_file(file, &content)?,

@@ -46,11 +46,14 @@ step xtask imports
 # Folders use only those below them; the table is in docs/DESIGN.md.
 step xtask layers
 
-# The table in docs/PERFORMANCE.md has each row of the benchmarks.
-for bench in contention memory; do
-    rows=$(cargo test --quiet -p releasepool-benches --bench "$bench" -- --rows)
-    while read -r row; do
-        grep -qF -- "$row" docs/PERFORMANCE.md ||
-            fail "docs/PERFORMANCE.md has no row $row: benches/README.md says how it is written"
-    done <<<"$rows"
-done
+# The table in docs/PERFORMANCE.md has each row of the benchmarks, and no other.
+table=docs/PERFORMANCE.md
+rows=$(for bench in contention memory; do
+    cargo test --quiet -p releasepool-benches --bench "$bench" -- --rows || exit
+done)
+while read -r row; do
+    grep -qF -- "$row" $table || fail "$table has no row $row: benches/README.md says how it is written"
+done <<<"$rows"
+while read -r row; do
+    grep -qxF -- "$row" <<<"$rows" || fail "no benchmark has the row $row of $table any more: benches/README.md says how it is written"
+done < <(sed -n '/^<!-- Written/,/^<!-- The end/s/^\(| [^|]* | [0-9]*\)[ ,].*/\1/p' $table)

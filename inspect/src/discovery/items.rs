@@ -151,9 +151,9 @@ fn own_memory(library: &Library) -> Vec<Range<u64>> {
     let own = library
         .own_memory
         .iter()
-        .map(|(start, len)| *start..start + len);
+        .map(|(start, len)| *start..start.saturating_add(*len));
     let chunks = library.chunks.iter();
-    let chunks = chunks.map(|chunk| chunk.address..chunk.address + chunk.size);
+    let chunks = chunks.map(|chunk| chunk.address..chunk.address.saturating_add(chunk.size));
     let mut all: Vec<_> = own.chain(chunks).collect();
     all.sort_unstable_by_key(|range| range.start);
     all
@@ -170,7 +170,7 @@ fn statics(library: &Library) -> Vec<Range<u64>> {
     ];
     let range = |(name, size)| {
         let at = library.names.address(name).ok()?;
-        Some(at..at + size)
+        Some(at..at.saturating_add(size))
     };
     sizes.into_iter().filter_map(range).collect()
 }

@@ -2,14 +2,14 @@
 //! in the tested point.
 //!
 //! * [`lending`]: references that a pool has lent
-//! * [`threads`]: values that cannot be sent or shared
+//! * [`sending`]: values that cannot be sent or shared
 //! * [`objects`]: bounds, conversions and mutable access
 //! * [`arenas`]: references into an arena
-//! * [`hot`]: hot objects
+//! * [`hot_objects`]: hot objects
 #![allow(dead_code)]
 
 mod arenas;
-mod hot;
+mod hot_objects;
 mod lending;
 mod objects;
-mod threads;
+mod sending;

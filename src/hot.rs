@@ -74,7 +74,7 @@
 //!    row's account of late threads, by read-modify-writes.
 //!
 //! # Files
-//! * [`table`]: rows, lives and the list of free rows
+//! * [`hot_table`]: rows, lives and the list of free rows
 //! * [`book`]: accounts and notes of one thread; [`library`]: the lists of books
 //! * [`own_book`]: the calling thread: births, deaths, notes
 //! * [`scan`]: adding up accounts; [`review`]: when a thread scans which rows, and how it passes dead
@@ -86,15 +86,15 @@ mod book;
 pub(crate) mod full;
 pub(crate) mod hot_figures;
 pub(crate) mod hot_handle;
+mod hot_table;
 mod library;
 pub(crate) mod own_book;
 pub(crate) mod review;
 mod scan;
-mod table;
 
 /// Makes the statics, as models need them from the beginning of an execution.
 #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 pub(crate) fn begin_execution() {
-    let _table: &table::Table = &table::TABLE;
+    let _table: &hot_table::Table = &hot_table::TABLE;
     let _library: &library::Library = &library::LIBRARY;
 }

@@ -60,21 +60,21 @@
 //!
 //! # From outside
 //! `releasepool-inspect` reads the ledger of a running process, which need not cooperate.
-//! `src/ledger/record.rs` describes the layout of the records.
+//! `src/ledger/object_record.rs` describes the layout of the records.
 
-mod balance;
 mod expect;
 mod leak_report;
 mod leak_scope;
-mod place;
 #[cfg(feature = "serde")]
-mod serialize;
+mod leak_serialize;
+mod place;
+mod unreleased;
 
-pub use balance::{UnreleasedRetain, count_references};
 pub use expect::expect_gone;
 pub use leak_report::{LeakGroup, LeakReport};
 pub use leak_scope::{Scope, ScopeEntry, ScopeHandle};
 pub use place::PoolHolder;
+pub use unreleased::{UnreleasedRetain, count_references};
 
 use crate::ledger::life;
 

@@ -51,11 +51,11 @@ pub(crate) mod drains;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod frames;
 #[cfg(feature = "leak-detection")]
-mod guard;
-#[cfg(feature = "leak-detection")]
 mod holders;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod index;
+#[cfg(feature = "leak-detection")]
+mod inside;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod label;
 #[cfg(feature = "leak-detection")]
@@ -63,15 +63,15 @@ pub(crate) mod life;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod misuse;
 #[cfg(not(feature = "leak-detection"))]
-mod off;
+mod no_ledger;
+#[cfg(feature = "leak-detection")]
+pub(crate) mod object_record;
+#[cfg(feature = "leak-detection")]
+mod own_stack;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod pairing;
 #[cfg(feature = "leak-detection")]
-pub(crate) mod record;
-#[cfg(feature = "leak-detection")]
-mod stack;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod threads;
+pub(crate) mod thread_names;
 mod told;
 
 #[cfg(feature = "leak-detection")]
@@ -84,8 +84,8 @@ pub(crate) use self::{
     label::PoolLabel,
     life::{created, died, freed, retyped},
     misuse::check_raw_call,
-    threads::note_thread,
+    thread_names::note_thread,
 };
 #[cfg(not(feature = "leak-detection"))]
-pub(crate) use off::*;
+pub(crate) use no_ledger::*;
 pub(crate) use told::{CHECKS, ObjectDescription, RawCall, ReleasedBy};

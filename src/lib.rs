@@ -77,7 +77,7 @@ pub use frame::{
 pub use hot::full::HotTableFull;
 pub use hot::hot_handle::{Hot, HotRef};
 pub use manager::PoolManager;
-pub use manager::builder::PoolManagerBuilder;
+pub use manager::manager_builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::home_weak::HomeWeak;

@@ -1,6 +1,6 @@
 //! `PoolManager`: a stack of pools on each thread, and the state that these stacks share.
 //!
-//! * [`builder`]: settings of new managers
+//! * [`manager_builder`]: settings of new managers
 //! * [`snapshot`]: figures of a manager and of all threads
 //! * [`shutdown`]: `quiesce` and `shutdown`, which get everything released
 //!
@@ -27,7 +27,7 @@
 //!    manager for the first time, or when it exits. Open pools keep the stack until they are
 //!    closed.
 
-pub(crate) mod builder;
+pub(crate) mod manager_builder;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;
 
@@ -49,7 +49,7 @@ use crate::thread::key::ThreadKey;
 use crate::thread::registry::REGISTRY;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{FirstPanic, resume_or_report};
-use builder::PoolManagerBuilder;
+use manager_builder::PoolManagerBuilder;
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};

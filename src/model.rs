@@ -10,9 +10,9 @@ mod execution;
 mod live;
 #[cfg(not(releasepool_shuttle))]
 mod mode;
+mod model_thread;
 #[cfg(all(loom, feature = "loom"))]
 mod replay;
-mod thread;
 
 #[cfg(not(releasepool_shuttle))]
 pub use builder::{Builder, Failure, Report, check};
@@ -22,8 +22,8 @@ pub use execution::{begin, end, free_kept, quiesce};
 #[cfg(not(releasepool_shuttle))]
 pub use mode::Mode;
 #[cfg(not(releasepool_shuttle))]
-pub use thread::point;
-pub use thread::{JoinHandle, spawn, thread_exit};
+pub use model_thread::point;
+pub use model_thread::{JoinHandle, spawn, thread_exit};
 
 /// Stands in for std's atomics, for models: unlike loom's own atomics, these are checked in both
 /// [modes](Mode). See "Your own atomics and locks".

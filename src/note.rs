@@ -12,7 +12,7 @@
 use crate::block::heap::HEAPS;
 use crate::layout::{Entry, Value, entries, text};
 #[cfg(feature = "leak-detection")]
-use crate::ledger::record::LEDGER;
+use crate::ledger::object_record::LEDGER;
 use crate::object::thread_bound::HOMELESS;
 use crate::pool::stack::thread_pools::DETACHED;
 use crate::sync::{Link, Roll};

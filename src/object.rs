@@ -42,7 +42,7 @@
 //! # Files
 //! * [`count`]: the count word and its operations
 //! * [`header`]: the header and the layout; [`type_info`]: the vtable of the objects of one type
-//! * * [`payload`]: values and slices in objects; [`memory`]: sources of the memory of objects
+//! * [`payload`]: values and slices in objects; [`object_memory`]: sources of their memory
 //! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
 //!   must be sure that an object has been destroyed
 //! * [`raw_checks`]: misuse of raw calls, and overwritten headers
@@ -52,8 +52,8 @@
 //! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
 //!   exclusive access to the value, and moving it out
 //! * [`plain_destroyer`]: the quick way for objects without a destructor in blocks
-//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too; `serialize`: the
-//!   traits of serde
+//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too;
+//!   `ref_serialize`: the traits of serde
 
 mod boxed;
 pub(crate) mod count;
@@ -62,12 +62,12 @@ pub(crate) mod header;
 pub(crate) mod home_weak;
 mod io;
 mod make;
-pub(crate) mod memory;
+pub(crate) mod object_memory;
 pub(crate) mod payload;
 pub(crate) mod plain_destroyer;
 pub(crate) mod raw_checks;
 #[cfg(feature = "serde")]
-mod serialize;
+mod ref_serialize;
 pub(crate) mod settle;
 mod slices;
 pub(crate) mod strong;

@@ -40,7 +40,7 @@
 //! * [`entries`]: pending releases and their memory
 //! * [`stack`]: pools, and which one is current
 //! * [`remote`]: messages from other threads
-//! * * [`drain`]: adding entries, draining, closing, duties, and the pools' part of a thread's exit
+//! * [`drain`]: adding entries, draining, closing, duties, and the pools' part of a thread's exit
 //! * [`api`]: what users call
 
 pub(crate) mod api;
@@ -58,6 +58,6 @@ crate::sync::described! {
         entries::page_chain::NOTE,
         stack::pool_stack::NOTE,
         remote::remote_release::NOTE,
-        stack::thread_pools::note::NOTE,
+        stack::thread_pools::pools_note::NOTE,
     ];
 }

@@ -51,7 +51,7 @@
 //!   [`claimed`]: messages taken out to run within a budget; [`waker`]: how a message wakes the
 //!   thread
 //! * [`orphans`]: messages whose thread has ended, and references that slots gave up
-//! * * [`lazy_timer`]: measures how long a state has lasted, for reports
+//! * [`lazy_timer`]: measures how long a state has lasted, for reports
 //! * [`thread_handle`]: the public type
 
 pub(crate) mod claimed;

@@ -8,12 +8,12 @@
 
 mod fields;
 #[cfg(not(feature = "tracing"))]
-mod off;
+mod no_spans;
 #[cfg(feature = "tracing")]
 mod on;
 
 pub(crate) use fields::{DrainBegin, DrainEnd, FrameEnd};
 #[cfg(not(feature = "tracing"))]
-pub(crate) use off::{FrameSpan, of_drain, wants_drains};
+pub(crate) use no_spans::{FrameSpan, of_drain, wants_drains};
 #[cfg(feature = "tracing")]
 pub(crate) use on::{FrameSpan, of_drain, wants_drains};

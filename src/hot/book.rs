@@ -1,6 +1,6 @@
 //! A book: the accounts of one thread, its places in the lists of rows, and its notes.
 
-use super::table::{Life, ROWS, RowIndex};
+use super::hot_table::{Life, ROWS, RowIndex};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{OwnedU64, array_of, null_pointers};

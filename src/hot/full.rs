@@ -1,6 +1,6 @@
 //! The error of a full table.
 
-use super::table::ROWS;
+use super::hot_table::ROWS;
 use crate::object::strong::Ref;
 use std::fmt;
 

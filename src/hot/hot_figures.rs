@@ -1,6 +1,6 @@
 //! Figures and events.
 
-use super::table::{ROWS, TABLE};
+use super::hot_table::{ROWS, TABLE};
 use crate::epoch::report_waiting_orphans;
 use crate::event::{Event, EventKind};
 use crate::sync::elapsed;

@@ -1,7 +1,7 @@
 //! `Hot` and `HotRef`: the owner of a hot object, and counted references to it that do not contend.
 
 use super::full::HotTableFull;
-use super::table::{RowIndex, TABLE};
+use super::hot_table::{RowIndex, TABLE};
 use super::{hot_figures, own_book, review};
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};

@@ -1,7 +1,7 @@
 //! The library: the books that no thread owns, and each row's list of books.
 
 use super::book::Book;
-use super::table::{ROWS, RowIndex};
+use super::hot_table::{ROWS, RowIndex};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Lock, boxed, const_fn, global, null_pointers};
 use std::ptr;

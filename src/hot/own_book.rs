@@ -1,10 +1,10 @@
 //! Counting births and deaths in the book of the calling thread.
 
 use super::book::Book;
+use super::hot_table::{RowIndex, TABLE};
 use super::library::LIBRARY;
 use super::review;
 use super::scan::GoOn;
-use super::table::{RowIndex, TABLE};
 use crate::pool::drain::this_thread;
 use crate::pool::stack::attention::{Attention, Dying, Reviewer};
 use crate::sync::cell::Cell;

@@ -1,8 +1,8 @@
 //! Decides when a thread scans which rows, and passes on the objects that scans find dead.
 
 use super::book::{Book, Scan};
+use super::hot_table::{Life, ROWS, RowIndex, TABLE};
 use super::scan::{GoOn, scan};
-use super::table::{Life, ROWS, RowIndex, TABLE};
 use crate::pool::remote::remote_release::orphaned_release;
 use crate::pool::stack::attention::Dying;
 use crate::sync::atomic::{Ordering, fence};

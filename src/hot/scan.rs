@@ -1,8 +1,8 @@
 //! Scans, which add up the births and deaths of all threads for a row.
 
 use super::book::Scan;
+use super::hot_table::{Life, RowIndex, TABLE};
 use super::library::LIBRARY;
-use super::table::{Life, RowIndex, TABLE};
 use crate::object::raw_checks;
 use crate::sync::SMALL;
 use crate::thread::current::current_label;

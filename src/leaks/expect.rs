@@ -6,8 +6,8 @@ use crate::event::{Event, EventKind};
 use crate::ledger::balance::short_name;
 use crate::ledger::describe::{PoolEntries, holders};
 use crate::ledger::drains::{at_end_of_drain, drained_last};
-use crate::ledger::threads::number;
-use crate::ledger::{index, record};
+use crate::ledger::thread_names::number;
+use crate::ledger::{index, object_record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
 use crate::object::weak::Weak;
@@ -162,7 +162,8 @@ fn check() {
 /// Returns whether a pool of the thread holds the object.
 fn is_in_own_pool(expectation: &Expectation) -> bool {
     let holders = index::with_record(expectation.thin.addr().get(), |record| record.holders);
-    let own = |holder: &record::Holder| holder.entries != 0 && holder.thread == expectation.thread;
+    let own =
+        |holder: &object_record::Holder| holder.entries != 0 && holder.thread == expectation.thread;
     holders.is_some_and(|holders| holders.iter().any(own))
 }
 
@@ -179,12 +180,12 @@ fn report(expectation: &Expectation, strong: usize) {
     // SAFETY: the weak reference keeps the memory.
     let type_name = unsafe { header(expectation.thin) }.type_info.type_name();
     // Allocates before locking the record.
-    let mut pools = Vec::with_capacity(record::HOLDERS + 1);
+    let mut pools = Vec::with_capacity(object_record::HOLDERS + 1);
     let known = index::with_record(expectation.thin.addr().get(), |record| {
         pools.extend(holders(record));
         Known {
             site: record.site,
-            counted: record.flags & record::BALANCED != 0,
+            counted: record.flags & object_record::BALANCED != 0,
             pools,
         }
     });

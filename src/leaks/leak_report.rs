@@ -1,13 +1,12 @@
 //! `LeakReport`: the live objects, by type and site.
 
-use super::balance;
-use super::balance::UnreleasedRetain;
 use super::place::{PoolHolder, labelled};
+use super::unreleased::{self, UnreleasedRetain};
 use crate::event::numbers::{CountAndNoun, Grouped};
 use crate::ledger::balance::{not_met, short_name};
 use crate::ledger::describe::{PoolEntries, holders};
-use crate::ledger::record::{BALANCED, Record};
-use crate::ledger::threads::thread_label;
+use crate::ledger::object_record::{BALANCED, Record};
+use crate::ledger::thread_names::thread_label;
 use crate::ledger::{frames, index};
 use std::collections::HashMap;
 use std::panic::Location;
@@ -248,7 +247,7 @@ impl Collected {
             pools: labelled(self.pools),
             pooled: self.pooled,
             backtrace: backtrace.iter().map(ToString::to_string).collect(),
-            unreleased: balance::unreleased(&self.counted),
+            unreleased: unreleased::unreleased(&self.counted),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::event::numbers::Grouped;
 use crate::ledger::describe::PoolEntries;
-use crate::ledger::threads::thread_label;
+use crate::ledger::thread_names::thread_label;
 use std::fmt;
 
 /// A pool, or several of one name on one thread, that hold objects.

@@ -5,10 +5,10 @@
 
 use super::address::{AddressMap, Hidden};
 use super::caller::calling_function;
-use super::guard::Inside;
+use super::inside::Inside;
 use super::label::PoolLabel;
 use super::pairing::{LINES, Line, Place, enter};
-use super::threads::named_own_number;
+use super::thread_names::named_own_number;
 use super::told::ReleasedBy;
 use crate::sync::Setting;
 use dashmap::DashMap;

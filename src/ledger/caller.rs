@@ -6,7 +6,7 @@
 //! other stacks, such as those of coroutines and signal handlers, each call unwinds.
 
 use super::frames::{self, Frame};
-use super::stack::Stack;
+use super::own_stack::Stack;
 use crate::sync::stack_address;
 use dashmap::DashMap;
 use std::sync::LazyLock;

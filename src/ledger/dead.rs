@@ -1,8 +1,8 @@
 //! The objects that died last, for messages about misuse.
 
 use super::address::{Hidden, hash};
-use super::record::Record;
-use super::threads::own_number;
+use super::object_record::Record;
+use super::thread_names::own_number;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 

@@ -1,8 +1,8 @@
 //! Descriptions of objects for messages about misuse, from the ledger.
 
 use super::dead::Dead;
-use super::record::{self, Record};
-use super::threads::thread_label;
+use super::object_record::{self, Record};
+use super::thread_names::thread_label;
 use super::{frames, index};
 use crate::event::numbers::Grouped;
 use std::fmt::Write;
@@ -46,7 +46,7 @@ impl Copied {
 
 fn copied(address: usize) -> Option<Copied> {
     // Allocates before locking the record.
-    let holders = Vec::with_capacity(record::HOLDERS + 1);
+    let holders = Vec::with_capacity(object_record::HOLDERS + 1);
     index::with_record(address, |record| Copied::of(record, holders))
 }
 

@@ -2,8 +2,8 @@
 
 use super::index::with_record;
 use super::label::PoolLabel;
-use super::record::{HOLDERS, Holder};
-use super::threads::own_number;
+use super::object_record::{HOLDERS, Holder};
+use super::thread_names::own_number;
 use std::ptr::NonNull;
 
 /// Records that a pool of this name has got an entry for the object. Runs no foreign code.

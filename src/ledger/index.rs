@@ -1,8 +1,8 @@
 //! The index of the ledger: from the address of a payload to its record.
 
 use super::address::{AddressMap, Hidden};
-use super::guard::Inside;
-use super::record::{self, Record};
+use super::inside::Inside;
+use super::object_record::{self, Record};
 use crate::sync::{Counter, Setting};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
@@ -75,7 +75,7 @@ pub(super) fn insert(address: usize, record: NonNull<Record>) {
     if let Some(stale) = index().insert(Hidden::new(address), Place(record)) {
         // Frees the record of an object whose death could not be recorded.
         // SAFETY: its entry, which owned the record, has just been removed.
-        unsafe { record::take_back(stale.0) };
+        unsafe { object_record::take_back(stale.0) };
     }
 }
 

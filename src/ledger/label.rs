@@ -54,7 +54,7 @@ impl PoolLabel {
 
     /// Returns the label for this name.
     pub(crate) fn of(name: &str) -> Self {
-        let Some(_inside) = super::guard::Inside::enter() else {
+        let Some(_inside) = super::inside::Inside::enter() else {
             return Self(&OTHER);
         };
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
 //! The life of a record: from an object's creation to its end.
 
-use super::guard::Inside;
-use super::record::{self, BALANCED, NewRecord, Record};
-use super::threads::{named_own_number, note_keyless_thread};
+use super::inside::Inside;
+use super::object_record::{self, BALANCED, NewRecord, Record};
+use super::thread_names::{named_own_number, note_keyless_thread};
 use super::told::{CHECKS, ObjectDescription};
 use super::{balance, dead, frames, index, misuse};
 use crate::sync::cell::Cell;
@@ -41,7 +41,7 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
     } else {
         0
     };
-    let record = record::write(NewRecord {
+    let record = object_record::write(NewRecord {
         address,
         object,
         site,
@@ -109,7 +109,7 @@ fn remove(address: usize, freed: bool) -> bool {
         }
     }
     // SAFETY: as above.
-    let flags = unsafe { record::take_back(record) };
+    let flags = unsafe { object_record::take_back(record) };
     if flags & BALANCED != 0 {
         balance::end(address);
     }

@@ -1,7 +1,7 @@
 //! Misuse that the ledger detects, in debug builds and with the feature `checks`.
 
 use super::describe::{describe_dead, here, type_and_rest_of};
-use super::record::Record;
+use super::object_record::Record;
 use super::told::RawCall;
 use super::{dead, index};
 use crate::sync::CHECKED;

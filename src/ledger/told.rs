@@ -3,7 +3,7 @@
 #[cfg(feature = "leak-detection")]
 use super::label::PoolLabel;
 #[cfg(not(feature = "leak-detection"))]
-use super::off::PoolLabel;
+use super::no_ledger::PoolLabel;
 
 /// True if misuse of raw pointers is detected.
 pub(crate) const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));

@@ -2,7 +2,7 @@
 
 #[cfg(not(releasepool_shuttle))]
 use super::mode::Mode;
-use super::thread::thread_exit;
+use super::model_thread::thread_exit;
 use crate::PoolManager;
 use crate::object::header;
 use crate::object::thread_bound::HOMELESS;

@@ -9,7 +9,7 @@
 //! ```
 
 use super::header::{Header, ObjectLayout, Thin, note_write, object_layout};
-use super::memory::{Global, Source};
+use super::object_memory::{Global, Source};
 use super::payload::Payload;
 use super::strong::Ref;
 use super::type_info::{ObjectKind, TypeShape};

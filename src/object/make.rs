@@ -2,7 +2,7 @@
 
 use super::count::Count;
 use super::header::{header, write_value};
-use super::memory::{BlockSource, Global, OrAbort, Source, allocate_sized};
+use super::object_memory::{BlockSource, Global, OrAbort, Source, allocate_sized};
 use super::payload::One;
 use super::strong::Ref;
 use super::weak::Weak;

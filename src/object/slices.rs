@@ -1,7 +1,7 @@
 //! The ways to make a `Ref` to a slice.
 
 use super::header::{Thin, free, note_write};
-use super::memory::{
+use super::object_memory::{
     BlockSource, Global, OrAbort, Source, allocate_slice, allocate_slice_in, replace_slice,
 };
 use super::payload::Slice;

@@ -1,7 +1,7 @@
 //! Texts: `str`, `CStr`, `OsStr` and `Path`, whose objects are slices of bytes with another type
 //! name.
 
-use super::memory::{BlockSource, Global, OrAbort, Source, allocate_slice_in};
+use super::object_memory::{BlockSource, Global, OrAbort, Source, allocate_slice_in};
 use super::slices::copied;
 use super::strong::Ref;
 use super::unique::Renew;

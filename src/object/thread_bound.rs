@@ -15,7 +15,7 @@
 
 use super::destroy;
 use super::header::{ObjectLayout, Thin, checked, header, write_value};
-use super::memory::{Global, Source};
+use super::object_memory::{Global, Source};
 use super::payload::{One, Payload};
 use super::strong::Ref;
 use super::type_info::{ObjectKind, TypeShape};

@@ -3,7 +3,7 @@
 use super::boxed::Boxed;
 use super::count::Count;
 use super::header::{Thin, TypeInfo, header, note_write, set_type_info};
-use super::memory::{Block, Global, ObjectType, allocate_sized, allocate_slice};
+use super::object_memory::{Block, Global, ObjectType, allocate_sized, allocate_slice};
 use super::payload::{One, Slice};
 use super::strong::Ref;
 use super::type_info::ObjectKind;

@@ -3,7 +3,7 @@
 use super::count::Count;
 use super::destroy::release_weak;
 use super::header::{checked, header, note_write};
-use super::memory::{allocate_sized, allocate_slice};
+use super::object_memory::{allocate_sized, allocate_slice};
 use super::strong::Ref;
 use crate::ledger::{self, ReleasedBy};
 use crate::thread::current::tally_destroyed;

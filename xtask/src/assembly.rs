@@ -40,9 +40,9 @@ const PATHS: &[(&str, &[&str])] = &[
             "releasepool::pool::drain::alike::destroy_alike",
             "<releasepool::pool::drain::plain::PlainDrain>::all",
             // Called for each object with a destructor.
-            "<releasepool::object::memory::ObjectType<\
+            "<releasepool::object::object_memory::ObjectType<\
                 releasepool::object::payload::One<releasepool_assembly::Counted>, \
-                releasepool::object::memory::Block>>::destroy",
+                releasepool::object::object_memory::Block>>::destroy",
         ],
     ),
     ("clone", &["releasepool_assembly::clone"]),

@@ -2,7 +2,7 @@
 
 use super::pool_ref::PoolRef;
 use crate::ledger::{self, PoolLabel};
-use crate::object::memory::BlockSource;
+use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::pool::drain::{engine, this_thread};

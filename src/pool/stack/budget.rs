@@ -272,7 +272,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::memory::{Global, ObjectType};
+    use crate::object::object_memory::{Global, ObjectType};
     use crate::object::payload::One;
     use crate::sync::Parker;
 

@@ -13,7 +13,7 @@ use crate::block::block_allocator::BlockAllocator;
 use crate::epoch::{Participants, PoolPin};
 use crate::layout::fixed::Name;
 use crate::ledger::PoolLabel;
-use crate::object::memory::BlockSource;
+use crate::object::object_memory::BlockSource;
 use crate::pool::entries::Entries;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{const_fn, described};

@@ -6,7 +6,7 @@
 //! pool that is opened after the exit gets a detached `ThreadPools` of its own.
 
 crate::sync::described! {
-    pub(crate) mod note;
+    pub(crate) mod pools_note;
 }
 
 use super::attention::{Attention, Reviews};

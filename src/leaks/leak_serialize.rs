@@ -1,8 +1,8 @@
 //! `Serialize` for reports.
 
-use super::balance::UnreleasedRetain;
 use super::leak_report::{LeakGroup, LeakReport};
 use super::place::PoolHolder;
+use super::unreleased::UnreleasedRetain;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 use std::panic::Location;
 

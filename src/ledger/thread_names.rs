@@ -1,7 +1,7 @@
 //! The numbers by which records name threads. A number's name is known even after the thread has
 //! ended.
 
-use super::guard::Inside;
+use super::inside::Inside;
 use crate::event::thread_label;
 use crate::sync::cell::Cell;
 use crate::sync::thread::current_name;

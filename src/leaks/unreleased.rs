@@ -3,7 +3,7 @@
 use crate::event::numbers::Grouped;
 use crate::ledger::balance;
 use crate::ledger::pairing::{Line, Place, fold};
-use crate::ledger::threads::thread_label;
+use crate::ledger::thread_names::thread_label;
 use std::fmt;
 
 /// The greatest number of lines that are returned for a group.

@@ -59,6 +59,35 @@ says '^  digests +ok: 4 of 4 ' --rounds 2 --workers 2 --frame-hz 0 "$work/keys.j
 says '^  digests +ok: 4 of 4 ' --rounds 2 --workers 2 --frame-hz 0 "$work/array.json"
 says '^  digests +ok: 12,000 of 12,000 ' --rounds 2 --workers 2 --frame-hz 0 "$work/api"
 
+# Any depth, in a bounded stack: of the parser, the walk and all destructors. Lines that are documents.
+# What is no file is skipped.
+awk 'BEGIN {
+    for (i = 0; i < 500000; i++) printf "{\"a\":["; for (i = 0; i < 500000; i++) printf "]}"
+}' >"$work/deep.json"
+says '^  digests +ok: 2 of 2 ' --rounds 1 --workers 2 --frame-hz 0 "$work/deep.json"
+mkdir "$work/kinds"
+printf '{"a": 1}\n\n[2]\n3' >"$work/kinds/lines.jsonl"
+mkfifo "$work/kinds/pipe.json"
+ln -s /dev/zero "$work/kinds/zero.json"
+says '^  digests +ok: 6 of 6 ' --rounds 1 --workers 2 --frame-hz 0 "$work/kinds"
+printf '[1]\n[2,]\n' >"$work/bad.jsonl"
+
+# Ctrl-C ends the job, which is reported. (Programs that a script starts in the background ignore
+# Ctrl-C, unless it has `set -m`.)
+set -m
+"$share" --quiet --seconds 60 >"$work/interrupted" &
+sleep 2
+kill -INT $!
+status=0
+wait $! || status=$?
+set +m
+grep -q '^Overall, in ' "$work/interrupted" && grep -q '^Interrupted: ' "$work/interrupted" && [ $status = 130 ] || {
+    echo "share, after Ctrl-C: exit $status (wanted 130)" >&2
+    cat "$work/interrupted" >&2
+    exit 1
+}
+echo "share, after Ctrl-C: exit 130"
+
 # Workers wait for a slow UI thread: what is in flight is bounded. (A little more than 4 MiB of text.)
 says '^  peak of text in flight +[0-4]\.[0-9] MB' --seconds 3 --workers 4 --frame-hz 1
 if [ "$(uname)" = Linux ]; then
@@ -83,6 +112,7 @@ refuses "bad.json:2:14" "$work/bad.json"
 refuses "(0 live objects)" "$work/bad.json"
 refuses "$work/not-utf8.json:2:3: not UTF-8" "$work/not-utf8.json"
 refuses "bad.json:2:14" "$work/docs" "$work/bad.json"
+refuses "bad.jsonl:2:4" "$work/bad.jsonl"
 refuses "workers" --workers 0
 refuses "seconds" --seconds 0
 refuses "--nonsense" --nonsense

@@ -15,8 +15,7 @@ UI thread, which runs a frame loop. Afterwards come figures, a verification, and
 comparison: the same documents with pools of a single thread, with pools behind a
 mutex, and with objects of the global allocator.";
 
-const EXIT_CODES: &str =
-    "Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input.";
+const EXIT_CODES: &str = "Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input, 130 after Ctrl-C.";
 
 #[derive(Parser)]
 #[command(
@@ -28,9 +27,10 @@ const EXIT_CODES: &str =
     args_override_self = true
 )]
 pub struct Options {
-    /// JSON documents; of a directory, all *.json files in it and below it; - is
-    /// standard input [default: 500 earthquakes, a document of 357 kB]. The first
-    /// one that cannot be read, or is no JSON, ends the run
+    /// JSON documents; of a directory, all *.json and *.jsonl files in it and below
+    /// it; - is standard input [default: 500 earthquakes, a document of 357 kB].
+    /// Each line of a *.jsonl file is a document. The first one that cannot be read,
+    /// or is no JSON, ends the run
     #[arg(value_name = "FILES", verbatim_doc_comment)]
     pub paths: Vec<PathBuf>,
 

@@ -1,5 +1,7 @@
 //! Errors; each ends the program with exit code 2.
 
+use crate::input::Document;
+use crate::job::invalid::Invalid;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -8,7 +10,7 @@ use thiserror::Error;
 pub enum Error {
     #[error("{name}: cannot be read: {source}")]
     Unreadable { name: String, source: io::Error },
-    #[error("{}: no *.json files in this directory", .0.display())]
+    #[error("{}: no *.json or *.jsonl files in this directory", .0.display())]
     NoDocuments(PathBuf),
     #[error("{name}:{line}:{column}: not UTF-8")]
     NotUtf8 {
@@ -43,57 +45,80 @@ impl Error {
         matches!(self, Error::Invalid { .. } | Error::Spawn { .. })
     }
 
-    /// Makes the error for a document that is no UTF-8 after the text `before`. Columns are bytes,
-    /// as in errors of invalid JSON.
+    /// Makes the error for a document that is no UTF-8 after the text `before`.
     pub fn not_utf8(name: &str, before: &[u8]) -> Self {
-        let lines = before.split(|&byte| byte == b'\n');
-        let last = lines.clone().next_back().map_or(0, <[u8]>::len);
+        let (line, column) = position(before);
         Error::NotUtf8 {
             name: name.to_owned(),
-            line: lines.count(),
-            column: last + 1,
+            line,
+            column,
         }
     }
 
-    /// Makes the error for invalid JSON in `text`, which is the document with this position and
-    /// name.
-    pub fn invalid(document: usize, name: &str, text: &str, error: &serde_json::Error) -> Self {
-        let message = error.to_string();
-        // The position goes to the front, where compilers put it, and not into the message, too.
-        let position = format!(" at line {} column {}", error.line(), error.column());
-        let message = message.strip_suffix(&position).unwrap_or(&message);
-        let (line, column) = match (error.line(), error.column()) {
-            // Column 0 means the end of the previous line.
-            (line @ 2.., 0) => {
-                let before = text.lines().nth(line - 2).unwrap_or("");
-                (line - 1, before.len() + 1)
-            }
-            (line, column) => (line.max(1), column.max(1)),
-        };
+    /// Makes the error for a document that is invalid; `n` is its position in the list of documents.
+    pub fn invalid(n: usize, document: &Document, invalid: Invalid) -> Self {
+        let (line, column) = position(&document.text.as_bytes()[..invalid.at]);
         Error::Invalid {
-            name: name.to_owned(),
-            document,
-            line,
+            name: document.name.clone(),
+            document: n,
+            line: document.lines_before + line,
             column,
-            message: message.to_owned(),
+            message: invalid.message,
         }
     }
+}
+
+/// Returns the line, and the column in bytes, of what follows `before`.
+fn position(before: &[u8]) -> (usize, usize) {
+    let lines = before.split(|&byte| byte == b'\n');
+    let last = lines.clone().next_back().map_or(0, <[u8]>::len);
+    (lines.count(), last + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
+    use crate::job::tokens::Tokens;
 
     fn refused(text: &str) -> String {
-        let error = serde_json::from_str::<Value>(text).unwrap_err();
-        Error::invalid(0, "x.json", text, &error).to_string()
+        let mut tokens = Tokens::new(text);
+        loop {
+            if let Err(invalid) = tokens.next() {
+                let document = Document {
+                    name: "x.json".to_owned(),
+                    lines_before: 0,
+                    text: text.to_owned(),
+                };
+                return Error::invalid(0, &document, invalid).to_string();
+            }
+        }
     }
 
     #[test]
     fn positions_are_those_of_the_fault() {
-        assert!(refused("{\n  \"a\": [1,, 2]\n}").starts_with("x.json:2:11: invalid JSON: "));
-        assert!(refused("").starts_with("x.json:1:1: invalid JSON: EOF"));
-        assert!(refused("[\"a\nb\"]").starts_with("x.json:1:4: invalid JSON: control character"));
+        for (text, message) in [
+            (
+                "{\n  \"a\": [1,, 2]\n}",
+                "2:11: invalid JSON: expected value",
+            ),
+            (
+                "",
+                "1:1: invalid JSON: a value is missing, not the end of the document",
+            ),
+            ("[\"a\nb\"]", "1:4: invalid JSON: control character"),
+            ("[\n[1\n 2]]", "3:2: invalid JSON: expected `,` or `]`"),
+            ("{\"a\": tru", "1:9: invalid JSON: EOF"),
+            (
+                "{\"é\": \"b\" 1}",
+                "1:12: invalid JSON: expected `,` or `}`",
+            ),
+        ] {
+            let refused = refused(text);
+            let expected = format!("x.json:{message}");
+            assert!(
+                refused.starts_with(&expected),
+                "{refused} is not {expected}"
+            );
+        }
     }
 }

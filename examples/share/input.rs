@@ -1,6 +1,7 @@
 //! Reads the documents.
 
 use crate::error::Error;
+use releasepool_examples_common::output::complain;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -13,8 +14,13 @@ const EARTHQUAKES: &str = include_str!("earthquakes.json");
 /// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
+const JSON: &[&str] = &["json"];
+const JSON_LINES: &[&str] = &["jsonl", "ndjson"];
+
 pub struct Document {
     pub name: String,
+    /// How many lines of the file are before it. Each line of a file of JSON Lines is a document.
+    pub lines_before: usize,
     pub text: String,
 }
 
@@ -23,13 +29,14 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Error> {
     if paths.is_empty() {
         return Ok(vec![Document {
             name: "earthquakes.json".to_owned(),
+            lines_before: 0,
             text: EARTHQUAKES.to_owned(),
         }]);
     }
     let mut documents = Vec::new();
     for path in paths {
         if path.as_os_str() == STANDARD_INPUT {
-            documents.push(load_standard_input()?);
+            documents.extend(load_standard_input()?);
         } else if is_directory(path)? {
             let mut found = Vec::new();
             find(path, &mut found)?;
@@ -37,10 +44,10 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Error> {
                 return Err(Error::NoDocuments(path.clone()));
             }
             for path in &found {
-                documents.push(load(path)?);
+                documents.extend(load(path)?);
             }
         } else {
-            documents.push(load(path)?);
+            documents.extend(load(path)?);
         }
     }
     Ok(documents)
@@ -55,8 +62,8 @@ fn is_directory(path: &Path) -> Result<bool, Error> {
     Ok(fs::metadata(path).map_err(unreadable(path))?.is_dir())
 }
 
-/// Finds the `*.json` files in `directory` and below, in the order of their names. Links to
-/// directories are not followed, because they may form cycles.
+/// Finds the documents in `directory` and below, in the order of their names. Links to directories
+/// are not followed, because they may form cycles. What could be read for ever is skipped.
 fn find(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable(directory))? {
@@ -65,29 +72,47 @@ fn find(directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        let kind = entry.file_type().map_err(unreadable(&path))?;
+        let mut kind = entry.file_type().map_err(unreadable(&path))?;
         if kind.is_dir() {
             find(&path, found)?;
-        } else if path.extension().is_some_and(|e| e == "json")
-            && (kind.is_file() || kind.is_symlink() && !is_directory(&path)?)
-        {
-            found.push(path);
+        } else if has_extension(&path, JSON) || has_extension(&path, JSON_LINES) {
+            if kind.is_symlink() {
+                kind = fs::metadata(&path).map_err(unreadable(&path))?.file_type();
+            }
+            if kind.is_file() {
+                found.push(path);
+            } else if !kind.is_dir() {
+                complain(&format!(
+                    "share: {}: skipped, as it is no file",
+                    path.display()
+                ));
+            }
         }
     }
     Ok(())
 }
 
-fn load(path: &Path) -> Result<Document, Error> {
-    let bytes = fs::read(path).map_err(unreadable(path))?;
-    document(path.display().to_string(), bytes)
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    extensions
+        .iter()
+        .any(|&e| path.extension().is_some_and(|extension| extension == e))
 }
 
-fn load_standard_input() -> Result<Document, Error> {
+fn load(path: &Path) -> Result<Vec<Document>, Error> {
+    let bytes = fs::read(path).map_err(unreadable(path))?;
+    let document = document(path.display().to_string(), bytes)?;
+    Ok(match has_extension(path, JSON_LINES) {
+        true => lines(&document),
+        false => vec![document],
+    })
+}
+
+fn load_standard_input() -> Result<Vec<Document>, Error> {
     let name = "standard input";
     let mut bytes = Vec::new();
     let result = io::stdin().lock().read_to_end(&mut bytes);
     result.map_err(unreadable(Path::new(name)))?;
-    document(name.to_owned(), bytes)
+    Ok(vec![document(name.to_owned(), bytes)?])
 }
 
 /// Makes a document of UTF-8 text, which may begin with a byte order mark.
@@ -99,7 +124,24 @@ fn document(name: String, bytes: Vec<u8>) -> Result<Document, Error> {
     if text.starts_with('\u{feff}') {
         text.remove(0);
     }
-    Ok(Document { name, text })
+    Ok(Document {
+        name,
+        lines_before: 0,
+        text,
+    })
+}
+
+/// Returns the documents of a file of JSON Lines. Empty lines are none.
+fn lines(file: &Document) -> Vec<Document> {
+    let lines = file.text.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim_ascii().is_empty())
+        .map(|(lines_before, line)| Document {
+            name: file.name.clone(),
+            lines_before,
+            text: line.to_owned(),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -117,6 +159,17 @@ mod tests {
     fn a_byte_order_mark_is_skipped() {
         let document = document("x".to_owned(), b"\xef\xbb\xbf[\"\xef\xbb\xbf\"]".to_vec());
         assert_eq!(document.unwrap().text, "[\"\u{feff}\"]");
+    }
+
+    #[test]
+    fn each_line_of_json_lines_is_a_document() {
+        let file = document("x.jsonl".to_owned(), b"[1]\n\n{}\r\n \n7".to_vec()).unwrap();
+        let found = lines(&file).into_iter();
+        let found: Vec<_> = found.map(|line| (line.lines_before, line.text)).collect();
+        assert_eq!(
+            found,
+            [(0, "[1]".into()), (2, "{}".into()), (4, "7".into())]
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@
 mod args;
 mod error;
 mod input;
+mod interrupt;
 mod job;
 mod others;
 mod output;
@@ -27,6 +28,7 @@ use args::Options;
 use clap::Parser;
 use error::Error;
 use input::Document;
+use interrupt::Interrupt;
 use job::run::{self, Run};
 use job::ui::Clearing;
 use plan::Plan;
@@ -41,10 +43,7 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let trace = options.trace.as_ref();
     let elsewhere = trace.and_then(|_| trace::elsewhere(options.quiet));
-    let here = || {
-        let holds = share(&options, &mut Output::default())?;
-        Ok(ExitCode::from(u8::from(!holds)))
-    };
+    let here = || share(&options, &mut Output::default()).map(ExitCode::from);
     elsewhere.unwrap_or_else(here).unwrap_or_else(|error| {
         complain(&format!("share: {error}"));
         if error.was_sharing() {
@@ -54,22 +53,25 @@ fn main() -> ExitCode {
     })
 }
 
-/// Returns whether the verification succeeded.
-fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
+/// Returns the exit code.
+fn share(options: &Options, out: &mut Output) -> Result<u8, Error> {
+    let interrupt = Interrupt::listen()?;
     let plan = Plan::new(options);
     let documents = &input::read(&options.paths)?;
     out.say(&report::input(documents, options))?;
 
     let trace = options.trace.as_deref().map(Trace::start).transpose()?;
     let mut progress = Progress::new(options.quiet);
-    let run = run::run(
-        documents,
-        options,
-        plan.main_job(documents.len()),
-        &mut progress,
-    )?;
+    let end = plan.main_job(documents.len());
+    let job = |stopped: &_| run::run(documents, options, end, stopped, &mut progress);
+    let run = interrupt.during(job)?;
     trace.map_or(Ok(()), Trace::end)?;
     out.say(&report::run(&run, options))?;
+    if interrupt.came() {
+        progress.clear();
+        out.say(report::INTERRUPTED)?;
+        return Ok(interrupt::EXIT_CODE);
+    }
 
     progress.note("parsing the documents without the library");
     let deadline = plan.verification();
@@ -93,7 +95,7 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
         )?;
     }
     out.say(&report::end(plan.elapsed(), run::peak_memory(), documents))?;
-    Ok(holds)
+    Ok(u8::from(!holds))
 }
 
 /// Compares other ways to release documents, and other means. Returns whether the verification of

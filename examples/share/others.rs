@@ -1,5 +1,6 @@
 //! Processes the same documents by other means, to show what contention costs.
 
 pub mod compare;
+mod deep;
 pub mod locked;
 pub mod plain;

@@ -204,6 +204,11 @@ pub const NO_COMPARISON: &str = "
 Nothing else is compared, as the documents took all the time. Give `--seconds` more for that.
 ";
 
+/// Reports that Ctrl-C has ended the job early.
+pub const INTERRUPTED: &str = "
+Interrupted: nothing was verified. (A second Ctrl-C would have ended it at once.)
+";
+
 /// Reports what the whole run took.
 pub fn end(elapsed: Duration, peak_memory: Option<u64>, documents: &[Document]) -> String {
     let memory = match peak_memory {

@@ -1,7 +1,8 @@
 //! A summary of a graph, which the UI thread computes by walking it.
 
-use crate::job::node::{Node, Value};
+use crate::job::node::{Member, Node, Value};
 use crate::job::world::World;
+use std::slice;
 
 /// Counts of all values, with a sum and a hash of their contents. Equal graphs have equal digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Digest {
 impl Digest {
     pub fn of<W: World>(root: &Value<W>) -> Self {
         let mut walk = Walk::default();
-        walk.value(root);
+        walk.all(root);
         Digest {
             sum: walk.sum.to_bits(),
             hash: walk.hash,
@@ -34,6 +35,12 @@ impl Digest {
     }
 }
 
+/// The contents of a container that have not been walked yet.
+enum Rest<'g, W: World> {
+    Items(slice::Iter<'g, Value<W>>),
+    Members(slice::Iter<'g, Member<W>>),
+}
+
 #[derive(Default)]
 struct Walk {
     digest: Digest,
@@ -42,35 +49,52 @@ struct Walk {
 }
 
 impl Walk {
-    /// Recurses as deep as the document, whose depth the parser limits.
-    fn value<W: World>(&mut self, value: &Value<W>) {
+    fn all<W: World>(&mut self, root: &Value<W>) {
+        // What is left of the containers that the walk is in, innermost last.
+        let mut open = Vec::from_iter(self.value(root));
+        while let Some(innermost) = open.last_mut() {
+            let next = match innermost {
+                Rest::Items(items) => items.next(),
+                Rest::Members(members) => members.next().map(|(key, value)| {
+                    self.text(&key.0);
+                    value
+                }),
+            };
+            match next {
+                Some(value) => open.extend(self.value(value)),
+                None => drop(open.pop()),
+            }
+        }
+    }
+
+    /// Adds a value, and returns the contents of a container.
+    fn value<'g, W: World>(&mut self, value: &'g Value<W>) -> Option<Rest<'g, W>> {
         match value {
             Value::Null => self.scalar(0.0),
             Value::Bool(value) => self.scalar(f64::from(u8::from(*value))),
             Value::Int(value) => self.scalar(*value as f64),
             Value::UInt(value) => self.scalar(*value as f64),
             Value::Float(value) => self.scalar(*value),
-            Value::Node(node) => self.node(node),
+            Value::Node(node) => return self.node(node),
         }
+        None
     }
 
-    fn node<W: World>(&mut self, node: &Node<W>) {
+    fn node<'g, W: World>(&mut self, node: &'g Node<W>) -> Option<Rest<'g, W>> {
         match node {
             Node::Text(text) => {
                 self.digest.texts += 1;
                 self.text(text);
+                None
             }
             Node::Array(items) => {
                 self.digest.arrays += 1;
-                items.iter().for_each(|item| self.value(item));
+                Some(Rest::Items(items.iter()))
             }
             Node::Dict(entries) => {
                 self.digest.dicts += 1;
                 self.digest.entries += entries.len() as u64;
-                for (key, value) in entries {
-                    self.text(&key.0);
-                    self.value(value);
-                }
+                Some(Rest::Members(entries.iter()))
             }
         }
     }

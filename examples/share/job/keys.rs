@@ -10,6 +10,7 @@
 use crate::job::node::Key;
 use crate::job::world::World;
 use dashmap::DashSet;
+use foldhash::fast::RandomState;
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -40,11 +41,11 @@ impl<W: World> PartialEq for Word<W> {
 impl<W: World> Eq for Word<W> {}
 
 /// The keys of all threads.
-pub struct Keys<W: World>(DashSet<Word<W>>);
+pub struct Keys<W: World>(DashSet<Word<W>, RandomState>);
 
 impl<W: World> Keys<W> {
     pub fn new() -> Self {
-        Self(DashSet::new())
+        Self(DashSet::default())
     }
 
     fn intern(&self, world: &W, text: &str) -> W::Counted<Key> {
@@ -62,7 +63,7 @@ impl<W: World> Keys<W> {
 pub struct KnownKeys<'k, W: World> {
     world: &'k W,
     shared: &'k Keys<W>,
-    known: RefCell<HashSet<Word<W>>>,
+    known: RefCell<HashSet<Word<W>, RandomState>>,
 }
 
 impl<'k, W: World> KnownKeys<'k, W> {

@@ -21,6 +21,12 @@ pub enum Node<W: World> {
     Dict(Box<[Member<W>]>),
 }
 
+impl<W: World> Drop for Node<W> {
+    fn drop(&mut self) {
+        W::destroys(self);
+    }
+}
+
 /// A key and its value.
 pub type Member<W> = (<W as World>::Counted<Key>, Value<W>);
 

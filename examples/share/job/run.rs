@@ -15,7 +15,7 @@ use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals};
 use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,11 +55,12 @@ impl Run {
     }
 }
 
-/// Runs the main job, with a reclaimer thread that destroys the documents that are no longer shown.
+/// Runs the main job until its end, or until `stopped` is true; with a reclaimer thread that destroys the documents that are no longer shown.
 pub fn run(
     documents: &[Document],
     options: &Options,
     end: End,
+    stopped: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     // A single document may leave millions of releases to the next drains. `InFlight` bounds them.
@@ -69,7 +70,7 @@ pub fn run(
         source,
     })?;
     let clearing = Clearing::Handoff(&reclaimer);
-    let result = run_by(documents, options, end, clearing, progress);
+    let result = run_by(documents, options, end, clearing, stopped, progress);
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
@@ -115,7 +116,7 @@ pub fn frame_times(
         Clearing::Whole => "frame times, each pool drained to the end",
         _ => "frame times, drained within a budget",
     });
-    let run = run_by(documents, options, end, clearing, progress)?;
+    let run = run_by(documents, options, end, clearing, &Arc::default(), progress)?;
     Ok(run.seen)
 }
 
@@ -131,6 +132,7 @@ fn run_by(
     options: &Options,
     end: End,
     clearing: Clearing<'_>,
+    stopped: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;
@@ -138,7 +140,7 @@ fn run_by(
     let job = &Job {
         documents,
         keys: Keys::new(),
-        schedule: Schedule::new(documents.len(), workers, end),
+        schedule: Schedule::new(documents.len(), workers, end, stopped),
         sent: AtomicU64::new(0),
         in_flight: Arc::new(InFlight::new(workers)),
         memory: options.memory,

@@ -1,5 +1,6 @@
 //! Decides which worker parses which document, and when to stop.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ pub struct Schedule {
     end: End,
     /// How many documents have been assigned so far, if all workers take from one list.
     next: AtomicU64,
-    stopped: AtomicBool,
+    stopped: Arc<AtomicBool>,
 }
 
 /// When to stop.
@@ -22,13 +23,14 @@ pub enum End {
 }
 
 impl Schedule {
-    pub fn new(documents: usize, workers: usize, end: End) -> Self {
+    /// Makes a schedule that also ends when `stopped` is true.
+    pub fn new(documents: usize, workers: usize, end: End, stopped: &Arc<AtomicBool>) -> Self {
         Self {
             documents,
             workers,
             end,
             next: AtomicU64::new(0),
-            stopped: AtomicBool::new(false),
+            stopped: Arc::clone(stopped),
         }
     }
 
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn rounds_are_of_each_worker() {
-        let schedule = Schedule::new(3, 2, End::Rounds(2));
+        let schedule = Schedule::new(3, 2, End::Rounds(2), &Arc::default());
         assert_eq!(
             schedule.of_worker(0).collect::<Vec<_>>(),
             [0, 1, 2, 0, 1, 2]
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn after_the_time_only_what_must_be_parsed_is() {
         let time = Instant::now();
-        let schedule = Schedule::new(3, 1, End::At { time, at_least: 4 });
+        let schedule = Schedule::new(3, 1, End::At { time, at_least: 4 }, &Arc::default());
         assert_eq!(schedule.of_worker(0).collect::<Vec<_>>(), [0, 1, 2, 0]);
         assert_eq!(schedule.of_worker(0).next(), None);
     }

@@ -18,12 +18,14 @@ pub fn work<W: World>(
 ) -> Result<(), Error> {
     let keys = KnownKeys::new(world, keys);
     for document in schedule {
-        let Document { name, text } = &documents[document];
         let pool = world.pool();
-        let root = parse(world, &keys, &pool, text)
-            .map_err(|error| Error::invalid(document, name, text, &error))?;
+        let root = parse(world, &keys, &documents[document].text)
+            .map_err(|invalid| Error::invalid(document, &documents[document], invalid))?;
         // This thread's pool still owns the root while the receiver inspects it. The last of the
         // two to release it destroys the graph.
+        if let Value::Node(root) = &root {
+            world.autorelease(&pool, root.clone());
+        }
         if !hand_over(document, root) {
             break;
         }

@@ -5,7 +5,7 @@
 
 pub mod ours;
 
-use crate::job::node::Entry;
+use crate::job::node::{Entry, Node};
 use std::cell::Cell;
 use std::ops::Deref;
 
@@ -41,6 +41,10 @@ pub trait World: Sized + 'static {
 
     /// Hands a reference to the pool.
     fn autorelease<T: Object<Self>>(&self, pool: &Self::Pool<'_>, object: Self::Counted<T>);
+
+    /// Is told that a node is being destroyed. Where counted references destroy nested objects by
+    /// recursion, this takes the contents out, so that the stack suffices.
+    fn destroys(_node: &mut Node<Self>) {}
 }
 
 /// A type whose objects can be put into pools.

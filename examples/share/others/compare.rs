@@ -103,7 +103,7 @@ impl Turn<'_> {
             time: Instant::now() + self.length,
             at_least: 1,
         };
-        Schedule::new(self.sample.len(), threads, end)
+        Schedule::new(self.sample.len(), threads, end, &Arc::default())
     }
 }
 
@@ -377,6 +377,7 @@ mod tests {
     fn sample_of(sizes: &[usize], bytes: usize) -> Option<Vec<usize>> {
         let document = |&size: &usize| Document {
             name: String::new(),
+            lines_before: 0,
             text: " ".repeat(size),
         };
         let documents: Vec<_> = sizes.iter().map(document).collect();

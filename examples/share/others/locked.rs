@@ -2,8 +2,9 @@
 //! is the usual way to make Cocos2d-x safe for threads. Here the lock is released before
 //! destructors run, because they may need it, too.
 
-use crate::job::node::Entry;
+use crate::job::node::{Entry, Node};
 use crate::job::world::{Object, Tally, World};
+use crate::others::deep;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -92,6 +93,10 @@ impl World for Locked {
     fn autorelease<T: Object<Self>>(&self, _innermost: &LockedPool<'_>, object: Arc<T>) {
         self.tally.autoreleased();
         self.manager.add(self.thread, T::entry(object));
+    }
+
+    fn destroys(node: &mut Node<Self>) {
+        deep::drop_contents(node);
     }
 }
 

@@ -1,8 +1,9 @@
 //! For a program with a single thread: `Rc`, and one vector for the entries of all pools. Nothing
 //! of it can leave its thread.
 
-use crate::job::node::Entry;
+use crate::job::node::{Entry, Node};
 use crate::job::world::{Object, Tally, World};
+use crate::others::deep;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -60,6 +61,10 @@ impl World for Plain {
     fn autorelease<T: Object<Self>>(&self, _innermost: &PlainPool<'_>, object: Rc<T>) {
         self.tally.autoreleased();
         self.entries.borrow_mut().push(T::entry(object));
+    }
+
+    fn destroys(node: &mut Node<Self>) {
+        deep::drop_contents(node);
     }
 }
 

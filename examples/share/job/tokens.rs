@@ -1,0 +1,339 @@
+//! Splits JSON text into tokens, however deep it is nested.
+//!
+//! Strings, numbers and words are read by `serde_json`. Its parser of whole documents recurses, and
+//! so refuses those that are nested deeper than 128.
+
+use crate::job::invalid::Invalid;
+use memchr::memchr2;
+use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+pub enum Token<'t> {
+    Scalar(Scalar<'t>),
+    /// The key of the value that follows.
+    Key(Cow<'t, str>),
+    ArrayBegins,
+    DictBegins,
+    /// The end of the innermost array or dictionary.
+    End,
+}
+
+pub enum Scalar<'t> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Text(Cow<'t, str>),
+}
+
+pub struct Tokens<'t> {
+    text: &'t str,
+    /// How much of the text has been read.
+    at: usize,
+    /// The arrays and dictionaries that have not ended, innermost last.
+    open: Vec<Container>,
+    expected: Expected,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Container {
+    Array,
+    Dict,
+}
+
+/// What may come next.
+#[derive(Clone, Copy)]
+enum Expected {
+    Value,
+    /// The first value of an array, or its end.
+    Item,
+    /// The first key of a dictionary, or its end.
+    Key,
+    /// What follows a value.
+    Rest,
+}
+
+impl<'t> Tokens<'t> {
+    pub fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            open: Vec::new(),
+            expected: Expected::Value,
+        }
+    }
+
+    /// Returns the next token, or `None` at the end of the document.
+    #[inline(always)]
+    pub fn next(&mut self) -> Result<Option<Token<'t>>, Invalid> {
+        let next = self.peek();
+        let token = match (self.expected, self.open.last(), next) {
+            (Expected::Item, _, Some(b']'))
+            | (Expected::Key, _, Some(b'}'))
+            | (Expected::Rest, Some(Container::Array), Some(b']'))
+            | (Expected::Rest, Some(Container::Dict), Some(b'}')) => self.end(),
+            (Expected::Value | Expected::Item, ..) => self.value(next)?,
+            (Expected::Key, ..) => self.key()?,
+            (Expected::Rest, Some(Container::Array), Some(b',')) => {
+                self.at += 1;
+                let next = self.peek();
+                self.value(next)?
+            }
+            (Expected::Rest, Some(Container::Dict), Some(b',')) => {
+                self.at += 1;
+                self.key()?
+            }
+            (Expected::Rest, None, None) => return Ok(None),
+            (Expected::Rest, None, Some(_)) => return Err(self.fault("trailing characters")),
+            (Expected::Rest, Some(Container::Array), _) => {
+                return Err(self.fault("expected `,` or `]`"));
+            }
+            (Expected::Rest, Some(Container::Dict), _) => {
+                return Err(self.fault("expected `,` or `}`"));
+            }
+        };
+        Ok(Some(token))
+    }
+
+    /// Skips white space.
+    #[inline(always)]
+    fn peek(&mut self) -> Option<u8> {
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().take_while(|byte| is_space(byte)).count();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline(always)]
+    fn value(&mut self, next: Option<u8>) -> Result<Token<'t>, Invalid> {
+        let (container, expected, token) = match next {
+            Some(b'[') => (Container::Array, Expected::Item, Token::ArrayBegins),
+            Some(b'{') => (Container::Dict, Expected::Key, Token::DictBegins),
+            _ => {
+                self.expected = Expected::Rest;
+                return self.scalar().map(Token::Scalar);
+            }
+        };
+        self.at += 1;
+        self.open.push(container);
+        self.expected = expected;
+        Ok(token)
+    }
+
+    #[inline(always)]
+    fn key(&mut self) -> Result<Token<'t>, Invalid> {
+        if self.peek() != Some(b'"') {
+            return Err(self.fault("expected a key, which is a string"));
+        }
+        let Scalar::Text(key) = self.scalar()? else {
+            unreachable!("it begins with a quote");
+        };
+        if self.peek() != Some(b':') {
+            return Err(self.fault("expected `:`"));
+        }
+        self.at += 1;
+        self.expected = Expected::Value;
+        Ok(Token::Key(key))
+    }
+
+    fn end(&mut self) -> Token<'t> {
+        self.at += 1;
+        self.open.pop();
+        self.expected = Expected::Rest;
+        Token::End
+    }
+
+    fn scalar(&mut self) -> Result<Scalar<'t>, Invalid> {
+        let rest = &self.text[self.at..];
+        // Most scalars are strings without escapes.
+        if let Some(text) = rest.strip_prefix('"') {
+            if let Some(text) = without_escapes(text) {
+                self.at += text.len() + 2;
+                return Ok(Scalar::Text(Cow::Borrowed(text)));
+            }
+        }
+        let mut source = serde_json::Deserializer::from_str(rest).into_iter();
+        let scalar = match source.next() {
+            Some(Ok(scalar)) => scalar,
+            Some(Err(error)) => return Err(Invalid::of_part(rest, self.at, &error)),
+            None => return Err(self.fault("a value is missing")),
+        };
+        self.at += source.byte_offset();
+        Ok(scalar)
+    }
+
+    fn fault(&self, message: &str) -> Invalid {
+        Invalid {
+            at: self.at,
+            message: match self.text.len() {
+                len if len == self.at => format!("{message}, not the end of the document"),
+                _ => message.to_owned(),
+            },
+        }
+    }
+}
+
+/// Returns the string that ends with the next quote, unless something in it needs a parser.
+fn without_escapes(text: &str) -> Option<&str> {
+    let end = memchr2(b'"', b'\\', text.as_bytes())?;
+    let string = &text[..end];
+    let has_controls = string.bytes().fold(false, |has, byte| has | (byte < b' '));
+    (text.as_bytes()[end] == b'"' && !has_controls).then_some(string)
+}
+
+impl<'t> Deserialize<'t> for Scalar<'t> {
+    fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_any(ScalarVisitor)
+    }
+}
+
+struct ScalarVisitor;
+
+impl<'t> Visitor<'t> for ScalarVisitor {
+    type Value = Scalar<'t>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::Int(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::UInt(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::Float(value))
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'t str) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Scalar<'t>, E> {
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// Returns the value that the tokens make.
+    fn value(text: &str) -> Result<Value, String> {
+        let mut tokens = Tokens::new(text);
+        let mut open: Vec<(Value, Option<String>)> = Vec::new();
+        let mut key = None;
+        let mut root = None;
+        let fault = |invalid: Invalid| invalid.message;
+        while let Some(token) = tokens.next().map_err(fault)? {
+            let value = match token {
+                Token::Scalar(Scalar::Null) => Value::Null,
+                Token::Scalar(Scalar::Bool(value)) => value.into(),
+                Token::Scalar(Scalar::Int(value)) => value.into(),
+                Token::Scalar(Scalar::UInt(value)) => value.into(),
+                Token::Scalar(Scalar::Float(value)) => value.into(),
+                Token::Scalar(Scalar::Text(text)) => text.into(),
+                Token::Key(name) => {
+                    key = Some(name.into_owned());
+                    continue;
+                }
+                Token::ArrayBegins => {
+                    open.push((Value::Array(Vec::new()), key.take()));
+                    continue;
+                }
+                Token::DictBegins => {
+                    open.push((Value::Object(serde_json::Map::new()), key.take()));
+                    continue;
+                }
+                Token::End => {
+                    let (ended, of) = open.pop().unwrap();
+                    key = of;
+                    ended
+                }
+            };
+            match open.last_mut() {
+                None => root = Some(value),
+                Some((Value::Array(items), _)) => items.push(value),
+                Some((dict, _)) => dict[key.take().unwrap()] = value,
+            }
+        }
+        Ok(root.unwrap())
+    }
+
+    #[test]
+    fn what_serde_json_accepts_is_read_alike() {
+        for text in [
+            r#"{"a": [null, true, -1, 18446744073709551615, 1e300, "\u00e9\n", [], {}], "b": ""}"#,
+            " [ [ ] , { \"\" : { } } , false ]\r\n",
+            "7",
+            "-0.0",
+            "\"x\"",
+            "null ",
+            "[1.5e-3,\"\\ud83d\\ude00\",{\"k\":[{}]}]",
+        ] {
+            let expected: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(value(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_serde_json_refuses_is_refused() {
+        for text in [
+            "",
+            " ",
+            "[",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "]",
+            "{",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1,}",
+            "{,}",
+            "{1:2}",
+            "{\"a\" 1}",
+            "{\"a\":1]",
+            "[1}",
+            "1 2",
+            "[] []",
+            "01",
+            "1x",
+            "truefalse",
+            "tru",
+            "\"",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "+1",
+            "1\"a\"",
+            "[1\"a\"]",
+            "{\"a\":1\"b\":2}",
+            "nul",
+            "'a'",
+            "[1;2]",
+            "\u{a0}1",
+            "1e999",
+        ] {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+            assert!(value(text).is_err(), "{text}");
+        }
+    }
+}

@@ -134,12 +134,20 @@ fn models(comment: &str) -> &str {
     names.split('.').next().unwrap_or("")
 }
 
-/// Returns a hash of a text, without comments but for the names of models. FNV-1a, which is the same
-/// wherever this is built.
+/// Returns a hash of a text, without imports, and without comments but for the names of models. FNV-1a,
+/// which is the same wherever this is built.
 fn hash(text: &str) -> String {
+    let mut is_import = false;
     let code = |line| match str::trim(line) {
         comment if comment.starts_with("//") => models(comment),
-        code => code,
+        code => {
+            is_import |= ["use ", "pub use ", "pub(crate) use "]
+                .iter()
+                .any(|begin| code.starts_with(begin));
+            let is_code = !is_import;
+            is_import &= !code.ends_with(';');
+            if is_code { code } else { "" }
+        }
     };
     let code = text.lines().map(code).filter(|line| !line.is_empty());
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
@@ -281,6 +289,9 @@ logic src/a.rs 4567 2026-01-03 0 0 0 0 0 0
         assert_ne!(hash(text), hash(&text.replace(" a.", " b.")));
         assert_ne!(hash(text), hash(&text.replace('g', "h")));
         assert_eq!(hash("a").len(), 12);
+        let imports = "use a::{\n    b,\n};\npub(crate) use c;\n";
+        assert_eq!(hash(text), hash(&format!("{imports}{text}")));
+        assert_ne!(hash("c"), hash(&format!("{imports}d")));
     }
 
     #[test]

@@ -67,6 +67,24 @@ fn weak_outlives_strong() {
 }
 
 #[test]
+fn no_upgrade_fails_while_there_is_a_handle() {
+    for _ in 0..ROUNDS / 4 + 1 {
+        let (line, deaths) = (Line::of(6), Log::new());
+        let r = Ref::new(Watched::new(0, &deaths));
+        let upgraders = [(); 6].map(|()| {
+            let weak = Ref::downgrade(&r);
+            line.start(move || (0..4).all(|_| weak.upgrade().is_some()))
+        });
+        for upgrader in upgraders {
+            let (all, _) = upgrader.join().unwrap();
+            assert!(all, "an upgrade failed while there was a handle");
+        }
+        drop(r);
+        assert_died_on(&deaths, &[me()]);
+    }
+}
+
+#[test]
 fn cyclic_upgrade() {
     for _ in 0..ROUNDS {
         let (line, deaths) = (Line::of(2), Log::new());

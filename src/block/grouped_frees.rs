@@ -100,7 +100,7 @@ pub(super) struct RemoteFreeBatches([RemoteFreeBatch; BATCHES]);
 /// A list of blocks of one heap. It belongs to the thread until it is sent.
 struct RemoteFreeBatch {
     /// The heap of the blocks, which exists as long as there is one of them (invariant 2 of
-    /// `block`).
+    /// `block`); null if there is none.
     heap: Cell<*const Heap>,
     first: Cell<*mut Block>,
     len: Cell<usize>,
@@ -166,7 +166,9 @@ impl RemoteFreeBatch {
     #[cold]
     fn send(&self) {
         if let Some(first) = NonNull::new(self.first.replace(ptr::null_mut())) {
-            let heap = NonNull::new(self.heap.get().cast_mut()).expect("`add` has set it");
+            // The heap may be freed from here on, and its address may be that of another one.
+            let heap = self.heap.replace(ptr::null()).cast_mut();
+            let heap = NonNull::new(heap).expect("`add` has set it");
             // SAFETY: blocks of this heap, linked by `add`; this thread owns them, and gives them
             // up here.
             unsafe { send(heap, first, self.len.take(), self.fragmentation.take()) };

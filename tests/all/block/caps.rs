@@ -277,6 +277,25 @@ fn hard_cap_trims_remote_frees_first() {
     drop(Ref::try_new_in(1, &blocks).unwrap());
 }
 
+/// A thread gathers blocks that it frees for another thread's heap, but not those of an allocator
+/// with a hard cap, which others may wait for: not even if the heap lies where another one did.
+#[test]
+fn blocks_of_a_capped_allocator_are_not_held_back() {
+    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+        let plain = BlockAllocator::new();
+        let theirs = plain.clone();
+        let all = fresh_to_the_end(move || fill(&theirs, 64));
+        free(&plain, all);
+        drop(plain);
+        let capped = BlockAllocator::builder().hard_cap(CHUNK as usize).build();
+        let theirs = capped.clone();
+        let last = fresh_to_the_end(move || fill(&theirs, 1));
+        free(&capped, last);
+        // A block of another size needs a chunk without a block in use.
+        fresh_to_the_end(move || drop(Ref::try_new_in(1, &capped).unwrap()));
+    }
+}
+
 #[test]
 fn hard_cap_holds_for_many_threads() {
     let blocks = BlockAllocator::builder().hard_cap(CAP).build();

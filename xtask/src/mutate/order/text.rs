@@ -1,5 +1,6 @@
 //! The texts of statements, for names and to see which statements are worth moving.
 
+use quote::ToTokens;
 use syn::visit::{self, Visit};
 
 /// How much of a statement stands in a name.
@@ -157,16 +158,21 @@ fn called(call: &syn::ExprCall) -> String {
     .unwrap_or_default()
 }
 
-/// Methods that do nothing but in models.
-const FOR_MODELS: [&str; 5] = [
+/// Methods that do nothing but in models, and functions that do nothing without AddressSanitizer.
+const NOTES: [&str; 9] = [
     "freed",
     "note_read",
     "note_write",
     "note_created",
     "note_freed",
+    "poison",
+    "unpoison",
+    "poison_links",
+    "unpoison_links",
 ];
 
-/// Returns whether a statement is only there for models: a note of what happens to a plain place.
+/// Returns whether a statement is only there for models or AddressSanitizer: a note of what happens to
+/// a plain place.
 pub fn is_for_models(statement: &syn::Stmt) -> bool {
     matches!(statement, syn::Stmt::Expr(expr, _) if is_note(expr))
 }
@@ -181,13 +187,18 @@ fn is_note(expr: &syn::Expr) -> bool {
                 }
                 _ => false,
             };
-            call.args.is_empty()
-                && (FOR_MODELS.contains(&&*method)
-                    || (method == "write" || method == "read") && is_witness())
+            let notes_each = || {
+                let each = call.args.to_token_stream().to_string();
+                method == "for_each" && each.starts_with("Witness ::")
+            };
+            notes_each()
+                || call.args.is_empty()
+                    && (NOTES.contains(&&*method)
+                        || (method == "write" || method == "read") && is_witness())
         }
         syn::Expr::Call(call) => {
             let name = called(call);
-            name.starts_with("witness_") || FOR_MODELS.contains(&&*name)
+            name.starts_with("witness_") || NOTES.contains(&&*name)
         }
         syn::Expr::Unsafe(of) => match &of.block.stmts[..] {
             [syn::Stmt::Expr(expr, _)] => is_note(expr),
@@ -286,6 +297,9 @@ mod tests {
             ("unsafe { head.as_mut().freed() };", true),
             ("unsafe { note_write(thin) };", true),
             ("unsafe { witness_write(block) };", true),
+            ("self.links.iter().for_each(Witness::write);", true),
+            ("block_checks::unpoison(at, CHUNK_BYTES);", true),
+            ("all.iter().for_each(Chunk::write);", false),
             ("self.stats.note_write(1);", false),
             ("payload.write(value);", false),
             ("self.body.write(1);", false),

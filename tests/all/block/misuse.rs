@@ -1,9 +1,11 @@
 //! Misuse of blocks, which takes raw calls: it aborts the process with a message that names size,
 //! address and owner.
 
-use crate::block::layout;
+use crate::block::{CHUNK, layout};
+use crate::support::allocator::FOREIGN;
 use crate::support::{aborts, fresh_to_the_end};
-use releasepool::BlockAllocator;
+use releasepool::{BlockAllocator, Ref};
+use std::cell::Cell;
 use std::ptr::NonNull;
 
 /// Allocates a block of 48 bytes.
@@ -26,6 +28,27 @@ fn assert_names_the_address(stderr: &str) {
     let address = stderr.rsplit(['<', '>']).nth(1).unwrap();
     let message = stderr.lines().find(|line| line.contains("aborting"));
     assert!(message.unwrap().contains(address), "{stderr}");
+}
+
+/// The table of chunks, by which misuse is found, forgets a chunk before its memory is free: whoever gets
+/// that memory next enters it anew.
+#[test]
+fn chunk_that_is_made_as_another_one_is_freed_is_known() {
+    thread_local! {
+        static MEANWHILE: Cell<Option<Ref<u8>>> = const { Cell::new(None) };
+    }
+    fresh_to_the_end(|| {
+        for _ in 0..10 {
+            let blocks = BlockAllocator::new();
+            drop(Ref::new_in(1, &blocks));
+            // The allocator calls it when the memory is free.
+            FOREIGN.set(Some(|| {
+                MEANWHILE.set(Some(Ref::new_in(7_u8, &BlockAllocator::new())));
+            }));
+            assert_eq!(blocks.trim(), CHUNK as usize);
+            drop(MEANWHILE.take().expect("the chunk has been freed"));
+        }
+    });
 }
 
 const OF_48: &str = "the block of 48 bytes at 0x";

@@ -76,7 +76,8 @@ fn dangling(layout: Layout) -> NonNull<u8> {
 
 /// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
 pub(super) struct PartialSlice<'s, T> {
-    memory: ManuallyDrop<Reservation<'s>>,
+    /// Freed after the values, even if one of their destructors panics, as fields are.
+    memory: Reservation<'s>,
     len: usize,
     values: PhantomData<T>,
 }
@@ -85,7 +86,7 @@ impl<'s, T> PartialSlice<'s, T> {
     #[inline(always)]
     pub(super) fn new(memory: Reservation<'s>) -> Self {
         Self {
-            memory: ManuallyDrop::new(memory),
+            memory,
             len: 0,
             values: PhantomData,
         }
@@ -115,9 +116,6 @@ impl<'s, T> PartialSlice<'s, T> {
 
 impl<T> Drop for PartialSlice<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: only this destructor takes the memory, once. The memory is freed after the
-        // values, even if their destructors panic.
-        let _memory = unsafe { ManuallyDrop::take(&mut self.memory) };
         // SAFETY: `len` values were pushed, and `finish` has not handed them out.
         unsafe { self.values().drop_in_place() };
     }

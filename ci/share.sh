@@ -72,6 +72,20 @@ ln -s /dev/zero "$work/kinds/zero.json"
 says '^  digests +ok: 6 of 6 ' --rounds 1 --workers 2 --frame-hz 0 "$work/kinds"
 printf '[1]\n[2,]\n' >"$work/bad.jsonl"
 
+# The comparison with a tree without counts, and documents that it refuses.
+compared=$("$share" --quiet --seconds 6)
+grep -qE '^  serde_json::Value +[0-9.]+ [kMG]?B +1\.00$' <<<"$compared" || {
+    printf 'no row of serde_json::Value:\n%s\n' "$compared" >&2
+    exit 1
+}
+printf '%0200d' 0 | sed 's/0/[/g' >"$work/levels.json"
+printf '%0200d' 0 | sed 's/0/]/g' >>"$work/levels.json"
+compared=$("$share" --quiet --seconds 6 "$work/levels.json")
+grep -q 'refuses a document' <<<"$compared" || {
+    printf 'no word of depth:\n%s\n' "$compared" >&2
+    exit 1
+}
+
 # Ctrl-C ends the job, which is reported. (Programs that a script starts in the background ignore
 # Ctrl-C, unless it has `set -m`.)
 set -m

@@ -4,3 +4,4 @@ pub mod compare;
 mod deep;
 pub mod locked;
 pub mod plain;
+pub mod values;

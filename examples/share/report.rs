@@ -248,11 +248,12 @@ pub fn comparison(comparison: &Comparison) -> String {
     };
     format!(
         "\nThe same by other means: {} over and over, in {}, without a UI thread\n\
-         {table}{MEANS}{}{}\nVerification of the comparison: {result}\n{}",
+         {table}{MEANS}{}{}{}\nVerification of the comparison: {result}\n{}",
         counted(comparison.documents as u64, "document"),
         counted(turns.into(), "turn"),
         gained(comparison),
         notes(comparison),
+        trees(comparison),
         checks(&comparison.checks),
     )
 }
@@ -277,6 +278,39 @@ fn gained(comparison: &Comparison) -> String {
     }
     text
 }
+
+/// Compares with a tree without counts.
+fn trees(comparison: &Comparison) -> String {
+    let Some(trees) = &comparison.trees else {
+        return TOO_DEEP.to_owned();
+    };
+    let mut table = Table::default();
+    table.row(["", "text for each second of the processors", "ratio"]);
+    for (name, side) in [
+        ("serde_json::Value", &trees.values),
+        ("releasepool", &trees.ours),
+    ] {
+        table.row([
+            name.to_owned(),
+            size(side.rate() as u64),
+            format!("{:.2}", side.rate() / trees.values.rate()),
+        ]);
+    }
+    format!(
+        "\nThe same by a tree without counts: parsed by {}, walked by one thread, destroyed by another\n\
+         {table}{TREES}",
+        counted(trees.workers as u64, "worker"),
+    )
+}
+
+const TOO_DEEP: &str = "
+There is no comparison with `serde_json::Value`, which refuses a document: one of more than 127 levels.
+";
+
+const TREES: &str = "
+  serde_json::Value  owns each key and each text by itself, and frees them one by one
+  ratio              of the rates: above 1, the library takes less time of the processors
+";
 
 /// Returns notes about what makes the figures less reliable.
 fn notes(comparison: &Comparison) -> String {

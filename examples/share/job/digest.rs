@@ -23,11 +23,7 @@ impl Digest {
     pub fn of<W: World>(root: &Value<W>) -> Self {
         let mut walk = Walk::default();
         walk.all(root);
-        Digest {
-            sum: walk.sum.to_bits(),
-            hash: walk.hash,
-            ..walk.digest
-        }
+        walk.finish()
     }
 
     pub fn values(&self) -> u64 {
@@ -41,14 +37,23 @@ enum Rest<'g, W: World> {
     Members(slice::Iter<'g, Member<W>>),
 }
 
+/// A digest that is being computed.
 #[derive(Default)]
-struct Walk {
-    digest: Digest,
+pub struct Walk {
+    pub digest: Digest,
     sum: f64,
     hash: u64,
 }
 
 impl Walk {
+    pub fn finish(self) -> Digest {
+        Digest {
+            sum: self.sum.to_bits(),
+            hash: self.hash,
+            ..self.digest
+        }
+    }
+
     fn all<W: World>(&mut self, root: &Value<W>) {
         // What is left of the containers that the walk is in, innermost last.
         let mut open = Vec::from_iter(self.value(root));
@@ -99,12 +104,12 @@ impl Walk {
         }
     }
 
-    fn scalar(&mut self, value: f64) {
+    pub fn scalar(&mut self, value: f64) {
         self.digest.scalars += 1;
         self.sum += value;
     }
 
-    fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         // FNV-1a, eight bytes at a time.
         let mut hash = self.hash ^ text.len() as u64;
         for chunk in text.as_bytes().chunks(8) {

@@ -312,14 +312,23 @@ pub fn peak_memory() -> Option<u64> {
 }
 
 /// Returns how long the calling thread was runnable but had no processor.
-#[cfg(target_os = "linux")]
 pub fn without_processor() -> Option<Duration> {
+    schedule_statistic(1)
+}
+
+/// Returns how long the calling thread has had a processor.
+pub fn processor_time() -> Option<Duration> {
+    schedule_statistic(0)
+}
+
+#[cfg(target_os = "linux")]
+fn schedule_statistic(n: usize) -> Option<Duration> {
     let figures = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanos = figures.split_whitespace().nth(1)?.parse().ok()?;
+    let nanos = figures.split_whitespace().nth(n)?.parse().ok()?;
     Some(Duration::from_nanos(nanos))
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn without_processor() -> Option<Duration> {
+fn schedule_statistic(_: usize) -> Option<Duration> {
     None
 }

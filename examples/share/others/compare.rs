@@ -18,6 +18,7 @@ use crate::job::world::World;
 use crate::job::world::ours::{Memory, Ours};
 use crate::others::locked::{Locked, Manager};
 use crate::others::plain::Plain;
+use crate::others::values::{self, Side};
 use crate::output::rate;
 use crate::progress::Progress;
 use crate::verify::{self, Check, Expected};
@@ -63,6 +64,16 @@ pub struct Comparison {
     /// 0 where the platform does not report it.
     pub waited: f64,
     pub checks: Vec<Check>,
+    /// The job by the library and by `serde_json::Value`; `None` if that refuses the documents.
+    pub trees: Option<Trees>,
+}
+
+/// A job with a hand-over, by two means.
+#[derive(Default)]
+pub struct Trees {
+    pub workers: usize,
+    pub ours: Side,
+    pub values: Side,
 }
 
 impl Comparison {
@@ -87,18 +98,18 @@ impl Comparison {
 }
 
 /// The work that each of the means has to do in one turn.
-struct Turn<'t> {
-    documents: &'t [Document],
-    expected: &'t Expected,
+pub struct Turn<'t> {
+    pub documents: &'t [Document],
+    pub expected: &'t Expected,
     /// The documents to process, over and over.
-    sample: Vec<usize>,
+    pub sample: Vec<usize>,
     /// For how long.
-    length: Duration,
+    pub length: Duration,
 }
 
 impl Turn<'_> {
     /// Returns a schedule that begins now.
-    fn schedule(&self, threads: usize) -> Schedule {
+    pub fn schedule(&self, threads: usize) -> Schedule {
         let end = End::At {
             time: Instant::now() + self.length,
             at_least: 1,
@@ -178,7 +189,7 @@ pub fn compare(
     // One more than there were, because there is no UI thread that needs a processor.
     let means = all_means(options.workers + 1);
     // In turns, so that a disturbance from outside affects more than one of the means.
-    let slice = time / means.len() as u32;
+    let slice = time / (means.len() as u32 + 2);
     let turns = if slice >= 3 * SHORT_TURN { 3 } else { 1 };
     let length = slice / turns;
     // A turn should go through all of the sample, by the slowest of the means, too.
@@ -193,6 +204,10 @@ pub fn compare(
         sample,
         length,
     };
+    let mut trees = values::can_parse(&turn).then(|| Trees {
+        workers: options.workers,
+        ..Trees::default()
+    });
     let mut rows: Vec<Row> = Vec::new();
     let mut wrong = 0;
     let mut waited = Duration::ZERO;
@@ -218,6 +233,13 @@ pub fn compare(
             rows[index].objects += done.objects;
             rows[index].elapsed += done.elapsed;
         }
+        if let Some(trees) = &mut trees {
+            progress.detail(&format!(
+                "comparing, turn {round} of {turns}: serde_json::Value"
+            ));
+            trees.ours.add(values::ours(&turn, trees.workers)?);
+            trees.values.add(values::values(&turn, trees.workers)?);
+        }
     }
     progress.clear();
     let digests = Check {
@@ -232,6 +254,7 @@ pub fn compare(
         rows,
         documents: turn.sample.len(),
         turns,
+        trees,
         checks: vec![digests, verify::live_objects(live), verify::temporaries()],
     }))
 }
@@ -406,6 +429,7 @@ mod tests {
             documents: 1,
             turns: 1,
             waited: 0.0,
+            trees: None,
             checks: Vec::new(),
         };
         let gained: Vec<_> = comparison.gained_by_blocks().map(|gain| gain.1).collect();

@@ -21,6 +21,13 @@ pub const MODELS: &[Model] = &[
     // Unbounded: 139,620 executions.
     .bounded(4),
     Model::new(
+        "inbox_nudge_close",
+        "a thread nudges an owner that closes its inbox: it stays closed",
+        &["nudged before the close", "not nudged before"],
+        nudge_close,
+    )
+    .plain(&["not nudged before"]),
+    Model::new(
         "inbox_counted",
         "a sender of two; the owner runs what is there, then closes: exactly what has not run is counted",
         &[
@@ -128,6 +135,23 @@ fn nudge() -> String {
         (true, _) => "saw it",
         (false, true) => "is to look again",
         (false, false) => panic!("the owner has looked, and has not seen what it was nudged for"),
+    }
+    .to_owned()
+}
+
+fn nudge_close() -> String {
+    let inbox = Arc::new(Inbox::default());
+    let asker = {
+        let inbox = inbox.clone();
+        spawn(move || inbox.nudge())
+    };
+    let nudged = inbox.has_messages();
+    assert!(inbox.close().is_empty());
+    asker.join().unwrap();
+    assert_eq!(inbox.push(1), None, "it stays closed");
+    match nudged {
+        true => "nudged before the close",
+        false => "not nudged before",
     }
     .to_owned()
 }

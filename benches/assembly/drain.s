@@ -1156,7 +1156,7 @@
     mov rdi, rbx
     call _Unwind_Resume@PLT
 
-# <releasepool::object::memory::ObjectType<releasepool::object::payload::One<releasepool_assembly::Counted>, releasepool::object::memory::Block>>::destroy
+# <releasepool::object::object_memory::ObjectType<releasepool::object::payload::One<releasepool_assembly::Counted>, releasepool::object::object_memory::Block>>::destroy
 # instructions: 36, locked: 0, calls: 2
     push rax
     lea rsi, [rdi - 16]

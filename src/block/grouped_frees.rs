@@ -131,8 +131,7 @@ impl RemoteFreeBatches {
         block: NonNull<Block>,
         fragmentation: usize,
     ) {
-        // Heaps are about 2 KiB apart.
-        let batch = &self.0[(heap.addr().get() / 2_048) % BATCHES];
+        let batch = self.of(heap);
         if !ptr::eq(batch.heap.get(), heap.as_ptr()) {
             batch.send();
             batch.heap.set(heap.as_ptr());
@@ -151,6 +150,22 @@ impl RemoteFreeBatches {
             .set(batch.fragmentation.get() + fragmentation);
         batch.len.set(batch.len.get() + 1);
         if batch.len.get() == batch.most.get() {
+            batch.send();
+        }
+    }
+
+    /// Returns the batch for a heap, in which there may be blocks of another one.
+    #[inline(always)]
+    fn of(&self, heap: NonNull<Heap>) -> &RemoteFreeBatch {
+        // Heaps are about 2 KiB apart.
+        &self.0[(heap.addr().get() / 2_048) % BATCHES]
+    }
+
+    /// Sends the blocks of a heap; the heap may be gone if there are none.
+    #[cold]
+    pub(super) fn send_to(&self, heap: NonNull<Heap>) {
+        let batch = self.of(heap);
+        if ptr::eq(batch.heap.get(), heap.as_ptr()) {
             batch.send();
         }
     }

@@ -275,12 +275,13 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, frag
                 heaps.remove(heap);
                 Heap::abandon(at);
             }
-        } else if closed {
-            // Sends the block at once: it may be the heap's last block, for which the heap's memory
-            // waits.
-            send_one(at, block, fragmentation);
         } else {
             heaps.batches.add(at, block, fragmentation);
+            if closed {
+                // At once, with what was gathered before the close: the heap's last block may be
+                // among these, for which the heap's memory waits.
+                heaps.batches.send_to(at);
+            }
         }
     }
 }

@@ -252,6 +252,26 @@ fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn blocks_that_a_thread_had_gathered_at_the_close_are_sent_with_the_next_one() {
+    let child = child!(|| {
+        let worker = Worker::new("worker");
+        let once = || {
+            let blocks = BlockAllocator::new();
+            let (one, other) = (Ref::new_in(1, &blocks), Ref::new_in(2, &blocks));
+            worker.run(move || drop(one));
+            drop(blocks);
+            worker.run(move || drop(other));
+        };
+        once();
+        let grown = (0..10).map(|_| growth(once)).max();
+        assert!(grown < Some(LITTLE), "{grown:?} bytes more");
+        worker.join();
+    });
+    child.assert_success();
+}
+
+#[test]
 fn last_handle_is_in_one_of_its_own_blocks() {
     struct Holder(#[expect(dead_code)] BlockAllocator, String);
     leaves_nothing!(|| {

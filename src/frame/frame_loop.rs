@@ -287,7 +287,7 @@ impl FrameLoop {
         self.index += 1;
         let times = self.clock.frame(began, &self.config);
         self.state.clear_request();
-        let (state, events, last) = (&*self.state, &mut self.events, self.last.as_ref());
+        let (state, events, last) = (&*self.state, &mut self.events, self.last.take());
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |pools: Option<&ThreadPools>| {
             named_scope("frame", |pool| {
@@ -304,7 +304,7 @@ impl FrameLoop {
                     arena_capacity: config.arena_capacity,
                     index,
                     times,
-                    last,
+                    last: last.as_ref(),
                 };
                 let closures = state.round(|task| task.run_in(&mut frame));
                 f(&mut frame);

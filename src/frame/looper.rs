@@ -2,11 +2,10 @@
 
 use super::call::OneShot;
 use super::loop_state::{LoopState, Task, run_in_pool};
+use super::one_frame::run_to_an_end;
 use super::proxy::LooperProxy;
 use super::timers::{Delayed, PostId};
 use crate::block::thread_heaps;
-use crate::pool::api::scope::named_scope;
-use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::current::{current, current_key, enter_bounded, thread_exit};
@@ -242,17 +241,7 @@ fn serve(state: &LoopState) {
 
 /// Runs one command in a pool of its own.
 fn run_command(task: Task) {
-    this_thread::with(|pools| {
-        // In a round, the drains of a command leave most duties of the thread to the looper's own
-        // drain.
-        let _round = pools.map(|pools| pools.round.begin());
-        named_scope("command", |pool| {
-            task.run();
-            // The drain ends even if destructors feed the pool for ever, so that the looper can be
-            // shut down.
-            pool.drain_to_an_end();
-        });
-    });
+    run_to_an_end("command", |_| task.run());
 }
 
 /// Shuts the looper down and waits, as [`Looper::shutdown`] does; a panic of its thread is

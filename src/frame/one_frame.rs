@@ -6,8 +6,10 @@ use super::frame_report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
+use crate::pool::drain::this_thread;
 use crate::sync::cell::OnceCell;
 use crate::thread::current::current;
+use crate::unwind::{FirstPanic, resume_or_report};
 use std::fmt;
 use std::time::Duration;
 
@@ -115,7 +117,7 @@ impl Drop for ResetAtEnd<'_> {
 /// returned or panicked, that frame's pool is drained, and its arena freed.
 pub(super) fn in_own_frame(f: impl FnOnce(&mut Frame<'_>)) {
     let made = current().map_or(0, |record| record.outside.frames.get());
-    named_scope("frame", |pool| {
+    let frame = |pool: &AutoreleasePool| {
         f(&mut Frame {
             pool,
             arena: &OnceCell::new(),
@@ -123,6 +125,22 @@ pub(super) fn in_own_frame(f: impl FnOnce(&mut Frame<'_>)) {
             index: made,
             times: Times::NONE,
             last: None,
+        });
+    };
+    run_to_an_end("frame", frame);
+}
+
+/// Runs `f` in a pool of its own, which is drained, whether `f` returns or panics. The drain ends even
+/// if destructors feed the pool for ever, so that the loop can be shut down. It leaves most duties of
+/// the thread to the loop's own drain.
+pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)) {
+    this_thread::with(|pools| {
+        let _round = pools.map(|pools| pools.round.begin());
+        named_scope(name, |pool| {
+            let mut panics = FirstPanic::default();
+            panics.guard(|| f(pool));
+            panics.guard(|| pool.drain_to_an_end());
+            panics.into_first().into_iter().for_each(resume_or_report);
         });
     });
 }

@@ -152,6 +152,9 @@ fn panic_in_a_frame_leaves_the_loop_in_order() {
         });
         assert_eq!((report.index, report.closures), (2, 1));
         assert_eq!(log.ids(), [0, 1, 2]);
+        // Not even if an earlier one did not panic.
+        panic_of(|| frames.tick(|_| panic!("after a report")));
+        assert!(frames.last_report().is_none());
         assert_eq!(PoolManager::global().drain_root(), 0);
     });
 }

@@ -6,7 +6,9 @@ use crate::support::{
     Chain, LONG, child, events, fresh, fresh_to_the_end, global, listen, on_drop, react,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, Ref, autorelease,
+};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -98,7 +100,7 @@ fn shutdown_at_its_deadline() {
 type Loop = (&'static str, fn(Feed));
 
 /// Loops that are there when their thread ends, or are ended by it.
-const LOOPS: [Loop; 6] = [
+const LOOPS: [Loop; 9] = [
     ("a frame loop with a post", |feed| {
         let frames = FrameLoop::new(FrameConfig::new());
         frames.proxy().post(feed).unwrap();
@@ -119,11 +121,29 @@ const LOOPS: [Loop; 6] = [
     ("a looper with a command", |feed| {
         Looper::spawn("endless").unwrap().post(feed).unwrap();
     }),
+    ("a looper with a command that panics", |feed| {
+        let looper = Looper::spawn("endless").unwrap();
+        looper.post(move || feed_and_panic(feed)).unwrap();
+    }),
+    ("a frame loop with a post for a frame", |feed| {
+        let frames = FrameLoop::new(FrameConfig::new());
+        frames.proxy().post_frame(move |_| feed()).unwrap();
+    }),
+    ("a frame loop with a post for a frame that panics", |feed| {
+        let frames = FrameLoop::new(FrameConfig::new());
+        let post = move |_: &mut Frame<'_>| feed_and_panic(feed);
+        frames.proxy().post_frame(post).unwrap();
+    }),
     ("a looper with a release", |feed| {
         let looper = Looper::spawn("endless").unwrap();
         looper.thread().release(Ref::new(Endless(feed)));
     }),
 ];
+
+fn feed_and_panic(feed: Feed) {
+    feed();
+    panic!("on purpose");
+}
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]

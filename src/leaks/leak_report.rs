@@ -199,16 +199,9 @@ impl Collected {
         self.bytes += record.bytes;
         add(&mut self.threads, record.thread, 1);
         let mut held = false;
-        for (pool, thread, entries) in holders(record) {
+        for holder in holders(record) {
             held = true;
-            match self
-                .pools
-                .iter_mut()
-                .find(|known| (known.0, known.1) == (pool, thread))
-            {
-                Some(known) => known.2 += entries,
-                None => self.pools.push((pool, thread, entries)),
-            }
+            self.add_holder(holder);
         }
         self.pooled += usize::from(held);
         if record.flags & BALANCED != 0 && self.counted.len() < BALANCES {
@@ -224,8 +217,21 @@ impl Collected {
         for (thread, n) in other.threads {
             add(&mut self.threads, thread, n);
         }
-        self.pools.extend(other.pools);
+        other
+            .pools
+            .into_iter()
+            .for_each(|holder| self.add_holder(holder));
         self.counted.extend(other.counted);
+        self.counted.truncate(BALANCES);
+    }
+
+    /// Adds the entries of a pool of a thread.
+    fn add_holder(&mut self, (pool, thread, entries): PoolEntries) {
+        let is_known = |known: &&mut PoolEntries| (known.0, known.1) == (pool, thread);
+        match self.pools.iter_mut().find(is_known) {
+            Some(known) => known.2 += entries,
+            None => self.pools.push((pool, thread, entries)),
+        }
     }
 
     fn finish(mut self) -> LeakGroup {
@@ -379,4 +385,29 @@ fn list(all: impl ExactSizeIterator<Item = String>) -> String {
         written += &format!(" and {} more", Grouped(more));
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_one_site_add_up_their_pools_and_threads() {
+        let group = |pools: &[PoolEntries]| Collected {
+            type_name: std::any::type_name::<u8>,
+            site: Location::caller(),
+            objects: 1,
+            bytes: 1,
+            threads: vec![(7, 1)],
+            pools: pools.to_vec(),
+            pooled: 1,
+            frames: None,
+            counted: vec![0; BALANCES],
+        };
+        let mut sum = group(&[("root", 7, 3)]);
+        sum.merge(group(&[("frame", 7, 1), ("root", 7, 2), ("root", 8, 4)]));
+        let pools = [("root", 7, 5), ("frame", 7, 1), ("root", 8, 4)];
+        assert_eq!((sum.pools, sum.threads), (pools.to_vec(), vec![(7, 2)]));
+        assert_eq!(sum.counted.len(), BALANCES);
+    }
 }

@@ -17,6 +17,12 @@ pub const MODELS: &[Model] = &[
         bound_two_senders,
     ),
     Model::new(
+        "inbox_then_pool",
+        "a release is sent to a thread that runs its inbox meanwhile: then, or at the end of its next pool, it is made",
+        &["by the inbox", "by the pool"],
+        inbox_then_pool,
+    ),
+    Model::new(
         "posts_during_post",
         "two threads post to a thread that is running its first closure, which runs the inbox, too",
         &["0 inside", "1 inside", "2 inside"],
@@ -66,6 +72,17 @@ fn bound_two_senders() -> String {
     assert!(waited <= 1, "two wait");
     assert!(refused <= 1, "there was room for one");
     ["both sent", "one sent"][refused].to_owned()
+}
+
+fn inbox_then_pool() -> String {
+    let target = this();
+    let sender = spawn(move || target.release(Ref::new(Probe::new())));
+    PoolManager::global().run_inbox();
+    let ran = take_deaths().len();
+    sender.join().unwrap();
+    drop(AutoreleasePool::new());
+    assert_eq!(ran + take_deaths().len(), 1, "a release that arrived waits");
+    ["by the pool", "by the inbox"][ran].to_owned()
 }
 
 fn posts_during_post() -> String {

@@ -156,8 +156,8 @@ impl<'d> Drain<'d> {
             return;
         }
         if let Some((pools, record)) = self.attached() {
-            self.agenda.mail = Some(pools.remote_releases());
             pools.claimed.take_in(record.releases.inbox());
+            self.agenda.mail = Some(pools.remote_releases());
         }
     }
 
@@ -297,14 +297,16 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         Some(left) => left,
         None if claimed_only => usize::MAX,
         None => {
-            let left = pools.remote_releases();
-            // Takes the inbox even if no release was sent, as this also takes a request to trim.
+            // Takes the inbox even if no release was sent, as this also takes a request to trim; and
+            // counts afterwards, so that all that was taken counts.
             pools.claimed.take_in(inbox);
-            left
+            pools.remote_releases()
         }
     };
     let until = drain.until(usize::MAX);
-    while left > 0 && !drain.is_done(until) && (!claimed_only || pools.has_claimed()) {
+    // What was taken in with them is not left to ordinary drains, which would leave it alone.
+    let is_left = |left| left > 0 && !claimed_only || pools.has_claimed();
+    while is_left(left) && !drain.is_done(until) {
         match pools.claimed.next(inbox) {
             Next::Run(message) => {
                 let (n, rest) = pools.while_running(|| drain.run_message(message, until));

@@ -378,7 +378,7 @@ fn threads_come_and_go_and_memory_is_flat() {
         };
         // `ci/long/threads.sh` sets a larger number.
         let all = std::env::var("RELEASEPOOL_THREADS");
-        let all = all.map_or(20_000, |n| n.parse().expect("a number of threads"));
+        let all = all.map_or(6_000, |n| n.parse().expect("a number of threads"));
         threads(2_000);
         let (bytes, before) = (BYTES.load(Ordering::Relaxed), resident());
         threads(all - 2_000);

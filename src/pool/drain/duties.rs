@@ -304,7 +304,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
     };
     let until = drain.until(usize::MAX);
-    // What was taken in with them is not left to ordinary drains, which would leave it alone.
+    // Makes the releases, too, that were claimed with these: ordinary drains skip claimed messages.
     let is_left = |left| left > 0 && !claimed_only || pools.has_claimed();
     while is_left(left) && !drain.is_done(until) {
         match pools.claimed.next(inbox) {

@@ -36,7 +36,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Error> {
     let mut documents = Vec::new();
     for path in paths {
         if path.as_os_str() == STANDARD_INPUT {
-            documents.extend(load_standard_input()?);
+            documents.push(load_standard_input()?);
         } else if is_directory(path)? {
             let mut found = Vec::new();
             find(path, &mut found)?;
@@ -107,12 +107,12 @@ fn load(path: &Path) -> Result<Vec<Document>, Error> {
     })
 }
 
-fn load_standard_input() -> Result<Vec<Document>, Error> {
+fn load_standard_input() -> Result<Document, Error> {
     let name = "standard input";
     let mut bytes = Vec::new();
     let result = io::stdin().lock().read_to_end(&mut bytes);
     result.map_err(unreadable(Path::new(name)))?;
-    Ok(vec![document(name.to_owned(), bytes)?])
+    document(name.to_owned(), bytes)
 }
 
 /// Makes a document of UTF-8 text, which may begin with a byte order mark.

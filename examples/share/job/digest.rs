@@ -55,7 +55,7 @@ impl Walk {
     }
 
     fn all<W: World>(&mut self, root: &Value<W>) {
-        // What is left of the containers that the walk is in, innermost last.
+        // The containers that the walk is in, innermost last, as iterators over their other values.
         let mut open = Vec::from_iter(self.value(root));
         while let Some(innermost) = open.last_mut() {
             let next = match innermost {

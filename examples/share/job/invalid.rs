@@ -2,7 +2,7 @@
 
 #[derive(Debug)]
 pub struct Invalid {
-    /// Where it is: so many bytes are before it.
+    /// Its offset in the document, in bytes.
     pub at: usize,
     pub message: String,
 }

@@ -1,5 +1,6 @@
-//! The same job by `serde_json::Value`, a tree without counts: workers parse, one thread walks each
-//! document once, another one destroys it. Beside it, the same with objects of the library.
+//! The same job with `serde_json::Value`, whose values own their children and count no references.
+//! Workers parse the documents; one thread walks each of them once, and another destroys it. Objects of
+//! the library do exactly that, too, for comparison.
 
 use crate::error::Error;
 use crate::job::digest::{Digest, Walk};

@@ -147,7 +147,8 @@ impl AllocatorShared {
         };
         match chunk {
             Ok(_) => self.peak_chunks.raise_shared((held / CHUNK_BYTES) as u64),
-            Err(_) => self.uncount_chunk(),
+            // The count that was too high may have had the soft cap reported.
+            Err(_) => self.count_freed_chunk(),
         }
         chunk
     }
@@ -156,19 +157,13 @@ impl AllocatorShared {
         self.hard_cap.is_some()
     }
 
-    /// Subtracts a chunk that was counted but not made.
-    fn uncount_chunk(&self) {
-        // Relaxed: as in `admit`.
-        self.chunks.fetch_sub(1, Ordering::Relaxed);
-    }
-
     /// Counts a request of this layout that goes to the global allocator.
     pub(crate) fn count_large(&self, layout: Layout) {
         self.large.add_shared(1);
         self.large_bytes.add_shared(layout.size() as u64);
     }
 
-    /// Counts a chunk that was freed.
+    /// Subtracts a chunk that was freed, or that was counted but not made.
     pub(super) fn count_freed_chunk(&self) {
         // Relaxed: as in `admit`.
         let left = self.chunks.fetch_sub(1, Ordering::Relaxed) as usize - 1;

@@ -131,6 +131,10 @@ impl Drop for DrainRoot {
                 engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
                 engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
             }
+            // Destructors of the root pool's entries may have left a backlog.
+            if pools.first.backlog.len() != 0 {
+                engine::empty_root_first(&pools.first, Limit::SOME).keep(&mut panics);
+            }
             panics.into_first().into_iter().for_each(resume_or_report);
         });
     }

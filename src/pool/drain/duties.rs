@@ -104,11 +104,15 @@ const DUTIES: &[Duty] = &[
         turn: answer_shutdown,
         ..Duty::LIGHT
     },
-    // An exit does not serve this duty: `ledger::drained_last` does so once the thread's pools are
+    // A turn only marks the duty, which is served when the drain ends: until then objects may still
+    // die. An exit does not serve it: `ledger::drained_last` does so once the thread's pools are
     // gone.
     Duty {
         is_due: |_, _| ledger::awaits_drain(),
-        turn: report_to_ledger,
+        turn: |drain| {
+            drain.agenda.reports = true;
+            false
+        },
         ..Duty::LIGHT
     },
     #[cfg(test)]
@@ -133,7 +137,8 @@ pub(super) struct Agenda {
     has_advanced: bool,
     /// True once the drain has begun to answer `shutdown`.
     answers: bool,
-    has_reported: bool,
+    /// True if the drain makes the reports of the ledger when it ends.
+    reports: bool,
     /// How many objects that had died unnoticed the drain has released.
     pub(super) reviewed: usize,
 }
@@ -412,8 +417,10 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
     true
 }
 
-fn report_to_ledger(drain: &mut Drain<'_>) -> bool {
-    let is_due = ledger::awaits_drain() && !std::mem::replace(&mut drain.agenda.has_reported, true);
+/// Makes the reports of the ledger that are due, at the very end of a drain that serves this duty. Returns
+/// whether foreign code ran, which may have given the drain more to release.
+pub(super) fn report_to_ledger(drain: &mut Drain<'_>) -> bool {
+    let is_due = std::mem::take(&mut drain.agenda.reports);
     if is_due {
         ledger::drained();
     }

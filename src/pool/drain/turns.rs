@@ -131,6 +131,9 @@ impl<'d> Drain<'d> {
             }
         }
         self.leave_nothing();
+        if duties::report_to_ledger(self) {
+            self.leave_nothing();
+        }
         generations
     }
 
@@ -286,7 +289,8 @@ impl<'d> Drain<'d> {
             match &mut item {
                 Item::Entries(entries) => {
                     let before = entries.len();
-                    self.release_entries(entries, until);
+                    let backlog = &stack.backlog;
+                    backlog.releasing(entries, || self.release_entries(entries, until));
                     stack.stats.released.add((before - entries.len()) as u64);
                 }
                 Item::Dead(objects) => {

@@ -6,7 +6,7 @@ use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::described;
-use std::mem;
+use std::{mem, ptr};
 
 /// The number of items for which an empty backlog keeps room.
 const ITEMS: usize = 64;
@@ -93,11 +93,21 @@ impl Items {
     }
 }
 
+/// Entries that a drain has taken out of the backlog and is releasing.
+struct Releasing {
+    entries: *const Entries,
+    /// Those of the drain around it.
+    outer: *const Releasing,
+}
+
 /// A queue, first in, first out, for one manager on one thread. Owner only.
 pub(crate) struct Backlog {
     /// No borrow lasts while other code runs.
     items: UnsafeCell<Items>,
     len: Cell<usize>,
+    /// The entries that the innermost drain of the backlog has taken out and is releasing; null if
+    /// there is none.
+    releasing: Cell<*const Releasing>,
     /// How many drains, one inside another, are working off the backlog.
     pub(super) drains: Cell<u32>,
     /// The length at which the next event is due; see `watch::backlog` in `pool::drain`.
@@ -112,6 +122,7 @@ impl Backlog {
                 back: FixedVec::new(),
             }),
             len: Cell::new(0),
+            releasing: Cell::new(ptr::null()),
             drains: Cell::new(0),
             next_mark: Cell::new(0),
         }
@@ -145,6 +156,16 @@ impl Backlog {
         })
     }
 
+    /// Calls `release` with entries that a drain has taken out of the backlog. Meanwhile
+    /// [`look_through`](Self::look_through) finds them here.
+    pub(in crate::pool) fn releasing(&self, entries: &Entries, release: impl FnOnce()) {
+        let outer = self.releasing.get();
+        let this = Releasing { entries, outer };
+        self.releasing.set(&this);
+        release();
+        self.releasing.set(outer);
+    }
+
     /// Leaks the releases that are left; returns how many.
     pub(in crate::pool) fn leak(&self, pages: &PageCache) -> usize {
         let leaked = self.len();
@@ -159,6 +180,16 @@ impl Backlog {
     /// Calls `f` with each waiting object, in the order of their releases, as long as `f` returns
     /// `true`. `f` must not run foreign code.
     pub(in crate::pool) fn look_through(&self, mut f: impl FnMut(Thin) -> bool) {
+        let mut next = self.releasing.get();
+        // SAFETY: `releasing` has these on the stack until it returns, and takes each off the list
+        // then: releases catch the panics of destructors.
+        while let Some(releasing) = unsafe { next.as_ref() } {
+            // SAFETY: as above; `f` runs no foreign code, so no entry is taken out.
+            if !unsafe { (*releasing.entries).newest_first() }.all(&mut f) {
+                return;
+            }
+            next = releasing.outer;
+        }
         self.items.with(|items| {
             // SAFETY: as in `put_last`; `f` runs no foreign code.
             for item in unsafe { &*items }.iter() {

@@ -32,6 +32,21 @@ fn an_object_that_dies_in_the_drain_is_not_reported() {
 }
 
 #[test]
+fn an_object_that_dies_in_a_later_turn_of_a_budgeted_drain_is_not_reported() {
+    struct Holder(#[expect(dead_code)] Ref<Scene>);
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        let scene = Ref::new(Scene);
+        expect_gone(&scene, "dies late");
+        // The oldest entry, which the drain releases last.
+        pool.autorelease(Ref::new(Holder(scene)));
+        (0..50).for_each(|n| _ = pool.create(vec![n]));
+        assert_eq!(pool.drain_within(Budget::Count(1_000)).remaining, 0);
+        assert!(still_alive().is_empty());
+    });
+}
+
+#[test]
 fn a_forgotten_handle_is_reported_once_with_site_and_references() {
     fresh(|| {
         let scene = Ref::new(Scene);

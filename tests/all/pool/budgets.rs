@@ -479,3 +479,37 @@ fn callback_scope_releases_what_the_backlog_autoreleases() {
         assert_eq!(log.count(), 3);
     });
 }
+
+#[test]
+fn callback_scope_releases_a_backlog_that_the_root_pool_leaves() {
+    fresh(|| {
+        let log = Log::new();
+        let inner = Ref::new(log.probe(1));
+        autorelease(Ref::new(on_drop(move || {
+            let mut pool = AutoreleasePool::new();
+            pool.autorelease(inner.clone());
+            pool.drain_within(Budget::Count(0));
+        })));
+        callback_scope(|_| ());
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+fn contains_sees_entries_beside_the_one_whose_destructor_runs() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        let kept = Ref::new(1);
+        pool.autorelease(kept.clone());
+        let seen = kept.clone();
+        let contains = || PoolManager::global().contains(&seen);
+        pool.create(on_drop({
+            let seen = seen.clone();
+            move || assert!(PoolManager::global().contains(&seen))
+        }));
+        assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 2);
+        assert!(contains());
+        assert_eq!(pool.drain_within(Budget::All).remaining, 0);
+        assert!(!contains());
+    });
+}

@@ -167,6 +167,10 @@ pub enum EventKind {
     /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
     /// sender.
     PostsWatermark,
+    /// [`finish_drops`](crate::finish_drops) has reached its deadline while values that were passed to
+    /// [`drop_later`](crate::drop_later) waited for their destruction; [`types`](field@Event::types) says
+    /// which.
+    DropsLeft,
     /// Releases that belong to no thread have waited for a second or more, because no thread drains
     /// a pool. The next drain of any thread makes them. They are the releases of objects that were
     /// replaced in a slot, releases that were sent to a thread that has ended, and releases of
@@ -228,7 +232,7 @@ pub struct Event {
     pub occurrences: usize,
     /// For the watermarks of pools and backlogs: the most common types among the
     /// [sampled](Self::sampled) objects, with the number of objects of each; the most common type
-    /// first, at most eight.
+    /// first, at most eight. For [`DropsLeft`](EventKind::DropsLeft), all types.
     pub types: Vec<(&'static str, usize)>,
     /// Number of waiting objects whose types were counted for `types`: all of them, or a few
     /// thousand.

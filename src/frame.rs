@@ -17,6 +17,7 @@
 //! post_after     timers               if the first to be due    runs when due, before posts
 //! request_frame  flag in the timers   if none is pending        a frame on demand
 //! release        inbox for releases   first one since arming    a drain makes it, in its budget
+//! drop_later     inbox for releases   first one since arming    a drain destroys the value
 //!
 //! A loop that is driven by `tick` stays armed between frames; a wake-up calls its hook.
 //! ```
@@ -79,23 +80,31 @@
 mod call;
 mod clock;
 mod config;
+mod drop_later;
 mod frame_closure;
 mod frame_loop;
 mod frame_report;
 mod in_flight;
+mod later;
 mod loop_state;
 mod looper;
 mod loops_exit;
 mod one_frame;
 mod proxy;
+mod reclaim;
+mod reclaimer_config;
 mod tasks;
 mod timers;
+mod type_counts;
 
 pub use config::FrameConfig;
+pub use drop_later::{Full, OnReclaimer, PendingDrops};
 pub use frame_loop::FrameLoop;
 pub use frame_report::FrameReport;
+pub use later::{Later, drop_later, finish_drops};
 pub use looper::Looper;
 pub use one_frame::Frame;
 pub use proxy::{FrameProxy, LooperProxy};
+pub use reclaimer_config::{ReclaimerConfig, WhenFull};
 pub use tasks::{Pooled, callback_scope, pooled};
 pub use timers::PostId;

@@ -71,12 +71,14 @@ pub use block::error::AllocError;
 pub use block::shared::BlockStats;
 #[doc(inline)]
 pub use frame::{
-    Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, Pooled, PostId,
-    callback_scope, pooled,
+    Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Full, Later, Looper, LooperProxy,
+    OnReclaimer, PendingDrops, Pooled, PostId, ReclaimerConfig, WhenFull, callback_scope,
+    drop_later, finish_drops, pooled,
 };
 pub use hot::full::HotTableFull;
 pub use hot::hot_handle::{Hot, HotRef};
 pub use manager::PoolManager;
+pub use manager::inbox_hook::InboxHook;
 pub use manager::manager_builder::PoolManagerBuilder;
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};

@@ -1,5 +1,6 @@
 //! `PoolManager`: a stack of pools on each thread, and the state that these stacks share.
 //!
+//! * [`inbox_hook`]: hooks by which messages wake a foreign event loop
 //! * [`manager_builder`]: settings of new managers
 //! * [`snapshot`]: figures of a manager and of all threads
 //! * [`shutdown`]: `quiesce` and `shutdown`, which get everything released
@@ -27,6 +28,7 @@
 //!    manager for the first time, or when it exits. Open pools keep the stack until they are
 //!    closed.
 
+pub(crate) mod inbox_hook;
 pub(crate) mod manager_builder;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;
@@ -49,6 +51,7 @@ use crate::thread::key::ThreadKey;
 use crate::thread::registry::REGISTRY;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{FirstPanic, resume_or_report};
+use inbox_hook::rearm;
 use manager_builder::PoolManagerBuilder;
 use std::borrow::Cow;
 use std::fmt;
@@ -313,6 +316,8 @@ impl PoolManager {
     /// Resumes the first panic of a closure or destructor, after all have run.
     pub fn run_inbox(&self) -> usize {
         if in_destructor() {
+            // A hook's call has led to this one, which the hook's next call must make up for.
+            this_thread::with(|pools| pools?.record().map(rearm));
             return 0;
         }
         this_thread::with(|pools| {
@@ -330,6 +335,7 @@ impl PoolManager {
                 }
                 ran += 1;
             }
+            pools.record().into_iter().for_each(rearm);
             if let Some(payload) = panics.into_first() {
                 resume_or_report(payload);
             }

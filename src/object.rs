@@ -49,6 +49,7 @@
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`boxed`]: values of any type that were moved out of a box
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
+//! * [`later_value`]: values on their way to the thread that destroys them
 //! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
 //!   exclusive access to the value, and moving it out
 //! * [`plain_destroyer`]: the quick way for objects without a destructor in blocks
@@ -61,6 +62,7 @@ pub(crate) mod destroy;
 pub(crate) mod header;
 pub(crate) mod home_weak;
 mod io;
+pub(crate) mod later_value;
 mod make;
 pub(crate) mod object_memory;
 pub(crate) mod payload;

@@ -24,6 +24,7 @@ mod memory;
 mod model;
 mod orphans;
 mod probe;
+mod reclaim;
 mod registry;
 mod run;
 mod senders;

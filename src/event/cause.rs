@@ -13,7 +13,10 @@ impl Event {
         let pool = self.pool.as_deref().unwrap_or_default();
         let thread = thread_label::name(&self.thread);
         Some(match self.kind {
-            EventKind::RootWatermark | EventKind::BacklogWatermark | EventKind::PostsWatermark => {
+            EventKind::RootWatermark
+            | EventKind::BacklogWatermark
+            | EventKind::PostsWatermark
+            | EventKind::DropsLeft => {
                 return None;
             }
             EventKind::OrphansWaiting => cause(self.kind, ()),

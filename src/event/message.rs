@@ -147,6 +147,13 @@ impl Event {
                 counted("posted closure", "posted closures"),
                 if is_one { "waits" } else { "wait" },
             ),
+            EventKind::DropsLeft => write!(
+                f,
+                "thread {thread}: {} {} not been destroyed within the deadline{types}; give \
+                 finish_drops more time, or look for a destructor that takes long or waits",
+                counted("value", "values"),
+                if is_one { "has" } else { "have" },
+            ),
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => {
                 let name = self.name.as_deref().unwrap_or("an object");

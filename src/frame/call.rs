@@ -1,7 +1,7 @@
 //! Runs a closure on another thread and waits for its result.
 
 use crate::sync::thread::Result;
-use crate::sync::{Lock, Parker, catch_unwind};
+use crate::sync::{Lock, Parker, catch_unwind, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::key::ThreadKey;
 use crate::thread::thread_handle::Closed;
@@ -34,12 +34,28 @@ impl<T> OneShot<T> {
     /// Waits for the value and takes it.
     pub(super) fn take(&self) -> T {
         loop {
-            let value = self.value.lock().take();
-            match value {
-                Some(value) => return value,
-                None => self.parker.park(None),
+            if let Some(value) = self.take_now() {
+                return value;
             }
+            self.parker.park(None);
         }
+    }
+
+    /// Waits for the value, for `limit` at most, and takes it.
+    pub(super) fn take_within(&self, limit: Duration) -> Option<T> {
+        let until = elapsed().saturating_add(limit);
+        loop {
+            let left = until.saturating_sub(elapsed());
+            let value = self.take_now();
+            if value.is_some() || left.is_zero() {
+                return value;
+            }
+            self.parker.park(Some(left));
+        }
+    }
+
+    fn take_now(&self) -> Option<T> {
+        self.value.lock().take()
     }
 }
 

@@ -20,7 +20,7 @@ use crate::sync::cell::OnceCell;
 use crate::sync::elapsed;
 use crate::thread::current;
 use crate::thread::thread_handle::ThreadHandle;
-use crate::thread::waker::{OuterHook, WakeHook, drop_hook};
+use crate::thread::waker::{HookPlace, WakeHook};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -98,9 +98,7 @@ pub struct FrameLoop {
     last: Option<FrameReport>,
     /// Made by the first frame that uses it.
     arena: OnceCell<StackAllocator>,
-    hook: Option<WakeHook>,
-    /// The hook of an enclosing loop. Removing this loop's hook sets it again.
-    outer: Option<OuterHook>,
+    hook: HookPlace,
     /// The loop is neither Send nor Sync.
     _thread: PhantomData<*mut ()>,
 }
@@ -126,8 +124,7 @@ impl FrameLoop {
             index: 0,
             last: None,
             arena: OnceCell::new(),
-            hook: None,
-            outer: None,
+            hook: HookPlace::default(),
             _thread: PhantomData,
         }
     }
@@ -170,24 +167,9 @@ impl FrameLoop {
 
     fn hook(&mut self, hook: Option<WakeHook>) {
         let waker = &self.state.thread.0.waker;
-        if self.hook.is_none() {
-            self.outer = waker.hook().as_ref().map(Arc::downgrade);
-        }
-        let old = std::mem::replace(&mut self.hook, hook);
-        // Leaves the hook alone if another loop has set a hook since; that loop outlives this one.
-        let set = waker.hook();
-        let is_ours = set.is_none()
-            || set
-                .zip(old.as_ref())
-                .is_some_and(|(a, b)| Arc::ptr_eq(&a, b));
-        if self.hook.is_some() || is_ours {
-            let outer = || self.outer.as_ref()?.upgrade();
-            let before = waker.set_hook(self.hook.clone().or_else(outer));
-            before.into_iter().for_each(drop_hook);
-        }
-        old.into_iter().for_each(drop_hook);
-        // Arms for this loop's hook, or for the enclosing loop's.
-        if self.state.thread.0.waker.has_hook() {
+        self.hook.set(waker, hook);
+        // Arms for this loop's hook, or for the one before it.
+        if waker.has_hook() {
             self.state.disarm();
             self.state.arm();
         }

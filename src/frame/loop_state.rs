@@ -10,6 +10,7 @@ use super::in_flight::InFlightPosts;
 use super::one_frame::Frame;
 use super::timers::{Delayed, PostId, Timers};
 use crate::event::{Event, EventKind};
+use crate::manager::inbox_hook::arm_if_idle;
 use crate::object::destroy::in_destructor;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
@@ -176,7 +177,7 @@ impl LoopState {
         // A message that arrives while the loop is awake may cause one spurious wake-up. In a
         // destructor, arms the inbox for posts only: the loop cannot make releases inside a
         // destructor, so releases need not wake it.
-        while self.arm_inboxes(!in_destructor()) {
+        while arm_if_idle(&self.thread.0, !in_destructor()) {
             // Checks timers and closing after arming: a thread that changes one of these after the
             // check wakes the loop after its change, so the sleep below ends at once.
             let due = {
@@ -196,21 +197,12 @@ impl LoopState {
         !self.in_flight.is_closed()
     }
 
-    /// Arms the inboxes, so that the next message wakes the thread, unless there is something to do
-    /// already. Returns whether it has armed them.
-    fn arm_inboxes(&self, for_releases: bool) -> bool {
-        let is_idle = this_thread::with(|pools| {
-            pools.is_none_or(|pools| pools.posted() == 0 && pools.may_sleep())
-        });
-        is_idle && self.thread.0.arm(for_releases)
-    }
-
     /// Makes the next message call the wake hook; calls it at once if there is something to do
     /// already. For loops that a foreign event loop drives.
     pub(super) fn arm(&self) {
         // Arms the inbox for releases even in a destructor: the thread can make releases after the
         // destructor, and nothing else would arm the inbox.
-        if !self.arm_inboxes(true) || self.timers.lock().has_work_now() {
+        if !arm_if_idle(&self.thread.0, true) || self.timers.lock().has_work_now() {
             self.wake();
         }
     }

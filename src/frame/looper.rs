@@ -4,6 +4,8 @@ use super::call::OneShot;
 use super::loop_state::{LoopState, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
 use super::proxy::LooperProxy;
+use super::reclaim::{Reclaim, on_own_thread};
+use super::reclaimer_config::ReclaimerConfig;
 use super::timers::{Delayed, PostId};
 use crate::block::thread_heaps;
 use crate::pool::stack::budget::Budget;
@@ -15,9 +17,6 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
-
-/// The default bound of a [reclaimer](Looper::reclaimer): how many releases may wait for it.
-const DEFAULT_BOUND: usize = 100_000;
 
 /// How long a looper makes releases before it checks for commands again.
 const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
@@ -61,6 +60,7 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// ```
 pub struct Looper {
     state: Arc<LoopState>,
+    pub(super) reclaim: Arc<Reclaim>,
     /// The thread to join; `None` once it has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,
 }
@@ -74,7 +74,7 @@ impl Looper {
     /// # Panics
     /// If the name contains a null byte.
     pub fn spawn(name: &str) -> io::Result<Self> {
-        Self::start(name, None)
+        Self::start(name, ReclaimerConfig::new(), false)
     }
 
     /// Starts a looper that destroys objects for other threads.
@@ -98,7 +98,7 @@ impl Looper {
     /// # Panics
     /// If the name contains a null byte.
     pub fn reclaimer(name: &str) -> io::Result<Self> {
-        Self::reclaimer_bounded(name, DEFAULT_BOUND)
+        ReclaimerConfig::new().spawn(name)
     }
 
     /// Starts a [`reclaimer`](Self::reclaimer) for which at most `bound` references may wait.
@@ -112,27 +112,37 @@ impl Looper {
     /// # Panics
     /// If the name contains a null byte.
     pub fn reclaimer_bounded(name: &str, bound: usize) -> io::Result<Self> {
-        Self::start(name, Some(bound as u64))
+        ReclaimerConfig::new().values(bound).spawn(name)
     }
 
-    fn start(name: &str, bound: Option<u64>) -> io::Result<Self> {
+    /// Starts a looper. `bounds_releases` says whether the bound on values is one on references, too.
+    pub(super) fn start(
+        name: &str,
+        config: ReclaimerConfig,
+        bounds_releases: bool,
+    ) -> io::Result<Self> {
         let ready = Arc::new(OneShot::new());
         let here = ready.clone();
         let thread = thread::spawn(name, move || {
-            if let Some(bound) = bound {
-                enter_bounded(bound);
+            if bounds_releases {
+                enter_bounded(config.values);
             }
             let record = current().expect("a thread that has just begun");
             let state = Arc::new(LoopState::new(ThreadHandle(record)));
-            here.put(state.clone());
+            let reclaim = Arc::new(Reclaim::new(config));
+            here.put((state.clone(), reclaim.clone()));
             drop(here);
-            serve(&state);
-            drop(state);
-            // The thread's end would call it, too, but models do not see a thread's end.
-            thread_exit();
+            on_own_thread(&reclaim, || {
+                serve(&state, &reclaim);
+                drop(state);
+                // The thread's end would call it, too, but models do not see a thread's end.
+                thread_exit();
+            });
         })?;
+        let (state, reclaim) = ready.take();
         Ok(Self {
-            state: ready.take(),
+            state,
+            reclaim,
             thread: Some(thread),
         })
     }
@@ -151,7 +161,10 @@ impl Looper {
 
     /// Returns a handle that only sends to the looper, and may outlive it.
     pub fn proxy(&self) -> LooperProxy {
-        LooperProxy(self.state.clone())
+        LooperProxy {
+            state: self.state.clone(),
+            reclaim: self.reclaim.clone(),
+        }
     }
 
     /// Posts `f` to the looper, which runs it after everything that was posted before. Does not
@@ -229,11 +242,14 @@ impl Looper {
 }
 
 /// Runs commands and makes releases until the looper is closed.
-fn serve(state: &LoopState) {
+fn serve(state: &LoopState, reclaim: &Reclaim) {
     while state.wait_for_work() {
+        reclaim.note_busy(true);
         run_in_pool("looper", RELEASE_BUDGET, || {
             state.round(run_command);
         });
+        reclaim.made_room();
+        reclaim.note_busy(state.thread.0.releases.waiting() != 0);
         thread_heaps::idle();
     }
     run_in_pool("looper", Budget::All, || state.close(run_command));

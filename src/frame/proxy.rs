@@ -2,6 +2,7 @@
 
 use super::loop_state::LoopState;
 use super::one_frame::Frame;
+use super::reclaim::Reclaim;
 use super::timers::{Delayed, PostId};
 use crate::thread::thread_handle::{Closed, ThreadHandle};
 use std::fmt;
@@ -187,7 +188,10 @@ impl fmt::Debug for FrameProxy {
 /// Cheap to clone. It may outlive its looper; posts are then refused, and the closure is given
 /// back.
 #[derive(Clone)]
-pub struct LooperProxy(pub(super) Arc<LoopState>);
+pub struct LooperProxy {
+    pub(super) state: Arc<LoopState>,
+    pub(super) reclaim: Arc<Reclaim>,
+}
 
 impl LooperProxy {
     /// Posts `f` to the looper: see [`Looper::post`](crate::Looper::post).
@@ -195,7 +199,7 @@ impl LooperProxy {
     /// # Errors
     /// Returns [`Closed`] with the closure once the looper is closed.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.0.post(f)
+        self.state.post(f)
     }
 
     /// Runs `f` on the looper and returns its result: see [`Looper::call`](crate::Looper::call).
@@ -210,7 +214,7 @@ impl LooperProxy {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.0.call(f)
+        self.state.call(f)
     }
 
     /// Posts `f` to the looper, to run after `delay`: see
@@ -223,23 +227,24 @@ impl LooperProxy {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.0.post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
+        self.state
+            .post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
     }
 
     /// Cancels a delayed post; returns whether it was still waiting: see
     /// [`Looper::cancel`](crate::Looper::cancel).
     pub fn cancel(&self, id: PostId) -> bool {
-        self.0.cancel(id)
+        self.state.cancel(id)
     }
 
     /// Returns whether the looper refuses posts.
     pub fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.state.is_closed()
     }
 
     /// Returns the handle of the looper's thread.
     pub fn thread(&self) -> &ThreadHandle {
-        &self.0.thread
+        &self.state.thread
     }
 }
 
@@ -250,7 +255,7 @@ impl RefUnwindSafe for LooperProxy {}
 impl fmt::Debug for LooperProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LooperProxy")
-            .field("thread", &self.0.thread)
+            .field("thread", &self.state.thread)
             .field("closed", &self.is_closed())
             .finish_non_exhaustive()
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 
 /// A weak reference to the hook of a loop, which drops the hook at its own end.
-pub(crate) type OuterHook = Weak<dyn Fn() + Send + Sync>;
+type OuterHook = Weak<dyn Fn() + Send + Sync>;
 
 /// The means to wake one thread.
 pub(crate) struct ThreadWaker {
@@ -58,12 +58,12 @@ impl ThreadWaker {
 
     /// Sets the hook that wake-ups call from now on; returns the previous one.
     #[must_use = "its destructor is foreign code: see `drop_hook`"]
-    pub(crate) fn set_hook(&self, hook: Option<WakeHook>) -> Option<WakeHook> {
+    fn set_hook(&self, hook: Option<WakeHook>) -> Option<WakeHook> {
         std::mem::replace(&mut *self.lock(), hook)
     }
 
     /// Returns the hook, if one is set.
-    pub(crate) fn hook(&self) -> Option<WakeHook> {
+    fn hook(&self) -> Option<WakeHook> {
         self.lock().clone()
     }
 
@@ -73,9 +73,40 @@ impl ThreadWaker {
     }
 }
 
+/// The place of one hook among those of a thread: the one that was set last is called, and when it is
+/// removed, the one before it is called again.
+#[derive(Default)]
+pub(crate) struct HookPlace {
+    hook: Option<WakeHook>,
+    /// The hook that was called before this one.
+    outer: Option<OuterHook>,
+}
+
+impl HookPlace {
+    /// Sets, replaces or removes the hook. For the thread itself.
+    pub(crate) fn set(&mut self, waker: &ThreadWaker, hook: Option<WakeHook>) {
+        let old = std::mem::replace(&mut self.hook, hook);
+        let set = waker.hook();
+        if old.is_none() {
+            self.outer = set.as_ref().map(Arc::downgrade);
+        }
+        // Leaves the hook alone if another one was set since, which outlives this one.
+        let is_ours = match (&set, &old) {
+            (Some(set), Some(old)) => Arc::ptr_eq(set, old),
+            (set, _) => set.is_none(),
+        };
+        if self.hook.is_some() || is_ours {
+            let outer = || self.outer.as_ref()?.upgrade();
+            let before = waker.set_hook(self.hook.clone().or_else(outer));
+            before.into_iter().for_each(drop_hook);
+        }
+        [set, old].into_iter().flatten().for_each(drop_hook);
+    }
+}
+
 /// Drops a reference to a hook. If it is the last one, the hook's destructor runs: its panic is
 /// reported, as it must neither reach a sender nor leave a loop half closed.
-pub(crate) fn drop_hook(hook: WakeHook) {
+fn drop_hook(hook: WakeHook) {
     if let Err(payload) = catch_unwind(|| drop(hook)) {
         report(payload);
     }

@@ -1,5 +1,6 @@
 //! Frame loops, loopers, and pools for tasks and callbacks.
 
+mod drop_later;
 mod framed_posts;
 mod frames;
 mod loopers;

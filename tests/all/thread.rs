@@ -3,6 +3,7 @@
 mod callback;
 mod closures;
 mod exit;
+mod inbox_hooks;
 #[cfg(unix)]
 mod key_teardown;
 mod messages;

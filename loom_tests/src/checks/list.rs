@@ -3,8 +3,8 @@
 use super::model::Model;
 use super::{
     canary, caps, count, cyclic, drain, exit, frame, handoff, heaps, home, hot, hot_table, inbox,
-    later, manager, memory, orphans, registry, senders, shutdown, shutdown_exit, shutdown_moves,
-    slot, slot_reuse, snapshot, wait,
+    later, manager, memory, orphans, reclaim, registry, senders, shutdown, shutdown_exit,
+    shutdown_moves, slot, slot_reuse, snapshot, wait,
 };
 
 pub(super) fn all() -> Vec<&'static Model> {
@@ -31,6 +31,7 @@ pub(super) fn all() -> Vec<&'static Model> {
         snapshot::MODELS,
         handoff::MODELS,
         later::MODELS,
+        reclaim::MODELS,
         orphans::MODELS,
         memory::MODELS,
         heaps::MODELS,

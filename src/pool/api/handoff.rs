@@ -2,6 +2,7 @@
 
 use super::pool_ref::PoolRef;
 use crate::ledger::{self, PoolLabel};
+use crate::object::header::Thin;
 use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
@@ -80,10 +81,7 @@ impl HandoffPool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
-        let label = || PoolLabel::HANDOFF;
-        ledger::autoreleased(payload.cast(), Location::caller(), label);
-        self.entries.set_label(PoolLabel::HANDOFF);
-        self.entries.push_or_grow(payload.cast(), grow);
+        self.push(payload.cast());
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
         // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
@@ -96,6 +94,37 @@ impl HandoffPool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, BlockSource::Process))
+    }
+
+    /// Moves a value into the pool, for the thread that releases its entries to destroy. The value need
+    /// only be `Send`, as nobody gets a reference to it.
+    ///
+    /// For many values at once: an entry costs a block and a few nanoseconds, and
+    /// [`drain_on`](Self::drain_on) sends all entries in one message. For a few large values,
+    /// [`Looper::drop_later`](crate::Looper::drop_later) needs no pool.
+    ///
+    /// ```
+    /// use releasepool::{HandoffPool, Looper};
+    /// use std::cell::Cell;
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let mut old = HandoffPool::new();
+    /// (0..1_000).for_each(|n| old.push_value(vec![Cell::new(n)])); // not Sync
+    /// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn push_value<T: Send + 'static>(&self, value: T) {
+        self.push(Ref::into_payload(Ref::new_from(value, BlockSource::Process)).cast());
+    }
+
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn push(&self, entry: Thin) {
+        let label = || PoolLabel::HANDOFF;
+        ledger::autoreleased(entry, Location::caller(), label);
+        self.entries.set_label(PoolLabel::HANDOFF);
+        self.entries.push_or_grow(entry, grow);
     }
 
     /// Moves a reference to a value with a home into this pool, and lends the reference back until
@@ -168,7 +197,8 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        // SAFETY: all objects are Send and Sync; `run` takes the entries out.
+        // SAFETY: all objects are Send, and Sync unless the entry is their only reference; `run` takes
+        // the entries out.
         let message = unsafe { PageChain::message(entries, n as u64, to.key(), run) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);

@@ -51,6 +51,7 @@ FrameConfig           Send Sync Unpin Unwind Ref   80
 FrameLoop             -    -    Unpin -      -    424
 FrameProxy            Send Sync Unpin Unwind Ref    8
 FrameReport           Send Sync Unpin Unwind Ref  152
+Full                  Send Sync Unpin Unwind Ref    1
 HandoffPool           -    -    Unpin Unwind Ref   40
 HomeRef               Send Sync Unpin Unwind Ref    8
 HomeWeak              Send Sync Unpin Unwind Ref    8
@@ -58,9 +59,13 @@ Hook                  Send Sync Unpin -      -     16
 Hot                   Send Sync Unpin Unwind Ref   16
 HotRef                Send Sync Unpin Unwind Ref   16
 HotTableFull          Send Sync Unpin Unwind Ref    8
-Looper                Send Sync Unpin Unwind Ref   32
-LooperProxy           Send Sync Unpin Unwind Ref    8
+InboxHook             -    -    Unpin Unwind Ref   32
+Later                 Send Sync Unpin Unwind Ref    1
+Looper                Send Sync Unpin Unwind Ref   40
+LooperProxy           Send Sync Unpin Unwind Ref   16
+OnReclaimer           Send Sync Unpin Unwind Ref    0
 OptionSlot            Send Sync Unpin Unwind Ref    8
+PendingDrops          Send Sync Unpin Unwind Ref   56
 PoolDump              -    -    Unpin Unwind Ref    8
 PoolManager           Send Sync Unpin Unwind Ref    8
 PoolManagerBuilder    Send Sync Unpin Unwind Ref   64
@@ -69,6 +74,7 @@ PoolToken             Send Sync Unpin Unwind Ref   32
 Pooled                Send Sync Unpin Unwind Ref    1
 PopError              Send Sync Unpin Unwind Ref   12
 PostId                Send Sync Unpin Unwind Ref   24
+ReclaimerConfig       Send Sync Unpin Unwind Ref   24
 Ref                   Send Sync Unpin Unwind Ref    8
 RootPolicy            Send Sync Unpin Unwind Ref    1
 ShutdownReport        Send Sync Unpin Unwind Ref   88
@@ -82,6 +88,7 @@ ThreadKey             Send Sync Unpin Unwind Ref    8
 ThreadSnapshot        Send Sync Unpin Unwind Ref  112
 Totals                Send Sync Unpin Unwind Ref   48
 Weak                  Send Sync Unpin Unwind Ref    8
+WhenFull              Send Sync Unpin Unwind Ref    1
 ";
 
 #[test]
@@ -110,6 +117,7 @@ fn the_table_of_all_types() {
         "FrameLoop": FrameLoop,
         "FrameProxy": FrameProxy,
         "FrameReport": FrameReport,
+        "Full": Full<u8>,
         "HandoffPool": HandoffPool,
         "HomeRef": HomeRef<u8>,
         "HomeWeak": HomeWeak<u8>,
@@ -117,9 +125,13 @@ fn the_table_of_all_types() {
         "Hot": Hot<u8>,
         "HotRef": HotRef<u8>,
         "HotTableFull": HotTableFull<u8>,
+        "InboxHook": InboxHook,
+        "Later": Later<u8>,
         "Looper": Looper,
         "LooperProxy": LooperProxy,
+        "OnReclaimer": OnReclaimer,
         "OptionSlot": OptionSlot<u8>,
+        "PendingDrops": PendingDrops,
         "PoolDump": PoolDump,
         "PoolManager": PoolManager,
         "PoolManagerBuilder": PoolManagerBuilder,
@@ -128,6 +140,7 @@ fn the_table_of_all_types() {
         "Pooled": Pooled<Task>,
         "PopError": PopError,
         "PostId": PostId,
+        "ReclaimerConfig": ReclaimerConfig,
         "Ref": Ref<u8>,
         "RootPolicy": RootPolicy,
         "ShutdownReport": ShutdownReport,
@@ -141,6 +154,7 @@ fn the_table_of_all_types() {
         "ThreadSnapshot": ThreadSnapshot,
         "Totals": Totals,
         "Weak": Weak<u8>,
+        "WhenFull": WhenFull,
     };
     let found: String = lines.iter().map(|(_, line)| line.as_str()).collect();
     assert_eq!(found, TABLE, "\n{found}");

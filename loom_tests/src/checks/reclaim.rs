@@ -1,0 +1,130 @@
+//! Values that reclaimers destroy, and hooks by which messages wake a foreign event loop.
+
+use super::model::Model;
+use super::probe::{Probe, me, spawn, take_deaths};
+use loom::sync::{Arc, Condvar, Mutex};
+use releasepool::{Full, PoolManager, ReclaimerConfig, Ref, WhenFull};
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "drop_later_full",
+        "a reclaimer for which one value may wait gets two: the sender of the second one waits and is woken",
+        &["full", "room"],
+        full,
+    )
+    // The locks of two sleeps. With three preemptions, the plain mode takes more than 400 s.
+    .bounded(3)
+    .plain_bounded(1),
+    Model::new(
+        "drop_later_end",
+        "a value is sent to a reclaimer that ends: it is destroyed once, there or by the sender",
+        &["here", "there"],
+        end,
+    )
+    // The whole of an exit, and the lock of the looper's sleep. With three preemptions, the plain mode
+    // makes 570,183 executions.
+    .bounded(2),
+    Model::new(
+        "drop_later_full_end",
+        "a sender waits for room while the reclaimer ends: it is woken, and no value is lost",
+        &["both here", "both there", "one here"],
+        full_end,
+    )
+    .plain(&["both here", "one here"])
+    // The whole of an exit, and the locks of two sleeps. With two preemptions, the plain mode takes more
+    // than 300 s.
+    .bounded(2)
+    .plain_bounded(1),
+    Model::new(
+        "inbox_hook",
+        "two releases to a thread whose foreign loop sleeps until its hook is called: both are made",
+        &["one turn", "two turns"],
+        hook,
+    )
+    // Two senders, and the loop's lock. With three preemptions: 134,089 executions.
+    .bounded(2),
+];
+
+fn one_value() -> ReclaimerConfig {
+    ReclaimerConfig::new().values(1)
+}
+
+fn full() -> String {
+    let reclaimer = one_value().spawn("reclaimer").unwrap();
+    reclaimer.drop_later(Probe::new());
+    let outcome = match reclaimer.try_drop_later(Probe::new()) {
+        Ok(()) => "room",
+        Err(Full(probe)) => {
+            reclaimer.drop_later(probe);
+            "full"
+        }
+    };
+    reclaimer.shutdown().unwrap();
+    let deaths = take_deaths();
+    assert!(deaths.len() == 2 && !deaths.contains(&me()));
+    outcome.to_owned()
+}
+
+fn end() -> String {
+    let reclaimer = one_value().when_full(WhenFull::DestroyHere);
+    let reclaimer = reclaimer.spawn("reclaimer").unwrap();
+    let proxy = reclaimer.proxy();
+    let sender = spawn(move || {
+        proxy.drop_later(Probe::new());
+        me()
+    });
+    reclaimer.shutdown().unwrap();
+    let sender = sender.join().unwrap();
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 1);
+    if deaths[0] == sender { "here" } else { "there" }.to_owned()
+}
+
+fn full_end() -> String {
+    let reclaimer = one_value().spawn("reclaimer").unwrap();
+    let proxy = reclaimer.proxy();
+    // One thread makes both values: which lists blocks of two heaps share depends on addresses.
+    let sender = spawn(move || {
+        proxy.drop_later(Probe::new());
+        proxy.drop_later(Probe::new());
+        me()
+    });
+    reclaimer.shutdown().unwrap();
+    let sender = sender.join().unwrap();
+    let deaths = take_deaths();
+    let here = deaths.iter().filter(|thread| **thread == sender).count();
+    assert_eq!(deaths.len(), 2);
+    ["both there", "one here", "both here"][here].to_owned()
+}
+
+fn hook() -> String {
+    let manager = PoolManager::global();
+    let woken = Arc::new((Mutex::new(false), Condvar::new()));
+    let there = woken.clone();
+    let hook = manager.set_inbox_hook(move || {
+        *there.0.lock().unwrap() = true;
+        there.1.notify_one();
+    });
+    let this = manager.current_thread().unwrap();
+    let senders = [(), ()].map(|()| {
+        let this = this.clone();
+        spawn(move || this.release(Ref::new(Probe::new())))
+    });
+    let (mut died, mut turns) = (0, 0);
+    while died < 2 {
+        let mut woken_now = woken.0.lock().unwrap();
+        while !std::mem::replace(&mut *woken_now, false) {
+            woken_now = woken.1.wait(woken_now).unwrap();
+        }
+        drop(woken_now);
+        manager.run_inbox();
+        let now = take_deaths().len();
+        turns += usize::from(now > 0);
+        died += now;
+    }
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().unwrap());
+    drop(hook);
+    ["one turn", "two turns"][turns - 1].to_owned()
+}

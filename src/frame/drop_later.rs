@@ -1,0 +1,348 @@
+//! Destruction of values by a reclaimer.
+
+use super::call::OneShot;
+use super::looper::Looper;
+use super::proxy::LooperProxy;
+use super::reclaim::{Reclaim, WaitingValue};
+use crate::manager::PoolManager;
+use crate::object::later_value;
+use crate::pool::stack::budget::Budget;
+use crate::sync::elapsed;
+use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
+use crate::thread::key::ThreadKey;
+use crate::thread::record::Record;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The error of [`Looper::try_drop_later`], with the value: the reclaimer has no room for it, or has
+/// ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Full<T>(pub T);
+
+impl<T> Full<T> {
+    /// Returns the value.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Full<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Full(..)")
+    }
+}
+
+impl<T> fmt::Display for Full<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reclaimer has no room for the value, or has ended; the value was not sent")
+    }
+}
+
+impl<T> std::error::Error for Full<T> {}
+
+/// The error of [`Looper::barrier`] on the looper's own thread, which cannot wait for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnReclaimer;
+
+impl fmt::Display for OnReclaimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a looper's own thread cannot wait until that looper has destroyed its values")
+    }
+}
+
+impl std::error::Error for OnReclaimer {}
+
+/// The values that wait for a reclaimer, at about one moment: see [`Looper::pending`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PendingDrops {
+    /// How many values and references wait, the one whose destructor runs included.
+    pub values: usize,
+    /// The bytes of those values that their senders have [weighed](Looper::drop_later_weighed).
+    pub bytes: u64,
+    /// How long the reclaimer has been at work without a pause: no value has waited longer.
+    pub busy: Duration,
+    /// The types of the values that were passed to `drop_later`, and how many of each wait; the most
+    /// frequent type first. Types after the first sixty or so are counted as "other types".
+    pub types: Vec<(&'static str, usize)>,
+}
+
+impl fmt::Display for PendingDrops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (values, bytes) = (self.values, self.bytes);
+        write!(
+            f,
+            "{values} waiting, {bytes} bytes, busy for {:?}",
+            self.busy
+        )?;
+        for (i, (name, n)) in self.types.iter().enumerate() {
+            write!(f, "{} {n} of {name}", if i == 0 { ":" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a value was not sent; with the value.
+enum Refusal<T> {
+    /// The calling thread must destroy it, whatever the bounds.
+    Here(T),
+    NoRoom(T),
+}
+
+/// Destruction of values, for threads that have no time for it.
+///
+/// A graph of objects, a parsed document, a large map: whoever drops the last owner pays for all of
+/// it. These functions move the value to the looper's thread, which destroys it between its
+/// [commands](Self::post). The value need only be `Send`: it must not be shared, or the thread that
+/// drops it last is not the one that sends it here. For a counted reference that others may still
+/// share, use [`ThreadHandle::release`](crate::ThreadHandle::release); for a value that only one
+/// certain thread may destroy, [`HomeRef`](crate::HomeRef); for many small values at once,
+/// [`HandoffPool::push_value`](crate::HandoffPool::push_value).
+///
+/// # When not to use them
+/// For values that are destroyed in less time than a message takes: the table of break-even points
+/// in `docs/PERFORMANCE.md` says which. For values whose destructors must have run when the caller goes
+/// on, such as a lock's guard or a file that is opened again.
+///
+/// # Bounds, and deadlocks
+/// A [reclaimer](Self::reclaimer) accepts values up to the bounds of its
+/// [`ReclaimerConfig`](crate::ReclaimerConfig); a looper that was [spawned](Self::spawn) up to the
+/// default bounds. Beyond them, [`WhenFull`](crate::WhenFull) says what the sender does: so memory is
+/// bounded, however fast the senders are. Both choices can deadlock if the sender holds a lock that a
+/// destructor takes; [`try_drop_later`](Self::try_drop_later) cannot.
+///
+/// # Where the destructor runs
+/// On the looper's thread; but on the calling thread, at once, if that is the looper's own, if its
+/// [exit](crate::ThreadHandle::is_alive) has begun, or if the looper has ended; and perhaps if the reclaimer is full.
+/// Its panic is reported as an [event](crate::event), and the values after it are destroyed all the
+/// same; on the calling thread, it comes out of the call.
+///
+/// # The end
+/// [`shutdown`](Self::shutdown), or dropping the looper, waits until every value has been destroyed.
+/// Rust runs no code at a process's end: values that wait for a looper that nobody has shut down are
+/// then lost.
+///
+/// # Cost
+/// One block of memory for value and message, three or four read-modify-writes, and a wake-up if the looper
+/// sleeps. Lock-free unless the looper sleeps or the bound is reached.
+impl Looper {
+    /// Has the looper's thread destroy `value`. See [bounds](#bounds-and-deadlocks).
+    ///
+    /// ```
+    /// use releasepool::Looper;
+    /// use std::collections::BTreeMap;
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let index: BTreeMap<u32, String> = (0..1_000).map(|n| (n, n.to_string())).collect();
+    /// reclaimer.drop_later(index);   // returns at once
+    /// reclaimer.shutdown().unwrap(); // waits until the map has been destroyed
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// With the panic of the value's destructor, if that runs on the calling thread.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn drop_later<T: Send + 'static>(&self, value: T) {
+        self.drop_later_weighed(value, 0);
+    }
+
+    /// Has the looper's thread destroy `value`, which owns about so many bytes. They count for the
+    /// [bound on bytes](crate::ReclaimerConfig::bytes).
+    ///
+    /// # Panics
+    /// As [`drop_later`](Self::drop_later) does.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
+        send(&self.thread().0, &self.reclaim, value, bytes as u64);
+    }
+
+    /// Has the looper's thread destroy `value`, if there is room for it. Never waits, and never
+    /// destroys the value on another thread than the looper's; so it is safe under any lock.
+    ///
+    /// # Errors
+    /// Returns [`Full`] with the value if the bound is reached, the looper has ended, the calling thread is
+    /// the looper's own, or its exit has begun.
+    ///
+    /// ```
+    /// use releasepool::{Full, Looper};
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// if let Err(Full(text)) = reclaimer.try_drop_later(String::from("large")) {
+    ///     println!("{text} stays here");
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn try_drop_later<T: Send + 'static>(&self, value: T) -> Result<(), Full<T>> {
+        try_send(&self.thread().0, &self.reclaim, value)
+    }
+
+    /// Waits until the looper has destroyed all values, and released all references, that the calling
+    /// thread, or a thread that it has synchronized with, had sent before.
+    ///
+    /// The looper does this before the commands that are posted later.
+    ///
+    /// # Errors
+    /// [`OnReclaimer`] on the looper's own thread.
+    ///
+    /// ```
+    /// use releasepool::Looper;
+    /// use std::sync::Arc;
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let shared = Arc::new(());
+    /// reclaimer.drop_later(vec![shared.clone()]);
+    /// reclaimer.barrier().unwrap();
+    /// assert_eq!(Arc::strong_count(&shared), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn barrier(&self) -> Result<(), OnReclaimer> {
+        if current_key() == Some(self.thread().key()) {
+            return Err(OnReclaimer);
+        }
+        // Not refused: a looper that is being shut down cannot be borrowed.
+        _ = self.call(destroy_all);
+        Ok(())
+    }
+
+    /// Waits until no value or reference waits for the looper, or for `timeout` at most. Returns whether
+    /// none waits; false at once on the looper's own thread.
+    pub fn wait_idle(&self, timeout: Duration) -> bool {
+        if current_key() == Some(self.thread().key()) {
+            return false;
+        }
+        let until = elapsed().saturating_add(timeout);
+        let record = &self.thread().0;
+        loop {
+            let left = until.saturating_sub(elapsed());
+            let done = Arc::new(OneShot::new());
+            let there = done.clone();
+            // Not refused, as in `barrier`.
+            _ = self.post(move || {
+                destroy_all();
+                there.put(());
+            });
+            if done.take_within(left).is_none() {
+                return record.releases.waiting() == 0;
+            }
+            if record.releases.waiting() == 0 {
+                return true;
+            }
+        }
+    }
+
+    /// Returns what waits for the looper, for a dashboard or to slow senders down.
+    pub fn pending(&self) -> PendingDrops {
+        pending(&self.thread().0, &self.reclaim)
+    }
+}
+
+/// See [destruction of values](Looper#impl-Looper-1).
+impl LooperProxy {
+    /// Has the looper's thread destroy `value`: see [`Looper::drop_later`].
+    ///
+    /// # Panics
+    /// With the panic of the value's destructor, if that runs on the calling thread.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn drop_later<T: Send + 'static>(&self, value: T) {
+        self.drop_later_weighed(value, 0);
+    }
+
+    /// Has the looper's thread destroy `value`, which owns about so many bytes: see
+    /// [`Looper::drop_later_weighed`].
+    ///
+    /// # Panics
+    /// As [`drop_later`](Self::drop_later) does.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
+        send(&self.thread().0, &self.reclaim, value, bytes as u64);
+    }
+
+    /// Has the looper's thread destroy `value`, if there is room for it: see
+    /// [`Looper::try_drop_later`].
+    ///
+    /// # Errors
+    /// As [`Looper::try_drop_later`].
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn try_drop_later<T: Send + 'static>(&self, value: T) -> Result<(), Full<T>> {
+        try_send(&self.thread().0, &self.reclaim, value)
+    }
+
+    /// Returns what waits for the looper: see [`Looper::pending`].
+    pub fn pending(&self) -> PendingDrops {
+        pending(&self.thread().0, &self.reclaim)
+    }
+}
+
+/// Sends a value to the looper with this record; where that is not possible, destroys it.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+fn send<T: Send + 'static>(record: &Record, reclaim: &Reclaim, value: T, bytes: u64) {
+    let mut value = value;
+    loop {
+        match send_value(record, reclaim, value, bytes) {
+            Ok(()) => return,
+            Err(Refusal::Here(value)) => return drop(value),
+            Err(Refusal::NoRoom(back)) => value = back,
+        }
+        if !reclaim.wait_for_room(record) {
+            return drop(value);
+        }
+    }
+}
+
+#[cfg_attr(feature = "leak-detection", track_caller)]
+fn try_send<T>(record: &Record, reclaim: &Reclaim, value: T) -> Result<(), Full<T>>
+where
+    T: Send + 'static,
+{
+    match send_value(record, reclaim, value, 0) {
+        Ok(()) => Ok(()),
+        Err(Refusal::Here(value) | Refusal::NoRoom(value)) => Err(Full(value)),
+    }
+}
+
+#[cfg_attr(feature = "leak-detection", track_caller)]
+fn send_value<T>(record: &Record, reclaim: &Reclaim, value: T, bytes: u64) -> Result<(), Refusal<T>>
+where
+    T: Send + 'static,
+{
+    if must_stay(record.key()) || record.is_closed() {
+        return Err(Refusal::Here(value));
+    }
+    let Some(waiting) = reclaim.admit::<T>(record, bytes) else {
+        return Err(Refusal::NoRoom(value));
+    };
+    let message = later_value::message(value, waiting, record.key());
+    match record.send_admitted(message) {
+        Ok(()) => {
+            tally_handed_over(1);
+            Ok(())
+        }
+        Err(back) => {
+            // SAFETY: made above, with these types, and given back.
+            let (value, waiting) = unsafe { later_value::take_back::<T, WaitingValue>(back) };
+            reclaim.retract(waiting);
+            Err(Refusal::Here(value))
+        }
+    }
+}
+
+fn pending(record: &Record, reclaim: &Reclaim) -> PendingDrops {
+    PendingDrops {
+        values: record.releases.waiting() as usize,
+        bytes: reclaim.bytes(),
+        busy: reclaim.busy(),
+        types: reclaim.types.waiting(),
+    }
+}
+
+/// Returns whether a value for the reclaimer `target` must be destroyed on the calling thread.
+fn must_stay(target: ThreadKey) -> bool {
+    match current_key() {
+        Some(own) => own == target || is_exiting(),
+        None => current().is_none(),
+    }
+}
+
+/// Destroys all that waits for the calling thread.
+fn destroy_all() {
+    PoolManager::global().drain_backlog(Budget::All);
+}

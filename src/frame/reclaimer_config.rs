@@ -1,0 +1,92 @@
+//! `ReclaimerConfig`: the bounds of a reclaimer, and what happens when they are reached.
+
+use super::looper::Looper;
+use std::io;
+
+/// What a sender does with a value for which a reclaimer has no room.
+///
+/// No choice is free of deadlocks: if the sender holds a lock that a destructor takes, then waiting
+/// for room waits for that destructor, and a destructor that runs in the sender takes the lock a
+/// second time. Where a lock may be held, use [`Looper::try_drop_later`], which never waits and runs
+/// no destructor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// The sender sleeps until there is room. On the thread of any [`Looper`], which must not wait
+    /// for another one, the value is destroyed at once instead.
+    #[default]
+    Wait,
+    /// The sender destroys the value itself, at once.
+    DestroyHere,
+}
+
+/// The settings of a [reclaimer](Looper::reclaimer): how much may wait for it.
+///
+/// ```
+/// use releasepool::{ReclaimerConfig, WhenFull};
+/// let reclaimer = ReclaimerConfig::new()
+///     .values(10_000)
+///     .bytes(64 << 20)
+///     .when_full(WhenFull::DestroyHere)
+///     .spawn("reclaimer")?;
+/// reclaimer.drop_later(vec![0; 1_000]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "settings do nothing until a reclaimer is spawned with them"]
+pub struct ReclaimerConfig {
+    pub(super) values: u64,
+    pub(super) bytes: u64,
+    pub(super) when_full: WhenFull,
+}
+
+impl Default for ReclaimerConfig {
+    fn default() -> Self {
+        Self {
+            values: 100_000,
+            bytes: 256 << 20,
+            when_full: WhenFull::Wait,
+        }
+    }
+}
+
+impl ReclaimerConfig {
+    /// Returns the default settings: 100,000 values, 256 MiB, and senders wait.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many values and references may wait. A value is refused if at least so many wait
+    /// already; a pool that is [handed over](crate::HandoffPool::drain_on) is accepted as a whole if
+    /// fewer wait. With 0, senders destroy everything themselves.
+    pub fn values(mut self, values: usize) -> Self {
+        self.values = values as u64;
+        self
+    }
+
+    /// Sets how many bytes may wait, of the values that senders have
+    /// [weighed](Looper::drop_later_weighed). A value is refused if at least so many wait already, so
+    /// a value that is larger than the bound is accepted when nothing else waits. With 0, senders
+    /// destroy weighed values themselves.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
+    }
+
+    /// Sets what senders do when there is no room.
+    pub fn when_full(mut self, when_full: WhenFull) -> Self {
+        self.when_full = when_full;
+        self
+    }
+
+    /// Starts a reclaimer with these settings, on a thread of this name.
+    ///
+    /// # Errors
+    /// If the operating system cannot start a thread.
+    ///
+    /// # Panics
+    /// If the name contains a null byte.
+    pub fn spawn(self, name: &str) -> io::Result<Looper> {
+        Looper::start(name, self, true)
+    }
+}

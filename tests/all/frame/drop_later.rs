@@ -1,0 +1,371 @@
+//! Values of any type that a reclaimer destroys.
+
+use crate::frame::{hold, id_of};
+use crate::support::teardown::{ALWAYS, at_teardown};
+use crate::support::{Log, Probe, child, events, fresh, listen, on_drop, panic_of};
+use releasepool::event::EventKind;
+use releasepool::{
+    Full, HandoffPool, Later, Looper, OnReclaimer, ReclaimerConfig, Ref, WhenFull, drop_later,
+    finish_drops,
+};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// A deadline that is only reached if the test fails.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Holds a reclaimer, sends it three values, and asserts that there is no room for more.
+fn filled(reclaimer: &Looper, log: &Log) -> impl Sized + use<> {
+    let go = hold(reclaimer);
+    (0..3).for_each(|n| reclaimer.drop_later(log.probe(n)));
+    let Err(Full(probe)) = reclaimer.try_drop_later(log.probe(9)) else {
+        panic!("there is room");
+    };
+    std::mem::forget(probe);
+    go
+}
+
+fn bounded(when_full: WhenFull) -> Looper {
+    let config = ReclaimerConfig::new().values(3).when_full(when_full);
+    config.spawn("reclaimer").unwrap()
+}
+
+#[test]
+fn values_are_destroyed_there_in_order_once_each() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let id = id_of(&reclaimer);
+    // Send and not Sync; too large for a block; without a destructor; over-aligned.
+    #[repr(align(64))]
+    struct Aligned(#[expect(dead_code)] u8);
+    for n in 0..100 {
+        reclaimer.drop_later((Cell::new(n), log.probe(n)));
+    }
+    reclaimer.drop_later((log.probe(100), [0_u8; 10_000]));
+    reclaimer.drop_later((log.probe(101), Aligned(1)));
+    reclaimer.drop_later(5);
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.ids(), (0..102).collect::<Vec<_>>());
+    assert!(log.threads().iter().all(|thread| *thread == id));
+}
+
+#[test]
+fn pushed_values_of_a_handoff_pool_are_destroyed_there() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let id = id_of(&reclaimer);
+    let mut pool = HandoffPool::new();
+    (0..10).for_each(|n| pool.push_value((Cell::new(n), log.probe(n))));
+    assert_eq!((pool.len(), pool.drain_on(reclaimer.thread())), (10, 10));
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.count(), 10);
+    assert!(log.threads().iter().all(|thread| *thread == id));
+}
+
+#[test]
+fn at_the_bound_a_sender_waits_until_there_is_room() {
+    let log = Log::new();
+    let reclaimer = bounded(WhenFull::Wait);
+    let id = id_of(&reclaimer);
+    let go = filled(&reclaimer, &log);
+    let has_sent = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for n in 3..6 {
+            let (reclaimer, log, has_sent) = (&reclaimer, &log, &has_sent);
+            scope.spawn(move || {
+                reclaimer.drop_later(log.probe(n));
+                has_sent.store(true, Ordering::Relaxed);
+            });
+        }
+        thread::sleep(Duration::from_millis(20));
+        assert!(!has_sent.load(Ordering::Relaxed) && log.count() == 0);
+        drop(go);
+    });
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.count(), 6);
+    assert!(log.threads().iter().all(|thread| *thread == id));
+}
+
+#[test]
+fn at_the_bound_a_sender_destroys_the_value_if_that_was_chosen() {
+    let log = Log::new();
+    let reclaimer = bounded(WhenFull::DestroyHere);
+    let go = filled(&reclaimer, &log);
+    reclaimer.drop_later(log.probe(3));
+    assert_eq!(log.ids(), [3]);
+    assert_eq!(log.threads(), [thread::current().id()]);
+    drop(go);
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.count(), 4);
+}
+
+#[test]
+fn without_any_room_senders_destroy_their_values() {
+    let log = Log::new();
+    let none = [
+        ReclaimerConfig::new().values(0),
+        ReclaimerConfig::new().bytes(0),
+    ];
+    for (config, id) in none.into_iter().zip(0..) {
+        let reclaimer = config.spawn("reclaimer").unwrap();
+        reclaimer.drop_later_weighed(log.probe(id), 1);
+        assert_eq!(log.count() as u32, id + 1);
+    }
+    assert!(
+        log.threads()
+            .iter()
+            .all(|thread| *thread == thread::current().id())
+    );
+}
+
+#[test]
+fn bytes_are_bounded_and_a_value_larger_than_the_bound_is_accepted_alone() {
+    let log = Log::new();
+    let config = ReclaimerConfig::new()
+        .bytes(1_000)
+        .when_full(WhenFull::DestroyHere);
+    let reclaimer = config.spawn("reclaimer").unwrap();
+    for _ in 0..2 {
+        let go = hold(&reclaimer);
+        reclaimer.drop_later_weighed(log.probe(0), 5_000);
+        assert_eq!(reclaimer.pending().bytes, 5_000);
+        reclaimer.drop_later_weighed(log.probe(1), 1);
+        assert_eq!(log.ids().last(), Some(&1), "here");
+        reclaimer.drop_later(log.probe(2));
+        let pending = reclaimer.pending();
+        assert_eq!((pending.values, pending.types[0].1), (2, 2), "{pending}");
+        assert!(
+            pending.to_string().contains("2 of all::support::Probe"),
+            "{pending}"
+        );
+        drop(go);
+        reclaimer.barrier().unwrap();
+        let pending = reclaimer.pending();
+        assert_eq!(
+            (pending.values, pending.bytes, pending.types.len()),
+            (0, 0, 0)
+        );
+    }
+    assert_eq!(log.ids(), [1, 0, 2, 1, 0, 2]);
+}
+
+#[test]
+fn a_destructor_takes_the_lock_that_a_sender_holds() {
+    // The sender holds the lock, the reclaimer is full and its first destructor waits for the lock.
+    let log = Log::new();
+    let lock = Arc::new(Mutex::new(()));
+    let reclaimer = bounded(WhenFull::Wait);
+    let held = lock.lock().unwrap();
+    for n in 0..3 {
+        let (lock, probe) = (lock.clone(), log.probe(n));
+        reclaimer.drop_later(on_drop(move || {
+            let _locked = lock.lock();
+            drop(probe);
+        }));
+    }
+    let full = reclaimer.try_drop_later(log.probe(3));
+    let Full(probe) = full.expect_err("the bound is reached");
+    assert_eq!(log.count(), 0);
+    drop((held, probe));
+    reclaimer.shutdown().unwrap();
+    assert_eq!(log.ids().len(), 4);
+}
+
+#[test]
+fn values_sent_by_the_reclaimer_itself_are_destroyed_at_once() {
+    let log = Log::new();
+    let reclaimer = Arc::new(bounded(WhenFull::Wait));
+    let (there, outer) = (reclaimer.clone(), log.clone());
+    reclaimer.drop_later(on_drop(move || {
+        (0..5).for_each(|n| there.drop_later(outer.probe(n)));
+        let full = there.try_drop_later(outer.probe(5));
+        drop(full.expect_err("on the reclaimer").into_inner());
+        assert_eq!(there.barrier(), Err(OnReclaimer));
+        assert!(!there.wait_idle(LONG));
+        outer.note(6);
+    }));
+    reclaimer.barrier().unwrap();
+    assert_eq!(log.ids(), [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn reclaimers_that_send_to_each_other_at_the_bound_do_not_wait() {
+    let log = Log::new();
+    let (a, b) = (
+        Arc::new(bounded(WhenFull::Wait)),
+        Arc::new(bounded(WhenFull::Wait)),
+    );
+    let go = [hold(&a), hold(&b)];
+    for n in 0..3 {
+        for (from, to) in [(&a, &b), (&b, &a)] {
+            let (to, probe) = (to.clone(), log.probe(n));
+            from.drop_later(on_drop(move || to.drop_later(probe)));
+        }
+    }
+    drop(go);
+    a.barrier().unwrap();
+    b.barrier().unwrap();
+    a.barrier().unwrap();
+    assert_eq!(log.count(), 6);
+}
+
+#[test]
+fn after_the_end_and_in_a_threads_teardown_values_are_destroyed_at_once() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let (there, proxy) = (id_of(&reclaimer), reclaimer.proxy());
+    for when in ALWAYS {
+        let (proxy, probe) = (proxy.clone(), log.probe(0));
+        at_teardown(when, move || proxy.drop_later(probe));
+    }
+    reclaimer.barrier().unwrap();
+    // Before the exit of its pools, a thread can send.
+    let here = log.threads().into_iter().filter(|thread| *thread != there);
+    assert!(log.count() == 3 && here.count() >= 1);
+    reclaimer.shutdown().unwrap();
+    proxy.drop_later(log.probe(1));
+    assert_eq!(log.count(), 4);
+    let Err(Full(probe)) = proxy.try_drop_later(log.probe(2)) else {
+        panic!("the looper has ended");
+    };
+    assert_eq!((probe.id, proxy.pending().values), (2, 0));
+}
+
+#[test]
+fn senders_that_wait_when_the_looper_ends_destroy_their_values() {
+    let log = Log::new();
+    let reclaimer = bounded(WhenFull::Wait);
+    let proxy = reclaimer.proxy();
+    let go = filled(&reclaimer, &log);
+    thread::scope(|scope| {
+        for n in 3..6 {
+            let (proxy, log) = (proxy.clone(), &log);
+            scope.spawn(move || proxy.drop_later(log.probe(n)));
+        }
+        thread::sleep(Duration::from_millis(20));
+        drop(go);
+        reclaimer.shutdown().unwrap();
+    });
+    assert_eq!(log.count(), 6);
+}
+
+#[test]
+fn a_destructor_that_panics_is_reported_and_the_next_values_die() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("panics").unwrap();
+    listen();
+    let go = hold(&reclaimer);
+    reclaimer.drop_later_weighed(on_drop(|| panic!("bomb")), 10);
+    reclaimer.drop_later(log.probe(1));
+    drop(go);
+    reclaimer.barrier().unwrap();
+    let seen = reclaimer.call(|| events(EventKind::Panic)).unwrap();
+    assert_eq!(seen.len(), 1);
+    assert_eq!((log.ids(), reclaimer.pending().bytes), (vec![1], 0));
+    // On the calling thread, the panic comes out of the call.
+    let full = bounded(WhenFull::DestroyHere);
+    let _go = filled(&full, &Log::new());
+    assert_eq!(
+        panic_of(|| full.drop_later(on_drop(|| panic!("here")))),
+        "here"
+    );
+}
+
+#[test]
+fn barrier_waits_for_all_that_a_value_owns() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    struct Link(
+        #[expect(dead_code)] Option<Ref<Link>>,
+        #[expect(dead_code)] Option<Probe>,
+    );
+    for n in 0..20 {
+        let end = Ref::new(Link(None, Some(log.probe(n))));
+        let chain = (0..20_000).fold(end, |next, _| Ref::new(Link(Some(next), None)));
+        reclaimer.drop_later(chain);
+        reclaimer.barrier().unwrap();
+        assert_eq!(log.count() as u32, n + 1);
+    }
+    assert!(reclaimer.wait_idle(LONG));
+    let go = hold(&reclaimer);
+    reclaimer.drop_later(log.probe(99));
+    assert!(!reclaimer.wait_idle(Duration::from_millis(5)));
+    drop(go);
+    assert!(reclaimer.wait_idle(LONG));
+    assert_eq!(log.count(), 21);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
+    let child = child!(|| {
+        listen();
+        assert!(finish_drops(Duration::ZERO), "it was never started");
+        let log = Log::new();
+        let mut later = Later::new((log.probe(0), 1));
+        later.1 += 1;
+        drop(later);
+        drop(Later::into_inner(Later::from(log.probe(1))));
+        drop_later(log.probe(2));
+        assert!(finish_drops(LONG));
+        let here = thread::current().id();
+        assert_eq!(log.count(), 3);
+        let at = |id| log.ids().iter().position(|seen| *seen == id).unwrap();
+        assert_eq!(
+            [0, 1, 2].map(|id| log.threads()[at(id)] == here),
+            [false, true, false]
+        );
+        // A destructor that waits, and two values behind it.
+        let (send, receive) = mpsc::channel::<()>();
+        drop_later(on_drop(move || _ = receive.recv()));
+        (3..5).for_each(|n| drop_later(log.probe(n)));
+        assert!(!finish_drops(Duration::from_millis(20)));
+        let [event] = &events(EventKind::DropsLeft)[..] else {
+            panic!("one event")
+        };
+        assert_eq!(event.count, 3);
+        assert_eq!(event.types[0], ("all::support::Probe", 2));
+        let message = event.to_string();
+        assert!(
+            message.contains("3 values have not been destroyed"),
+            "{message}"
+        );
+        drop(send);
+        assert!(finish_drops(LONG));
+        assert_eq!(log.count(), 5);
+    });
+    child.assert_success();
+}
+
+#[test]
+fn a_million_small_values_of_eight_threads_stay_within_the_bound() {
+    const EACH: u32 = if cfg!(miri) { 50 } else { 20_000 };
+    let count = Arc::new(AtomicU32::new(0));
+    struct Counted(Arc<AtomicU32>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let reclaimer = ReclaimerConfig::new()
+        .values(100)
+        .spawn("reclaimer")
+        .unwrap();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    reclaimer.drop_later(Counted(count.clone()));
+                    // Each sender may have one announced beyond the bound.
+                    assert!(reclaimer.pending().values <= 108);
+                }
+            });
+        }
+    });
+    reclaimer.barrier().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 8 * EACH);
+    fresh(|| assert!(reclaimer.wait_idle(LONG)));
+}

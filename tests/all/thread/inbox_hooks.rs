@@ -1,0 +1,208 @@
+//! Hooks that wake a foreign event loop when something is sent to its thread.
+
+use crate::frame::{Told, quick};
+use crate::support::{Log, events, fresh, listen, on_drop, wait_until};
+use releasepool::event::EventKind;
+use releasepool::{AutoreleasePool, HomeRef, InboxHook, PoolManager, Ref, autoreleasepool};
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+fn told() -> (Arc<Told>, InboxHook) {
+    let told = Arc::new(Told::default());
+    let there = told.clone();
+    let hook = PoolManager::global().set_inbox_hook(move || there.note());
+    (told, hook)
+}
+
+/// Runs `f` on another thread, with a handle of this one.
+fn elsewhere<R: Send>(f: impl FnOnce(&releasepool::ThreadHandle) -> R + Send) -> R {
+    let here = PoolManager::global().current_thread().unwrap();
+    thread::scope(|scope| scope.spawn(|| f(&here)).join().unwrap())
+}
+
+fn run_inbox() -> usize {
+    PoolManager::global().run_inbox()
+}
+
+#[test]
+fn the_first_message_of_each_kind_after_run_inbox_calls_the_hook() {
+    fresh(|| {
+        let (told, _hook) = told();
+        assert_eq!(told.take(), 0, "nothing waits");
+        let log = Log::new();
+        for _ in 0..3 {
+            let home = HomeRef::new(log.probe(0));
+            elsewhere(|here| {
+                drop(home);
+                assert_eq!(told.take(), 1);
+                here.release(Ref::new(log.probe(1)));
+                assert_eq!(told.take(), 0, "the loop is awake already");
+                here.post(|| ()).unwrap();
+                assert!(told.take() <= 1);
+            });
+            assert_eq!((run_inbox(), told.take()), (1, 0));
+        }
+        assert_eq!(log.ids(), [0, 1, 0, 1, 0, 1]);
+    });
+}
+
+#[test]
+fn what_waits_when_the_hook_is_set_or_run_inbox_ends_calls_it_at_once() {
+    fresh(|| {
+        elsewhere(|here| here.post(|| ()).unwrap());
+        let (told, _hook) = told();
+        assert_eq!(told.take(), 1);
+        let here = PoolManager::global().current_thread().unwrap();
+        elsewhere(|there| there.post(move || here.post(|| ()).unwrap()).unwrap());
+        assert_eq!(run_inbox(), 2);
+        assert!(told.take() >= 1, "a closure has posted another one");
+        assert_eq!((run_inbox(), told.take()), (1, 0));
+    });
+}
+
+#[test]
+fn a_drain_that_takes_the_message_loses_no_call() {
+    fresh(|| {
+        let (told, _hook) = told();
+        let log = Log::new();
+        for id in 0..3 {
+            elsewhere(|here| here.release(Ref::new(log.probe(id))));
+            assert_eq!(told.take(), 1);
+            autoreleasepool(|_| ());
+            assert_eq!(log.count() as u32, id + 1);
+            // The loop, which was woken, calls it.
+            run_inbox();
+        }
+    });
+}
+
+#[test]
+fn run_inbox_in_a_destructor_leaves_the_messages_and_calls_the_hook_again() {
+    fresh(|| {
+        let (told, _hook) = told();
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert_eq!(told.take(), 1);
+        drop(Ref::new(on_drop(|| assert_eq!(run_inbox(), 0))));
+        assert_eq!(told.take(), 1);
+        assert_eq!((run_inbox(), told.take()), (1, 0));
+    });
+}
+
+#[test]
+fn the_hook_that_was_set_last_is_called_and_then_the_one_before() {
+    fresh(|| {
+        let (outer, _outer_hook) = told();
+        let (inner, inner_hook) = told();
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert_eq!((outer.take(), inner.take()), (0, 1));
+        drop(inner_hook);
+        assert_eq!(outer.take(), 1, "something waits");
+        run_inbox();
+        // The wake hook of a frame loop takes its turn, too.
+        let mut frames = quick();
+        let of_loop = Arc::new(Told::default());
+        let there = of_loop.clone();
+        frames.set_wake_hook(move || there.note());
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert_eq!((outer.take(), of_loop.take()), (0, 1));
+        frames.tick(|_| ());
+        drop(frames);
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert_eq!(outer.take(), 1);
+    });
+}
+
+#[test]
+fn a_removed_hook_is_dropped_and_not_called() {
+    fresh(|| {
+        let (told, hook) = told();
+        drop(hook);
+        assert_eq!(Arc::strong_count(&told), 1);
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert_eq!((told.take(), run_inbox()), (0, 1));
+    });
+}
+
+#[test]
+fn a_hook_that_panics_is_reported_to_the_sender_as_an_event() {
+    listen();
+    fresh(|| {
+        let _hook = PoolManager::global().set_inbox_hook(|| panic!("hook"));
+        let seen = elsewhere(|here| {
+            here.post(|| ()).unwrap();
+            events(EventKind::Panic).len()
+        });
+        assert_eq!((seen, run_inbox()), (1, 1));
+    });
+}
+
+/// tray-icon#350 (1,109 crash reports in one app), bevy#13208 (a drop that waits for the main thread
+/// deadlocks), gtk-rs-core#1766, leptos#3746, compio#512, gdext#1281, uniffi#2436: workers drop the last
+/// references to values of a thread that is blocked at that time.
+#[test]
+fn last_drops_on_workers_while_the_home_is_blocked_are_destroyed_in_its_next_turn() {
+    const EACH: usize = if cfg!(miri) { 20 } else { 25_000 };
+    fresh(|| {
+        let (wake, woken) = mpsc::channel();
+        let _hook = PoolManager::global().set_inbox_hook(move || _ = wake.send(()));
+        let shared = Rc::new(());
+        // Values that are neither Send nor Sync.
+        let make = || {
+            (0..EACH)
+                .map(|_| HomeRef::new(shared.clone()))
+                .collect::<Vec<_>>()
+        };
+        let batches = [make(), make(), make(), make()];
+        thread::scope(|scope| {
+            // No worker waits for this thread, which is blocked here until all have dropped theirs.
+            let workers = batches.map(|batch| scope.spawn(move || drop(batch)));
+            workers
+                .into_iter()
+                .for_each(|worker| worker.join().unwrap());
+        });
+        assert_eq!(
+            Rc::strong_count(&shared),
+            1 + 4 * EACH,
+            "none is destroyed elsewhere"
+        );
+        woken.recv().unwrap();
+        run_inbox();
+        assert_eq!(Rc::strong_count(&shared), 1);
+    });
+}
+
+/// An event loop that sleeps until its hook wakes it, and calls `run_inbox` then. No message waits for
+/// ever.
+#[test]
+fn a_foreign_loop_that_sleeps_misses_nothing() {
+    const ROUNDS: u32 = if cfg!(miri) { 10 } else { 2_000 };
+    let (started, handle) = mpsc::channel();
+    let foreign = thread::spawn(move || {
+        let (wake, woken) = mpsc::sync_channel(1);
+        let _hook = PoolManager::global().set_inbox_hook(move || _ = wake.try_send(()));
+        started
+            .send(PoolManager::global().current_thread().unwrap())
+            .unwrap();
+        let mut ran = 0;
+        while ran < ROUNDS as usize {
+            woken
+                .recv_timeout(Duration::from_secs(60))
+                .expect("a missed wake-up");
+            ran += run_inbox();
+            drop(AutoreleasePool::new());
+        }
+    });
+    let there = handle.recv().unwrap();
+    let log = Log::new();
+    for id in 0..ROUNDS {
+        there.release(Ref::new(log.probe(id)));
+        if id % 3 == 0 {
+            wait_until(|| log.count() as u32 == id + 1);
+        }
+        there.post(|| ()).unwrap();
+    }
+    foreign.join().unwrap();
+    assert_eq!(log.count() as u32, ROUNDS);
+}

@@ -241,6 +241,19 @@ impl Looper {
     }
 }
 
+impl ReclaimerConfig {
+    /// Starts a reclaimer with these settings, on a thread of this name.
+    ///
+    /// # Errors
+    /// If the operating system cannot start a thread.
+    ///
+    /// # Panics
+    /// If the name contains a null byte.
+    pub fn spawn(self, name: &str) -> io::Result<Looper> {
+        Looper::start(name, self, true)
+    }
+}
+
 /// Runs commands and makes releases until the looper is closed.
 fn serve(state: &LoopState, reclaim: &Reclaim) {
     while state.wait_for_work() {

@@ -1,18 +1,15 @@
 //! `ReclaimerConfig`: the bounds of a reclaimer, and what happens when they are reached.
 
-use super::looper::Looper;
-use std::io;
-
 /// What a sender does with a value for which a reclaimer has no room.
 ///
 /// No choice is free of deadlocks: if the sender holds a lock that a destructor takes, then waiting
 /// for room waits for that destructor, and a destructor that runs in the sender takes the lock a
-/// second time. Where a lock may be held, use [`Looper::try_drop_later`], which never waits and runs
+/// second time. Where a lock may be held, use [`Looper::try_drop_later`](crate::Looper::try_drop_later), which never waits and runs
 /// no destructor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// The sender sleeps until there is room. On the thread of any [`Looper`], which must not wait
+    /// The sender sleeps until there is room. On the thread of any [`Looper`](crate::Looper), which must not wait
     /// for another one, the value is destroyed at once instead.
     #[default]
     Wait,
@@ -20,7 +17,7 @@ pub enum WhenFull {
     DestroyHere,
 }
 
-/// The settings of a [reclaimer](Looper::reclaimer): how much may wait for it.
+/// The settings of a [reclaimer](crate::Looper::reclaimer): how much may wait for it.
 ///
 /// ```
 /// use releasepool::{ReclaimerConfig, WhenFull};
@@ -65,7 +62,7 @@ impl ReclaimerConfig {
     }
 
     /// Sets how many bytes may wait, of the values that senders have
-    /// [weighed](Looper::drop_later_weighed). A value is refused if at least so many wait already, so
+    /// [weighed](crate::Looper::drop_later_weighed). A value is refused if at least so many wait already, so
     /// a value that is larger than the bound is accepted when nothing else waits. With 0, senders
     /// destroy weighed values themselves.
     pub fn bytes(mut self, bytes: u64) -> Self {
@@ -77,16 +74,5 @@ impl ReclaimerConfig {
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.when_full = when_full;
         self
-    }
-
-    /// Starts a reclaimer with these settings, on a thread of this name.
-    ///
-    /// # Errors
-    /// If the operating system cannot start a thread.
-    ///
-    /// # Panics
-    /// If the name contains a null byte.
-    pub fn spawn(self, name: &str) -> io::Result<Looper> {
-        Looper::start(name, self, true)
     }
 }

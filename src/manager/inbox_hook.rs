@@ -1,7 +1,7 @@
 //! `InboxHook`: wakes a foreign event loop when something is sent to its thread.
 
 use crate::manager::PoolManager;
-use crate::pool::drain::this_thread;
+use crate::pool::drain::arming::rearm;
 use crate::thread::current::current;
 use crate::thread::record::Record;
 use crate::thread::waker::HookPlace;
@@ -76,23 +76,6 @@ impl PoolManager {
             place,
             _thread: PhantomData,
         }
-    }
-}
-
-/// Arms the inboxes of the calling thread, so that the next message wakes it; the inbox for releases
-/// only if `for_releases`. Arms nothing and returns false if there is something to do already.
-pub(crate) fn arm_if_idle(record: &Record, for_releases: bool) -> bool {
-    let is_idle = this_thread::with(|pools| {
-        pools.is_none_or(|pools| pools.posted() == 0 && pools.may_sleep())
-    });
-    is_idle && record.arm(for_releases)
-}
-
-/// Makes the next message to the calling thread call the hook; calls it at once if there is something
-/// to do already. Does so even in a destructor, after which nothing else would.
-pub(super) fn rearm(record: &Record) {
-    if record.waker.has_hook() && !arm_if_idle(record, true) {
-        record.waker.wake();
     }
 }
 

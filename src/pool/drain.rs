@@ -59,9 +59,11 @@
 //! * [`pending`]: the backlog and the claimed messages, seen together; [`outcome`]: results of
 //!   drains; [`generations`]: counts how often destructors feed their drain; [`drain_span`]: spans
 //!   of `tracing`
+//! * [`arming`]: lets the next message wake the thread
 //! * [`this_thread`]: leads from the calling thread to its pools
 
 mod alike;
+pub(crate) mod arming;
 pub(crate) mod close;
 pub(crate) mod drain_span;
 pub(crate) mod duties;

@@ -2,7 +2,8 @@
 
 use crate::sync::described;
 use std::alloc::Layout;
-use std::ptr::NonNull;
+use std::any::type_name;
+use std::ptr::{NonNull, fn_addr_eq};
 
 /// The thin address of an object's payload, with the provenance of the whole allocation.
 pub(crate) type Thin = NonNull<u8>;
@@ -84,6 +85,12 @@ pub(crate) struct PlainBlock {
 impl TypeInfo {
     pub(crate) fn type_name(&self) -> &'static str {
         (self.type_name)()
+    }
+
+    /// Returns whether objects of `T` have this type info. False if the compiler has made two functions
+    /// for the name of `T`.
+    pub(crate) fn is_of<T: ?Sized>(&self) -> bool {
+        fn_addr_eq(self.type_name, type_name::<T> as fn() -> &'static str)
     }
 }
 

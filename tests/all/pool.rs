@@ -2,6 +2,7 @@
 
 mod budgets;
 mod endless;
+mod foreign;
 mod guards;
 mod handoff;
 mod moved_guards;

@@ -117,7 +117,7 @@ impl AutoreleasePool {
     }
 
     #[inline]
-    fn thread_pools(&self) -> &ThreadPools {
+    pub(super) fn thread_pools(&self) -> &ThreadPools {
         // SAFETY: the pool is open (fact 2).
         unsafe { &*self.state().stack.get() }.thread_pools()
     }

@@ -250,3 +250,35 @@ fn unsize_takes_every_handle() {
     let _: PoolRef<'_, dyn Display> = releasepool::unsize!(pool.autorelease(object) => dyn Display);
     let _: Ref<[u8]> = releasepool::unsize!(Ref::new([1, 2, 3]) => [u8]);
 }
+
+#[test]
+fn of_destruction_elsewhere_and_foreign_objects() {
+    use releasepool::{
+        Foreign, ForeignRef, Full, HandoffPool, InboxHook, Later, Looper, OnReclaimer, drop_later,
+        finish_drops,
+    };
+    use std::ptr::NonNull;
+    struct Thing;
+    // SAFETY: counts nothing.
+    unsafe impl Foreign for Thing {
+        unsafe fn retain(_: NonNull<Self>) {}
+        unsafe fn release(_: NonNull<Self>) {}
+    }
+    let _: fn(String) = drop_later;
+    let _: fn(Duration) -> bool = finish_drops;
+    let _: fn(&Looper, String) = Looper::drop_later;
+    let _: fn(&Looper, String, usize) = Looper::drop_later_weighed;
+    let _: fn(&Looper, String) -> Result<(), Full<String>> = Looper::try_drop_later;
+    let _: fn(&Looper) -> Result<(), OnReclaimer> = Looper::barrier;
+    let _: fn(&Looper, Duration) -> bool = Looper::wait_idle;
+    let _: fn(String) -> Later<String> = Later::new;
+    let _: fn(Later<String>) -> String = Later::into_inner;
+    let _: fn(String) -> Later<String> = Later::from;
+    let _: fn(&Later<String>) -> &String = std::ops::Deref::deref;
+    let _: fn(&mut Later<String>) -> &mut String = std::ops::DerefMut::deref_mut;
+    let _: fn(&HandoffPool, String) = HandoffPool::push_value;
+    let _: fn(&PoolManager, fn()) -> InboxHook = PoolManager::set_inbox_hook;
+    let _: for<'a> unsafe fn(&'a AutoreleasePool, NonNull<Thing>) -> ForeignRef<'a, Thing> =
+        AutoreleasePool::adopt;
+    let _ = |lent: ForeignRef<'_, Thing>| -> *mut Thing { lent.as_ptr() };
+}

@@ -32,6 +32,14 @@ macro_rules! table {
 
 type Task = std::future::Ready<()>;
 
+enum Opaque {}
+
+// SAFETY: there is no such object.
+unsafe impl Foreign for Opaque {
+    unsafe fn retain(_: std::ptr::NonNull<Self>) {}
+    unsafe fn release(_: std::ptr::NonNull<Self>) {}
+}
+
 /// The table, with the payload `u8` where there is one. Unwind: `UnwindSafe`; Ref: `RefUnwindSafe`.
 /// Sizes are in bytes.
 const TABLE: &str = "\
@@ -46,6 +54,8 @@ Drained               Send Sync Unpin Unwind Ref   64
 EpochHolder           Send Sync Unpin Unwind Ref   48
 Event                 Send Sync Unpin Unwind Ref  256
 EventKind             Send Sync Unpin Unwind Ref    1
+ForeignRef            -    -    Unpin Unwind Ref    8
+ForeignScope          -    -    Unpin Unwind Ref    8
 Frame                 -    -    Unpin -      -     96
 FrameConfig           Send Sync Unpin Unwind Ref   80
 FrameLoop             -    -    Unpin -      -    424
@@ -59,7 +69,7 @@ Hook                  Send Sync Unpin -      -     16
 Hot                   Send Sync Unpin Unwind Ref   16
 HotRef                Send Sync Unpin Unwind Ref   16
 HotTableFull          Send Sync Unpin Unwind Ref    8
-InboxHook             -    -    Unpin Unwind Ref   32
+InboxHook             -    -    Unpin Unwind Ref   40
 Later                 Send Sync Unpin Unwind Ref    1
 Looper                Send Sync Unpin Unwind Ref   40
 LooperProxy           Send Sync Unpin Unwind Ref   16
@@ -112,6 +122,8 @@ fn the_table_of_all_types() {
         "EpochHolder": EpochHolder,
         "Event": Event,
         "EventKind": EventKind,
+        "ForeignRef": ForeignRef<Opaque>,
+        "ForeignScope": ForeignScope,
         "Frame": Frame<'static>,
         "FrameConfig": FrameConfig,
         "FrameLoop": FrameLoop,

@@ -85,6 +85,7 @@ pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::home_weak::HomeWeak;
 pub use object::settle::{settle, settle_scope};
 pub use object::strong::Ref;
+pub use object::thin_target::ThinTarget;
 pub use object::thread_bound::HomeRef;
 pub use object::wake::Wake;
 pub use object::weak::Weak;
@@ -98,7 +99,7 @@ pub use pool::api::token::{PoolToken, PopError};
 pub use pool::stack::budget::{Budget, Drained};
 pub use pool::stack::manager_shared::RootPolicy;
 pub use pool::stack::pool_dump::PoolDump;
-pub use slot::{OptionSlot, Slot};
+pub use slot::{OptionSlot, Slot, SlotCache};
 pub use thread::key::ThreadKey;
 pub use thread::thread_handle::{Closed, ThreadHandle};
 

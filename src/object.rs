@@ -52,6 +52,7 @@
 //! * [`later_value`]: values on their way to the thread that destroys them
 //! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
 //!   exclusive access to the value, and moving it out
+//! * [`thin_target`]: objects that a pointer of one word leads to, with their lengths
 //! * [`plain_destroyer`]: the quick way for objects without a destructor in blocks
 //! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too;
 //!   `ref_serialize`: the traits of serde
@@ -74,6 +75,7 @@ pub(crate) mod settle;
 mod slices;
 pub(crate) mod strong;
 mod text_objects;
+pub(crate) mod thin_target;
 pub(crate) mod thread_bound;
 pub(crate) mod traits;
 pub(crate) mod type_info;

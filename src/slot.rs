@@ -29,12 +29,18 @@
 //!    `PoolRef`s that the pool has lent.
 //! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
 
+mod cache;
+mod dynamic;
 mod option;
 mod raw;
+#[cfg(feature = "serde")]
+mod slot_serialize;
 
+pub use cache::SlotCache;
 pub use option::OptionSlot;
 
 use crate::object::strong::Ref;
+use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::pool_ref::PoolRef;
 use raw::RawSlot;
@@ -62,6 +68,22 @@ use std::fmt;
 /// better. If loaded objects must outlive the pools, do not call [`load_full`](Self::load_full) all
 /// the time, as threads then contend for the count; let the slot hold a
 /// [`Hot`](crate::Hot#replacing-a-hot-object), whose references are counted without contention.
+///
+/// # From arc-swap
+/// | `ArcSwap` | `Slot` |
+/// |---|---|
+/// | `load` | [`load`](Self::load), for as long as a pool; [`with`](Self::with), for as long as a closure |
+/// | `load_full`, `store`, `swap`, `rcu` | the same names |
+/// | `compare_and_swap` | [`compare_exchange`](Self::compare_exchange), which says whether it did |
+/// | `Cache` | [`SlotCache`](crate::SlotCache) |
+/// | `access::Map` | a borrow of the part: `&PoolRef::get(slot.load(&pool)).part`, `slot.with(\|s\| f(&s.part))` |
+/// | `ArcSwapOption`, `const_empty` | [`OptionSlot`](crate::OptionSlot), `empty` |
+/// | `ArcSwapAny<Box<dyn Trait>>` | [`Slot<Ref<dyn Trait>>`](Self::load_dyn) |
+///
+/// # What a slot can hold
+/// Sized values, `str`, and slices: the types that are [`ThinTarget`]. A slot is one word; the length
+/// of a `str` or slice is read from the object, which costs a load three more. Objects with a vtable
+/// go in as [`Ref<dyn Trait>`](Self::load_dyn).
 ///
 /// # Releases
 /// A slot never releases an object itself. It *retires* its reference: an outermost drain, on any
@@ -94,7 +116,7 @@ use std::fmt;
 /// assert_eq!(*settings.load_full(), "hard");
 /// ```
 #[doc(alias = "ArcSwap")]
-pub struct Slot<T: Send + Sync + 'static>(RawSlot<T>);
+pub struct Slot<T: ?Sized + ThinTarget + Send + Sync>(RawSlot<T>);
 
 /// Unwraps the content of a `Slot`, which is never null (invariant 5).
 fn held<R>(r: Option<R>) -> R {
@@ -104,8 +126,13 @@ fn held<R>(r: Option<R>) -> R {
     }
 }
 
-impl<T: Send + Sync> Slot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
     /// Makes a slot that holds `r`.
+    ///
+    /// # Panics
+    /// If the values of a slice have no size, and [`unsize!`](crate::unsize) or a `Box` has made the
+    /// slice: then the object does not know its length. So do all functions that put an object into
+    /// a slot; the slot is then unchanged.
     pub fn new(r: Ref<T>) -> Self {
         Self(RawSlot::new(Some(r)))
     }
@@ -123,6 +150,28 @@ impl<T: Send + Sync> Slot<T> {
     /// read-modify-write, during which the epoch is pinned.
     pub fn load_full(&self) -> Ref<T> {
         held(self.0.load_full())
+    }
+
+    /// Calls `f` with the object that the slot holds, and returns its result. Needs no pool.
+    ///
+    /// The object stays alive as long as `f` runs, whatever is stored meanwhile, also by `f` itself. Until
+    /// then, nothing that slots retire is released, on any thread: keep `f` short. An
+    /// [event](crate::event::EventKind::EpochHeld) names a call that takes a second.
+    ///
+    /// Costs a pin and its end, some tens of nanoseconds. Where a pool is open anyway, [`load`](Self::load)
+    /// costs one load.
+    ///
+    /// ```
+    /// use releasepool::{Ref, Slot};
+    /// let settings = Slot::new(Ref::new(("easy", 60)));
+    /// let rate = settings.with(|settings| settings.1);
+    /// assert_eq!(rate, 60);
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` panics.
+    pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        self.0.with(|object| f(held(object)))
     }
 
     /// Replaces the object with `r` and retires the old one.
@@ -168,19 +217,22 @@ impl<T: Send + Sync> Slot<T> {
     }
 }
 
-impl<T: Send + Sync + Default> Default for Slot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> Default for Slot<T>
+where
+    Ref<T>: Default,
+{
     fn default() -> Self {
         Self::new(Ref::default())
     }
 }
 
-impl<T: Send + Sync> From<Ref<T>> for Slot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> From<Ref<T>> for Slot<T> {
     fn from(r: Ref<T>) -> Self {
         Self::new(r)
     }
 }
 
-impl<T: Send + Sync + fmt::Debug> fmt::Debug for Slot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for Slot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Slot").field(&self.load_full()).finish()
     }

@@ -160,3 +160,16 @@ fn weak_and_unsized_references_are_serialized() {
     assert_eq!(serde_json::to_string(&[weak]).unwrap(), "[null]");
     assert_eq!(serde_json::to_string(&Weak::<u8>::new()).unwrap(), "null");
 }
+
+#[test]
+fn slots_are_serialized_as_what_they_hold() {
+    use releasepool::{OptionSlot, Slot};
+    let slot = Slot::new(Ref::<str>::from("text"));
+    assert_eq!(serde_json::to_value(&slot).unwrap(), json!("text"));
+    let slot: Slot<[u8]> = serde_json::from_value(json!([1, 2])).unwrap();
+    assert_eq!(*slot.load_full(), [1, 2]);
+    let none: OptionSlot<u8> = serde_json::from_value(json!(null)).unwrap();
+    assert_eq!(serde_json::to_value(&none).unwrap(), json!(null));
+    none.store(Some(Ref::new(3)));
+    assert_eq!(serde_json::to_value(&none).unwrap(), json!(3));
+}

@@ -30,9 +30,9 @@
     ret
 .2:
     mov rdi, qword ptr [rax + 16]
-    cmp byte ptr [rdi + 912], 0
+    cmp byte ptr [rdi + 920], 0
     jne .5
-    mov rdx, qword ptr [rdi + 808]
+    mov rdx, qword ptr [rdi + 816]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
     ja .5
@@ -86,7 +86,7 @@
     mov r15, rsi
     mov qword ptr [rsp + 96], rdi
     mov r14, qword ptr [rsi + 72]
-    mov r12d, 672
+    mov r12d, 680
     add r12, qword ptr [r14 + 16]
     mov qword ptr [rsp + 64], 0
     cmp byte ptr [rsi + 120], 1
@@ -176,9 +176,9 @@
     test rcx, rcx
     jne .20
     mov rdi, qword ptr [rsi + 16]
-    cmp byte ptr [rdi + 912], 0
+    cmp byte ptr [rdi + 920], 0
     jne .48
-    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rdi + 816]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
     ja .48
@@ -391,9 +391,9 @@
 .34:
     mov r14, r12
     mov rdi, qword ptr [r12 + 16]
-    cmp byte ptr [rdi + 912], 0
+    cmp byte ptr [rdi + 920], 0
     jne .35
-    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rdi + 816]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
     ja .35
@@ -462,7 +462,7 @@
     mov qword ptr [rax + 40], rcx
     add rdx, 2
     mov qword ptr [rax + 56], rdx
-    mov qword ptr [r14 + 624], 0
+    mov qword ptr [r14 + 632], 0
 .44:
     mov rax, qword ptr [rsp + 96]
     mov qword ptr [rax], r13
@@ -551,7 +551,7 @@
     mov rbx, r8
     mov r14, rcx
     mov r15, rsi
-    mov eax, 672
+    mov eax, 680
     mov r12d, dword ptr [rdi + 16]
     mov rcx, qword ptr [rdi + 96]
     test rcx, rcx
@@ -602,9 +602,9 @@
     mov rsi, rbx
     call <releasepool::pool::drain::plain::PlainDrain>::release_all
     mov rax, qword ptr [r15 + 16]
-    cmp byte ptr [rax + 912], 0
+    cmp byte ptr [rax + 920], 0
     jne .5
-    mov rax, qword ptr [rax + 808]
+    mov rax, qword ptr [rax + 816]
     mov rax, qword ptr [rax]
     cmp rax, 2
     ja .5

@@ -89,6 +89,15 @@ unsafe fn prefix(thin: Thin) -> NonNull<Prefix> {
     unsafe { thin.cast::<Header>().sub(1).cast::<Prefix>().sub(1) }
 }
 
+/// Returns the size of the value.
+///
+/// # Safety
+/// The contract of [`prefix`].
+pub(super) unsafe fn size(thin: Thin) -> usize {
+    // SAFETY: the contract of this function is that of `prefix`.
+    unpack(unsafe { (*prefix(thin).as_ptr()).layout }).size()
+}
+
 /// A value of any type that was moved out of a box.
 pub(super) struct Boxed<T: ?Sized>(PhantomData<T>);
 

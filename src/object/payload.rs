@@ -148,7 +148,8 @@ pub(super) unsafe fn write_length<T>(thin: Thin, len: usize) -> NonNull<[T]> {
 ///
 /// # Safety
 /// `thin` is an object with the layout of a slice.
-unsafe fn length(thin: Thin) -> NonNull<usize> {
+#[inline]
+pub(super) unsafe fn length(thin: Thin) -> NonNull<usize> {
     // SAFETY: the layout of a slice has a word for the length right before the header.
     unsafe { thin.cast::<Header>().sub(1).cast::<usize>().sub(1) }
 }

@@ -2,8 +2,10 @@
 
 use super::raw::RawSlot;
 use crate::object::strong::Ref;
+use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::pool_ref::PoolRef;
+use crate::sync::const_fn;
 use std::fmt;
 
 /// A [`Slot`](super::Slot) that may be empty. For everything else, see `Slot`.
@@ -17,17 +19,25 @@ use std::fmt;
 /// assert_eq!(newest.load(&pool).as_deref(), Some(&7));
 /// ```
 #[doc(alias = "ArcSwapOption")]
-pub struct OptionSlot<T: Send + Sync + 'static>(RawSlot<T>);
+pub struct OptionSlot<T: ?Sized + ThinTarget + Send + Sync>(RawSlot<T>);
 
-impl<T: Send + Sync> OptionSlot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
     /// Makes a slot that holds `r`.
     pub fn new(r: Option<Ref<T>>) -> Self {
         Self(RawSlot::new(r))
     }
 
-    /// Makes an empty slot.
-    pub fn empty() -> Self {
-        Self::new(None)
+    const_fn! {
+        /// Makes an empty slot.
+        ///
+        /// ```
+        /// use releasepool::OptionSlot;
+        /// static NEWEST: OptionSlot<str> = OptionSlot::empty();
+        /// assert!(NEWEST.is_empty());
+        /// ```
+        pub fn empty() -> Self {
+            Self(RawSlot::empty())
+        }
     }
 
     /// Returns the object that the slot holds, if any, lent until `pool` is drained. See
@@ -41,6 +51,12 @@ impl<T: Send + Sync> OptionSlot<T> {
     /// [`Slot::load_full`](super::Slot::load_full).
     pub fn load_full(&self) -> Option<Ref<T>> {
         self.0.load_full()
+    }
+
+    /// Calls `f` with the object that the slot holds, if any, and returns its result. See
+    /// [`Slot::with`](super::Slot::with).
+    pub fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
+        self.0.with(f)
     }
 
     /// Returns whether the slot is empty at this moment.
@@ -88,19 +104,19 @@ impl<T: Send + Sync> OptionSlot<T> {
     }
 }
 
-impl<T: Send + Sync> Default for OptionSlot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> Default for OptionSlot<T> {
     fn default() -> Self {
         Self::empty()
     }
 }
 
-impl<T: Send + Sync> From<Option<Ref<T>>> for OptionSlot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> From<Option<Ref<T>>> for OptionSlot<T> {
     fn from(r: Option<Ref<T>>) -> Self {
         Self::new(r)
     }
 }
 
-impl<T: Send + Sync + fmt::Debug> fmt::Debug for OptionSlot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for OptionSlot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OptionSlot")
             .field(&self.load_full())

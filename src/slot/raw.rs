@@ -4,63 +4,82 @@
 
 use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
+use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::pin::{pinned_while, retire, with_guard};
 use crate::pool::api::pool_ref::PoolRef;
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::const_fn;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
-/// A pointer that owns a strong reference, or null.
-pub(super) struct RawSlot<T: Send + Sync + 'static> {
-    at: AtomicPtr<T>,
+/// A pointer that owns a strong reference, or null. The object is found by its address alone.
+pub(super) struct RawSlot<T: ?Sized + ThinTarget + Send + Sync> {
+    at: AtomicPtr<T::First>,
     /// Makes the slot invariant in `T`, as `Ref` is.
     holds: PhantomData<*mut T>,
 }
 
 // SAFETY: a slot gives access to its object only as `Ref<T>` and `PoolRef<T>`, which may be sent
 // and shared for `T: Send + Sync`; its own field is atomic.
-unsafe impl<T: Send + Sync> Send for RawSlot<T> {}
+unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Send for RawSlot<T> {}
 // SAFETY: as for `Send`.
-unsafe impl<T: Send + Sync> Sync for RawSlot<T> {}
+unsafe impl<T: ?Sized + ThinTarget + Send + Sync> Sync for RawSlot<T> {}
 // A panic leaves a slot unchanged: foreign code runs only between its atomic operations.
-impl<T: Send + Sync + RefUnwindSafe> UnwindSafe for RawSlot<T> {}
-impl<T: Send + Sync + RefUnwindSafe> RefUnwindSafe for RawSlot<T> {}
+impl<T: ?Sized + ThinTarget + Send + Sync + RefUnwindSafe> UnwindSafe for RawSlot<T> {}
+impl<T: ?Sized + ThinTarget + Send + Sync + RefUnwindSafe> RefUnwindSafe for RawSlot<T> {}
 
 /// Turns a reference into a pointer that owns it; `None` becomes null.
-fn into_pointer<T>(r: Option<Ref<T>>) -> *mut T {
-    r.map_or(ptr::null_mut(), |r| Ref::into_payload(r).as_ptr())
+///
+/// # Panics
+/// If the object does not know its length.
+fn into_pointer<T: ?Sized + ThinTarget + Send + Sync>(r: Option<Ref<T>>) -> *mut T::First {
+    r.map_or(ptr::null_mut(), |r| {
+        // SAFETY: `r` keeps its object alive.
+        let found = unsafe { T::is_found(Ref::payload(&r)) };
+        assert!(found, "a slot cannot tell the length of an array of zero-sized values: make the slice by Ref::from");
+        Ref::into_payload(r).cast().as_ptr()
+    })
 }
 
 /// Turns a pointer from [`into_pointer`] back into a reference.
 ///
 /// # Safety
 /// The pointer owns a reference, or is null.
-unsafe fn from_pointer<T>(at: *mut T) -> Option<Ref<T>> {
+unsafe fn from_pointer<T: ?Sized + ThinTarget + Send + Sync>(at: *mut T::First) -> Option<Ref<T>> {
     // SAFETY: by the caller's promise the pointer owns a reference, which `adopt` takes over.
-    NonNull::new(at).map(|at| unsafe { Ref::adopt(at) })
+    NonNull::new(at).map(|at| unsafe { Ref::adopt(T::whole(at)) })
 }
 
 /// Counts a new reference to the object; `None` if the pointer is null.
 ///
 /// # Safety
 /// The object, if there is one, is alive.
-unsafe fn retained<T>(at: *mut T) -> Option<Ref<T>> {
+unsafe fn retained<T: ?Sized + ThinTarget + Send + Sync>(at: *mut T::First) -> Option<Ref<T>> {
     let at = NonNull::new(at)?;
     let thin = at.cast();
     // SAFETY: the object is alive by the caller's promise, so its header can be read.
     unsafe { checked(thin, header(thin).count.retain()) };
     // SAFETY: adopts the reference that was counted in the line above.
-    Some(unsafe { Ref::adopt(at) })
+    Some(unsafe { Ref::adopt(T::whole(at)) })
 }
 
-impl<T: Send + Sync> RawSlot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     pub(super) fn new(r: Option<Ref<T>>) -> Self {
         Self {
             at: AtomicPtr::new(into_pointer(r)),
             holds: PhantomData,
+        }
+    }
+
+    const_fn! {
+        pub(super) fn empty() -> Self {
+            Self {
+                at: AtomicPtr::new(ptr::null_mut()),
+                holds: PhantomData,
+            }
         }
     }
 
@@ -93,7 +112,7 @@ impl<T: Send + Sync> RawSlot<T> {
         let at = NonNull::new(self.at.load(Ordering::Acquire))?;
         // SAFETY: the object was in the slot after the pin, so the slot's reference is retired
         // later than that, and released only after the unpin (invariant 3).
-        Some(unsafe { PoolRef::lend(at) })
+        Some(unsafe { PoolRef::lend(T::whole(at)) })
     }
 
     pub(super) fn load_full(&self) -> Option<Ref<T>> {
@@ -104,6 +123,26 @@ impl<T: Send + Sync> RawSlot<T> {
             // 3).
             unsafe { retained(at) }
         })
+    }
+
+    /// Calls `f`, which is foreign code, with the object.
+    pub(super) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
+        pinned_while("with", || {
+            // Acquire: as in `lend`. Model: slot_with.
+            let at = self.at.load(Ordering::Acquire);
+            // SAFETY: pinned by `pinned_while`, so the object is alive while `f` runs (invariant 3).
+            f(NonNull::new(at).map(|at| unsafe {
+                note_read(at.cast());
+                T::whole(at).as_ref()
+            }))
+        })
+    }
+
+    /// Returns whether the slot holds the object of `r`.
+    #[inline]
+    pub(super) fn holds(&self, r: &Ref<T>) -> bool {
+        // Relaxed: if it is the object of `r`, the caller sees that object already.
+        self.at.load(Ordering::Relaxed).cast() == Ref::thin(r).as_ptr()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -125,7 +164,7 @@ impl<T: Send + Sync> RawSlot<T> {
     }
 
     /// Puts `r` into the slot and returns the old pointer, which owns a reference or is null.
-    fn replace(&self, r: Option<Ref<T>>) -> *mut T {
+    fn replace(&self, r: Option<Ref<T>>) -> *mut T::First {
         // Release: pairs with the Acquire of the loads. Acquire: pairs with the Release of the
         // thread that put the old object in, so that its uses of the object happen-before the
         // destructor. Model: slot_load_store, slot_two_writers.
@@ -137,13 +176,15 @@ impl<T: Send + Sync> RawSlot<T> {
         current: Option<&T>,
         new: Option<Ref<T>>,
     ) -> Result<Option<Ref<T>>, Option<Ref<T>>> {
-        let current = current.map_or(ptr::null_mut(), |current| ptr::from_ref(current).cast_mut());
+        let current = current.map_or(ptr::null_mut(), |current| {
+            ptr::from_ref(current).cast_mut().cast()
+        });
         self.exchange(current, new)
     }
 
     fn exchange(
         &self,
-        current: *mut T,
+        current: *mut T::First,
         new: Option<Ref<T>>,
     ) -> Result<Option<Ref<T>>, Option<Ref<T>>> {
         let new = into_pointer(new);
@@ -171,7 +212,7 @@ impl<T: Send + Sync> RawSlot<T> {
                 // (invariant 3).
                 let new = f(NonNull::new(now).map(|now| unsafe {
                     note_read(now.cast());
-                    now.as_ref()
+                    T::whole(now).as_ref()
                 }));
                 match self.exchange(now, new) {
                     Ok(before) => return before,
@@ -186,7 +227,9 @@ impl<T: Send + Sync> RawSlot<T> {
 ///
 /// # Safety
 /// The pointer owns a reference, which the caller gives up.
-unsafe fn retain_and_retire<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
+unsafe fn retain_and_retire<T: ?Sized + ThinTarget + Send + Sync>(
+    at: *mut T::First,
+) -> Option<Ref<T>> {
     // SAFETY: the reference that the pointer owns keeps the object alive.
     let added = unsafe { retained(at) }?;
     // SAFETY: the caller gives up the reference that the pointer owns; `T` is Send and Sync.
@@ -194,7 +237,7 @@ unsafe fn retain_and_retire<T: Send + Sync>(at: *mut T) -> Option<Ref<T>> {
     Some(added)
 }
 
-impl<T: Send + Sync> Drop for RawSlot<T> {
+impl<T: ?Sized + ThinTarget + Send + Sync> Drop for RawSlot<T> {
     fn drop(&mut self) {
         // Relaxed: `&mut self`, so no other thread has access to the slot.
         let at = self.at.load(Ordering::Relaxed);

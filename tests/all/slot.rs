@@ -3,4 +3,6 @@
 mod epoch;
 mod lists;
 mod quiet;
+mod readers;
 mod slots;
+mod targets;

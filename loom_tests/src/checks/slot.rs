@@ -6,7 +6,9 @@
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn, take_deaths};
 use loom::sync::Arc;
-use releasepool::{AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, SlotCache, autoreleasepool,
+};
 use std::time::Duration;
 
 // With one preemption more they run for many minutes, as the collector's atomics are explored, too.
@@ -35,6 +37,14 @@ pub const MODELS: &[Model] = &[
         "load_full during a store",
         &["old", "new"],
         load_full,
+    )
+    .bounded(BOUND),
+    Model::new("slot_with", "with during a store", &["old", "new"], with).bounded(BOUND),
+    Model::new(
+        "slot_cache",
+        "two loads of a cache during a store: each returns an object that is alive, and the second none that is older",
+        &["old, new", "old, old", "new, new"],
+        cache,
     )
     .bounded(BOUND),
     Model::new(
@@ -84,13 +94,7 @@ fn against_store(read: impl FnOnce(&Slot<Probe>) -> Ref<Probe> + 'static) -> Str
         let r = read(&shared);
         Ref::as_ptr(&r).addr() == address
     });
-    slot.store(Ref::new(Probe::new()));
-    PoolManager::global().quiesce(Duration::ZERO);
-    let old = reader.join().unwrap();
-    drop(slot);
-    settle();
-    assert_eq!(take_deaths().len(), 2);
-    if old { "old" } else { "new" }.to_owned()
+    stored(slot, reader)
 }
 
 fn load_store() -> String {
@@ -112,6 +116,56 @@ fn load_full() -> String {
         r.look();
         r
     })
+}
+
+fn with() -> String {
+    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
+    let old = Ref::as_ptr(&slot.load_full()).addr();
+    let shared = slot.clone();
+    let reader = spawn(move || {
+        shared.with(|probe| {
+            probe.look();
+            std::ptr::from_ref(probe).addr() == old
+        })
+    });
+    stored(slot, reader)
+}
+
+/// Stores into the slot, tries to release the old object at once, and returns what the reader has read.
+fn stored(slot: Arc<Slot<Probe>>, reader: loom::thread::JoinHandle<bool>) -> String {
+    slot.store(Ref::new(Probe::new()));
+    PoolManager::global().quiesce(Duration::ZERO);
+    let old = reader.join().unwrap();
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), 2);
+    if old { "old" } else { "new" }.to_owned()
+}
+
+fn cache() -> String {
+    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
+    let old = Ref::as_ptr(&slot.load_full()).addr();
+    let shared = slot.clone();
+    let reader = spawn(move || {
+        let mut cache = SlotCache::new(shared);
+        let mut load = || {
+            let r = cache.load();
+            r.look();
+            if Ref::as_ptr(r).addr() == old {
+                "old"
+            } else {
+                "new"
+            }
+        };
+        format!("{}, {}", load(), load())
+    });
+    slot.store(Ref::new(Probe::new()));
+    PoolManager::global().quiesce(Duration::ZERO);
+    let outcome = reader.join().unwrap();
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), 2);
+    outcome
 }
 
 fn no_pin() -> String {

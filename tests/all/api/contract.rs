@@ -282,3 +282,16 @@ fn of_destruction_elsewhere_and_foreign_objects() {
         AutoreleasePool::adopt;
     let _ = |lent: ForeignRef<'_, Thing>| -> *mut Thing { lent.as_ptr() };
 }
+
+#[test]
+fn of_slots_and_caches() {
+    use releasepool::{OptionSlot, Slot, SlotCache};
+    let _: fn(&Slot<str>, fn(&str) -> u8) -> u8 = Slot::<str>::with;
+    let _: for<'a> fn(&Slot<[u8]>, &'a AutoreleasePool) -> PoolRef<'a, [u8]> = Slot::load;
+    let _: fn(&Slot<u8>) -> Ref<u8> = Slot::load_full;
+    let _: fn(&'static Slot<str>) -> SlotCache<&'static Slot<str>, str> = SlotCache::new;
+    let _: for<'a> fn(&'a mut SlotCache<Ref<Slot<u8>>, u8>) -> &'a Ref<u8> = SlotCache::load;
+    let _: fn(&mut SlotCache<Ref<Slot<u8>>, u8>) = SlotCache::clear;
+    static EMPTY: OptionSlot<str> = OptionSlot::empty();
+    assert!(EMPTY.is_empty());
+}

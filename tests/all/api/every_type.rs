@@ -89,6 +89,7 @@ Ref                   Send Sync Unpin Unwind Ref    8
 RootPolicy            Send Sync Unpin Unwind Ref    1
 ShutdownReport        Send Sync Unpin Unwind Ref   88
 Slot                  Send Sync Unpin Unwind Ref    8
+SlotCache             Send Sync Unpin Unwind Ref   16
 Snapshot              Send Sync Unpin Unwind Ref  104
 StackAllocator        Send -    Unpin Unwind Ref   72
 StackBox              -    Sync Unpin Unwind Ref   16
@@ -157,6 +158,7 @@ fn the_table_of_all_types() {
         "RootPolicy": RootPolicy,
         "ShutdownReport": ShutdownReport,
         "Slot": Slot<u8>,
+        "SlotCache": SlotCache<Ref<Slot<u8>>, u8>,
         "Snapshot": Snapshot,
         "StackAllocator": StackAllocator,
         "StackBox": StackBox<'static, u8>,

@@ -14,7 +14,7 @@ use std::time::Duration;
 const LONG: Duration = Duration::from_secs(60);
 
 /// Calls `quiesce` until `done`; other tests may hold the epoch meanwhile.
-fn settle_until(done: impl Fn() -> bool) {
+pub fn settle_until(done: impl Fn() -> bool) {
     wait_until(|| {
         PoolManager::global().quiesce(Duration::ZERO);
         done()

@@ -1,0 +1,145 @@
+//! Readers of slots that need no pool: `with`, and caches.
+
+use super::slots::settle_until;
+use crate::support::teardown::{ALWAYS, at_teardown};
+use crate::support::{Log, Probe, panic_of};
+use releasepool::{AutoreleasePool, OptionSlot, PoolManager, Ref, Slot, SlotCache};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+#[test]
+fn with_keeps_the_object_alive_while_it_runs_and_no_longer() {
+    let log = Log::new();
+    let slot = Slot::new(Ref::new(log.probe(1)));
+    let seen = slot.with(|probe| {
+        // Stores and reads of every kind inside.
+        slot.store(Ref::new(log.probe(2)));
+        drop(AutoreleasePool::new());
+        let inner = slot.with(|probe| probe.id);
+        let pool = AutoreleasePool::new();
+        assert_eq!(slot.load(&pool).id, 2);
+        (probe.id, inner)
+    });
+    assert_eq!((seen, log.count()), ((1, 2), 0));
+    settle_until(|| log.ids() == [1]);
+    assert_eq!(panic_of(|| slot.with(|_| panic!("bomb"))), "bomb");
+    slot.store(Ref::new(log.probe(3)));
+    // A panic has ended the pin, too.
+    settle_until(|| log.ids() == [1, 2]);
+    let option = OptionSlot::<str>::empty();
+    assert!(option.with(|text| text.is_none()));
+    option.store(Some("text".into()));
+    assert_eq!(option.with(|text| text.map(str::len)), Some(4));
+}
+
+#[test]
+fn with_and_caches_work_while_thread_locals_are_destroyed() {
+    for when in ALWAYS {
+        let slot = Arc::new(Slot::<str>::new("text".into()));
+        let there = slot.clone();
+        at_teardown(when, move || {
+            assert_eq!(there.with(str::len), 4);
+            let mut cache = SlotCache::new(there);
+            assert_eq!(&**cache.load(), "text");
+        });
+        assert_eq!(Arc::strong_count(&slot), 1);
+    }
+}
+
+#[test]
+fn a_cache_sees_every_change_and_keeps_one_object() {
+    let log = Log::new();
+    let slot = Ref::new(Slot::new(Ref::new(log.probe(0))));
+    let mut cache = SlotCache::new(slot.clone());
+    for id in 1..5 {
+        let first = Ref::as_ptr(cache.load());
+        let before = Ref::strong_count(cache.load());
+        assert_eq!(Ref::as_ptr(cache.load()), first);
+        assert_eq!((Ref::strong_count(cache.load()), before), (2, 2));
+        slot.store(Ref::new(log.probe(id)));
+        settle_until(|| Ref::strong_count(&slot.load_full()) == 2);
+        assert_eq!(log.count() as u32, id - 1, "the cache keeps the last one");
+        assert_eq!(cache.load().id, id);
+        assert_eq!(
+            log.ids().last(),
+            Some(&(id - 1)),
+            "and drops it when it sees a change"
+        );
+    }
+    cache.clear();
+    assert_eq!(Ref::strong_count(&slot.load_full()), 2);
+    let mut other = cache.clone();
+    assert_eq!((other.load().id, Ref::strong_count(cache.slot())), (4, 3));
+    drop((cache, other, slot));
+    settle_until(|| log.count() == 5);
+}
+
+#[test]
+fn a_cache_has_the_next_object_when_it_drops_the_one_before() {
+    /// Calls the function when it is dropped.
+    struct Last(fn());
+    impl Drop for Last {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let slot = Slot::new(Ref::new(Last(|| panic!("bomb"))));
+    let mut cache = SlotCache::new(&slot);
+    cache.load();
+    slot.store(Ref::new(Last(|| ())));
+    // The cache's is the last reference.
+    settle_until(|| PoolManager::global().snapshot().orphans == 0);
+    assert_eq!(panic_of(|| _ = cache.load()), "bomb");
+    assert_eq!(Ref::as_ptr(cache.load()), Ref::as_ptr(&slot.load_full()));
+}
+
+/// arc-swap#210: small objects, one writer, versions only grow, addresses are reused at a high rate. A
+/// reader that took an old object for a new one at its address would see versions that go back, or a
+/// torn one.
+#[test]
+fn versions_only_grow_while_addresses_are_reused() {
+    const STORES: u64 = if cfg!(miri) { 60 } else { 100_000 };
+    struct Version(u64, u64);
+    let slot = Slot::new(Ref::new(Version(0, !0)));
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let read = |version: &Version, last: &mut u64| {
+            assert_eq!(version.0, !version.1);
+            assert!(version.0 >= *last, "{} after {last}", version.0);
+            *last = version.0;
+        };
+        let (slot, is_done) = (&slot, &is_done);
+        let done = || is_done.load(Ordering::Relaxed);
+        scope.spawn(move || {
+            let mut last = 0;
+            while !done() {
+                let pool = AutoreleasePool::new();
+                (0..10).for_each(|_| read(&slot.load(&pool), &mut last));
+            }
+        });
+        scope.spawn(move || {
+            let (mut cache, mut last) = (SlotCache::new(slot), 0);
+            while !done() {
+                read(cache.load(), &mut last);
+                slot.with(|version| read(version, &mut last));
+                read(&slot.load_full(), &mut last);
+            }
+        });
+        for n in 1..=STORES {
+            let pool = AutoreleasePool::new();
+            slot.store(Ref::new(Version(n, !n)));
+            drop(pool);
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(slot.load_full().0, STORES);
+}
+
+#[test]
+fn caches_are_send_and_sync_if_the_slot_is_reached_from_everywhere() {
+    fn check<T: Send + Sync>() {}
+    check::<SlotCache<Arc<Slot<u8>>, u8>>();
+    check::<SlotCache<&'static Slot<str>, str>>();
+    let _: fn(&'static Slot<Probe>) -> SlotCache<&'static Slot<Probe>, Probe> = SlotCache::new;
+}

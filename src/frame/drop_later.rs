@@ -101,8 +101,8 @@ enum Refusal<T> {
 /// [`HandoffPool::push_value`](crate::HandoffPool::push_value).
 ///
 /// # When not to use them
-/// For values that are destroyed in less time than a message takes: the table of break-even points
-/// in `docs/PERFORMANCE.md` says which. For values whose destructors must have run when the caller goes
+/// For values that are destroyed in less time than a message takes, some 100 nanoseconds: a box or a
+/// short string is cheaper to drop. For values whose destructors must have run when the caller goes
 /// on, such as a lock's guard or a file that is opened again.
 ///
 /// # Bounds, and deadlocks

@@ -106,8 +106,7 @@ impl Reclaim {
 
     /// Counts a value that is about to be sent to the thread of `record`, if there is room.
     pub(super) fn admit<T>(&self, record: &Record, bytes: u64) -> Option<WaitingValue> {
-        if record.releases.announce(1) >= self.config.values {
-            record.releases.retract(1);
+        if !record.releases.announce_within(1, self.config.values) {
             return None;
         }
         if bytes != 0 {

@@ -1,6 +1,7 @@
 //! `TypeCounts`: how many values of each type wait for a reclaimer.
 
 use crate::sync::Counter;
+use crossbeam_utils::CachePadded;
 use std::any::type_name;
 use std::ptr::fn_addr_eq;
 use std::sync::OnceLock;
@@ -14,12 +15,11 @@ const TYPES: usize = 64;
 /// How many places of the table a type may have.
 const PROBES: usize = 8;
 
-/// The figures of one type. `sent` and `done` only grow.
+/// A type, and how many of its values were sent; the number only grows.
 #[derive(Debug)]
-struct TypeCount {
+struct SentType {
     name: OnceLock<NameOf>,
     sent: Counter,
-    done: Counter,
 }
 
 /// The index of a type's figures.
@@ -28,7 +28,11 @@ pub(super) struct TypeIndex(u8);
 
 /// A hash table of fixed size, which is never locked; types that find no place are counted together.
 #[derive(Debug)]
-pub(super) struct TypeCounts([TypeCount; TYPES + 1]);
+pub(super) struct TypeCounts {
+    sent: [SentType; TYPES + 1],
+    /// How many values of each type are done. Apart from `sent`, as the reclaimer writes it.
+    done: CachePadded<[Counter; TYPES + 1]>,
+}
 
 fn name_of<T>() -> &'static str {
     type_name::<T>()
@@ -36,11 +40,13 @@ fn name_of<T>() -> &'static str {
 
 impl TypeCounts {
     pub(super) fn new() -> Self {
-        Self(std::array::from_fn(|_| TypeCount {
-            name: OnceLock::new(),
-            sent: Counter::new(),
-            done: Counter::new(),
-        }))
+        Self {
+            sent: std::array::from_fn(|_| SentType {
+                name: OnceLock::new(),
+                sent: Counter::new(),
+            }),
+            done: CachePadded::new(std::array::from_fn(|_| Counter::new())),
+        }
     }
 
     /// Counts a value of type `T` that is about to be sent.
@@ -48,14 +54,14 @@ impl TypeCounts {
     pub(super) fn sent<T>(&self) -> TypeIndex {
         let name: NameOf = name_of::<T>;
         let index = self.find(name);
-        self.0[index].sent.add_shared(1);
+        self.sent[index].sent.add_shared(1);
         TypeIndex(index as u8)
     }
 
     /// Counts a value that has been destroyed, or given back.
     #[inline]
     pub(super) fn done(&self, index: TypeIndex) {
-        self.0[usize::from(index.0)].done.add_shared(1);
+        self.done[usize::from(index.0)].add_shared(1);
     }
 
     #[inline]
@@ -63,7 +69,7 @@ impl TypeCounts {
         let hash = (name as usize / 16).wrapping_mul(0x9E37_79B9) >> 8;
         for probe in 0..PROBES {
             let index = (hash + probe) % TYPES;
-            let owner = self.0[index].name.get_or_init(|| name);
+            let owner = self.sent[index].name.get_or_init(|| name);
             if fn_addr_eq(*owner, name) {
                 return index;
             }
@@ -74,9 +80,9 @@ impl TypeCounts {
     /// Returns the names of the types of which values wait, and their numbers, the greatest first.
     pub(super) fn waiting(&self) -> Vec<(&'static str, usize)> {
         let mut all: Vec<(&'static str, usize)> = Vec::new();
-        for count in &self.0 {
+        for (count, done) in self.sent.iter().zip(&*self.done) {
             // Reads `done` first, as a value is sent before it is done.
-            let done = count.done.get();
+            let done = done.get();
             let waiting = count.sent.get().saturating_sub(done) as usize;
             if waiting == 0 {
                 continue;
@@ -108,7 +114,7 @@ mod tests {
         strings.into_iter().for_each(|index| counts.done(index));
         assert_eq!(counts.waiting(), [("u32", 1)]);
         let full = TypeCounts::new();
-        for count in &full.0[..TYPES] {
+        for count in &full.sent[..TYPES] {
             count.name.get_or_init(|| name_of::<()>);
         }
         full.sent::<Numbered<1>>();

@@ -11,7 +11,7 @@
 
 use super::inbox::{Inbox, Message, PushOutcome};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::described;
+use crate::sync::{Hint, described};
 use crossbeam_utils::CachePadded;
 
 /// An inbox, with counts of the messages sent and of those that have run.
@@ -25,6 +25,8 @@ pub(crate) struct CountedInbox {
 struct SenderSide {
     inbox: Inbox,
     sent: AtomicU64,
+    /// A former value of `done`, so that senders need not read what the owner writes all the time.
+    done_before: Hint,
 }
 
 impl CountedInbox {
@@ -32,7 +34,11 @@ impl CountedInbox {
         let inbox = Inbox::new();
         let sent = AtomicU64::new(0);
         Self {
-            shared: CachePadded::new(SenderSide { inbox, sent }),
+            shared: CachePadded::new(SenderSide {
+                inbox,
+                sent,
+                done_before: Hint::new(),
+            }),
             done: AtomicU64::new(0),
         }
     }
@@ -48,6 +54,23 @@ impl CountedInbox {
         // of the push, the Acquire of the take, and `done`. Model: shutdown_inbox.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed);
         sent.saturating_sub(self.done.load(Ordering::Relaxed))
+    }
+
+    /// Counts `n` releases that are about to be sent, if fewer than `bound` wait; returns whether it has.
+    pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
+        // Relaxed: as in `announce`.
+        let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed);
+        // `done` only grows, so no more wait than this says.
+        if sent.saturating_sub(self.shared.done_before.get()) < bound {
+            return true;
+        }
+        let done = self.done.load(Ordering::Relaxed);
+        self.shared.done_before.set(done);
+        let is_within = sent.saturating_sub(done) < bound;
+        if !is_within {
+            self.retract(n);
+        }
+        is_within
     }
 
     /// Takes back an announcement of `n` releases or closures that are not sent.

@@ -158,12 +158,13 @@ impl Record {
     /// Returns whether `n` more releases may be sent; if so, counts them as waiting. If not,
     /// because the bound is reached, the caller must make these releases itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
-        let waiting = self.releases.announce(n);
-        let admitted = self.bound.is_none_or(|bound| waiting < bound);
-        if !admitted {
-            self.releases.retract(n);
+        match self.bound {
+            Some(bound) => self.releases.announce_within(n, bound),
+            None => {
+                self.releases.announce(n);
+                true
+            }
         }
-        admitted
     }
 
     /// Returns the weight of all messages ever sent to this thread plus that of all that have run:

@@ -196,3 +196,90 @@ struct PoolRefSentForEver;
 /// lent.set(8);
 /// ```
 struct LentMutably;
+
+/// A foreign object that a scope has lent cannot leave the scope, whose token may then be gone: PyO3#3668
+/// lent objects for longer than the lock was held.
+///
+/// ```compile_fail
+/// # use std::ptr::NonNull;
+/// # struct Thing;
+/// # unsafe impl releasepool::Foreign for Thing {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(_: NonNull<Self>) {}
+/// # }
+/// let lent = releasepool::foreign_scope(&(), |scope| {
+///     unsafe { scope.adopt(NonNull::<Thing>::dangling()) }
+/// });
+/// ```
+///
+/// ```
+/// # use std::ptr::NonNull;
+/// # struct Thing;
+/// # unsafe impl releasepool::Foreign for Thing {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(_: NonNull<Self>) {}
+/// # }
+/// let address = releasepool::foreign_scope(&(), |scope| {
+///     unsafe { scope.adopt(NonNull::<Thing>::dangling()) }.as_ptr()
+/// });
+/// ```
+struct ForeignLentBeyondItsScope;
+
+/// A foreign object that a pool has lent is gone after the pool's drain.
+///
+/// ```compile_fail,E0502
+/// # use std::ptr::NonNull;
+/// # struct Thing;
+/// # unsafe impl releasepool::Foreign for Thing {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(_: NonNull<Self>) {}
+/// # }
+/// let mut pool = releasepool::AutoreleasePool::new();
+/// let lent = unsafe { pool.adopt(NonNull::<Thing>::dangling()) };
+/// pool.drain();
+/// assert!(!lent.as_ptr().is_null());
+/// ```
+///
+/// ```
+/// # use std::ptr::NonNull;
+/// # struct Thing;
+/// # unsafe impl releasepool::Foreign for Thing {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(_: NonNull<Self>) {}
+/// # }
+/// let mut pool = releasepool::AutoreleasePool::new();
+/// let lent = unsafe { pool.adopt(NonNull::<Thing>::dangling()) };
+/// assert!(!lent.as_ptr().is_null());
+/// pool.drain();
+/// ```
+struct ForeignAfterTheDrain;
+
+/// What `Slot::with` passes to its closure cannot leave it.
+///
+/// ```compile_fail
+/// let slot = releasepool::Slot::new(releasepool::Ref::new(7));
+/// let seven: &i32 = slot.with(|seven| seven);
+/// ```
+///
+/// ```
+/// let slot = releasepool::Slot::new(releasepool::Ref::new(7));
+/// let seven: i32 = slot.with(|seven| *seven);
+/// ```
+struct SlotValueBeyondWith;
+
+/// What a cache returns cannot be used after the next load, which may drop it.
+///
+/// ```compile_fail,E0499
+/// let slot = releasepool::Slot::new(releasepool::Ref::new(7));
+/// let mut cache = releasepool::SlotCache::new(&slot);
+/// let (first, second) = (cache.load(), cache.load());
+/// assert_eq!(first, second);
+/// ```
+///
+/// ```
+/// let slot = releasepool::Slot::new(releasepool::Ref::new(7));
+/// let mut cache = releasepool::SlotCache::new(&slot);
+/// let (first, second) = (cache.load().clone(), cache.load());
+/// assert_eq!(&first, second);
+/// ```
+struct CachedAfterTheNextLoad;

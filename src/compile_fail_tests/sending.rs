@@ -411,3 +411,55 @@ struct AnswerSent;
 /// send(releasepool::pooled(async move { drop(r) }));
 /// ```
 struct PooledSent;
+
+/// A value that must stay on its thread cannot be destroyed by a reclaimer, whatever the way to it.
+///
+/// ```compile_fail,E0277
+/// releasepool::drop_later(std::rc::Rc::new(7));
+/// ```
+///
+/// ```compile_fail,E0277
+/// let later = releasepool::Later::new(std::rc::Rc::new(7));
+/// ```
+///
+/// ```compile_fail,E0277
+/// releasepool::HandoffPool::new().push_value(std::rc::Rc::new(7));
+/// ```
+///
+/// ```compile_fail,E0277
+/// releasepool::drop_later(releasepool::Ref::new(std::cell::Cell::new(7))); // others may share it
+/// ```
+///
+/// ```
+/// releasepool::drop_later(std::sync::Arc::new(7));
+/// releasepool::drop_later(std::cell::Cell::new(7)); // Send suffices
+/// releasepool::HandoffPool::new().push_value(std::cell::Cell::new(7));
+/// assert!(releasepool::finish_drops(std::time::Duration::from_secs(60)));
+/// ```
+struct DroppedLaterThoughNotSend;
+
+/// A value that borrows cannot wait for its destruction.
+///
+/// ```compile_fail,E0597
+/// let text = String::from("text");
+/// releasepool::drop_later(&text);
+/// ```
+///
+/// ```
+/// releasepool::drop_later(String::from("text"));
+/// # releasepool::finish_drops(std::time::Duration::from_secs(60));
+/// ```
+struct DroppedLaterThoughBorrowed;
+
+/// The guard of an inbox hook stays on its thread.
+///
+/// ```compile_fail,E0277
+/// let hook = releasepool::PoolManager::global().set_inbox_hook(|| ());
+/// std::thread::spawn(move || drop(hook));
+/// ```
+///
+/// ```
+/// let hook = releasepool::PoolManager::global().set_inbox_hook(|| ());
+/// drop(hook);
+/// ```
+struct InboxHookElsewhere;

@@ -42,6 +42,7 @@ static STARTED: Setting = Setting::new(0);
 ///
 /// # Panics
 /// With the panic of the value's destructor, if that runs on the calling thread.
+#[doc(alias = "defer_drop")]
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub fn drop_later<T: Send + 'static>(value: T) {
     match &*PROCESS {
@@ -92,6 +93,7 @@ pub fn finish_drops(deadline: Duration) -> bool {
 /// assert_eq!(build.graph.len(), 1);
 /// drop(build); // the graph is destroyed on another thread
 /// ```
+#[doc(alias = "DeferDrop")]
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Later<T: Send + 'static>(ManuallyDrop<T>);
 

@@ -115,6 +115,10 @@ use std::sync::Arc;
 /// pool.drain(); // destroys it
 /// assert_eq!(Rc::strong_count(&context), 1);
 /// ```
+#[doc(alias = "Fragile")]
+#[doc(alias = "MainThreadBound")]
+#[doc(alias = "SendWrapper")]
+#[doc(alias = "ThreadGuard")]
 #[repr(transparent)]
 pub struct HomeRef<T: ?Sized + 'static> {
     /// Never dropped as a `Ref`, as its last release sends the object home.

@@ -74,6 +74,16 @@
 //! | `releasepool_frame_closures_total` | counter | closures | posted closures that have run |
 //! | `releasepool_frame_panics_total` | counter | closures | those that panicked |
 //!
+//! # Of reclaimers, by [`record_reclaimer`]
+//!
+//! The label `reclaimer` is the name that the caller gives.
+//!
+//! | name | kind | unit | meaning |
+//! |---|---|---|---|
+//! | `releasepool_reclaimer_values` | gauge | values | values and references that wait for their destruction |
+//! | `releasepool_reclaimer_bytes` | gauge | bytes | their bytes, as far as senders have weighed them |
+//! | `releasepool_reclaimer_busy_seconds` | gauge | seconds | for how long the reclaimer has been at work without a pause: no value has waited longer |
+//!
 //! # Cost
 //! Costs nothing on any hot path, as the crate keeps these figures anyway. [`publish`] takes a
 //! [snapshot](crate::PoolManager::snapshot), some dozens of loads for each thread and an allocation
@@ -82,7 +92,7 @@
 
 use crate::block::block_allocator::BlockAllocator;
 use crate::block::shared::BlockStats;
-use crate::frame::FrameReport;
+use crate::frame::{FrameReport, PendingDrops};
 use crate::manager::PoolManager;
 use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 use ::metrics::Unit::{self, Bytes, Count, Seconds};
@@ -318,6 +328,28 @@ pub fn record_frame(report: &FrameReport) {
     counter!(PANICS).increment(report.panics as u64);
 }
 
+const VALUES: &str = "releasepool_reclaimer_values";
+const BYTES: &str = "releasepool_reclaimer_bytes";
+const LAG: &str = "releasepool_reclaimer_busy_seconds";
+
+/// Records what waits for a reclaimer, as [`Looper::pending`](crate::Looper::pending) has returned it, under
+/// a name for the reclaimer.
+///
+/// See the [module](self) for names and units. Looks up three metrics in the recorder.
+///
+/// ```
+/// use releasepool::{Looper, metrics};
+/// let reclaimer = Looper::reclaimer("scenes")?;
+/// reclaimer.drop_later(vec![1, 2, 3]);
+/// metrics::record_reclaimer("scenes", &reclaimer.pending());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn record_reclaimer(name: &str, pending: &PendingDrops) {
+    gauge!(VALUES, "reclaimer" => name.to_owned()).set(pending.values as f64);
+    gauge!(BYTES, "reclaimer" => name.to_owned()).set(pending.bytes as f64);
+    gauge!(LAG, "reclaimer" => name.to_owned()).set(pending.busy.as_secs_f64());
+}
+
 /// Tells the recorder the units and descriptions of all metrics. Call `describe` once, after the
 /// recorder has been installed; before that, a call does nothing.
 pub fn describe() {
@@ -337,4 +369,11 @@ pub fn describe() {
     );
     describe_counter!(CLOSURES, Count, "Posted closures that frames have run");
     describe_counter!(PANICS, Count, "Posted closures that panicked");
+    describe_gauge!(VALUES, Count, "Values that wait for a reclaimer");
+    describe_gauge!(BYTES, Bytes, "Bytes of weighed values that wait");
+    describe_gauge!(
+        LAG,
+        Seconds,
+        "How long a reclaimer has worked without a pause"
+    );
 }

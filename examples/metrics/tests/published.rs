@@ -2,7 +2,9 @@
 
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use releasepool::{BlockAllocator, Budget, FrameConfig, FrameLoop, PoolManager, Ref, metrics};
+use releasepool::{
+    BlockAllocator, Budget, FrameConfig, FrameLoop, Looper, PoolManager, Ref, metrics,
+};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -32,7 +34,12 @@ impl Recorded {
             all.map(|(key, unit, about, value)| {
                 let (kind, key) = key.into_parts();
                 let labels: Vec<_> = key.labels().collect();
-                assert!(labels.len() <= 1 && labels.iter().all(|l| l.key() == "manager"));
+                assert!(
+                    labels.len() <= 1
+                        && labels
+                            .iter()
+                            .all(|l| ["manager", "reclaimer"].contains(&l.key()))
+                );
                 assert!(
                     unit.is_some() && about.is_some(),
                     "{} is described",
@@ -162,6 +169,30 @@ fn frames() {
     assert_eq!(recorded.figure("frame_panics_total", None), 1.0);
 }
 
+#[test]
+fn reclaimers() {
+    let (_one, snapshotter) = recorder();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    struct Waits(std::sync::mpsc::Receiver<()>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+        }
+    }
+    reclaimer.drop_later_weighed(Waits(wait), 100);
+    reclaimer.drop_later_weighed(1, 20);
+    metrics::record_reclaimer("scenes", &reclaimer.pending());
+    drop(go);
+    let recorded = Recorded::take(snapshotter);
+    let figure = |name| recorded.figure(name, Some("scenes"));
+    assert_eq!(
+        (figure("reclaimer_values"), figure("reclaimer_bytes")),
+        (2.0, 120.0)
+    );
+    assert!(figure("reclaimer_busy_seconds") >= 0.0);
+}
+
 /// The tables in the documentation name what is published, with the kind.
 #[test]
 fn the_documentation_names_all() {
@@ -169,6 +200,7 @@ fn the_documentation_names_all() {
     metrics::publish(PoolManager::global());
     let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     metrics::record_frame(&frames.tick(|_| ()));
+    metrics::record_reclaimer("scenes", &Default::default());
     let mut published: Vec<_> = Recorded::take(snapshotter)
         .0
         .into_iter()

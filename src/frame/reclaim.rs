@@ -110,7 +110,8 @@ impl Reclaim {
             return None;
         }
         if bytes != 0 {
-            // Relaxed: only the count matters; `has_room` reads it after it was synchronized with.
+            // Relaxed: only the count matters; `made_room` publishes what was subtracted. Model:
+            // drop_later_bytes.
             let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before >= self.config.bytes {
                 self.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -132,7 +133,7 @@ impl Reclaim {
     fn forget(&self, value: &WaitingValue) {
         self.types.done(value.index);
         if value.bytes != 0 {
-            // Relaxed: `made_room` publishes it to senders that wait.
+            // Relaxed: `made_room` publishes it to senders that wait. Model: drop_later_bytes.
             self.bytes.fetch_sub(value.bytes, Ordering::Relaxed);
         }
     }
@@ -177,7 +178,7 @@ impl Reclaim {
     /// Ends the reclaimer: senders destroy their values themselves from here on.
     fn end(&self) {
         // Relaxed: a sender that sees it reads nothing that the reclaimer wrote.
-        self.state.swap(ENDED, Ordering::Relaxed);
+        self.state.store(ENDED, Ordering::Relaxed);
         self.room.wake();
     }
 

@@ -36,6 +36,15 @@ pub const MODELS: &[Model] = &[
     .bounded(2)
     .plain_bounded(1),
     Model::new(
+        "drop_later_bytes",
+        "two values are weighed for a reclaimer that has room for one: the other is destroyed by its sender, or there later",
+        &["both there", "one here"],
+        bytes,
+    )
+    // The whole of an exit, and the lock of the looper's sleep.
+    .bounded(2)
+    .plain_bounded(1),
+    Model::new(
         "inbox_hook",
         "two releases to a thread whose foreign loop sleeps until its hook is called: both are made",
         &["one turn", "two turns"],
@@ -95,6 +104,22 @@ fn full_end() -> String {
     let here = deaths.iter().filter(|thread| **thread == sender).count();
     assert_eq!(deaths.len(), 2);
     ["both there", "one here", "both here"][here].to_owned()
+}
+
+fn bytes() -> String {
+    let reclaimer = ReclaimerConfig::new()
+        .bytes(1)
+        .when_full(WhenFull::DestroyHere);
+    let reclaimer = reclaimer.spawn("reclaimer").unwrap();
+    let proxy = reclaimer.proxy();
+    proxy.drop_later_weighed(Probe::new(), 1);
+    proxy.drop_later_weighed(Probe::new(), 1);
+    reclaimer.shutdown().unwrap();
+    assert_eq!(proxy.pending().bytes, 0);
+    let deaths = take_deaths();
+    let here = deaths.iter().filter(|thread| **thread == me()).count();
+    assert!(deaths.len() == 2 && here <= 1);
+    ["both there", "one here"][here].to_owned()
 }
 
 fn hook() -> String {

@@ -75,9 +75,9 @@ use std::fmt;
 /// | `load` | [`load`](Self::load), for as long as a pool; [`with`](Self::with), for as long as a closure |
 /// | `load_full`, `store`, `swap`, `rcu` | the same names |
 /// | `compare_and_swap` | [`compare_exchange`](Self::compare_exchange), which says whether it did |
-/// | `Cache` | [`SlotCache`](crate::SlotCache) |
+/// | `Cache` | [`SlotCache`] |
 /// | `access::Map` | a borrow of the part: `&PoolRef::get(slot.load(&pool)).part`, `slot.with(\|s\| f(&s.part))` |
-/// | `ArcSwapOption`, `const_empty` | [`OptionSlot`](crate::OptionSlot), `empty` |
+/// | `ArcSwapOption`, `const_empty` | [`OptionSlot`], `empty` |
 /// | `ArcSwapAny<Box<dyn Trait>>` | [`Slot<Ref<dyn Trait>>`](Self::load_dyn) |
 ///
 /// # What a slot can hold

@@ -104,7 +104,9 @@ impl Looper {
     /// Starts a [`reclaimer`](Self::reclaimer) for which at most `bound` references may wait.
     ///
     /// When the bound is reached, a sender releases its references itself, at once. So memory stays
-    /// bounded if senders are faster than the reclaimer; they slow down instead.
+    /// bounded if senders are faster than the reclaimer; they slow down instead. A pool that is
+    /// [handed over](crate::HandoffPool::drain_on) is accepted as a whole if fewer references wait.
+    /// [`ReclaimerConfig`] has more settings.
     ///
     /// # Errors
     /// If the operating system cannot start a thread.

@@ -6,7 +6,7 @@ use crate::object::thin_target::ThinTarget;
 use std::fmt;
 use std::ops::Deref;
 
-/// A reader of a [`Slot`](crate::Slot) that keeps a counted reference to the object that it has loaded
+/// A reader of a [`Slot`] that keeps a counted reference to the object that it has loaded
 /// last. While the slot is not changed, a load is one load and a comparison, without a pool and
 /// without a pin.
 ///

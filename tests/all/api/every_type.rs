@@ -189,6 +189,7 @@ fn public_types() -> impl Iterator<Item = &'static str> {
         .filter_map(|rest| rest.split(';').next());
     let words = exports.flat_map(|export| export.split(|c: char| !c.is_alphanumeric()));
     words.filter(|word| {
-        word.starts_with(char::is_uppercase) && !["Coercible", "Wake"].contains(word)
+        word.starts_with(char::is_uppercase)
+            && !["Coercible", "Foreign", "ThinTarget", "Wake"].contains(word)
     })
 }

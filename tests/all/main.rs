@@ -8,6 +8,7 @@ mod api;
 mod arena;
 mod block;
 mod event;
+mod famous_bugs;
 mod frame;
 mod hot;
 #[cfg(feature = "leak-detection")]

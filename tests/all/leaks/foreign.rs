@@ -125,7 +125,7 @@ fn an_allocator_may_create_while_types_are_chosen() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_weak_reference_may_be_made_again_while_the_value_dies() {
     let child = child!(|| {
-        const ROUNDS: usize = 20_000;
+        const ROUNDS: usize = 4_000;
         let (to_there, there) = mpsc::sync_channel::<(Ref<u64>, Arc<AtomicBool>)>(0);
         let dropper = std::thread::spawn(move || {
             for (object, go) in there {

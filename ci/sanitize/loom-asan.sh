@@ -3,7 +3,7 @@
 # free.
 #
 #   ci/sanitize/loom-asan.sh           all models; takes a long time
-#   ci/sanitize/loom-asan.sh short     what CI runs: models that take at most a few seconds
+#   ci/sanitize/loom-asan.sh short     models that take at most a few seconds
 #   ci/sanitize/loom-asan.sh NAME      models with NAME in their names
 . "$(dirname "$0")/../lib.sh"
 

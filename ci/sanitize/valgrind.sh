@@ -3,7 +3,7 @@
 # (which the sanitizers do not detect), use after free, leaks.
 #
 #   ci/sanitize/valgrind.sh          3,000 rounds
-#   ci/sanitize/valgrind.sh short    what CI runs: 100 rounds
+#   ci/sanitize/valgrind.sh short    100 rounds
 . "$(dirname "$0")/../lib.sh"
 
 needs valgrind

@@ -7,10 +7,11 @@ use super::reclaim::{Reclaim, WaitingValue};
 use crate::manager::PoolManager;
 use crate::object::later_value;
 use crate::pool::stack::budget::Budget;
-use crate::sync::elapsed;
+use crate::sync::{catch_unwind, elapsed};
 use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
+use crate::unwind::report;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,7 +111,9 @@ enum Refusal<T> {
 /// [`ReclaimerConfig`](crate::ReclaimerConfig); a looper that was [spawned](Self::spawn) up to the
 /// default bounds. Beyond them, [`WhenFull`](crate::WhenFull) says what the sender does: so memory is
 /// bounded, however fast the senders are. Both choices can deadlock if the sender holds a lock that a
-/// destructor takes; [`try_drop_later`](Self::try_drop_later) cannot.
+/// destructor takes, and waiting can if a destructor or command of the looper waits for the sender, as by
+/// joining its thread; [`try_drop_later`](Self::try_drop_later) cannot. [`barrier`](Self::barrier) and
+/// [`wait_idle`](Self::wait_idle) wait for destructors, too.
 ///
 /// # Where the destructor runs
 /// On the looper's thread; but on the calling thread, at once, if that is the looper's own, if its
@@ -342,7 +345,10 @@ fn must_stay(target: ThreadKey) -> bool {
     }
 }
 
-/// Destroys all that waits for the calling thread.
+/// Destroys all that waits for the calling thread. Reports panics: they do not concern the thread that
+/// waits for this.
 fn destroy_all() {
-    PoolManager::global().drain_backlog(Budget::All);
+    if let Err(payload) = catch_unwind(|| PoolManager::global().drain_backlog(Budget::All)) {
+        report(payload);
+    }
 }

@@ -175,10 +175,11 @@ fn a_scope_releases_while_its_token_is_held_even_in_a_destructor_and_by_a_panic(
         assert_eq!(freed(), [1, 0]);
         panic_of(|| scoped(2, true));
         assert_eq!(freed(), [3, 2]);
-        // Inside of a destructor that runs deep in a chain, where releases queue.
-        let end = crate::support::Chain::ending_in(move || scoped(4, false));
-        drop(end);
-        assert_eq!(freed(), [5, 4]);
+        // Inside of a destructor that runs deep in a chain, where releases queue. Miri takes minutes.
+        if !cfg!(miri) {
+            drop(crate::support::Chain::ending_in(move || scoped(4, false)));
+            assert_eq!(freed(), [5, 4]);
+        }
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || scoped(6, false)));
         assert_eq!(pool.drain_within(Budget::All).remaining, 0);

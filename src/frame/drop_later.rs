@@ -95,8 +95,7 @@ enum Refusal<T> {
 ///
 /// A graph of objects, a parsed document, a large map: whoever drops the last owner pays for all of
 /// it. These functions move the value to the looper's thread, which destroys it between its
-/// [commands](Self::post). The value need only be `Send`: it must not be shared, or the thread that
-/// drops it last is not the one that sends it here. For a counted reference that others may still
+/// [commands](Self::post). The value need only be `Send`, and should have one owner. For a counted reference that others may still
 /// share, use [`ThreadHandle::release`](crate::ThreadHandle::release); for a value that only one
 /// certain thread may destroy, [`HomeRef`](crate::HomeRef); for many small values at once,
 /// [`HandoffPool::push_value`](crate::HandoffPool::push_value).
@@ -117,8 +116,8 @@ enum Refusal<T> {
 ///
 /// # Where the destructor runs
 /// On the looper's thread; but on the calling thread, at once, if that is the looper's own, if its
-/// [exit](crate::ThreadHandle::is_alive) has begun, or if the looper has ended; and perhaps if the reclaimer is full.
-/// Its panic is reported as an [event](crate::event), and the values after it are destroyed all the
+/// [exit](crate::ThreadHandle::is_alive) has begun, if the looper has ended, or if the reclaimer is
+/// full and [`WhenFull`](crate::WhenFull) says so. Its panic is reported as an [event](crate::event), and the values after it are destroyed all the
 /// same; on the calling thread, it comes out of the call.
 ///
 /// # The end
@@ -149,8 +148,8 @@ impl Looper {
         self.drop_later_weighed(value, 0);
     }
 
-    /// Has the looper's thread destroy `value`, which owns about so many bytes. They count for the
-    /// [bound on bytes](crate::ReclaimerConfig::bytes).
+    /// Has the looper's thread destroy `value`, and counts `bytes` for the
+    /// [bound on bytes](crate::ReclaimerConfig::bytes): an estimate of what the value owns.
     ///
     /// # Panics
     /// As [`drop_later`](Self::drop_later) does.
@@ -249,7 +248,7 @@ impl LooperProxy {
         self.drop_later_weighed(value, 0);
     }
 
-    /// Has the looper's thread destroy `value`, which owns about so many bytes: see
+    /// Has the looper's thread destroy `value`, and counts `bytes` for the bound on bytes: see
     /// [`Looper::drop_later_weighed`].
     ///
     /// # Panics

@@ -52,8 +52,8 @@ pub fn drop_later<T: Send + 'static>(value: T) {
 }
 
 /// Waits until the reclaimer of the process has destroyed all values that were passed to
-/// [`drop_later`], or for `deadline` at most. Returns whether it has; an
-/// [event](crate::event::EventKind::DropsLeft) then says how many values of which types are left.
+/// [`drop_later`], or for `deadline` at most. Returns whether it has; if not, an
+/// [event](crate::event::EventKind::DropsLeft) says how many values of which types are left.
 ///
 /// Call it at the end of `main`: Rust runs no code at the end of a process, so values that still wait
 /// then are lost, with what their destructors would have done. The reclaimer goes on, and may be used

@@ -4,13 +4,13 @@
 ///
 /// No choice is free of deadlocks: if the sender holds a lock that a destructor takes, then waiting
 /// for room waits for that destructor, and a destructor that runs in the sender takes the lock a
-/// second time. Where a lock may be held, use [`Looper::try_drop_later`](crate::Looper::try_drop_later), which never waits and runs
-/// no destructor.
+/// second time. Where a lock may be held, use
+/// [`Looper::try_drop_later`](crate::Looper::try_drop_later), which never waits and runs no destructor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// The sender sleeps until there is room. On the thread of any [`Looper`](crate::Looper), which must not wait
-    /// for another one, the value is destroyed at once instead.
+    /// The sender sleeps until there is room. On the thread of any [`Looper`](crate::Looper), which
+    /// must not wait for another one, the value is destroyed at once instead.
     #[default]
     Wait,
     /// The sender destroys the value itself, at once.
@@ -53,18 +53,17 @@ impl ReclaimerConfig {
         Self::default()
     }
 
-    /// Sets how many values and references may wait. A value is refused if at least so many wait
-    /// already; a pool that is [handed over](crate::HandoffPool::drain_on) is accepted as a whole if
-    /// fewer wait. With 0, senders destroy everything themselves.
+    /// Sets how many values and references may wait. A value is accepted if fewer wait; a pool that is [handed over](crate::HandoffPool::drain_on) is then accepted as a
+    /// whole. With 0, senders destroy everything themselves.
     pub fn values(mut self, values: usize) -> Self {
         self.values = values as u64;
         self
     }
 
     /// Sets how many bytes may wait, of the values that senders have
-    /// [weighed](crate::Looper::drop_later_weighed). A value is refused if at least so many wait already, so
-    /// a value that is larger than the bound is accepted when nothing else waits. With 0, senders
-    /// destroy weighed values themselves.
+    /// [weighed](crate::Looper::drop_later_weighed). A value is accepted if fewer bytes wait, so one that
+    /// is larger than the bound is accepted when nothing else waits. With 0, senders destroy weighed
+    /// values themselves.
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = bytes;
         self

@@ -26,7 +26,7 @@ struct SentType {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TypeIndex(u8);
 
-/// A hash table of fixed size, which is never locked; types that find no place are counted together.
+/// A hash table of fixed size. Types that find no place in it are counted together.
 #[derive(Debug)]
 pub(super) struct TypeCounts {
     sent: [SentType; TYPES + 1],

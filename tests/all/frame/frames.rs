@@ -285,7 +285,7 @@ fn pools_closed_in_a_frame_leave_most_of_what_was_sent_to_its_end() {
     fresh(|| {
         let log = Log::new();
         let me = PoolManager::global().current_thread().unwrap();
-        let mut frames = FrameLoop::new(FrameConfig::new());
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
         frames.tick(|_| {
             (0..100).for_each(|_| me.release(Ref::new(log.probe(1))));
             for most in [16, 32] {

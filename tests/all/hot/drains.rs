@@ -71,7 +71,7 @@ fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
 fn a_frame_releases_them_at_its_end() {
     child!(|| {
         let log = Log::new();
-        let mut frames = FrameLoop::new(FrameConfig::new());
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
         let report = frames.tick(|_| {
             (0..100).for_each(|id| drop(hot(log.probe(id))));
             drop(AutoreleasePool::new());

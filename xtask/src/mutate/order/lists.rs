@@ -4,6 +4,7 @@ use super::operations::Operations;
 use super::text;
 use proc_macro2::Span;
 use quote::ToTokens;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -158,8 +159,10 @@ pub struct Unit {
     pub is_fixed: bool,
     /// True if it binds a reference or a literal: it may stand wherever it compiles.
     pub is_name: bool,
-    /// The name of a value that it computes of local variables alone.
-    pub computed: Option<String>,
+    /// The variables and fields that it mentions; `self`, if it may be any field.
+    pub names: BTreeSet<String>,
+    /// True if it only computes a value of these names, and keeps it.
+    pub is_computed: bool,
     /// True if it only counts, for reports and hints.
     pub only_counts: bool,
     /// True if it takes or gives back a lock: what is counted under it is seen at once.
@@ -260,6 +263,12 @@ impl Blocks<'_> {
         self.source[of.span().byte_range()].to_owned()
     }
 
+    /// Returns whether no other thread sees the fields of `self` while the function runs.
+    fn has_mut_self(&self) -> bool {
+        let receiver = self.function.signature.receiver();
+        receiver.is_some_and(|of| of.reference.is_none() || of.mutability.is_some())
+    }
+
     fn synchronizes(&self, of: &impl ToTokens) -> bool {
         let this = self.function.of.as_deref();
         self.operations.are_in(of.to_token_stream(), this)
@@ -284,9 +293,11 @@ impl Blocks<'_> {
             is_fixed: is_assertion
                 || matches!(statement, syn::Stmt::Item(_))
                 || text::is_named_value(statement)
-                || text::is_for_models(statement),
+                || text::is_for_models(statement)
+                || text::is_for_spans(statement),
             is_name,
-            computed: text::computed(statement),
+            is_computed: text::is_computed(statement, self.has_mut_self()),
+            names: text::names(statement),
             is_jump: matches!(
                 statement,
                 syn::Stmt::Expr(
@@ -313,7 +324,7 @@ impl Blocks<'_> {
         let is_read = |statement: &&syn::Stmt| {
             matches!(statement, syn::Stmt::Local(of) if of.init.as_ref().is_some_and(|i| i.diverge.is_none()))
                 && !text::is_name(statement)
-                && text::computed(statement).is_none()
+                && !text::is_computed(statement, self.has_mut_self())
         };
         let reads = body.stmts.iter().filter(is_read);
         let hoist = |read: &syn::Stmt| {

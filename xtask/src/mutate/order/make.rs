@@ -1,7 +1,7 @@
 //! The mutants of a list of statements.
 
 use super::lists::{List, Unit};
-use super::text::{mentions, normal, short};
+use super::text::{normal, short};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -26,7 +26,9 @@ pub fn edits(list: &List) -> Vec<Edit> {
     for pair in movable.windows(2).filter(|_| synchronizes) {
         let (a, b) = (pair[0], pair[1]);
         let (first, second) = (&units[a], &units[b]);
-        let is_same = first.is_quiet && second.is_quiet || commute(&units[a..=b]);
+        let is_same = first.is_quiet && second.is_quiet
+            || commute(&units[a..=b])
+            || !first.synchronizes && !second.synchronizes && share_nothing(first, second);
         if is_same || stays(first) || stays(second) || none_minds(first, second) {
             continue;
         }
@@ -108,20 +110,25 @@ fn none_minds(a: &Unit, b: &Unit) -> bool {
     a.only_counts && !b.locks || b.only_counts && !a.locks
 }
 
-/// Returns whether the first or last of these statements is computed of local variables alone, and
-/// none of the others mentions it.
+/// Returns whether the first or last of these statements only computes a value, and none of the others
+/// mentions its names.
 fn commute(units: &[Unit]) -> bool {
-    let not_in = |name: &str, rest: &[Unit]| rest.iter().all(|unit| !mentions(&unit.text, name));
+    let alone = |unit: &Unit, rest: &[Unit]| {
+        unit.is_computed && rest.iter().all(|other| share_nothing(unit, other))
+    };
     match units {
-        [first, rest @ ..] if first.computed.is_some() => {
-            first.computed.iter().all(|name| not_in(name, rest))
+        [first, rest @ .., last] => {
+            let (after, before) = (&units[1..], &units[..=rest.len()]);
+            alone(first, after) || alone(last, before)
         }
-        [rest @ .., last] => last
-            .computed
-            .as_ref()
-            .is_some_and(|name| not_in(name, rest)),
-        [] => false,
+        _ => false,
     }
+}
+
+/// Returns whether no variable or field stands in both.
+fn share_nothing(a: &Unit, b: &Unit) -> bool {
+    let all_of = |a: &Unit, b: &Unit| a.names.contains("self") && b.text.contains("self");
+    a.names.is_disjoint(&b.names) && !all_of(a, b) && !all_of(b, a)
 }
 
 struct Found {
@@ -204,10 +211,8 @@ mod tests {
         assert_eq!(
             names("a(); b(); self.x.lock(); c(); d();"),
             [
-                "swap: a(); <-> b();",
                 "swap: b(); <-> self.x.lock();",
                 "swap: self.x.lock(); <-> c();",
-                "swap: c(); <-> d();",
                 "move: a(); after self.x.lock();",
                 "move: d(); before self.x.lock();",
                 "delete: a();",
@@ -300,8 +305,8 @@ mod tests {
             ["delete: self.x.lock();"]
         );
         assert_eq!(
-            names("let a = self.a; let b = self.b; self.x.lock();")[0],
-            "swap: let b = self.b; <-> self.x.lock();"
+            names("let a = self.a; let b = c.b(); self.x.lock();")[0],
+            "swap: let b = c.b(); <-> self.x.lock();"
         );
         assert_eq!(
             names("let a = &self.a; self.x.lock(); a"),

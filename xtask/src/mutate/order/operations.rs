@@ -85,6 +85,8 @@ pub struct Operations {
     functions: BTreeMap<String, BTreeSet<String>>,
     /// The types that belong to a name: those of fields, statics, parameters, results.
     types: BTreeMap<String, BTreeSet<String>>,
+    /// All functions, as `functions`.
+    all: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Operations {
@@ -98,9 +100,12 @@ impl Operations {
             .entry("take".to_owned())
             .or_default()
             .insert("Counter".to_owned());
+        let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for file in files {
             for function in functions(file).0 {
                 let tokens = flat(function.body.to_token_stream());
+                let of = function.of.clone().unwrap_or_default();
+                all.entry(function.name.clone()).or_default().insert(of);
                 if calls(&tokens).any(|call| is_operation(&call)) {
                     let of = function.of.clone().unwrap_or_default();
                     let types = functions_found.entry(function.name.clone()).or_default();
@@ -111,6 +116,7 @@ impl Operations {
         Self {
             functions: functions_found,
             types: names.0,
+            all,
         }
     }
 
@@ -180,7 +186,12 @@ impl Operations {
                     if types.iter().any(|name| is_owner(name)) {
                         return true;
                     }
-                    if types.iter().any(|name| self.has_operations(name)) {
+                    let others = self.all.get(call.name);
+                    let is_other = |name: &String| others.is_some_and(|all| all.contains(name));
+                    if types
+                        .iter()
+                        .any(|name| is_other(name) || self.has_operations(name))
+                    {
                         return false;
                     }
                 }

@@ -1,6 +1,9 @@
 //! The texts of statements, for names and to see which statements are worth moving.
 
+use super::tokens::{Token, flat};
+use proc_macro2::Delimiter;
 use quote::ToTokens;
+use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 
 /// How much of a statement stands in a name.
@@ -80,43 +83,111 @@ pub fn is_quiet(statement: &syn::Stmt) -> bool {
     !loud.0
 }
 
-/// The name that a statement binds to a value which only depends on other local variables and
-/// constants: `let n = len * SIZE;`. Nothing that does not mention it can tell where it stands.
-pub fn computed(statement: &syn::Stmt) -> Option<String> {
-    let syn::Stmt::Local(local) = statement else {
-        return None;
-    };
-    let syn::Pat::Ident(name) = &local.pat else {
-        return None;
-    };
-    let init = local.init.as_ref().filter(|init| init.diverge.is_none())?;
-    is_computed(&init.expr).then(|| name.ident.to_string())
+/// Returns whether a statement does nothing but compute a value of local variables, fields of `self` and
+/// constants, and keep it in a local variable: `let n = len * SIZE;`; or, if the method has `&mut self`,
+/// in a field. What mentions none of its [`names`] cannot tell where it stands.
+pub fn is_computed(statement: &syn::Stmt, has_mut_self: bool) -> bool {
+    match statement {
+        syn::Stmt::Local(local) => local.init.as_ref().is_some_and(|init| {
+            init.diverge.is_none() && is_pattern(&local.pat) && is_value(&init.expr)
+        }),
+        syn::Stmt::Expr(syn::Expr::Assign(of), _) => {
+            has_mut_self && is_own(&of.left) && is_value(&of.right)
+        }
+        syn::Stmt::Expr(syn::Expr::Binary(of), _) => {
+            let assigns = of.op.to_token_stream().to_string().ends_with('=');
+            has_mut_self && assigns && is_own(&of.left) && is_value(&of.right)
+        }
+        _ => false,
+    }
 }
 
-fn is_computed(expr: &syn::Expr) -> bool {
+/// A name, or several in parentheses.
+fn is_pattern(pattern: &syn::Pat) -> bool {
+    match pattern {
+        syn::Pat::Ident(of) => of.subpat.is_none(),
+        syn::Pat::Tuple(of) => of.elems.iter().all(is_pattern),
+        syn::Pat::Type(of) => is_pattern(&of.pat),
+        _ => false,
+    }
+}
+
+/// `self.x`
+fn is_own(expr: &syn::Expr) -> bool {
+    let syn::Expr::Field(of) = expr else {
+        return false;
+    };
+    match &*of.base {
+        syn::Expr::Path(base) => base.path.is_ident("self"),
+        base => is_own(base),
+    }
+}
+
+fn is_value(expr: &syn::Expr) -> bool {
     match expr {
         syn::Expr::Lit(_) => true,
         syn::Expr::Path(of) => !of.path.is_ident("self"),
-        syn::Expr::Binary(of) => is_computed(&of.left) && is_computed(&of.right),
-        syn::Expr::Unary(of) => !matches!(of.op, syn::UnOp::Deref(_)) && is_computed(&of.expr),
-        syn::Expr::Paren(of) => is_computed(&of.expr),
-        syn::Expr::Cast(of) => is_computed(&of.expr),
+        syn::Expr::Field(_) => is_own(expr),
+        syn::Expr::Tuple(of) => of.elems.iter().all(is_value),
+        syn::Expr::Binary(of) => is_value(&of.left) && is_value(&of.right),
+        syn::Expr::Unary(of) => !matches!(of.op, syn::UnOp::Deref(_)) && is_value(&of.expr),
+        syn::Expr::Paren(of) => is_value(&of.expr),
+        syn::Expr::Cast(of) => is_value(&of.expr),
+        syn::Expr::Reference(of) => is_place(&of.expr) || is_value(&of.expr),
+        syn::Expr::Call(of) => {
+            let name = called(of);
+            let is_known = name.starts_with(char::is_uppercase) || CLOCK == name;
+            is_known && of.args.iter().all(is_value)
+        }
         syn::Expr::MethodCall(of) => {
-            ARITHMETIC.contains(&of.method.to_string().as_str())
-                && is_computed(&of.receiver)
-                && of.args.iter().all(is_computed)
+            let name = of.method.to_string();
+            ARITHMETIC.contains(&&*name) && is_value(&of.receiver) && of.args.iter().all(is_value)
         }
         _ => false,
     }
 }
 
 /// Methods whose result depends on nothing but their arguments.
-const ARITHMETIC: &[&str] = &["saturating_sub", "saturating_mul", "as_millis", "then_some"];
+const ARITHMETIC: &[&str] = &[
+    "saturating_sub",
+    "saturating_mul",
+    "as_millis",
+    "as_nanos",
+    "then_some",
+];
 
-/// Returns whether a word stands in a text.
-pub fn mentions(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.split(|c| !is_part(c)).any(|part| part == word)
+/// The time of which reports are made.
+const CLOCK: &str = "elapsed";
+
+/// The local variables and fields that a statement mentions; `self`, if it is more than where a field is.
+pub fn names(statement: &syn::Stmt) -> BTreeSet<String> {
+    let tokens = flat(statement.to_token_stream());
+    let sign = |at: usize, sign| tokens.get(at) == Some(&Token::Sign(sign));
+    let is_name = |at: usize| {
+        let Token::Word(word) = &tokens[at] else {
+            return None;
+        };
+        let is_call = tokens.get(at + 1) == Some(&Token::Open(Delimiter::Parenthesis));
+        let is_path = sign(at + 1, ':') && sign(at + 2, ':');
+        let has_field = word == "self"
+            && sign(at + 1, '.')
+            && tokens.get(at + 3) != Some(&Token::Open(Delimiter::Parenthesis));
+        let is = word.starts_with(|c: char| c.is_lowercase() || c == '_')
+            && !(is_call || is_path || has_field || KEYWORDS.contains(&&**word));
+        is.then(|| word.clone())
+    };
+    (0..tokens.len()).filter_map(is_name).collect()
+}
+
+const KEYWORDS: &[&str] = &[
+    "as", "break", "continue", "else", "false", "for", "if", "in", "let", "loop", "match", "move",
+    "mut", "ref", "return", "true", "unsafe", "while", "_",
+];
+
+/// Returns whether a statement belongs to a span of the `tracing` feature.
+pub fn is_for_spans(statement: &syn::Stmt) -> bool {
+    let text = statement.to_token_stream().to_string();
+    text.starts_with("let span = ") || text.starts_with("span . end")
 }
 
 /// Returns whether a statement binds a reference to a place, a literal or a closure:
@@ -255,21 +326,35 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_local_variables_alone() {
-        for (text, name) in [
-            ("let n = len * SIZE;", Some("n")),
-            ("let held = held - CHUNK;", Some("held")),
-            ("let n = now.as_millis() as u64 + 2;", Some("n")),
-            ("let n = self.len;", None),
-            ("let n = *len;", None),
-            ("let n = len();", None),
-            ("let (a, b) = c;", None),
-            ("n = len;", None),
+    fn what_only_computes_a_value() {
+        for (text, is) in [
+            ("let n = len * SIZE;", true),
+            ("let n = now.as_millis() as u64 + 2;", true),
+            ("let n = self.len;", true),
+            ("let (a, b) = c;", true),
+            ("self.began = Some(n);", true),
+            ("self.index += 1;", true),
+            ("let n = *len;", false),
+            ("let n = len();", false),
+            ("let n = node.next;", false),
+            ("n.next = len;", false),
         ] {
-            let found = computed(&syn::parse_str(text).unwrap());
-            assert_eq!(found.as_deref(), name, "{text}");
+            let statement = syn::parse_str(text).unwrap();
+            assert_eq!(is_computed(&statement, true), is, "{text}");
         }
-        assert!(mentions("f(held)", "held") && !mentions("f(withheld)", "held"));
+        let shared = syn::parse_str("self.index += 1;").unwrap();
+        assert!(!is_computed(&shared, false));
+    }
+
+    #[test]
+    fn names_are_variables_and_fields() {
+        let of = |text| {
+            names(&syn::parse_str(text).unwrap())
+                .into_iter()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("let n = self.list.len() + A::f(m);"), ["list", "m", "n"]);
+        assert_eq!(of("self.turn();"), ["self"]);
     }
 
     #[test]

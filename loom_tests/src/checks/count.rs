@@ -63,6 +63,12 @@ pub const MODELS: &[Model] = &[
         get_mut_race,
     ),
     Model::new(
+        "get_mut_weak",
+        "get_mut while a weak reference becomes a strong one",
+        &["mutable", "shared"],
+        get_mut_weak,
+    ),
+    Model::new(
         "counts_seen",
         "strong_count and weak_count while another thread changes them",
         &["2 and 0", "2 and 1", "1 and 1"],
@@ -204,6 +210,23 @@ fn get_mut_race() -> String {
     let user = spawn(move || {
         other.look();
         drop(other);
+    });
+    let mutable = Ref::get_mut(&mut r).map(Probe::change).is_some();
+    user.join().unwrap();
+    drop(r);
+    take_deaths();
+    if mutable { "mutable" } else { "shared" }.to_owned()
+}
+
+fn get_mut_weak() -> String {
+    let mut r = Ref::new(Probe::new());
+    let weak = Ref::downgrade(&r);
+    let user = spawn(move || {
+        // A thread that begins with a load, as `upgrade` does, hides schedules from loom.
+        drop(weak.clone());
+        let other = weak.upgrade().unwrap();
+        drop(weak);
+        other.look();
     });
     let mutable = Ref::get_mut(&mut r).map(Probe::change).is_some();
     user.join().unwrap();

@@ -64,6 +64,12 @@ pub const MODELS: &[Model] = &[
         memory_closed_unowned,
     ),
     Model::new(
+        "memory_closed_in_exit",
+        "the allocator's last handle is dropped while the heap's thread ends, and collects blocks that were freed elsewhere",
+        Overlap::ANY,
+        memory_closed_in_exit,
+    ),
+    Model::new(
         "memory_two_managers",
         "two managers have allocators of their own; another thread keeps an object from a pool of one",
         Overlap::ANY,
@@ -247,6 +253,24 @@ fn memory_closed_elsewhere() -> String {
 
 fn memory_closed_unowned() -> String {
     closed_while(|object| object).1
+}
+
+fn memory_closed_in_exit() -> String {
+    let blocks = BlockAllocator::new();
+    let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
+    let handle = blocks.clone();
+    // A batch in model builds; and a request that the end of this thread answers.
+    let sender = move || {
+        drop(objects);
+        handle.trim();
+    };
+    spawn(sender).join().unwrap();
+    let overlap = Overlap::default();
+    let dropping = overlap.clone();
+    let thread = spawn(move || dropping.during(|| drop(blocks)));
+    overlap.during(model::thread_exit);
+    thread.join().unwrap();
+    overlap.outcome()
 }
 
 fn memory_two_managers() -> String {

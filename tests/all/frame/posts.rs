@@ -314,7 +314,11 @@ fn cancelled_post_never_runs_and_is_dropped_at_once() {
         assert!(!proxy.cancel(ran));
         // Its destructor may use the loop.
         let inside = proxy.clone();
-        let nested = on_drop(move || inside.post(|| ()).unwrap());
+        let nested = on_drop(move || {
+            let later = inside.post_after(HOUR, || ()).unwrap();
+            assert!(inside.cancel(later));
+            inside.post(|| ()).unwrap();
+        });
         let id = proxy.post_after(HOUR, move || drop(nested)).unwrap();
         assert!(proxy.cancel(id));
         assert_eq!(frames.tick(|_| ()).closures, 1);

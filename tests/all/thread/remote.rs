@@ -178,6 +178,27 @@ fn a_budgeted_drain_keeps_no_orphans_to_itself() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
+    child!(|| {
+        let log = Log::new();
+        let gone = fresh_to_the_end(me);
+        let mut pool = AutoreleasePool::new();
+        // The first drain puts the second orphan back as a batch, on top of what the first one's
+        // destructor has sent; the next drain ends after the only orphan of the batch.
+        let (third, after) = (log.probe(2), gone.clone());
+        gone.release(Ref::new(log.probe(1)));
+        gone.release(Ref::new(on_drop(move || after.release(Ref::new(third)))));
+        for left in [2, 1, 0] {
+            let drained = pool.drain_within(Budget::Count(1));
+            assert_eq!((drained.released, global().snapshot().orphans), (1, left));
+        }
+        assert_eq!(log.ids(), [1, 2]);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
     child!(|| {
         let log = Log::new();

@@ -41,6 +41,24 @@ fn handed_over_pools_are_released_within_budgets() {
 }
 
 #[test]
+fn drains_of_one_take_turns_between_the_pool_and_messages() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for round in 0..20 {
+            pool.create(log.probe(0));
+            pool.create(log.probe(0));
+            me().release(Ref::new(log.probe(1)));
+            let drained = pool.drain_within(Budget::Count(1));
+            assert_eq!(drained.released, 1, "{round}");
+        }
+        let ids = log.ids();
+        let of = |id| ids.iter().filter(|of| **of == id).count();
+        assert!(of(0) >= 5 && of(1) >= 5, "{ids:?}");
+    });
+}
+
+#[test]
 fn a_pool_that_is_filled_after_a_budgeted_drain_closes_like_any_other() {
     fresh(|| {
         let log = Log::new();

@@ -116,13 +116,10 @@ fn commute(units: &[Unit]) -> bool {
     let alone = |unit: &Unit, rest: &[Unit]| {
         unit.is_computed && rest.iter().all(|other| share_nothing(unit, other))
     };
-    match units {
-        [first, rest @ .., last] => {
-            let (after, before) = (&units[1..], &units[..=rest.len()]);
-            alone(first, after) || alone(last, before)
-        }
-        _ => false,
-    }
+    let [first, .., last] = units else {
+        return false;
+    };
+    alone(first, &units[1..]) || alone(last, &units[..units.len() - 1])
 }
 
 /// Returns whether no variable or field stands in both.
@@ -326,8 +323,22 @@ mod tests {
                 "delete: f(a);",
             ]
         );
+        // It may be a guard.
+        let guard = names("let a = Guard(b); self.x.lock();");
+        assert!(guard[0].starts_with("swap: let a"), "{guard:?}");
         let used = names("self.x.store(b, Ordering::Release); let b = b + 1; f(b);");
         assert!(used[0].starts_with("swap: self.x.store"), "{used:?}");
+    }
+
+    #[test]
+    fn a_method_of_self_may_use_any_field() {
+        let swaps = |body| {
+            let is_swap =
+                |name: &String| name.starts_with("swap: a") || name.contains("<-> self.b");
+            names(body).iter().filter(|name| is_swap(name)).count()
+        };
+        assert_eq!(swaps("a(self.a); self.b(); self.x.lock();"), 1);
+        assert_eq!(swaps("a(self.a); c(self.c); self.x.lock();"), 0);
     }
 
     #[test]

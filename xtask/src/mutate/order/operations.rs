@@ -85,8 +85,8 @@ pub struct Operations {
     functions: BTreeMap<String, BTreeSet<String>>,
     /// The types that belong to a name: those of fields, statics, parameters, results.
     types: BTreeMap<String, BTreeSet<String>>,
-    /// All functions, as `functions`.
-    all: BTreeMap<String, BTreeSet<String>>,
+    /// Also of functions without an operation.
+    defined: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Operations {
@@ -100,15 +100,15 @@ impl Operations {
             .entry("take".to_owned())
             .or_default()
             .insert("Counter".to_owned());
-        let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut defined: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for file in files {
             for function in functions(file).0 {
                 let tokens = flat(function.body.to_token_stream());
                 let of = function.of.clone().unwrap_or_default();
-                all.entry(function.name.clone()).or_default().insert(of);
+                let types = defined.entry(function.name.clone()).or_default();
+                types.insert(of.clone());
                 if calls(&tokens).any(|call| is_operation(&call)) {
-                    let of = function.of.clone().unwrap_or_default();
-                    let types = functions_found.entry(function.name.clone()).or_default();
+                    let types = functions_found.entry(function.name).or_default();
                     types.insert(of);
                 }
             }
@@ -116,7 +116,7 @@ impl Operations {
         Self {
             functions: functions_found,
             types: names.0,
-            all,
+            defined,
         }
     }
 
@@ -186,12 +186,10 @@ impl Operations {
                     if types.iter().any(|name| is_owner(name)) {
                         return true;
                     }
-                    let others = self.all.get(call.name);
-                    let is_other = |name: &String| others.is_some_and(|all| all.contains(name));
-                    if types
-                        .iter()
-                        .any(|name| is_other(name) || self.has_operations(name))
-                    {
+                    let defined = self.defined.get(call.name);
+                    let has_it = |name: &String| defined.is_some_and(|types| types.contains(name));
+                    let is_known = |name: &String| has_it(name) || self.has_operations(name);
+                    if types.iter().any(is_known) {
                         return false;
                     }
                 }
@@ -283,7 +281,8 @@ mod tests {
     const SOURCE: &str = "
         global! { static ORPHANS: Inbox = Inbox::new(); }
         struct Inbox { head: AtomicPtr<Node> }
-        struct Owner { inbox: CachePadded<Inbox>, list: Vec<u8> }
+        struct Owner { inbox: CachePadded<Inbox>, list: Vec<u8>, lamp: Lamp }
+        impl Lamp { fn is_armed(&self) -> bool { true } }
         impl Inbox {
             fn push(&self) { self.head.swap(x, Ordering::Release); }
             fn is_armed(&self) -> bool { self.head.load(Ordering::Relaxed) == idle() }
@@ -342,6 +341,7 @@ mod tests {
             "owner.list.push(x);",
             "map.swap(1, 2);",
             "owner.inbox.len();",
+            "owner.lamp.is_armed();",
             "Vec::push(y, x);",
             "let push = 1;",
         ] {

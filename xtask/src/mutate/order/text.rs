@@ -95,7 +95,7 @@ pub fn is_computed(statement: &syn::Stmt, has_mut_self: bool) -> bool {
             has_mut_self && is_own(&of.left) && is_value(&of.right)
         }
         syn::Stmt::Expr(syn::Expr::Binary(of), _) => {
-            let assigns = of.op.to_token_stream().to_string().ends_with('=');
+            let assigns = matches!(of.op, syn::BinOp::AddAssign(_) | syn::BinOp::SubAssign(_));
             has_mut_self && assigns && is_own(&of.left) && is_value(&of.right)
         }
         _ => false,
@@ -136,8 +136,7 @@ fn is_value(expr: &syn::Expr) -> bool {
         syn::Expr::Reference(of) => is_place(&of.expr) || is_value(&of.expr),
         syn::Expr::Call(of) => {
             let name = called(of);
-            let is_known = name.starts_with(char::is_uppercase) || CLOCK == name;
-            is_known && of.args.iter().all(is_value)
+            KNOWN.contains(&&*name) && of.args.iter().all(is_value)
         }
         syn::Expr::MethodCall(of) => {
             let name = of.method.to_string();
@@ -156,10 +155,12 @@ const ARITHMETIC: &[&str] = &[
     "then_some",
 ];
 
-/// The time of which reports are made.
-const CLOCK: &str = "elapsed";
+/// Functions that do nothing else: constructors whose values have no destructor of their own, as a guard
+/// has, and the time, of which reports are made.
+const KNOWN: &[&str] = &["Some", "Ok", "Err", "elapsed"];
 
-/// The local variables and fields that a statement mentions; `self`, if it is more than where a field is.
+/// The local variables and fields that a statement mentions; and `self`, unless it stands only before the
+/// name of a field.
 pub fn names(statement: &syn::Stmt) -> BTreeSet<String> {
     let tokens = flat(statement.to_token_stream());
     let sign = |at: usize, sign| tokens.get(at) == Some(&Token::Sign(sign));
@@ -184,7 +185,7 @@ const KEYWORDS: &[&str] = &[
     "mut", "ref", "return", "true", "unsafe", "while", "_",
 ];
 
-/// Returns whether a statement belongs to a span of the `tracing` feature.
+/// Returns whether a statement begins or ends a span, which does nothing without the feature `tracing`.
 pub fn is_for_spans(statement: &syn::Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
     text.starts_with("let span = ") || text.starts_with("span . end")
@@ -337,6 +338,8 @@ mod tests {
             ("let n = *len;", false),
             ("let n = len();", false),
             ("let n = node.next;", false),
+            ("let n = Guard(len);", false),
+            ("self.index == n;", false),
             ("n.next = len;", false),
         ] {
             let statement = syn::parse_str(text).unwrap();
@@ -344,6 +347,17 @@ mod tests {
         }
         let shared = syn::parse_str("self.index += 1;").unwrap();
         assert!(!is_computed(&shared, false));
+    }
+
+    #[test]
+    fn spans_begin_and_end() {
+        for (text, is) in [
+            ("let span = FrameSpan::begin(n);", true),
+            ("span.end(|| n);", true),
+            ("let n = span(n);", false),
+        ] {
+            assert_eq!(is_for_spans(&syn::parse_str(text).unwrap()), is, "{text}");
+        }
     }
 
     #[test]

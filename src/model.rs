@@ -172,8 +172,14 @@ pub mod parts {
     impl Counted {
         /// Counts a number as sent, and sends it. Returns whether it was accepted.
         pub fn push(&self, number: u32) -> bool {
+            wakes(self.0.send(message(number))).is_some()
+        }
+
+        /// Counts a number as sent, and as refused. Does not look at what was refused before, as
+        /// [`CountedInbox::announce_within`] does: loom finds no more schedules then.
+        pub fn refuse(&self) {
             self.0.announce(1);
-            wakes(self.0.push(message(number))).is_some()
+            self.0.refuse(1);
         }
 
         /// Takes out all numbers, oldest first.

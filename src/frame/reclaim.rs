@@ -115,7 +115,7 @@ impl Reclaim {
             let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before >= self.config.bytes {
                 self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-                record.releases.retract(1);
+                record.releases.refuse(1);
                 return None;
             }
         }

@@ -1,7 +1,7 @@
 //! An inbox that counts the messages which have been sent to it and have not run yet.
 //!
-//! 1. A sender adds a message to `sent` before it pushes the message; if the inbox is closed, it
-//!    subtracts the message again.
+//! 1. A sender adds a message to `sent` before it pushes the message; if the inbox is closed or full, it
+//!    adds the message to `refused` as well.
 //! 2. The owner adds a message to `done` after it has run, or after it has been passed on and is
 //!    counted elsewhere.
 //! 3. So a message counts as waiting from before it can be found until after it has run, both in
@@ -25,6 +25,8 @@ pub(crate) struct CountedInbox {
 struct SenderSide {
     inbox: Inbox,
     sent: AtomicU64,
+    /// The weight of those messages in `sent` that were not accepted.
+    refused: AtomicU64,
     /// A former value of `done`, so that senders need not read what the owner writes all the time.
     done_before: Hint,
 }
@@ -32,11 +34,12 @@ struct SenderSide {
 impl CountedInbox {
     pub(crate) fn new() -> Self {
         let inbox = Inbox::new();
-        let sent = AtomicU64::new(0);
+        let (sent, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         Self {
             shared: CachePadded::new(SenderSide {
                 inbox,
                 sent,
+                refused,
                 done_before: Hint::new(),
             }),
             done: AtomicU64::new(0),
@@ -48,7 +51,8 @@ impl CountedInbox {
         &self.shared.inbox
     }
 
-    /// Counts `n` releases or closures that are about to be sent; returns how many waited before.
+    /// Counts `n` releases or closures that are about to be sent; returns how many waited before, and more
+    /// if some were refused.
     pub(crate) fn announce(&self, n: u64) -> u64 {
         // Relaxed: a thread that sees that the message has run sees this count, too, by the Release
         // of the push, the Acquire of the take, and `done`. Model: shutdown_inbox.
@@ -58,8 +62,10 @@ impl CountedInbox {
 
     /// Counts `n` releases that are about to be sent, if fewer than `bound` wait; returns whether it has.
     pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
+        // Before `sent`: what is refused later does not make room for this message.
+        let refused = self.refused();
         // Relaxed: as in `announce`.
-        let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed);
+        let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed) - refused;
         // `done` only grows, so no more wait than this says.
         if sent.saturating_sub(self.shared.done_before.get()) < bound {
             return true;
@@ -68,14 +74,28 @@ impl CountedInbox {
         self.shared.done_before.set(done);
         let is_within = sent.saturating_sub(done) < bound;
         if !is_within {
-            self.retract(n);
+            self.refuse(n);
         }
         is_within
     }
 
-    /// Takes back an announcement of `n` releases or closures that are not sent.
-    pub(crate) fn retract(&self, n: u64) {
-        self.shared.sent.fetch_sub(n, Ordering::Relaxed);
+    /// Counts `n` releases or closures as refused that were announced and are not sent.
+    pub(crate) fn refuse(&self, n: u64) {
+        // Release: pairs with the Acquire in `refused`. Model: inbox_full_counted.
+        self.shared.refused.fetch_add(n, Ordering::Release);
+    }
+
+    /// Returns the weight of the messages that were not accepted; `sent`, if read after this, has them.
+    fn refused(&self) -> u64 {
+        // Acquire: pairs with the Release in `refuse`, so that the caller sees the announcements, too.
+        // Model: inbox_full_counted.
+        self.shared.refused.load(Ordering::Acquire)
+    }
+
+    /// Counts a message and sends it; returns the message if the inbox is closed.
+    pub(crate) fn send(&self, message: Message) -> Result<PushOutcome, Message> {
+        self.announce(message.weight());
+        self.push(message)
     }
 
     /// Sends a message whose weight was announced; returns the message if the inbox is closed.
@@ -83,7 +103,7 @@ impl CountedInbox {
         let weight = message.weight();
         let pushed = self.shared.inbox.push(message);
         if pushed.is_err() {
-            self.retract(weight);
+            self.refuse(weight);
         }
         pushed
     }
@@ -100,17 +120,17 @@ impl CountedInbox {
     /// Returns how many releases or closures have been sent and have not run. The effects of those
     /// that have run happen before this returns.
     pub(crate) fn waiting(&self) -> u64 {
-        // Reads `done` first, as a message counts as sent before it counts as done.
-        let done = self.all_done();
+        // Reads `sent` last, as a message counts as sent before it counts as done or refused.
+        let gone = self.all_done() + self.refused();
         let sent = self.shared.sent.load(Ordering::Relaxed);
-        sent.saturating_sub(done)
+        sent.saturating_sub(gone)
     }
 
-    /// Returns the number ever sent plus the number done: while the sum does not change, no message
-    /// is sent and none runs. The sum may be too high while a message is being refused.
+    /// Returns the sum of all counts, which only grow: while it does not change, no message is sent and
+    /// none runs.
     pub(crate) fn activity(&self) -> u64 {
-        let done = self.all_done();
-        done.wrapping_add(self.shared.sent.load(Ordering::Relaxed))
+        let gone = self.all_done().wrapping_add(self.refused());
+        gone.wrapping_add(self.shared.sent.load(Ordering::Relaxed))
     }
 
     fn all_done(&self) -> u64 {
@@ -129,6 +149,9 @@ described! {
         pub(super) const HEAD: usize = offset_of!(Self, shared) + offset_of!(SenderSide, inbox);
         /// The offset of the count `sent`.
         pub(super) const SENT: usize = offset_of!(Self, shared) + offset_of!(SenderSide, sent);
+        /// The offset of the count `refused`.
+        pub(super) const REFUSED: usize =
+            offset_of!(Self, shared) + offset_of!(SenderSide, refused);
         /// The offset of the count `done`.
         pub(super) const DONE: usize = offset_of!(Self, done);
     }

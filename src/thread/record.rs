@@ -135,24 +135,28 @@ impl Record {
     /// Sends a release to the thread and wakes it if it sleeps; returns the message if the thread
     /// has ended.
     pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
-        self.releases.announce(message.weight());
-        self.send_admitted(message)
+        let outcome = self.releases.send(message)?;
+        self.wake_if(outcome);
+        Ok(())
     }
 
     /// Sends a release like [`send`](Self::send), after [`admit`](Self::admit) has counted it.
     pub(crate) fn send_admitted(&self, message: Message) -> Result<(), Message> {
-        if self.releases.push(message)? == PushOutcome::WakeOwner {
+        let outcome = self.releases.push(message)?;
+        self.wake_if(outcome);
+        Ok(())
+    }
+
+    fn wake_if(&self, outcome: PushOutcome) {
+        if outcome == PushOutcome::WakeOwner {
             self.waker.wake();
         }
-        Ok(())
     }
 
     /// Makes the thread look at its inbox in its next outermost drain, as if a release had been sent,
     /// and wakes it if it sleeps in a loop.
     pub(crate) fn nudge(&self) {
-        if self.releases.inbox().nudge() == PushOutcome::WakeOwner {
-            self.waker.wake();
-        }
+        self.wake_if(self.releases.inbox().nudge());
     }
 
     /// Returns whether `n` more releases may be sent; if so, counts them as waiting. If not,
@@ -249,9 +253,11 @@ described! {
             heaps = offset_of!(Record, outside.heaps),
             releases = RELEASES + CountedInbox::HEAD,
             releases_sent = RELEASES + CountedInbox::SENT,
+            releases_refused = RELEASES + CountedInbox::REFUSED,
             releases_done = RELEASES + CountedInbox::DONE,
             calls = CALLS + CountedInbox::HEAD,
             calls_sent = CALLS + CountedInbox::SENT,
+            calls_refused = CALLS + CountedInbox::REFUSED,
             calls_done = CALLS + CountedInbox::DONE,
             tally = offset_of!(Record, tally),
             frames = offset_of!(Record, outside.frames),

@@ -178,12 +178,16 @@ layout! {
         releases,
         /// How many releases were sent: a word.
         releases_sent,
+        /// How many of these were not accepted: a word.
+        releases_refused,
         /// How many of these have been made: a word.
         releases_done,
         /// The head of the inbox for closures.
         calls,
         /// How many closures were sent.
         calls_sent,
+        /// How many of these were not accepted.
+        calls_refused,
         /// How many of these have run.
         calls_done,
         /// Where the figures of the thread are.

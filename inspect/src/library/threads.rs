@@ -79,13 +79,13 @@ fn thread(reader: &mut Reader<'_>, record: u64) -> LibThread {
         count: frames,
         last_nanos: Some(reader.field(record, of.last_frame)),
     });
-    for (sent, done) in [
-        (of.releases_sent, of.releases_done),
-        (of.calls_sent, of.calls_done),
+    for [sent, refused, done] in [
+        [of.releases_sent, of.releases_refused, of.releases_done],
+        [of.calls_sent, of.calls_refused, of.calls_done],
     ] {
+        let gone = reader.field(record, done) + reader.field(record, refused);
         let sent = reader.field(record, sent);
-        let done = reader.field(record, done);
-        state.inbox = state.inbox.saturating_add(sent.saturating_sub(done));
+        state.inbox = state.inbox.saturating_add(sent.saturating_sub(gone));
     }
     let label = reader.label(format!("inbox of {whose}"));
     for head in [of.releases, of.calls] {

@@ -28,6 +28,12 @@ pub const MODELS: &[Model] = &[
     )
     .plain(&["not nudged before"]),
     Model::new(
+        "inbox_full_counted",
+        "a number waits while another is refused: it is counted all the time",
+        &["1", "2"],
+        full_counted,
+    ),
+    Model::new(
         "inbox_counted",
         "a sender of two; the owner runs what is there, then closes: exactly what has not run is counted",
         &[
@@ -200,6 +206,19 @@ fn counted() -> String {
     assert_eq!(ran, accepted);
     assert_eq!(inbox.waiting(), 0, "what was refused does not wait");
     format!("{taken} of {accepted} were taken before the close")
+}
+
+fn full_counted() -> String {
+    let inbox = Arc::new(Counted::default());
+    let shared = inbox.clone();
+    assert!(inbox.push(1));
+    let sender = spawn(move || shared.refuse());
+    let waiting = inbox.waiting();
+    assert!(waiting >= 1, "what is refused counts for nothing else");
+    sender.join().unwrap();
+    assert_eq!(inbox.waiting(), 1);
+    assert_eq!(inbox.close(), [1]);
+    waiting.to_string()
 }
 
 fn counted_twice() -> String {

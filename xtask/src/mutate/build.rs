@@ -28,8 +28,8 @@ pub const LOOM: Way = Way {
 pub const NATIVE: Way = Way {
     target: "target/mutate/native",
     config: "build.rustflags=['--cap-lints=allow']",
-    check: "check --profile=mutants --features=allocator-api2 --lib",
-    build: "test --no-run --profile=mutants --features=allocator-api2 --lib --test=all",
+    check: "check --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib",
+    build: "test --no-run --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib --test=all",
 };
 
 /// The models of the project itself, as `cargo loom` builds them.

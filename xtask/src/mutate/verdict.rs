@@ -11,6 +11,10 @@ use std::time::Duration;
 /// Checks that take longer, in seconds, come after all others.
 const SLOW: f64 = 2.0;
 
+/// Checks that take less, in seconds, come before the others: tests, too, which would not have their
+/// turn after the models.
+const QUICK: f64 = 0.2;
+
 /// Tests that are run in one process at most. If all pass, that is quicker.
 const TOGETHER: usize = 40;
 
@@ -108,9 +112,9 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
     Verdict::Survived(checks.len())
 }
 
-/// Returns the checks that reach a mutant: those that the source names and those of the hints
-/// before the others; of these the models before the tests, those that reach little else first, the
-/// slow ones last; and no more than may run.
+/// Returns the checks that reach a mutant: those that the source names and those of its function's hints
+/// before the others; of these the quick ones first and the slow ones last, models before tests, and
+/// those that reach little else first; and no more than may run.
 fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) -> Vec<&'k Known> {
     let reaches = |known: &&Known| known.reached.contains(&job.place);
     let mut checks: Vec<_> = known.iter().filter(reaches).collect();
@@ -118,8 +122,13 @@ fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) 
         let (check, breadth) = (&known.check, known.reached.len());
         let is_named = job.named.iter().any(|model| check.is_of(model));
         let hint = hints.get(&check.name).unwrap_or(&3);
-        let is_slow = known.seconds > SLOW && *hint == 3;
-        (!is_named, is_slow, hint, check.is_test, breadth)
+        let by_time = match known.seconds {
+            _ if *hint < 2 => 0,
+            ..QUICK => 0,
+            ..=SLOW => 1,
+            _ => 2,
+        };
+        (!is_named, by_time, hint, check.is_test, breadth)
     });
     let mut seconds = 0.0;
     let fits = |known: &&&Known| {
@@ -167,6 +176,7 @@ mod tests {
             known("model slow, rmw", 3.0, 1),
             known("model many, rmw", 0.1, 9),
             known("model few, rmw", 0.1, 2),
+            known("model long, rmw", 1.0, 1),
             known("test many", 0.1, 9),
             known("model elsewhere, rmw", 0.1, 0),
         ];
@@ -192,11 +202,11 @@ mod tests {
     fn the_most_specific_checks_come_first_and_the_slow_ones_last() {
         assert_eq!(
             names(99.0, &[], &[]),
-            ["few", "many", "test few", "test many", "slow"]
+            ["few", "many", "test few", "test many", "long", "slow"]
         );
         let hints = [("test many", 0), ("model slow, rmw", 1)];
         let hinted = names(99.0, &["many"], &hints);
-        assert_eq!(hinted, ["many", "test many", "slow", "few", "test few"]);
+        assert_eq!(hinted, ["many", "test many", "slow", "few", "test few", "long"]);
     }
 
     #[test]

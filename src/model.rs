@@ -81,6 +81,11 @@ pub mod parts {
         hot::review::unreleased()
     }
 
+    /// Returns how many hot objects the calling thread is releasing.
+    pub fn hot_releasing_here() -> usize {
+        hot::review::releasing_here()
+    }
+
     /// Returns how many releases of hot objects are over.
     pub fn hot_ended() -> u64 {
         hot::review::ended()

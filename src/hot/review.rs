@@ -109,16 +109,13 @@ fn orphan(object: &Dying) {
 /// Scans all rows, whichever thread has noted them, and passes the dead objects to `release`, which
 /// gives up the strong reference to each. Starts again if these releases let objects go. Returns the
 /// number of objects.
+///
+/// Does not order deaths: the thread that has counted one scans the row itself, after a fence.
 pub(crate) fn all(mut release: impl FnMut(&Dying)) -> usize {
     let mut total = 0;
     for _ in 0..ROUNDS {
-        let mut rows = TABLE.used_rows().peekable();
-        if rows.peek().is_none() {
-            break;
-        }
-        order_deaths();
         let before = total;
-        for row in rows {
+        for row in TABLE.used_rows() {
             if let Some(object) = take_if_dead(row) {
                 total += 1;
                 release(&object);
@@ -151,6 +148,12 @@ pub(crate) fn unreleased() -> usize {
 /// Returns a number that grows whenever the release of a hot object is over.
 pub(crate) fn ended() -> u64 {
     TABLE.releases_over()
+}
+
+/// Returns how many releases of dead objects are in progress on the calling thread, for models.
+#[cfg(all(loom, feature = "loom"))]
+pub(crate) fn releasing_here() -> usize {
+    RELEASING_HERE.with(Cell::get)
 }
 
 /// Frees the rows of all dead objects. Their releases become orphans, so this runs no foreign code.

@@ -5,6 +5,7 @@
 
 use super::model::Model;
 use super::probe::{Overlap, Probe, died_on, me, spawn, take_deaths};
+use releasepool::model::parts::{hot_releasing_here, hot_unreleased};
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref, model};
 use std::sync::Arc;
 
@@ -147,10 +148,16 @@ pub fn drain() {
     drop(AutoreleasePool::new());
 }
 
+/// Asserts that no release is in progress, on this thread or another.
+pub fn assert_all_over() {
+    assert_eq!((hot_unreleased(), hot_releasing_here()), (0, 0));
+}
+
 /// Returns where the only probe has died, which a last review must not have been needed for.
 pub fn found_in_time(threads: &[loom::thread::ThreadId]) -> String {
     let outcome = died_on(threads);
     assert_eq!(Hot::review(), 0);
+    assert_all_over();
     outcome
 }
 

@@ -1,7 +1,7 @@
 //! The table of hot objects and the books: rows that are used again, two threads that take the same
 //! row or book at once, and how many objects are dead and not released.
 
-use super::hot::{drain, found_in_time, hot, make};
+use super::hot::{assert_all_over, drain, found_in_time, hot, make};
 use super::model::Model;
 use super::probe::{Overlap, Probe, Seen, Watched, me, spawn, take_deaths};
 use releasepool::model::parts::{hot_book, hot_ended, hot_row, hot_unreleased};
@@ -174,6 +174,7 @@ fn scan_across_lives() -> String {
     drop(reference);
     drain();
     assert_eq!(take_deaths().len(), 1);
+    assert_all_over();
     format!("{theirs} found")
 }
 

@@ -56,6 +56,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     let inbox = || blocks.stats().inbox;
     // All blocks are allocated before any is freed, as it would be used again.
     let mut all = fill(&blocks, 196);
+    let in_a_frame = all.split_off(195);
     let mut free_there = |n| {
         let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
         worker.run(move || free(&blocks, some));
@@ -69,8 +70,11 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     let theirs = blocks.clone();
     worker.run(move || theirs.trim());
     assert_eq!(inbox(), 194, "by a trim");
-    free_there(1);
-    worker.run(|| FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ()));
+    let theirs = blocks.clone();
+    worker.run(move || {
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+        frames.tick(|_| free(&theirs, in_a_frame));
+    });
     assert_eq!(inbox(), 195, "by the end of a frame");
     free_there(1);
     worker.join();

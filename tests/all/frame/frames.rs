@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow::Break;
 use std::rc::Rc;
 use std::thread;
+use std::time::Duration;
 
 #[test]
 fn frame_goes_in_order() {
@@ -66,7 +67,24 @@ fn frame_runs_the_closures_that_are_there_when_it_begins() {
         let closures: Vec<_> = (0..3).map(|_| frames.tick(|_| ()).closures).collect();
         assert_eq!(closures, [1, 2, 0]);
         assert_eq!(log.ids(), [1, 2]);
+        // A delayed post comes before posted closures; what it posts comes in the next frame.
+        let (inner_log, again) = (log.clone(), proxy.clone());
+        let post = move || again.post(move || inner_log.note(3)).unwrap();
+        proxy.post_after(Duration::ZERO, post).unwrap();
+        let closures: Vec<_> = (0..3).map(|_| frames.tick(|_| ()).closures).collect();
+        assert_eq!(closures, [1, 1, 0]);
     });
+}
+
+#[test]
+fn a_frame_is_busy_from_its_beginning_until_it_is_drained() {
+    const NAP: Duration = Duration::from_millis(1);
+    let nap = || thread::sleep(NAP);
+    let report = quick().tick(|frame| {
+        nap();
+        frame.pool().create(on_drop(nap));
+    });
+    assert!(report.busy >= 2 * NAP);
 }
 
 #[test]
@@ -205,8 +223,11 @@ fn frame_inside_a_destructor_runs_no_closures() {
         let log = Log::new();
         let frames = Rc::new(RefCell::new(quick()));
         let inner_log = log.clone();
-        let post = frames.borrow().proxy().post(move || inner_log.note(0));
-        post.unwrap();
+        let proxy = frames.borrow().proxy();
+        proxy.post(move || inner_log.note(0)).unwrap();
+        let inner_log = log.clone();
+        let delayed = proxy.post_after(Duration::ZERO, move || inner_log.note(1));
+        delayed.unwrap();
         let inner = frames.clone();
         let counted = Rc::new(Cell::new(None));
         let count = counted.clone();
@@ -216,7 +237,7 @@ fn frame_inside_a_destructor_runs_no_closures() {
         }));
         drop(pool);
         assert_eq!((counted.get(), log.count()), (Some(0), 0));
-        assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 1);
+        assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 2);
     });
 }
 

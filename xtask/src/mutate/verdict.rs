@@ -206,7 +206,10 @@ mod tests {
         );
         let hints = [("test many", 0), ("model slow, rmw", 1)];
         let hinted = names(99.0, &["many"], &hints);
-        assert_eq!(hinted, ["many", "test many", "slow", "few", "test few", "long"]);
+        assert_eq!(
+            hinted,
+            ["many", "test many", "slow", "few", "test few", "long"]
+        );
     }
 
     #[test]

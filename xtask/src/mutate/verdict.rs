@@ -8,15 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Checks that take longer, in seconds, come after all others.
-const SLOW: f64 = 2.0;
+/// Quick checks come before slow ones, in steps of so many seconds: as many as possible then have their turn.
+const STEP: f64 = 0.2;
 
-/// Checks that take less, in seconds, come before the others: tests, too, which would not have their
-/// turn after the models.
-const QUICK: f64 = 0.2;
-
-/// Tests that are run in one process at most. If all pass, that is quicker.
+/// Tests that are run in one process at most, and their seconds. If all pass, that is quicker.
 const TOGETHER: usize = 40;
+const TOGETHER_SECONDS: f64 = 2.0;
 
 /// [`Job::most`] for a mutant that has a reason: its checks only confirm that it still survives.
 pub const MOST_IF_EXPLAINED: f64 = 10.0;
@@ -113,8 +110,8 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
 }
 
 /// Returns the checks that reach a mutant: those that the source names and those of its function's hints
-/// before the others; of these the quick ones first and the slow ones last, models before tests, and
-/// those that reach little else first; and no more than may run.
+/// before the others; of these the quick ones first, models before tests, and those that reach little else
+/// first; and no more than may run.
 fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) -> Vec<&'k Known> {
     let reaches = |known: &&Known| known.reached.contains(&job.place);
     let mut checks: Vec<_> = known.iter().filter(reaches).collect();
@@ -122,13 +119,11 @@ fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) 
         let (check, breadth) = (&known.check, known.reached.len());
         let is_named = job.named.iter().any(|model| check.is_of(model));
         let hint = hints.get(&check.name).unwrap_or(&3);
-        let by_time = match known.seconds {
-            _ if *hint < 2 => 0,
-            ..QUICK => 0,
-            ..=SLOW => 1,
-            _ => 2,
+        let steps = match hint {
+            0 | 1 => 0,
+            _ => (known.seconds / STEP) as u64,
         };
-        (!is_named, by_time, hint, check.is_test, breadth)
+        (!is_named, steps, hint, check.is_test, breadth)
     });
     let mut seconds = 0.0;
     let fits = |known: &&&Known| {
@@ -146,7 +141,7 @@ fn together(checks: &[&Known]) -> usize {
     let fits = |known: &&&Known| {
         seconds += known.seconds;
         let check = &known.check;
-        check.is_test && check.program == checks[0].check.program && seconds < SLOW
+        check.is_test && check.program == checks[0].check.program && seconds < TOGETHER_SECONDS
     };
     checks.iter().take(TOGETHER).take_while(fits).count().max(1)
 }

@@ -28,8 +28,16 @@ pub const LOOM: Way = Way {
 pub const NATIVE: Way = Way {
     target: "target/mutate/native",
     config: "build.rustflags=['--cap-lints=allow']",
+    check: "check --profile=mutants --lib",
+    build: "test --no-run --profile=mutants --lib --test=all",
+};
+
+/// The copy's tests with the features that change what code does, and what the compiler leaves out.
+pub const FEATURES: Way = Way {
+    target: "target/mutate/features",
     check: "check --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib",
     build: "test --no-run --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib --test=all",
+    ..NATIVE
 };
 
 /// The models of the project itself, as `cargo loom` builds them.

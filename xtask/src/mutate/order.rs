@@ -23,7 +23,7 @@ mod render;
 mod text;
 mod tokens;
 
-use super::build::{LOOM, NATIVE};
+use super::build::{FEATURES, LOOM, NATIVE};
 use super::check::{self, baseline};
 use super::mutant::{Kind, Verdict};
 use super::reasons::Reasons;
@@ -59,7 +59,8 @@ pub fn examine(
     let canaries = canaries(program)?;
     let wanted: BTreeSet<usize> = canaries.union(chosen).copied().collect();
     program.compile(&wanted)?;
-    let checks = check::all(&LOOM.build()?[0], &NATIVE.build()?)?;
+    let tests = [NATIVE.build()?, FEATURES.build()?].concat();
+    let checks = check::all(&LOOM.build()?[0], &tests)?;
     let left: BTreeSet<usize> = wanted
         .into_iter()
         .filter(|&i| program.compiles(i))

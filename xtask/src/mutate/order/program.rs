@@ -5,7 +5,7 @@ use super::lists::{Breadth, List, Skipped, lists};
 use super::make::{Edit, edits};
 use super::operations::Operations;
 use super::render::{Place, Switched, rendered};
-use crate::mutate::build::{LOOM, NATIVE, Way};
+use crate::mutate::build::{FEATURES, LOOM, NATIVE, Way};
 use crate::mutate::mutant::Mutant;
 use crate::mutate::tree::{self, folder, sources};
 use crate::rust;
@@ -106,7 +106,7 @@ impl Program {
         self.edits[mutant].compiles
     }
 
-    /// Builds the copy with these mutants, both ways. What the compiler complains about is taken
+    /// Compiles the copy with these mutants, each way. What the compiler complains about is taken
     /// out, until it does not.
     pub fn compile(&mut self, wanted: &BTreeSet<usize>) -> Result<(), String> {
         for (i, edit) in self.edits.iter_mut().enumerate() {
@@ -116,7 +116,7 @@ impl Program {
         let mut dropped = usize::MAX;
         while dropped > 0 {
             dropped = 0;
-            for way in [NATIVE, LOOM] {
+            for way in [NATIVE, FEATURES, LOOM] {
                 while let Some(n) = self.check(way)? {
                     dropped += n;
                 }

@@ -144,6 +144,28 @@ fn it_does_not_die_in_drains_inside_destructors() {
     .assert_success();
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_review_deep_inside_destructors_leaves_it_alone() {
+    #[inline(never)]
+    fn deep<R>(f: impl FnOnce() -> R) -> R {
+        let stack = [0_u8; 1 << 16];
+        let result = f();
+        std::hint::black_box(&stack);
+        result
+    }
+    child!(|| {
+        let log = Log::new();
+        let inner = log.clone();
+        drop(Ref::new(on_drop(move || {
+            drop(hot(inner.probe(1)));
+            assert_eq!((deep(Hot::review), inner.count()), (0, 0));
+        })));
+        assert_eq!((Hot::review(), log.count()), (1, 1));
+    })
+    .assert_success();
+}
+
 struct Link {
     _probe: crate::support::Probe,
     _next: Option<HotRef<Link>>,

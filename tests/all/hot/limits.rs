@@ -193,7 +193,10 @@ fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
     struct Kept;
     child!(|| {
         listen();
+        // One that dies at once is not.
+        let other = hot(1);
         let owner = hot(Kept);
+        drop(other);
         let reference = owner.get();
         drop(owner);
         wait_until(|| {

@@ -1,8 +1,10 @@
 //! `quiesce`. The tests run in processes of their own, because orphans belong to the whole process.
 
+use crate::hot::handles::hot;
 use crate::manager::thread_that_runs_an_orphan;
+use crate::support::worker::Worker;
 use crate::support::{LONG, Log, child, fresh, fresh_to_the_end, panic_of, wait_until};
-use releasepool::{AutoreleasePool, PoolManager, Ref};
+use releasepool::{AutoreleasePool, PoolManager, Ref, Slot};
 use std::sync::mpsc::channel;
 use std::thread::{self};
 use std::time::Duration;
@@ -53,6 +55,24 @@ fn quiesce_runs_everything_that_is_deferred() {
         );
         drop(pool);
         assert_eq!(manager.run_inbox(), 1);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn quiesce_without_time_releases_what_is_retired_or_dead() {
+    child!(|| {
+        let log = Log::new();
+        let slot = Slot::new(Ref::new(log.probe(0)));
+        slot.store(Ref::new(log.probe(1)));
+        assert!(PoolManager::global().quiesce(Duration::ZERO));
+        assert_eq!(log.ids(), [0]);
+        let (inner, worker) = (log.clone(), Worker::new("idle"));
+        worker.run(move || drop(hot(inner.probe(2))));
+        assert!(PoolManager::global().quiesce(Duration::ZERO));
+        assert_eq!(log.ids(), [0, 2]);
+        worker.join();
     })
     .assert_success();
 }

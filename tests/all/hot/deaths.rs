@@ -2,7 +2,9 @@
 
 use super::handles::hot;
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, aborts, child, events, fresh, global, listen, on_drop, panic_of};
+use crate::support::{
+    Chain, LONG, Log, aborts, child, events, fresh, global, listen, on_drop, panic_of,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
 use std::mem::ManuallyDrop;
@@ -162,6 +164,24 @@ fn a_review_deep_inside_destructors_leaves_it_alone() {
             assert_eq!((deep(Hot::review), inner.count()), (0, 0));
         })));
         assert_eq!((Hot::review(), log.count()), (1, 1));
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_review_resumes_the_first_panic_and_reports_those_of_what_it_queued() {
+    child!(|| {
+        listen();
+        let chain = Chain::ending_in(|| panic!("the last"));
+        let owner = hot((chain, on_drop(|| panic!("the first"))));
+        let worker = Worker::new("idle");
+        worker.run(move || drop(owner));
+        assert_eq!(panic_of(|| _ = Hot::review()), "the first");
+        let all = events(EventKind::Panic);
+        assert_eq!(all.len(), 1);
+        assert!(all[0].to_string().contains("the last"));
+        worker.join();
     })
     .assert_success();
 }

@@ -27,6 +27,14 @@ pub const MODELS: &[Model] = &[
     // Two threads enter the registry.
     .bounded(3),
     Model::new(
+        "hot_noted_already",
+        "two threads drop the last two references, one of them to a row that it has noted and looked at",
+        &["died on 0", "died on 1"],
+        noted_already,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "hot_scan_across_lives",
         "a row is used for another object while a thread scans it",
         &["0 found", "1 found"],
@@ -140,6 +148,25 @@ fn noted_before() -> String {
     });
     let [mine, theirs] = again.join().unwrap();
     assert_eq!(take_deaths().len(), 1);
+    let other = spawn(move || {
+        theirs.look();
+        drop(theirs);
+        drain();
+        me()
+    });
+    mine.look();
+    drop(mine);
+    drain();
+    let other = other.join().unwrap();
+    found_in_time(&[me(), other])
+}
+
+fn noted_already() -> String {
+    let hot = hot();
+    let (mine, theirs) = (hot.get(), hot.get());
+    drop(hot);
+    // The drain looks at the row, which stays noted.
+    AutoreleasePool::new().drain_within(Budget::Count(0));
     let other = spawn(move || {
         theirs.look();
         drop(theirs);

@@ -312,27 +312,37 @@ mod tests {
         miri,
         ignore = "reads what other tests may write meanwhile, as another process does"
     )]
-    fn a_record_is_found_by_the_descriptor_alone() {
+    fn records_are_found_by_the_descriptor_alone() {
         let site = Location::caller();
-        let address = 0x1234_5670;
-        let record = write(NewRecord {
-            address,
-            object: super::super::told::ObjectDescription {
-                type_info: ptr::null(),
-                type_name: std::any::type_name::<u8>,
-                bytes: 17,
-            },
-            site,
-            flags: 0,
-            thread: 1 << 32,
-            serial: 5,
-            frames: None,
-        });
+        // More than a chunk has.
+        let addresses = || (0..2 * IN_CHUNK).map(|n| 0x1234_5670 + 16 * n);
+        let record = |address| {
+            write(NewRecord {
+                address,
+                object: super::super::told::ObjectDescription {
+                    type_info: ptr::null(),
+                    type_name: std::any::type_name::<u8>,
+                    bytes: 17,
+                },
+                site,
+                flags: 0,
+                thread: 1 << 32,
+                serial: 5,
+                frames: None,
+            })
+        };
+        let records: Vec<_> = addresses().map(record).collect();
         let found = sites_from_outside();
-        let of = found.iter().find(|found| found.0 == address).unwrap();
-        assert_eq!((of.1.as_str(), of.2), (site.file(), site.line()));
-        // SAFETY: the record was made above, and is in no index.
-        assert_eq!(unsafe { take_back(record) }, 0);
-        assert!(sites_from_outside().iter().all(|found| found.0 != address));
+        for address in addresses() {
+            let of = found.iter().find(|found| found.0 == address).unwrap();
+            assert_eq!((of.1.as_str(), of.2), (site.file(), site.line()));
+        }
+        // SAFETY: the records were made above, and are in no index.
+        let flags = records
+            .into_iter()
+            .map(|record| unsafe { take_back(record) });
+        assert_eq!(flags.sum::<u32>(), 0);
+        let found = sites_from_outside();
+        assert!(!found.iter().any(|found| addresses().any(|a| a == found.0)));
     }
 }

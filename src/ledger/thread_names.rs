@@ -117,3 +117,16 @@ pub(crate) fn thread_label(number: u64) -> String {
         None => thread_label::of(name.as_deref(), format!("{key}, ended")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_without_a_key_have_none_in_their_label() {
+        for number in [0, KEYLESS | 7] {
+            assert_eq!(thread_label(number), "without a key");
+        }
+        assert!(thread_label(7).ends_with(", ended"));
+    }
+}

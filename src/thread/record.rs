@@ -171,8 +171,8 @@ impl Record {
         }
     }
 
-    /// Returns the weight of all messages ever sent to this thread plus that of all that have run:
-    /// while the sum does not change, no message is sent and none runs.
+    /// Returns the sum of the counts of both inboxes, which only grow: while it does not change, no message is
+    /// sent and none runs.
     pub(crate) fn activity(&self) -> u64 {
         self.releases.activity().wrapping_add(self.calls.activity())
     }

@@ -161,6 +161,21 @@ pub fn found_in_time(threads: &[loom::thread::ThreadId]) -> String {
     outcome
 }
 
+/// Drops the last two references on two threads, which drain then; returns where the only probe has died.
+pub fn drop_two_last([mine, theirs]: [HotRef<Probe>; 2]) -> String {
+    let other = spawn(move || {
+        theirs.look();
+        drop(theirs);
+        drain();
+        me()
+    });
+    mine.look();
+    drop(mine);
+    drain();
+    let other = other.join().unwrap();
+    found_in_time(&[me(), other])
+}
+
 fn send_and_drop() -> String {
     let hot = hot();
     let sent = hot.get();
@@ -179,19 +194,9 @@ fn send_and_drop() -> String {
 
 fn two_last() -> String {
     let hot = hot();
-    let (mine, theirs) = (hot.get(), hot.get());
+    let last = [hot.get(), hot.get()];
     drop(hot);
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
-    mine.look();
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    drop_two_last(last)
 }
 
 fn hopping() -> String {

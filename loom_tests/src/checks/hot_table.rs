@@ -1,7 +1,7 @@
 //! The table of hot objects and the books: rows that are used again, two threads that take the same
 //! row or book at once, and how many objects are dead and not released.
 
-use super::hot::{assert_all_over, drain, found_in_time, hot, make};
+use super::hot::{assert_all_over, drain, drop_two_last, found_in_time, hot, make};
 use super::model::Model;
 use super::probe::{Overlap, Probe, Seen, Watched, me, spawn, take_deaths};
 use releasepool::model::parts::{hot_book, hot_ended, hot_row, hot_unreleased};
@@ -146,38 +146,18 @@ fn noted_before() -> String {
         let hot = hot();
         [hot.get(), hot.get()]
     });
-    let [mine, theirs] = again.join().unwrap();
+    let last = again.join().unwrap();
     assert_eq!(take_deaths().len(), 1);
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
-    mine.look();
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    drop_two_last(last)
 }
 
 fn noted_already() -> String {
     let hot = hot();
-    let (mine, theirs) = (hot.get(), hot.get());
+    let last = [hot.get(), hot.get()];
     drop(hot);
     // The drain looks at the row, which stays noted.
     AutoreleasePool::new().drain_within(Budget::Count(0));
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
-    mine.look();
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    drop_two_last(last)
 }
 
 fn scan_across_lives() -> String {

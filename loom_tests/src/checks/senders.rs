@@ -16,8 +16,10 @@ pub const MODELS: &[Model] = &[
         &["both sent", "one sent"],
         bound_two_senders,
     )
-    // Each sender reads and changes three counts: 562,166 executions without a bound.
-    .bounded(4),
+    // Each sender reads and changes three counts: in the mode rmw, 562,166 executions without a bound.
+    .bounded(6)
+    // All of them.
+    .plain_bounded(20),
     Model::new(
         "inbox_then_pool",
         "a release is sent to a thread that runs its inbox meanwhile: then, or at the end of its next pool, it is made",

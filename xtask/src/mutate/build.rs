@@ -32,7 +32,7 @@ pub const NATIVE: Way = Way {
     build: "test --no-run --profile=mutants --lib --test=all",
 };
 
-/// The copy's tests with the features that change what code does, and what the compiler leaves out.
+/// The copy's tests, with the features whose code is left out of the others.
 pub const FEATURES: Way = Way {
     target: "target/mutate/features",
     check: "check --profile=mutants --features=allocator-api2,leak-detection,metrics,serde --lib",

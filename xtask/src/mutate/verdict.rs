@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Quick checks come before slow ones, in steps of so many seconds: as many as possible then have their turn.
+/// Checks whose times differ by less, in seconds, count as equally quick. Quick ones come first, so that as
+/// many as possible are run.
 const STEP: f64 = 0.2;
 
-/// Tests that are run in one process at most, and their seconds. If all pass, that is quicker.
+/// How many tests are run in one process at most, and how many seconds they take. If all pass, that is quicker.
 const TOGETHER: usize = 40;
 const TOGETHER_SECONDS: f64 = 2.0;
 

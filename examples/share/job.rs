@@ -3,7 +3,7 @@
 //!
 //! Where to start reading: `parse` is the game code, `world/ours` shows what it needs from the
 //! library, `ui` is the frame loop, `run` has the threads. `tokens` reads
-//! JSON. `node`, `text` and `keys` are the objects; `schedule` and `in_flight` keep the workers busy, but not too far ahead.
+//! JSON. `node` and `keys` are the objects; `schedule` and `in_flight` keep the workers busy, but not too far ahead.
 
 pub mod digest;
 pub mod frame_times;
@@ -14,7 +14,6 @@ pub mod node;
 pub mod parse;
 pub mod run;
 pub mod schedule;
-pub mod text;
 pub mod tokens;
 pub mod ui;
 pub mod worker;

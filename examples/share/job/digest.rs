@@ -61,7 +61,7 @@ impl Walk {
             let next = match innermost {
                 Rest::Items(items) => items.next(),
                 Rest::Members(members) => members.next().map(|(key, value)| {
-                    self.text(&key.0);
+                    self.text(key);
                     value
                 }),
             };
@@ -80,26 +80,25 @@ impl Walk {
             Value::Int(value) => self.scalar(*value as f64),
             Value::UInt(value) => self.scalar(*value as f64),
             Value::Float(value) => self.scalar(*value),
-            Value::Node(node) => return self.node(node),
+            Value::Text(text) => {
+                self.digest.texts += 1;
+                self.text(text);
+            }
+            Value::Node(node) => return Some(self.node(node)),
         }
         None
     }
 
-    fn node<'g, W: World>(&mut self, node: &'g Node<W>) -> Option<Rest<'g, W>> {
+    fn node<'g, W: World>(&mut self, node: &'g Node<W>) -> Rest<'g, W> {
         match node {
-            Node::Text(text) => {
-                self.digest.texts += 1;
-                self.text(text);
-                None
-            }
             Node::Array(items) => {
                 self.digest.arrays += 1;
-                Some(Rest::Items(items.iter()))
+                Rest::Items(items.iter())
             }
             Node::Dict(entries) => {
                 self.digest.dicts += 1;
                 self.digest.entries += entries.len() as u64;
-                Some(Rest::Members(entries.iter()))
+                Rest::Members(entries.iter())
             }
         }
     }

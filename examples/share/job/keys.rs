@@ -3,11 +3,13 @@
 //! A thread looks up each word once in the table of all threads, and from then on in a table of its
 //! own. Both are sets of references to the keys, so a word is in memory once.
 //!
+//! There are at most [`WORDS`] words in the table. Who has more keys has data for keys, of which few
+//! occur twice: each of the others is an object for itself.
+//!
 //! The table grows with every new word of a document. So it is a [`DashSet`], which is locked in
 //! parts, and not a set in a [`Slot`](releasepool::Slot): a slot is for values that are replaced as
 //! a whole, and to replace this one would mean to copy all the words that are known already.
 
-use crate::job::node::Key;
 use crate::job::world::World;
 use dashmap::DashSet;
 use foldhash::fast::RandomState;
@@ -15,46 +17,63 @@ use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many words are shared, or a few more.
+const WORDS: usize = 1 << 16;
 
 /// A key in a table, where it is found by its text.
-struct Word<W: World>(W::Counted<Key>);
+struct Word<W: World>(W::Counted<str>);
 
 impl<W: World> Borrow<str> for Word<W> {
     fn borrow(&self) -> &str {
-        &self.0.0
+        &self.0
     }
 }
 
 impl<W: World> Hash for Word<W> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // `Borrow` demands the hash of the text.
-        self.0.0.hash(state);
+        self.0.hash(state);
     }
 }
 
 impl<W: World> PartialEq for Word<W> {
     fn eq(&self, other: &Self) -> bool {
-        self.0.0 == other.0.0
+        *self.0 == *other.0
     }
 }
 
 impl<W: World> Eq for Word<W> {}
 
 /// The keys of all threads.
-pub struct Keys<W: World>(DashSet<Word<W>, RandomState>);
+pub struct Keys<W: World> {
+    words: DashSet<Word<W>, RandomState>,
+    /// How many words are in the set, which counts them one part after another.
+    count: AtomicUsize,
+}
 
 impl<W: World> Keys<W> {
     pub fn new() -> Self {
-        Self(DashSet::default())
+        Self {
+            words: DashSet::default(),
+            count: AtomicUsize::new(0),
+        }
     }
 
-    fn intern(&self, world: &W, text: &str) -> W::Counted<Key> {
+    /// Returns the key that all threads share; `None` if the table is full and does not have it.
+    fn shared(&self, world: &W, text: &str) -> Option<W::Counted<str>> {
         loop {
-            if let Some(word) = self.0.get(text) {
-                return word.0.clone();
+            if let Some(word) = self.words.get(text) {
+                return Some(word.0.clone());
+            }
+            if self.count.load(Ordering::Relaxed) >= WORDS {
+                return None;
             }
             // If another thread inserts one for this word meanwhile, that one stays.
-            self.0.insert(Word(world.make(Key(text.into()))));
+            if self.words.insert(Word(world.make_text(text))) {
+                self.count.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -75,14 +94,16 @@ impl<'k, W: World> KnownKeys<'k, W> {
         }
     }
 
-    pub fn intern(&self, text: &str) -> W::Counted<Key> {
+    pub fn intern(&self, text: &str) -> W::Counted<str> {
         let mut known = self.known.borrow_mut();
         if let Some(word) = known.get(text) {
             return word.0.clone();
         }
-        let key = self.shared.intern(self.world, text);
-        known.insert(Word(key.clone()));
-        key
+        let Some(shared) = self.shared.shared(self.world, text) else {
+            return self.world.make_text(text);
+        };
+        known.insert(Word(shared.clone()));
+        shared
     }
 }
 
@@ -101,7 +122,7 @@ mod tests {
             let world = Ours::new(Memory::Blocks);
             let known = KnownKeys::new(&world, &keys);
             let all: Vec<_> = words.iter().map(|word| known.intern(word)).collect();
-            assert!(all.iter().zip(&words).all(|(key, word)| *key.0 == **word));
+            assert!(all.iter().zip(&words).all(|(key, word)| **key == **word));
             assert!(Ref::ptr_eq(&all[7], &known.intern("word 7")));
             all
         };
@@ -110,6 +131,21 @@ mod tests {
             (intern_all(), other.join().unwrap())
         });
         assert!(one.iter().zip(&other).all(|(a, b)| Ref::ptr_eq(a, b)));
-        assert_eq!(keys.0.len(), words.len());
+        assert_eq!(keys.words.len(), words.len());
+    }
+
+    #[test]
+    fn keys_that_the_table_has_no_place_for_are_objects_of_their_own() {
+        let keys = Keys::<Ours>::new();
+        let world = Ours::new(Memory::Blocks);
+        let known = KnownKeys::new(&world, &keys);
+        let first = known.intern("first");
+        for n in 0..WORDS {
+            assert_eq!(*known.intern(&n.to_string()), *n.to_string());
+        }
+        assert_eq!(keys.words.len(), WORDS);
+        let [one, other] = ["last", "last"].map(|word| known.intern(word));
+        assert!(*one == *other && !Ref::ptr_eq(&one, &other));
+        assert!(Ref::ptr_eq(&first, &known.intern("first")));
     }
 }

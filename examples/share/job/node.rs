@@ -1,6 +1,5 @@
 //! The nodes of a graph: counted dictionaries, arrays and strings.
 
-use crate::job::text::Text;
 use crate::job::world::{Object, World};
 use releasepool_examples_common::label::Label;
 
@@ -11,12 +10,12 @@ pub enum Value<W: World> {
     Int(i64),
     UInt(u64),
     Float(f64),
+    Text(W::Counted<str>),
     Node(W::Counted<Node<W>>),
 }
 
-/// An object of a document. Containers retain their contents.
+/// A container, which retains its contents.
 pub enum Node<W: World> {
-    Text(Text),
     Array(Box<[Value<W>]>),
     Dict(Box<[Member<W>]>),
 }
@@ -28,20 +27,24 @@ impl<W: World> Drop for Node<W> {
 }
 
 /// A key and its value.
-pub type Member<W> = (<W as World>::Counted<Key>, Value<W>);
-
-/// The key of a dictionary: one object per word, shared by all threads.
-pub struct Key(pub Box<str>);
+pub type Member<W> = (<W as World>::Counted<str>, Value<W>);
 
 /// An entry of a pool, for the worlds whose pools cannot hold objects of any type.
 pub enum Entry<W: World> {
     Node(W::Counted<Node<W>>),
+    Text(W::Counted<str>),
     Label(W::Counted<Label>),
 }
 
 impl<W: World> Object<W> for Node<W> {
     fn entry(object: W::Counted<Self>) -> Entry<W> {
         Entry::Node(object)
+    }
+}
+
+impl<W: World> Object<W> for str {
+    fn entry(object: W::Counted<Self>) -> Entry<W> {
+        Entry::Text(object)
     }
 }
 

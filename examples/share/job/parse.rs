@@ -8,7 +8,7 @@
 
 use crate::job::invalid::Invalid;
 use crate::job::keys::KnownKeys;
-use crate::job::node::{Key, Member, Node, Value};
+use crate::job::node::{Member, Node, Value};
 use crate::job::tokens::{Scalar, Token, Tokens};
 use crate::job::world::World;
 use releasepool_examples_common::label::Label;
@@ -60,7 +60,7 @@ enum Open<W: World> {
     Dict {
         begin: usize,
         /// The key of the next value.
-        key: Option<W::Counted<Key>>,
+        key: Option<W::Counted<str>>,
     },
 }
 
@@ -73,7 +73,7 @@ impl<W: World> Graph<'_, '_, W> {
             Token::Scalar(Scalar::Int(value)) => Value::Int(value),
             Token::Scalar(Scalar::UInt(value)) => Value::UInt(value),
             Token::Scalar(Scalar::Float(value)) => Value::Float(value),
-            Token::Scalar(Scalar::Text(text)) => create(Node::Text((&*text).into())),
+            Token::Scalar(Scalar::Text(text)) => Value::Text(self.world.create_text(pool, &text)),
             Token::ArrayBegins => return self.open.push(Open::Array(self.items.len())),
             Token::DictBegins => {
                 let begin = self.members.len();
@@ -83,7 +83,10 @@ impl<W: World> Graph<'_, '_, W> {
                 // A temporary string object to look the key up, as code ported from Cocos2d-x
                 // makes it.
                 let look = |label: &Label| self.keys.intern(&label.text);
-                let found = self.world.temporary(pool, Label::new(&*name), look);
+                let found = match self.world.makes_temporaries() {
+                    true => self.world.temporary(pool, Label::new(&*name), look),
+                    false => self.keys.intern(&name),
+                };
                 if let Some(Open::Dict { key, .. }) = self.open.last_mut() {
                     *key = Some(found);
                 }

@@ -12,7 +12,7 @@ use std::ops::Deref;
 /// One thread's access to counted objects and its pools.
 pub trait World: Sized + 'static {
     /// A counted reference: `clone` retains, `drop` releases.
-    type Counted<T: 'static>: Clone + Deref<Target = T> + 'static;
+    type Counted<T: ?Sized + 'static>: Clone + Deref<Target = T> + 'static;
     /// An open pool; closed and drained when dropped.
     type Pool<'w>
     where
@@ -24,12 +24,20 @@ pub trait World: Sized + 'static {
     /// Opens a pool.
     fn pool(&self) -> Self::Pool<'_>;
 
-    /// Makes an object that no pool owns.
-    fn make<T>(&self, value: T) -> Self::Counted<T>;
+    /// Makes a text that no pool owns.
+    fn make_text(&self, text: &str) -> Self::Counted<str>;
 
     /// Makes an object that the pool owns and the caller retains, as a container retains the result
     /// of `create()`.
     fn create<T: Object<Self>>(&self, pool: &Self::Pool<'_>, value: T) -> Self::Counted<T>;
+
+    /// Makes a text that the pool owns and the caller retains.
+    fn create_text(&self, pool: &Self::Pool<'_>, text: &str) -> Self::Counted<str>;
+
+    /// Returns whether a temporary is made to look up each key.
+    fn makes_temporaries(&self) -> bool {
+        true
+    }
 
     /// Makes an object that the pool owns and shows it to `look`, without retaining it.
     fn temporary<T: Object<Self>, R>(
@@ -40,7 +48,11 @@ pub trait World: Sized + 'static {
     ) -> R;
 
     /// Hands a reference to the pool.
-    fn autorelease<T: Object<Self>>(&self, pool: &Self::Pool<'_>, object: Self::Counted<T>);
+    fn autorelease<T: Object<Self> + ?Sized>(
+        &self,
+        pool: &Self::Pool<'_>,
+        object: Self::Counted<T>,
+    );
 
     /// Is told that a node is being destroyed. Where counted references destroy nested objects by
     /// recursion, this takes the contents out, so that the stack suffices.
@@ -48,7 +60,7 @@ pub trait World: Sized + 'static {
 }
 
 /// A type whose objects can be put into pools.
-pub trait Object<W: World>: Sized + 'static {
+pub trait Object<W: World>: 'static {
     fn entry(object: W::Counted<Self>) -> Entry<W>;
 }
 

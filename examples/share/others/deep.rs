@@ -19,7 +19,6 @@ thread_local! {
 /// Drops the contents of a container, or leaves them to the outermost call on this thread.
 pub fn drop_contents<W: World>(node: &mut Node<W>) {
     match node {
-        Node::Text(_) => {}
         Node::Array(items) => drop_in_turn(mem::take(items)),
         Node::Dict(members) => drop_in_turn(mem::take(members)),
     }

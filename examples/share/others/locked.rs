@@ -55,7 +55,7 @@ impl Locked {
 pub struct LockedPool<'w>(&'w Locked);
 
 impl World for Locked {
-    type Counted<T: 'static> = Arc<T>;
+    type Counted<T: ?Sized + 'static> = Arc<T>;
     type Pool<'w> = LockedPool<'w>;
 
     fn tally(&self) -> &Tally {
@@ -67,13 +67,20 @@ impl World for Locked {
         LockedPool(self)
     }
 
-    fn make<T>(&self, value: T) -> Arc<T> {
+    fn make_text(&self, text: &str) -> Arc<str> {
         self.tally.created();
-        Arc::new(value)
+        Arc::from(text)
     }
 
     fn create<T: Object<Self>>(&self, pool: &LockedPool<'_>, value: T) -> Arc<T> {
-        let object = self.make(value);
+        self.tally.created();
+        let object = Arc::new(value);
+        self.autorelease(pool, Arc::clone(&object));
+        object
+    }
+
+    fn create_text(&self, pool: &LockedPool<'_>, text: &str) -> Arc<str> {
+        let object = self.make_text(text);
         self.autorelease(pool, Arc::clone(&object));
         object
     }
@@ -84,13 +91,14 @@ impl World for Locked {
         value: T,
         look: impl FnOnce(&T) -> R,
     ) -> R {
-        let object = self.make(value);
+        self.tally.created();
+        let object = Arc::new(value);
         let seen = look(&object);
         self.autorelease(pool, object);
         seen
     }
 
-    fn autorelease<T: Object<Self>>(&self, _innermost: &LockedPool<'_>, object: Arc<T>) {
+    fn autorelease<T: Object<Self> + ?Sized>(&self, _innermost: &LockedPool<'_>, object: Arc<T>) {
         self.tally.autoreleased();
         self.manager.add(self.thread, T::entry(object));
     }

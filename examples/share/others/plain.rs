@@ -21,7 +21,7 @@ pub struct PlainPool<'w> {
 }
 
 impl World for Plain {
-    type Counted<T: 'static> = Rc<T>;
+    type Counted<T: ?Sized + 'static> = Rc<T>;
     type Pool<'w> = PlainPool<'w>;
 
     fn tally(&self) -> &Tally {
@@ -35,13 +35,20 @@ impl World for Plain {
         }
     }
 
-    fn make<T>(&self, value: T) -> Rc<T> {
+    fn make_text(&self, text: &str) -> Rc<str> {
         self.tally.created();
-        Rc::new(value)
+        Rc::from(text)
     }
 
     fn create<T: Object<Self>>(&self, pool: &PlainPool<'_>, value: T) -> Rc<T> {
-        let object = self.make(value);
+        self.tally.created();
+        let object = Rc::new(value);
+        self.autorelease(pool, Rc::clone(&object));
+        object
+    }
+
+    fn create_text(&self, pool: &PlainPool<'_>, text: &str) -> Rc<str> {
+        let object = self.make_text(text);
         self.autorelease(pool, Rc::clone(&object));
         object
     }
@@ -52,13 +59,14 @@ impl World for Plain {
         value: T,
         look: impl FnOnce(&T) -> R,
     ) -> R {
-        let object = self.make(value);
+        self.tally.created();
+        let object = Rc::new(value);
         let seen = look(&object);
         self.autorelease(pool, object);
         seen
     }
 
-    fn autorelease<T: Object<Self>>(&self, _innermost: &PlainPool<'_>, object: Rc<T>) {
+    fn autorelease<T: Object<Self> + ?Sized>(&self, _innermost: &PlainPool<'_>, object: Rc<T>) {
         self.tally.autoreleased();
         self.entries.borrow_mut().push(T::entry(object));
     }

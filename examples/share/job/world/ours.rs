@@ -33,6 +33,7 @@ impl Memory {
 pub struct Ours {
     tally: Tally,
     memory: Memory,
+    makes_temporaries: bool,
 }
 
 impl Ours {
@@ -40,12 +41,27 @@ impl Ours {
         Self {
             tally: Tally::default(),
             memory,
+            makes_temporaries: true,
         }
+    }
+
+    /// Leaves out the temporaries.
+    pub fn without_temporaries(self) -> Self {
+        Self {
+            makes_temporaries: false,
+            ..self
+        }
+    }
+
+    /// Makes an object that no pool owns.
+    pub fn make<T>(&self, value: T) -> Ref<T> {
+        self.tally.created();
+        self.memory.make(value)
     }
 }
 
 impl World for Ours {
-    type Counted<T: 'static> = Ref<T>;
+    type Counted<T: ?Sized + 'static> = Ref<T>;
     type Pool<'w> = AutoreleasePool;
 
     fn tally(&self) -> &Tally {
@@ -56,15 +72,31 @@ impl World for Ours {
         AutoreleasePool::new()
     }
 
-    fn make<T>(&self, value: T) -> Ref<T> {
+    fn make_text(&self, text: &str) -> Ref<str> {
         self.tally.created();
-        self.memory.make(value)
+        match self.memory {
+            Memory::Blocks => Ref::new_str_in(text, &BlockAllocator::process()),
+            Memory::Global => Ref::from(text),
+        }
     }
 
     fn create<T: Object<Self>>(&self, pool: &AutoreleasePool, value: T) -> Ref<T> {
         self.tally.created();
         self.tally.autoreleased();
         PoolRef::retain(self.memory.create(pool, value))
+    }
+
+    fn create_text(&self, pool: &AutoreleasePool, text: &str) -> Ref<str> {
+        self.tally.created();
+        self.tally.autoreleased();
+        PoolRef::retain(match self.memory {
+            Memory::Blocks => pool.create_str(text),
+            Memory::Global => pool.autorelease(Ref::from(text)),
+        })
+    }
+
+    fn makes_temporaries(&self) -> bool {
+        self.makes_temporaries
     }
 
     fn temporary<T: Object<Self>, R>(
@@ -78,7 +110,7 @@ impl World for Ours {
         look(&self.memory.create(pool, value))
     }
 
-    fn autorelease<T: Object<Self>>(&self, pool: &AutoreleasePool, object: Ref<T>) {
+    fn autorelease<T: Object<Self> + ?Sized>(&self, pool: &AutoreleasePool, object: Ref<T>) {
         self.tally.autoreleased();
         pool.autorelease(object);
     }

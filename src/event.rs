@@ -171,6 +171,11 @@ pub enum EventKind {
     /// [`drop_later`](crate::drop_later) waited for their destruction; [`types`](field@Event::types) says
     /// which.
     DropsLeft,
+    /// A [`RemoteRelease`](crate::RemoteRelease) was dropped by a thread that is not its owner, while
+    /// references to foreign objects waited in it: they are leaked.
+    ///
+    /// Counted together: queues of one type.
+    ForeignLeft,
     /// Releases that belong to no thread have waited for a second or more, because no thread drains
     /// a pool. The next drain of any thread makes them. They are the releases of objects that were
     /// replaced in a slot, releases that were sent to a thread that has ended, and releases of
@@ -223,7 +228,7 @@ pub struct Event {
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
     /// one of these and is `#[track_caller]`.
     pub site: Option<&'static Location<'static>>,
-    /// The number of entries, releases, generations, pools, posts or strong references that the
+    /// The number of entries, releases, generations, pools, posts or references that the
     /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
     /// [`HomeGone`](EventKind::HomeGone) it is the number of [`occurrences`](Self::occurrences).
     pub count: usize,

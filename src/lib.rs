@@ -90,6 +90,7 @@ pub use object::thread_bound::HomeRef;
 pub use object::wake::Wake;
 pub use object::weak::Weak;
 pub use pool::api::foreign::{Foreign, ForeignRef, ForeignScope, foreign_scope};
+pub use pool::api::foreign_remote::{NotOwner, RemoteRelease};
 pub use pool::api::guard::AutoreleasePool;
 pub use pool::api::handoff::HandoffPool;
 pub use pool::api::implicit::autorelease;

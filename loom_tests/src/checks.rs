@@ -26,6 +26,7 @@ mod orphans;
 mod probe;
 mod reclaim;
 mod registry;
+mod remote_release;
 mod run;
 mod senders;
 mod shutdown;

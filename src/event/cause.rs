@@ -25,9 +25,10 @@ impl Event {
                 let which = (pool, self.manager_id, thread);
                 cause(self.kind, (which, self.doublings))
             }
-            EventKind::HomeGone | EventKind::HotTableFull | EventKind::HotLetGo => {
-                cause(self.kind, of_type)
-            }
+            EventKind::HomeGone
+            | EventKind::HotTableFull
+            | EventKind::HotLetGo
+            | EventKind::ForeignLeft => cause(self.kind, of_type),
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
             // A count above 1,000 says that the drain was cut off, which is a cause of its own.

@@ -154,6 +154,13 @@ impl Event {
                 counted("value", "values"),
                 if is_one { "has" } else { "have" },
             ),
+            EventKind::ForeignLeft => write!(
+                f,
+                "thread {thread} dropped a RemoteRelease of {of} that it does not own, with {}; {} \
+                 leaked{again}: drain or close it on its owner first",
+                counted("reference", "references"),
+                if is_one { "it is" } else { "they are" },
+            ),
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => {
                 let name = self.name.as_deref().unwrap_or("an object");
@@ -342,6 +349,16 @@ mod tests {
             "while 2 delayed posts were not due; they were dropped and",
         );
         said(
+            EventKind::ForeignLeft,
+            1,
+            "does not own, with 1 reference; it is leaked:",
+        );
+        said(
+            EventKind::ForeignLeft,
+            2,
+            "with 2 references; they are leaked:",
+        );
+        said(
             EventKind::EndlessDrain,
             1_000,
             "for 1,000 generations, the latest a T;",
@@ -364,6 +381,7 @@ mod tests {
             EventKind::OpenAtExit,
             EventKind::EpochHeld,
             EventKind::HomeGone,
+            EventKind::ForeignLeft,
             EventKind::PostsDropped,
         ];
         for kind in kinds {

@@ -4,11 +4,12 @@
 //!
 //! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
 //! * [`handoff`]: pools for another thread to release
-//! * [`foreign`]: objects of foreign runtimes
+//! * [`foreign`], [`foreign_remote`]: objects of foreign runtimes
 //! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take
 //! * [`pin`]: pins, which slots take in the calling thread's pools
 
 pub(crate) mod foreign;
+pub(crate) mod foreign_remote;
 pub(crate) mod guard;
 pub(crate) mod handoff;
 mod home_ref;

@@ -3,6 +3,7 @@
 mod budgets;
 mod endless;
 mod foreign;
+mod foreign_remote;
 mod guards;
 mod handoff;
 mod moved_guards;

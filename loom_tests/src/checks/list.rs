@@ -3,8 +3,8 @@
 use super::model::Model;
 use super::{
     canary, caps, count, cyclic, drain, exit, frame, handoff, heaps, home, hot, hot_table, inbox,
-    later, manager, memory, orphans, reclaim, registry, senders, shutdown, shutdown_exit,
-    shutdown_moves, slot, slot_reuse, snapshot, wait,
+    later, manager, memory, orphans, reclaim, registry, remote_release, senders, shutdown,
+    shutdown_exit, shutdown_moves, slot, slot_reuse, snapshot, wait,
 };
 
 pub(super) fn all() -> Vec<&'static Model> {
@@ -32,6 +32,7 @@ pub(super) fn all() -> Vec<&'static Model> {
         handoff::MODELS,
         later::MODELS,
         reclaim::MODELS,
+        remote_release::MODELS,
         orphans::MODELS,
         memory::MODELS,
         heaps::MODELS,

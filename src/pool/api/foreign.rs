@@ -18,6 +18,10 @@ use std::ptr::NonNull;
 /// The type is opaque: an empty enum or a struct without public fields. No Rust reference to such an
 /// object is ever made, so foreign code may change its memory at any time.
 ///
+/// [`AutoreleasePool::adopt`] puts such objects into pools, a [`foreign_scope`] releases them while a
+/// token of their runtime is held, and a [`RemoteRelease`](crate::RemoteRelease) collects references that are
+/// given up where they may not be released.
+///
 /// # Safety
 /// `retain` adds a reference and `release` gives one up, by the rules of the foreign runtime.
 ///

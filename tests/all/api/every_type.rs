@@ -73,6 +73,7 @@ InboxHook             -    -    Unpin Unwind Ref   40
 Later                 Send Sync Unpin Unwind Ref    1
 Looper                Send Sync Unpin Unwind Ref   40
 LooperProxy           Send Sync Unpin Unwind Ref   16
+NotOwner              Send Sync Unpin Unwind Ref    0
 OnReclaimer           Send Sync Unpin Unwind Ref    0
 OptionSlot            Send Sync Unpin Unwind Ref    8
 PendingDrops          Send Sync Unpin Unwind Ref   56
@@ -86,6 +87,7 @@ PopError              Send Sync Unpin Unwind Ref   12
 PostId                Send Sync Unpin Unwind Ref   24
 ReclaimerConfig       Send Sync Unpin Unwind Ref   24
 Ref                   Send Sync Unpin Unwind Ref    8
+RemoteRelease         Send Sync Unpin Unwind Ref   16
 RootPolicy            Send Sync Unpin Unwind Ref    1
 ShutdownReport        Send Sync Unpin Unwind Ref   88
 Slot                  Send Sync Unpin Unwind Ref    8
@@ -142,6 +144,7 @@ fn the_table_of_all_types() {
         "Later": Later<u8>,
         "Looper": Looper,
         "LooperProxy": LooperProxy,
+        "NotOwner": NotOwner,
         "OnReclaimer": OnReclaimer,
         "OptionSlot": OptionSlot<u8>,
         "PendingDrops": PendingDrops,
@@ -155,6 +158,7 @@ fn the_table_of_all_types() {
         "PostId": PostId,
         "ReclaimerConfig": ReclaimerConfig,
         "Ref": Ref<u8>,
+        "RemoteRelease": RemoteRelease<Opaque>,
         "RootPolicy": RootPolicy,
         "ShutdownReport": ShutdownReport,
         "Slot": Slot<u8>,

@@ -1,0 +1,151 @@
+//! `RemoteRelease`: references to foreign objects that other threads give up, while the owner drains
+//! or ends.
+//!
+//! A segment has three slots in models.
+
+use super::model::Model;
+use super::probe::{Probe, me, spawn, take_deaths};
+use loom::sync::Arc;
+use loom::thread::{JoinHandle, ThreadId};
+use releasepool::{Foreign, NotOwner, RemoteRelease};
+use std::ptr::NonNull;
+
+pub const MODELS: &[Model] = &[
+    Model::new(
+        "remote_release_drain",
+        "two threads give up a reference each, the last in a segment and the first in the next one, while the owner drains",
+        &["2 then", "3 then", "4 then"],
+        || drain(2),
+    )
+    // Three threads that change one word. Unbounded: more than 100 s.
+    .bounded(3),
+    Model::new(
+        "remote_release_late",
+        "the owner takes a segment with two slots that are reserved, and perhaps not written yet",
+        &["1 then", "2 then", "3 then"],
+        || drain(1),
+    )
+    // As above.
+    .bounded(3),
+    Model::new(
+        "remote_release_close",
+        "a thread gives up two references while the owner ends: each is released there, or refused",
+        &["0 accepted", "1 accepted", "2 accepted"],
+        close,
+    ),
+    Model::new(
+        "remote_release_owners",
+        "two owners drain while a third thread gives a reference up: each is released once",
+        &["0 and 1", "0 and 2", "1 and 0", "1 and 1", "2 and 0"],
+        owners,
+    )
+    // As above.
+    .bounded(3),
+];
+
+/// A foreign object with one reference, whose release is checked to come after its uses.
+struct Object(Probe);
+
+// SAFETY: has one reference, which `release` gives up.
+unsafe impl Foreign for Object {
+    unsafe fn retain(_: NonNull<Self>) {
+        unreachable!("nobody retains")
+    }
+
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: `object` leaked the box; this is its only reference.
+        drop(unsafe { Box::from_raw(this.as_ptr()) });
+    }
+}
+
+type Queue<C> = Arc<RemoteRelease<Object, C>>;
+
+/// Makes an object, uses it, and gives it up. Returns whether the queue accepted it; if not, releases
+/// it here.
+fn give_up<C: Fn() -> bool>(queue: &RemoteRelease<Object, C>) -> bool {
+    let object = NonNull::from(Box::leak(Box::new(Object(Probe::new()))));
+    // SAFETY: just made; the only reference, which any thread may release.
+    unsafe {
+        object.as_ref().0.look();
+        let accepted = queue.push(object);
+        if !accepted {
+            Object::release(object);
+        }
+        accepted
+    }
+}
+
+/// Makes a queue of the calling thread.
+fn queue() -> Queue<impl Fn() -> bool> {
+    let home = me();
+    Arc::new(RemoteRelease::new(move || me() == home))
+}
+
+fn give_up_on<C: Fn() -> bool + 'static>(queue: &Queue<C>) -> JoinHandle<bool> {
+    let queue = queue.clone();
+    spawn(move || give_up(&*queue))
+}
+
+/// Asserts that `n` objects died on the calling thread, and no others.
+fn died_here(n: usize) {
+    assert_eq!(take_deaths(), vec![me(); n]);
+}
+
+/// Two threads give up a reference each, after `before` others.
+fn drain(before: usize) -> String {
+    let queue = queue();
+    (0..before).for_each(|_| assert!(give_up(&*queue)));
+    let others = [give_up_on(&queue), give_up_on(&queue)];
+    let then = queue.drain().unwrap();
+    died_here(then);
+    for other in others {
+        assert!(other.join().unwrap());
+    }
+    let later = before + 2 - then;
+    assert_eq!(queue.drain(), Ok(later));
+    died_here(later);
+    assert!(queue.is_empty());
+    format!("{then} then")
+}
+
+fn close() -> String {
+    let queue = queue();
+    let other = {
+        let queue = queue.clone();
+        spawn(move || {
+            let accepted = [(); 2].map(|()| give_up(&*queue));
+            assert!(accepted != [false, true], "it stays closed");
+            // Or the queue is empty.
+            assert!(matches!(queue.drain(), Err(NotOwner) | Ok(0)));
+            accepted.iter().filter(|accepted| **accepted).count()
+        })
+    };
+    let released = queue.close().unwrap();
+    let accepted = other.join().unwrap();
+    assert_eq!(accepted, released);
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 2);
+    assert_eq!(deaths.iter().filter(|at| **at == me()).count(), released);
+    assert_eq!(queue.close(), Ok(0));
+    format!("{accepted} accepted")
+}
+
+fn owners() -> String {
+    // As of a Python without a lock: each thread may release.
+    let queue: Queue<fn() -> bool> = Arc::new(RemoteRelease::new(|| true));
+    give_up(&*queue);
+    let pusher = give_up_on(&queue);
+    let other = {
+        let queue = queue.clone();
+        spawn(move || (queue.drain().unwrap(), me()))
+    };
+    let here = queue.drain().unwrap();
+    let (there, other): (usize, ThreadId) = other.join().unwrap();
+    assert!(pusher.join().unwrap());
+    let deaths = take_deaths();
+    let on = |thread| deaths.iter().filter(|at| **at == thread).count();
+    assert_eq!((on(me()), on(other)), (here, there));
+    assert_eq!(queue.drain(), Ok(2 - here - there));
+    died_here(2 - here - there);
+    format!("{here} and {there}")
+}

@@ -265,6 +265,12 @@ pub struct Event {
     doublings: u32,
 }
 
+/// Returns the message of a panic, if its payload is a text.
+pub(crate) fn text_of(payload: &(dyn std::any::Any + Send)) -> Option<String> {
+    let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+}
+
 impl Event {
     pub(crate) fn new(kind: EventKind, thread: String) -> Self {
         Self {
@@ -376,10 +382,7 @@ impl Event {
     /// Copies the message from a panic's payload.
     pub(crate) fn panic(mut self, payload: &(dyn std::any::Any + Send)) -> Self {
         self.payload = Some(payload.type_id());
-        self.message = payload
-            .downcast_ref::<&str>()
-            .map(|s| (*s).to_owned())
-            .or_else(|| payload.downcast_ref::<String>().cloned());
+        self.message = text_of(payload);
         self
     }
 

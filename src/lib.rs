@@ -80,6 +80,7 @@ pub use hot::hot_handle::{Hot, HotRef};
 pub use manager::PoolManager;
 pub use manager::inbox_hook::InboxHook;
 pub use manager::manager_builder::PoolManagerBuilder;
+pub use manager::pending_home::{NotMade, PendingHome};
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::home_weak::HomeWeak;

@@ -2,6 +2,7 @@
 //!
 //! * [`inbox_hook`]: hooks by which messages wake a foreign event loop
 //! * [`manager_builder`]: settings of new managers
+//! * [`pending_home`]: values that their home is asked to make
 //! * [`snapshot`]: figures of a manager and of all threads
 //! * [`shutdown`]: `quiesce` and `shutdown`, which get everything released
 //!
@@ -30,6 +31,7 @@
 
 pub(crate) mod inbox_hook;
 pub(crate) mod manager_builder;
+pub(crate) mod pending_home;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;
 

@@ -4,7 +4,7 @@
 //! later panic is reported as an [event](crate::event::EventKind::Panic). If the thread is already
 //! unwinding, the first panic is reported, too, because resuming it would abort the process.
 
-use crate::event::{Event, EventKind, thread_label};
+use crate::event::{Event, EventKind, text_of, thread_label};
 use crate::sync::catch_unwind;
 use crate::sync::thread::panicking;
 use std::any::Any;
@@ -48,10 +48,22 @@ impl FirstPanic {
 pub(crate) fn report(payload: Payload) {
     let event = Event::new(EventKind::Panic, thread_label::current());
     event.panic(&*payload).emit();
-    // The payload's destructor may panic as well; nothing can report that panic.
+    drop_payload(payload);
+}
+
+/// Drops a payload, whose destructor may panic as well; nothing can report that panic.
+fn drop_payload(payload: Payload) {
     if let Err(another) = catch_unwind(|| drop(payload)) {
         std::mem::forget(another);
     }
+}
+
+/// Returns the message of a panic that is passed on as an error, if it is a text.
+#[cold]
+pub(crate) fn message_of(payload: Payload) -> Option<String> {
+    let message = text_of(&*payload);
+    drop_payload(payload);
+    message
 }
 
 /// Resumes a panic, or reports it if the thread is already unwinding.

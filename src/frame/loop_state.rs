@@ -64,7 +64,10 @@ pub(super) struct Round {
 
 /// Functions that any thread may call.
 impl LoopState {
+    /// Makes the state of a loop of the calling thread, which is `thread`.
     pub(super) fn new(thread: ThreadHandle) -> Self {
+        // Makes the thread's pools, so that the thread may be a home as soon as others know it.
+        this_thread::with(|_| ());
         Self {
             thread,
             in_flight: InFlightPosts::new(),

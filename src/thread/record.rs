@@ -48,7 +48,7 @@ pub(crate) struct Tally {
 }
 
 /// Facts about a thread for readers outside of the process. Only the thread writes them. Code here
-/// reads only `frames`, as the index of a frame that no loop makes.
+/// reads `frames`, as the index of a frame that no loop makes, and whether `pools` is set.
 #[derive(Debug)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
@@ -169,6 +169,12 @@ impl Record {
                 true
             }
         }
+    }
+
+    /// Returns whether the thread has pools, which run what its inboxes accept. Inexact while the
+    /// thread makes its pools or ends.
+    pub(crate) fn has_pools(&self) -> bool {
+        self.outside.pools.get() != 0
     }
 
     /// Returns the sum of the counts of both inboxes, which only grow: while it does not change, no message is

@@ -4,7 +4,8 @@
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
-use releasepool::{AutoreleasePool, HomeRef, PoolManager, model};
+use releasepool::{AutoreleasePool, HomeRef, NotMade, PoolManager, model};
+use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -39,6 +40,13 @@ pub const MODELS: &[Model] = &[
         &["by the home's drop", "sent home", "not upgraded"],
         weak_upgrade,
     ),
+    Model::new(
+        "home_pending",
+        "another thread asks the home for a value while the home runs its inbox and exits: made there, or an error",
+        &["made", "made and kept", "home ended"],
+        pending,
+    )
+    .timed(),
 ];
 
 fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
@@ -111,6 +119,37 @@ fn weak_upgrade() -> String {
         (true, [], died) if died == home => "sent home",
         (false, died, []) if died == home => "not upgraded",
         other => panic!("{other:?}"),
+    }
+    .to_owned()
+}
+
+fn pending() -> String {
+    drop(AutoreleasePool::new());
+    let here = PoolManager::global().current_thread().unwrap();
+    let other = spawn(move || {
+        let made = HomeRef::new_on(&here, Probe::new).wait();
+        match made {
+            Ok(value) => {
+                assert!(value.get().is_none());
+                None
+            }
+            Err(why) => {
+                // The closure may be an orphan, which makes no value here.
+                assert!(PoolManager::global().quiesce(Duration::ZERO));
+                Some(why)
+            }
+        }
+    });
+    PoolManager::global().run_inbox();
+    model::thread_exit();
+    let why = other.join().unwrap();
+    let deaths = take_deaths();
+    let kept = model::free_kept();
+    match (why, &deaths[..], kept) {
+        (None, [home], 0) if *home == me() => "made",
+        (None, [], 1) => "made and kept",
+        (Some(NotMade::HomeEnded), [], 0) => "home ended",
+        other => panic!("(why not, died, kept): {other:?}"),
     }
     .to_owned()
 }

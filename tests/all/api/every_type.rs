@@ -73,10 +73,12 @@ InboxHook             -    -    Unpin Unwind Ref   40
 Later                 Send Sync Unpin Unwind Ref    1
 Looper                Send Sync Unpin Unwind Ref   40
 LooperProxy           Send Sync Unpin Unwind Ref   16
+NotMade               Send Sync Unpin Unwind Ref   24
 NotOwner              Send Sync Unpin Unwind Ref    0
 OnReclaimer           Send Sync Unpin Unwind Ref    0
 OptionSlot            Send Sync Unpin Unwind Ref    8
 PendingDrops          Send Sync Unpin Unwind Ref   56
+PendingHome           Send Sync Unpin Unwind Ref   16
 PoolDump              -    -    Unpin Unwind Ref    8
 PoolManager           Send Sync Unpin Unwind Ref    8
 PoolManagerBuilder    Send Sync Unpin Unwind Ref   64
@@ -144,10 +146,12 @@ fn the_table_of_all_types() {
         "Later": Later<u8>,
         "Looper": Looper,
         "LooperProxy": LooperProxy,
+        "NotMade": NotMade,
         "NotOwner": NotOwner,
         "OnReclaimer": OnReclaimer,
         "OptionSlot": OptionSlot<u8>,
         "PendingDrops": PendingDrops,
+        "PendingHome": PendingHome<u8>,
         "PoolDump": PoolDump,
         "PoolManager": PoolManager,
         "PoolManagerBuilder": PoolManagerBuilder,

@@ -2,6 +2,7 @@
 
 mod access;
 mod gone;
+mod pending;
 mod teardown;
 mod weak;
 

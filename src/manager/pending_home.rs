@@ -1,0 +1,232 @@
+//! `PendingHome`: a value that is made at its home, asked for by another thread.
+
+use crate::object::thread_bound::HomeRef;
+use crate::sync::{Lock, Sleeper, catch_unwind, elapsed};
+use crate::thread::current::current_key;
+use crate::thread::key::{ThreadKey, is_own};
+use crate::thread::thread_handle::ThreadHandle;
+use crate::unwind::{Payload, message_of};
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a thread sleeps before it checks that the home still exists: a home that ends wakes
+/// nobody.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Why a [`PendingHome`] has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotMade {
+    /// The home ended before it made the value.
+    HomeEnded,
+    /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, so
+    /// it may never make the value, and could not destroy it.
+    NoPools,
+    /// The closure that makes the value panicked, with this message, if it was a text.
+    Panicked(Option<String>),
+    /// The home itself waits for the value, which it makes in its next
+    /// [`run_inbox`](crate::PoolManager::run_inbox) or turn of its loop. Not final.
+    AtHome,
+}
+
+impl fmt::Display for NotMade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HomeEnded => f.write_str("the home thread ended before it made the value"),
+            Self::NoPools => f.write_str(
+                "the thread has no pools, so it cannot be a home: open one there, or call run_inbox",
+            ),
+            Self::Panicked(None) => f.write_str("the closure that makes the value panicked"),
+            Self::Panicked(Some(message)) => {
+                write!(f, "the closure that makes the value panicked: {message}")
+            }
+            Self::AtHome => f.write_str(
+                "the home cannot wait for a value that it makes itself: call run_inbox there",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NotMade {}
+
+/// A value with a [home](HomeRef), which that thread has been asked to make: see
+/// [`HomeRef::new_on`].
+///
+/// Any thread may hold it, look whether the value is there, or wait for it. What it returns is an
+/// ordinary [`HomeRef`], so that access at home costs no test for a value that may be missing.
+///
+/// Dropping it does not cancel: the home makes the value, and destroys it if nobody has a `HomeRef`.
+///
+/// # When not to use it
+/// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
+/// thread, use [`FrameProxy::call`](crate::FrameProxy::call) or a channel.
+///
+/// # Threads
+/// Send and Sync, whatever `T` is.
+///
+/// # Cost
+/// Two allocations and a message, besides the value. A wait sleeps, and looks every 20 milliseconds
+/// whether the home still exists.
+pub struct PendingHome<T: 'static> {
+    shared: Arc<Shared<T>>,
+    home: ThreadHandle,
+}
+
+/// What the home and the thread that asked share.
+struct Shared<T: 'static> {
+    outcome: Lock<Outcome<T>>,
+    decided: Sleeper,
+}
+
+/// `None` until it is decided; then it does not change.
+type Outcome<T> = Option<Result<HomeRef<T>, NotMade>>;
+
+impl<T> Shared<T> {
+    /// Decides the outcome, unless it is decided already.
+    fn decide(&self, result: Result<HomeRef<T>, NotMade>) {
+        let late = {
+            let mut outcome = self.outcome.lock();
+            match &*outcome {
+                None => outcome.replace(result),
+                Some(_) => Some(result),
+            }
+        };
+        self.decided.wake();
+        // Not under the lock, as the destructor is foreign code.
+        drop(late);
+    }
+}
+
+// These functions are here, not beside the type: they need the inbox's closures, and locks to wait.
+impl<T> HomeRef<T> {
+    /// Asks the thread `home` to make a value, whose home it then is: for a texture that a worker
+    /// needs, and that only the render thread can make.
+    ///
+    /// The closure runs where [posted closures](ThreadHandle::post) do: when that thread calls
+    /// [`run_inbox`](crate::PoolManager::run_inbox), or in its [`FrameLoop`](crate::FrameLoop) or
+    /// [`Looper`](crate::Looper); at once, if it is the calling thread. Never blocks.
+    ///
+    /// ```
+    /// use releasepool::{HomeRef, Looper};
+    /// use std::rc::Rc;
+    ///
+    /// let render = Looper::spawn("render")?;
+    /// let texture = HomeRef::new_on(render.thread(), || Rc::new("grass")); // an Rc is not Send
+    /// let texture = texture.wait().unwrap();
+    /// assert!(texture.get().is_none()); // not accessible here
+    /// let there = texture.clone();
+    /// let name = render.call(move || there.with(|texture| texture.to_string())).unwrap();
+    /// assert_eq!(name, "grass");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new_on<F>(home: &ThreadHandle, make: F) -> PendingHome<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+    {
+        let shared = Arc::new(Shared {
+            outcome: Lock::new(None),
+            decided: Sleeper::default(),
+        });
+        let key = home.key();
+        let pending = PendingHome {
+            shared: shared.clone(),
+            home: home.clone(),
+        };
+        if is_own(key) {
+            shared.decide(make_at(key, make));
+        } else if !home.0.has_pools() && home.is_alive() {
+            shared.decide(Err(NotMade::NoPools));
+        } else if home
+            .post(move || shared.decide(make_at(key, make)))
+            .is_err()
+        {
+            pending.shared.decide(Err(NotMade::HomeEnded));
+        }
+        pending
+    }
+}
+
+/// Makes a value at its home. Elsewhere, where a closure runs whose thread has ended, does not.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+fn make_at<T: 'static>(home: ThreadKey, make: impl FnOnce() -> T) -> Result<HomeRef<T>, NotMade> {
+    // A thread has no key here once it has exited, and is no home for new values.
+    if current_key() != Some(home) {
+        return Err(NotMade::HomeEnded);
+    }
+    let value =
+        catch_unwind(make).map_err(|payload: Payload| NotMade::Panicked(message_of(payload)))?;
+    Ok(HomeRef::new(value))
+}
+
+impl<T> PendingHome<T> {
+    /// Returns a reference to the value, or why there will be none; `None` while the home has not
+    /// made it.
+    pub fn try_get(&self) -> Option<Result<HomeRef<T>, NotMade>> {
+        let mut outcome = self.shared.outcome.lock();
+        // The home decides before it closes its inbox, so nothing decides any more.
+        if outcome.is_none() && !self.home.is_alive() {
+            *outcome = Some(Err(NotMade::HomeEnded));
+        }
+        outcome.clone()
+    }
+
+    /// Waits for the value.
+    ///
+    /// # Errors
+    /// [`NotMade`], if there will be no value; and at home, which cannot wait for itself.
+    ///
+    /// # Deadlocks
+    /// If the home waits for the calling thread, neither goes on: do not call this under a lock that
+    /// the home takes. [`wait_within`](Self::wait_within) ends, and [`try_get`](Self::try_get) does not
+    /// wait.
+    pub fn wait(&self) -> Result<HomeRef<T>, NotMade> {
+        loop {
+            if let Some(outcome) = self.wait_within(Duration::MAX) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Waits for the value, for `limit` at most; returns `None` if the home has not made it by then.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_within(&self, limit: Duration) -> Option<Result<HomeRef<T>, NotMade>> {
+        let until = elapsed().saturating_add(limit);
+        loop {
+            let seen = self.shared.decided.ticket();
+            let outcome = self.try_get();
+            if outcome.is_some() {
+                return outcome;
+            }
+            if is_own(self.home.key()) {
+                return Some(Err(NotMade::AtHome));
+            }
+            let left = until.saturating_sub(elapsed());
+            if left.is_zero() {
+                return None;
+            }
+            self.shared.decided.sleep(seen, left.min(CHECK_INTERVAL));
+        }
+    }
+
+    /// Returns the thread that makes the value.
+    pub fn home(&self) -> &ThreadHandle {
+        &self.home
+    }
+}
+
+// No foreign code runs under the lock, so a panic leaves nothing half done.
+impl<T> UnwindSafe for PendingHome<T> {}
+impl<T> RefUnwindSafe for PendingHome<T> {}
+
+impl<T> fmt::Debug for PendingHome<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingHome")
+            .field("home", &self.home)
+            .finish_non_exhaustive()
+    }
+}

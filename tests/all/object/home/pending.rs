@@ -1,0 +1,189 @@
+//! Values that another thread has asked their home to make.
+
+use crate::support::{Log, fresh, fresh_to_the_end, quiesce_until, wait_until};
+use releasepool::{
+    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, Looper, NotMade, PendingHome, PoolManager,
+};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Returns why there will be no value, if that is decided.
+fn decided<T>(pending: &PendingHome<T>) -> Option<NotMade> {
+    pending.try_get()?.err()
+}
+
+fn run_inbox() -> usize {
+    PoolManager::global().run_inbox()
+}
+
+#[test]
+fn the_value_is_made_and_destroyed_at_home() {
+    let home = Looper::spawn("home").unwrap();
+    let log = Log::new();
+    let there = log.clone();
+    let pending = HomeRef::new_on(home.thread(), move || (Rc::new(5), there.probe(1)));
+    assert_eq!(pending.home(), home.thread());
+    let value = pending.wait().unwrap();
+    assert!(value.get().is_none());
+    assert_eq!(value.home(), home.thread().key());
+    let again = pending.try_get().unwrap().unwrap();
+    assert!(again.ptr_eq(&value));
+    assert_eq!(home.call(move || again.with(|value| *value.0)).unwrap(), 5);
+    let at_home = home.call(|| thread::current().id()).unwrap();
+    drop((pending, value));
+    wait_until(|| log.count() == 1);
+    assert_eq!(log.threads(), [at_home]);
+}
+
+#[test]
+fn every_kind_of_loop_makes_it() {
+    fresh(|| {
+        // A loop whose thread has done nothing else.
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+        let here = frames.proxy().thread().clone();
+        let asked = thread::spawn(move || HomeRef::new_on(&here, || Cell::new(1)));
+        let pending = asked.join().unwrap();
+        assert!(pending.try_get().is_none());
+        assert_eq!(pending.wait().err(), Some(NotMade::AtHome));
+        assert!(pending.wait_within(LONG).unwrap().is_err());
+        frames.tick(|_| ());
+        assert_eq!(pending.wait().unwrap().with(Cell::get), 1);
+    });
+    fresh(|| {
+        drop(AutoreleasePool::new());
+        let here = PoolManager::global().current_thread().unwrap();
+        let pending = thread::scope(|scope| {
+            let asked = scope.spawn(|| HomeRef::new_on(&here, || 2));
+            asked.join().unwrap()
+        });
+        assert_eq!((pending.try_get().is_none(), run_inbox()), (true, 1));
+        assert_eq!(pending.try_get().unwrap().unwrap().get(), Some(&2));
+    });
+}
+
+#[test]
+fn at_home_it_is_made_at_once() {
+    fresh(|| {
+        let here = PoolManager::global().current_thread().unwrap();
+        let pending = HomeRef::new_on(&here, || 3);
+        assert_eq!(pending.wait().unwrap().get(), Some(&3));
+        assert!(format!("{pending:?}").starts_with("PendingHome { home: ThreadHandle"));
+    });
+}
+
+#[test]
+fn a_wait_within_a_limit_ends() {
+    let home = Looper::spawn("home").unwrap();
+    let (go, wait) = mpsc::channel::<()>();
+    home.post(move || wait.recv().unwrap()).unwrap();
+    let pending = HomeRef::new_on(home.thread(), || 4);
+    assert!(pending.wait_within(Duration::from_millis(30)).is_none());
+    assert!(pending.wait_within(Duration::ZERO).is_none());
+    go.send(()).unwrap();
+    assert!(pending.wait_within(LONG).unwrap().is_ok());
+}
+
+#[test]
+fn a_constructor_that_panics_is_an_error_and_its_home_goes_on() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("the payload's destructor");
+        }
+    }
+    let home = Looper::spawn("home").unwrap();
+    let made = |make: fn() -> u8| HomeRef::new_on(home.thread(), make).wait();
+    let text = made(|| panic!("no context")).unwrap_err();
+    assert_eq!(text, NotMade::Panicked(Some("no context".into())));
+    assert!(text.to_string().ends_with("panicked: no context"));
+    let formatted = made(|| panic!("no {}", 7)).unwrap_err();
+    assert_eq!(formatted, NotMade::Panicked(Some("no 7".into())));
+    let other = made(|| std::panic::panic_any(Bomb)).unwrap_err();
+    assert_eq!(other, NotMade::Panicked(None));
+    assert!(other.to_string().ends_with("panicked"));
+    assert!(made(|| 1).is_ok());
+    home.shutdown().unwrap();
+}
+
+#[test]
+fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
+    let log = Log::new();
+    let asked = |home: &releasepool::ThreadHandle| {
+        let probe = log.probe(1);
+        HomeRef::new_on(home, move || probe)
+    };
+    // It has ended.
+    let home = fresh_to_the_end(|| {
+        drop(AutoreleasePool::new());
+        PoolManager::global().current_thread().unwrap()
+    });
+    let late: PendingHome<_> = asked(&home);
+    assert_eq!(decided(&late), Some(NotMade::HomeEnded));
+    assert_eq!(log.count(), 1);
+    // It ends before it looks at its inbox, and while another thread waits.
+    let (tell, told) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let ending = thread::spawn(move || {
+        drop(AutoreleasePool::new());
+        tell.send(PoolManager::global().current_thread().unwrap())
+            .unwrap();
+        wait.recv().unwrap();
+    });
+    let home = told.recv().unwrap();
+    let early = asked(&home);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| early.wait());
+        go.send(()).unwrap();
+        assert_eq!(waiter.join().unwrap().err(), Some(NotMade::HomeEnded));
+    });
+    ending.join().unwrap();
+    assert!(NotMade::HomeEnded.to_string().contains("ended"));
+    // The closure is an orphan, which never makes the value elsewhere.
+    quiesce_until(|| log.count() == 2);
+    assert_eq!(decided(&early), Some(NotMade::HomeEnded));
+}
+
+#[test]
+fn a_thread_without_pools_is_no_home() {
+    let (tell, told) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let thread = thread::spawn(move || {
+        let manager = PoolManager::global();
+        tell.send(manager.current_thread().unwrap()).unwrap();
+        wait.recv().unwrap();
+        drop(AutoreleasePool::new());
+        tell.send(manager.current_thread().unwrap()).unwrap();
+        wait.recv().unwrap();
+        manager.run_inbox()
+    });
+    let without = HomeRef::new_on(&told.recv().unwrap(), || 5);
+    assert_eq!(without.wait().err(), Some(NotMade::NoPools));
+    assert!(NotMade::NoPools.to_string().contains("no pools"));
+    go.send(()).unwrap();
+    let with = HomeRef::new_on(&told.recv().unwrap(), || 6);
+    go.send(()).unwrap();
+    assert!(with.wait().is_ok());
+    assert_eq!(thread.join().unwrap(), 1);
+}
+
+#[test]
+fn a_dropped_request_does_not_cancel_and_loses_nothing() {
+    fresh(|| {
+        drop(AutoreleasePool::new());
+        let log = Log::new();
+        let here = PoolManager::global().current_thread().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let there = log.clone();
+                drop(HomeRef::new_on(&here, move || (Rc::new(1), there.probe(1))));
+            });
+        });
+        assert_eq!((log.count(), run_inbox(), log.count()), (0, 1, 1));
+        assert_eq!(log.threads(), [thread::current().id()]);
+    });
+}

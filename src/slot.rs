@@ -76,7 +76,7 @@ use std::fmt;
 /// | `load_full`, `store`, `swap`, `rcu` | the same names |
 /// | `compare_and_swap` | [`compare_exchange`](Self::compare_exchange), which says whether it did |
 /// | `Cache` | [`SlotCache`] |
-/// | `access::Map` | a borrow of the part: `&PoolRef::get(slot.load(&pool)).part`, `slot.with(\|s\| f(&s.part))` |
+/// | `access::Map` | a borrow of the part: `&PoolRef::get(slot.load(&pool)).part`, `slot.with(\|s\| f(&s.part))`; [more](crate::from_arc#coming-from-arc-swap) |
 /// | `ArcSwapOption`, `const_empty` | [`OptionSlot`], `empty` |
 /// | `ArcSwapAny<Box<dyn Trait>>` | [`Slot<Ref<dyn Trait>>`](Self::load_dyn) |
 ///

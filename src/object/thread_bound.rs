@@ -67,6 +67,28 @@ use std::sync::Arc;
 /// They are simpler where the owner is known to come back to its thread, such as the struct with a
 /// window handle that must be `Send`; and they lend the value mutably.
 ///
+/// ```
+/// use releasepool::HomeRef;
+/// use std::{cell::RefCell, rc::Rc, sync::mpsc, thread};
+///
+/// // `Arc<SendWrapper<RefCell<Widget>>>`, `Arc<Fragile<..>>` or `Arc<ThreadGuard<..>>` before:
+/// let widget = HomeRef::new(RefCell::new(Rc::new("button")));
+/// let (send, receive) = mpsc::channel();
+/// thread::spawn({
+///     let widget = widget.clone();
+///     move || send.send(widget) // may also drop it: the last one to go goes home
+/// });
+/// // Back at home. `wrapper.borrow_mut()` was `fragile.get_mut()` or `&mut *wrapper`.
+/// receive.recv().unwrap().with(|widget| *widget.borrow_mut() = Rc::new("label"));
+/// assert_eq!(widget.with(|widget| **widget.borrow()), "label");
+/// ```
+///
+/// glib's `ThreadGuard` is such a wrapper, too: it panics if it is dropped elsewhere. `MainThreadBound`
+/// of objc2 and dispatch2 sends the value home, but *waits* until the main thread has destroyed it,
+/// and deadlocks if that thread waits for a lock that is held meanwhile: a `HomeRef` never waits. Its
+/// `get` takes a `MainThreadMarker`, where [`with`](Self::with) tests the thread; and what it makes by
+/// `run_on_main`, [`new_on`](Self::new_on) asks for without waiting.
+///
 /// # Where it is destroyed
 /// * The last reference is dropped **at home**: at once, as with `Ref`; also while the home's
 ///   thread-locals are torn down.
@@ -116,6 +138,9 @@ use std::sync::Arc;
 /// assert_eq!(Rc::strong_count(&context), 1);
 /// ```
 #[doc(alias = "Fragile")]
+#[doc(alias = "Sticky")]
+#[doc(alias = "fragile")]
+#[doc(alias = "send_wrapper")]
 #[doc(alias = "MainThreadBound")]
 #[doc(alias = "SendWrapper")]
 #[doc(alias = "ThreadGuard")]

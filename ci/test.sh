@@ -17,6 +17,14 @@ done
 for bin in tokio rayon; do
     step cargo run --release -p releasepool-tasks --bin "$bin"
 done
+# Objects of other runtimes.
+for bin in glib python; do
+    if can_have "lib$bin"; then
+        step cargo run --release -p releasepool-foreign --bin "$bin"
+    else
+        skipped "the example $bin: $missing"
+    fi
+done
 # Jobs that rayon runs inside destructors.
 cargo_test --release -p releasepool-tasks
 

@@ -1,0 +1,56 @@
+//! Loads the C libraries of these examples, which need not be there when they are built.
+
+use std::ffi::{CString, c_void};
+use std::ptr::NonNull;
+
+/// A C library, loaded until the process ends.
+#[derive(Clone, Copy)]
+pub struct Library(NonNull<c_void>);
+
+impl Library {
+    /// Loads the first of these libraries that is there, and returns it. If none is, says so.
+    pub fn load(names: &[&str]) -> Option<Self> {
+        let found = names.iter().find_map(|name| {
+            let name = CString::new(*name).expect("a file name");
+            // SAFETY: a valid name; what the libraries of these examples do when loaded is harmless.
+            NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) })
+        });
+        if found.is_none() {
+            println!("SKIPPED: there is no {}", names.join(", nor "));
+        }
+        found.map(Self)
+    }
+
+    /// Returns the address of a function.
+    ///
+    /// # Panics
+    /// If the library has no such function.
+    pub fn address(self, name: &str) -> *mut c_void {
+        let symbol = CString::new(name).expect("a name");
+        // SAFETY: the library is loaded; the name is valid.
+        let at = unsafe { libc::dlsym(self.0.as_ptr(), symbol.as_ptr()) };
+        assert!(!at.is_null(), "the library has no {name}");
+        at
+    }
+}
+
+/// Defines a structure with functions of a C library, and its function `find`, which looks them up.
+#[macro_export]
+macro_rules! functions {
+    ($table:ident { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
+        #[derive(Clone, Copy)]
+        #[allow(non_snake_case)]
+        struct $table { $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)* }
+
+        impl $table {
+            fn find(library: $crate::Library) -> Self {
+                // SAFETY: these are the functions' types in the library's headers, and pointers to
+                // functions are pointers.
+                unsafe { Self { $($name: std::mem::transmute::<
+                    *mut std::ffi::c_void,
+                    unsafe extern "C" fn($($argument),*) $(-> $result)?,
+                >(library.address(stringify!($name))),)* } }
+            }
+        }
+    };
+}

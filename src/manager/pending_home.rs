@@ -137,7 +137,7 @@ impl<T> HomeRef<T> {
         };
         if is_own(key) {
             shared.decide(make_at(key, make));
-        } else if !home.0.has_pools() && home.is_alive() {
+        } else if !home.0.had_pools() && home.is_alive() {
             shared.decide(Err(NotMade::NoPools));
         } else if home
             .post(move || shared.decide(make_at(key, make)))

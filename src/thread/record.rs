@@ -7,7 +7,7 @@ use super::waker::ThreadWaker;
 use crate::event::thread_label;
 use crate::layout::fixed::Name;
 use crate::sync::thread::{ThreadId, current_id, current_name, kernel_id};
-use crate::sync::{Counter, Hint, described};
+use crate::sync::{Counter, Hint, Setting, described};
 use std::sync::{Mutex, PoisonError};
 
 /// The shared state of one thread. It lives as long as there is a handle to it; its inboxes close
@@ -32,6 +32,8 @@ pub(crate) struct Record {
     /// The number of remote releases that may wait; `None` if it is not bounded.
     bound: Option<u64>,
     pub(crate) tally: Tally,
+    /// 1 once the thread has made its pools; written by the thread only.
+    had_pools: Setting,
     /// The number of posted closures at which the next event is due; 0 stands for the first.
     posts_mark: Hint,
 }
@@ -48,7 +50,7 @@ pub(crate) struct Tally {
 }
 
 /// Facts about a thread for readers outside of the process. Only the thread writes them. Code here
-/// reads `frames`, as the index of a frame that no loop makes, and whether `pools` is set.
+/// reads only `frames`, as the index of a frame that no loop makes.
 #[derive(Debug)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
@@ -89,6 +91,7 @@ impl Record {
             waker: ThreadWaker::new(),
             bound,
             tally: Tally::default(),
+            had_pools: Setting::new(0),
             posts_mark: Hint::new(),
         }
     }
@@ -171,10 +174,15 @@ impl Record {
         }
     }
 
-    /// Returns whether the thread has pools, which run what its inboxes accept. Inexact while the
-    /// thread makes its pools or ends.
-    pub(crate) fn has_pools(&self) -> bool {
-        self.outside.pools.get() != 0
+    /// Returns whether the thread has, or has had, pools, whose exit runs what its inboxes accept.
+    /// True for a caller that knows of the thread by something that the thread did with its pools.
+    pub(crate) fn had_pools(&self) -> bool {
+        self.had_pools.get() != 0
+    }
+
+    /// Notes that the thread has pools.
+    pub(crate) fn note_pools(&self) {
+        self.had_pools.set(1);
     }
 
     /// Returns the sum of the counts of both inboxes, which only grow: while it does not change, no message is

@@ -124,6 +124,7 @@ impl ThreadPools {
         if let Some(record) = self.record() {
             let at = ptr::from_ref(self).addr() as u64;
             record.outside.pools.set(at);
+            record.note_pools();
             self.first.enlist(record.key());
         }
     }

@@ -62,6 +62,19 @@ fn a_drain_of_objects_with_destructors_finds_an_overwritten_header_too() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn a_drain_of_many_objects_without_destructors_finds_an_overwritten_header_too() {
+    aborts!(["an entry of pool \"ui\", was overwritten"], || {
+        let pool = AutoreleasePool::named("ui");
+        for n in 0..9 {
+            pool.create(Texture(n));
+        }
+        overwrite(PoolRef::as_ptr(pool.create(Texture(9))));
+        drop(pool);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn a_budgeted_drain_finds_an_overwritten_header_too() {
     aborts!(["an entry of pool \"backlog\", was overwritten"], || {
         let mut pool = AutoreleasePool::named("ui");

@@ -1,8 +1,8 @@
 //! Budgets, backlogs and loops.
 
 use super::handles::hot;
-use crate::support::{Log, child, global, on_drop, wait_until};
-use releasepool::{AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper};
+use crate::support::{Log, child, global, me, on_drop, wait_until};
+use releasepool::{AutoreleasePool, Budget, FrameConfig, FrameLoop, Looper, Ref, autorelease};
 use std::time::Duration;
 
 #[test]
@@ -62,6 +62,19 @@ fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
         let id = thread.thread().id();
         thread.join().unwrap();
         assert_eq!(log.threads(), [id; 5]);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_drain_releases_what_dies_with_an_entry_that_a_message_has_added() {
+    child!(|| {
+        let log = Log::new();
+        let last = hot(log.probe(0)).get();
+        me().release(Ref::new(on_drop(|| autorelease(Ref::new(last)))));
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 1);
     })
     .assert_success();
 }

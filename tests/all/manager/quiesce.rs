@@ -79,6 +79,25 @@ fn quiesce_without_time_releases_what_is_retired_or_dead() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn quiesce_without_time_releases_what_an_orphaned_closure_lets_die() {
+    child!(|| {
+        let log = Log::new();
+        let manager = PoolManager::global();
+        let _this_thread_has_a_slot = manager.current_thread();
+        let last = hot(log.probe(0)).get();
+        fresh_to_the_end(move || {
+            let me = manager.current_thread().unwrap();
+            me.post(move || drop(last)).unwrap();
+        });
+        assert_eq!(log.count(), 0);
+        assert!(manager.quiesce(Duration::ZERO));
+        assert_eq!(log.count(), 1);
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn quiesce_resumes_the_first_panic_after_everything_is_done() {
     child!(|| {
         let log = Log::new();

@@ -133,6 +133,23 @@ fn a_round_that_takes_long_releases_all() {
 }
 
 #[test]
+fn each_empty_pool_that_is_closed_in_a_round_makes_a_share() {
+    fresh(|| {
+        let sent = Log::new();
+        let me = me();
+        quick().tick(|_| {
+            (0..EACH as u32).for_each(|id| me.release(Ref::new(sent.probe(id))));
+            // The first one takes all messages out of the inbox.
+            let is_done = (0..1_000).any(|_| {
+                drop(AutoreleasePool::new());
+                sent.count() == EACH
+            });
+            assert!(is_done, "{}", sent.count());
+        });
+    });
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn the_drain_of_a_handoff_pool_serves_its_thread() {
     child!(|| {

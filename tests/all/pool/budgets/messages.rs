@@ -59,6 +59,32 @@ fn drains_of_one_take_turns_between_the_pool_and_messages() {
 }
 
 #[test]
+fn messages_alone_use_up_a_budget() {
+    fresh(|| {
+        let log = Log::new();
+        (0..100).for_each(|id| me().release(Ref::new(log.probe(id))));
+        // More than a turn.
+        let drained = AutoreleasePool::new().drain_within(Budget::Count(40));
+        assert_eq!((drained.released, drained.remaining), (40, 60));
+        assert_eq!(log.count(), 40);
+    });
+}
+
+#[test]
+fn ordinary_drains_leave_messages_alone_that_a_budgeted_drain_has_claimed() {
+    fresh(|| {
+        let log = Log::new();
+        (0..10).for_each(|id| me().release(Ref::new(log.probe(id))));
+        AutoreleasePool::new().drain_within(Budget::Count(4));
+        me().release(Ref::new(log.probe(10)));
+        drop(AutoreleasePool::new());
+        assert_eq!(log.ids(), [0, 1, 2, 3, 10]);
+        global().drain_backlog(Budget::All);
+        assert_eq!(log.count(), 11);
+    });
+}
+
+#[test]
 fn a_pool_that_is_filled_after_a_budgeted_drain_closes_like_any_other() {
     fresh(|| {
         let log = Log::new();

@@ -8,7 +8,9 @@ use crate::support::{
     LONG, Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
+use releasepool::{
+    AutoreleasePool, Budget, HandoffPool, Looper, PoolManager, Ref, ThreadHandle, autorelease,
+};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -100,6 +102,43 @@ fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.ids(), Vec::from_iter(0..10));
+        worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_budgeted_drain_that_shutdown_has_asked_releases_all_that_it_has_claimed() {
+    child!(|| {
+        let log = Log::new();
+        let (worker, handle) = worker();
+        worker.run(|| drop(AutoreleasePool::new()));
+        for id in 0..100 {
+            handle.release(Ref::new(log.probe(id)));
+        }
+        global().shutdown(SOON).unwrap_err();
+        let left = worker.run(|| {
+            let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
+            (drained.released, drained.remaining)
+        });
+        assert_eq!((left, log.count()), ((100, 0), 100));
+        global().shutdown(SOON).unwrap();
+        worker.join();
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_drain_that_shutdown_has_asked_counts_what_messages_have_added_to_its_pool() {
+    child!(|| {
+        let (worker, handle) = worker();
+        worker.run(|| drop(AutoreleasePool::new()));
+        handle.release(Ref::new(on_drop(|| autorelease(Ref::new(0)))));
+        global().shutdown(SOON).unwrap_err();
+        assert_eq!(worker.run(|| global().drain_root()), 1);
+        global().shutdown(SOON).unwrap();
         worker.join();
     })
     .assert_success();

@@ -1,9 +1,13 @@
 //! Retains and releases of chosen types.
 
-use crate::support::child;
+use crate::support::allocator::FOREIGN;
+use crate::support::{child, wait_until};
 use releasepool::{
     AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolManager, PoolRef, Ref, leaks,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 struct Texture;
 struct Sound;
@@ -46,7 +50,7 @@ fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
         let left = unreleased(&scope);
         assert_eq!(left.len(), 1, "{left:?}");
         let (place, n) = &left[0];
-        assert!(*n == 1 && place.contains("balance.rs:24:"), "{left:?}");
+        assert!(*n == 1 && place.contains("balance.rs:28:"), "{left:?}");
         assert!(place.contains("keep"), "{left:?}");
         let text = scope.report().to_string();
         assert!(
@@ -110,9 +114,82 @@ fn every_kind_of_retain_and_release_counts() {
         }
         scope.assert_none();
         let home = HomeRef::new(Texture);
+        let other = home.clone();
+        assert_eq!(sum(), 2);
+        drop(other);
+        assert_eq!(sum(), 1);
         drop(home);
+        scope.assert_none();
     });
     child.assert_success();
+}
+
+/// Asserts that a release counts for its own object. Another thread makes the release; as soon as it
+/// is made, this thread destroys the object and makes others, one of which gets the address.
+fn assert_counts_for_its_object<H: Send + 'static>(
+    make: fn() -> H,
+    retain: fn(&H) -> H,
+    references: fn(&H) -> usize,
+    release: fn(H),
+) {
+    static IS_REPLACED: AtomicBool = AtomicBool::new(false);
+    // The ledger allocates when a function makes its first release. If the release was made before,
+    // waits for the object's end; if not, in vain.
+    let wait = || {
+        let moments = (0..50).take_while(|_| !IS_REPLACED.load(Ordering::Relaxed));
+        moments.for_each(|_| thread::sleep(Duration::from_millis(1)));
+    };
+    leaks::count_references(["Texture"]);
+    let scope = leaks::scope();
+    let replace = |object| {
+        drop(object);
+        [(); 8].map(|()| make())
+    };
+    // From now on the ledger knows the functions by which this thread does that.
+    drop(replace(make()));
+    let object = make();
+    let other = retain(&object);
+    let thread = thread::spawn(move || {
+        FOREIGN.set(Some(wait));
+        release(other);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+    });
+    wait_until(|| references(&object) == 1);
+    let next = replace(object);
+    IS_REPLACED.store(true, Ordering::Relaxed);
+    thread.join().unwrap();
+    let report = scope.report();
+    let left = report.groups().iter().flat_map(|group| group.unreleased());
+    let left: u64 = left.map(|retain| retain.count()).sum();
+    assert_eq!(left, next.len() as u64, "{report}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_release_by_into_inner_counts_for_its_object() {
+    child!(|| {
+        assert_counts_for_its_object(
+            || Ref::new(Texture),
+            Ref::clone,
+            Ref::strong_count,
+            |texture| assert!(Ref::into_inner(texture).is_none()),
+        );
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_release_of_a_home_ref_counts_for_its_object() {
+    child!(|| {
+        assert_counts_for_its_object(
+            || HomeRef::new(Texture),
+            HomeRef::clone,
+            |texture| HomeRef::downgrade(texture).strong_count(),
+            drop,
+        );
+    })
+    .assert_success();
 }
 
 #[test]

@@ -176,3 +176,17 @@ fn an_allocator_may_look_at_threads_while_one_uses_the_crate_for_the_first_time(
 fn an_allocator_may_use_everything_while_everything_is_used() {
     child!(|| on_more_and_more_threads(use_everything)).assert_success();
 }
+
+#[test]
+#[cfg(feature = "leak-detection")]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_make_objects_while_call_frames_are_freed() {
+    child!(|| {
+        releasepool::leaks::record_backtraces(true);
+        let object = Ref::new(0);
+        // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
+        let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
+        with_foreign(use_all_locks, || drop(object));
+    })
+    .assert_success();
+}

@@ -307,6 +307,37 @@ mod tests {
     }
 
     #[test]
+    fn chunks_that_two_threads_add_at_once_are_both_found() {
+        let growing = GROWING.lock().unwrap();
+        let before = LEDGER.newest.get();
+        let other = std::thread::spawn(|| grow().addr());
+        // Time for the other thread to come to the lock. If it takes longer, nothing fails.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(
+            LEDGER.newest.get(),
+            before,
+            "a chunk was added without the lock"
+        );
+        // SAFETY: the layout has a size.
+        let mine: *mut Chunk = unsafe { System.alloc_zeroed(Layout::new::<Chunk>()) }.cast();
+        assert!(!mine.is_null());
+        // SAFETY: the chunk was just allocated; its records, of zeros, are free and in no list.
+        unsafe { (*mine).next = before };
+        LEDGER.newest.set(mine);
+        drop(growing);
+        let first = other.join().unwrap();
+        let mut chunks = Vec::new();
+        let mut chunk = LEDGER.newest.get();
+        while !chunk.is_null() {
+            chunks.push(chunk.addr());
+            // SAFETY: chunks are never freed.
+            chunk = unsafe { (*chunk).next };
+        }
+        let others = first - std::mem::offset_of!(Chunk, records);
+        assert!(chunks.contains(&mine.addr()) && chunks.contains(&others));
+    }
+
+    #[test]
     #[cfg(target_pointer_width = "64")]
     #[cfg_attr(
         miri,

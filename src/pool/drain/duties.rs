@@ -401,8 +401,6 @@ fn answer_shutdown(drain: &mut Drain<'_>) -> bool {
         // The stack must become empty, so the drain has no budget from here on.
         drain.meter.lift();
         drain.serves = Serves::All;
-        drain.agenda.mail = Some(usize::MAX);
-        drain.agenda.answers = true;
     } else if !drain.agenda.answers || stack.root.entries.is_empty() && stack.backlog.len() == 0 {
         return false;
     }

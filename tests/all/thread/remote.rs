@@ -407,6 +407,33 @@ fn releases_sent_during_a_budgeted_drain_wait_for_the_next() {
     .assert_success();
 }
 
+/// An object whose destructor autoreleases the next one, for ever.
+struct Endless;
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        autorelease(Ref::new(Endless));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_drain_whose_answer_to_shutdown_is_cut_off_leaves_what_is_sent_meanwhile() {
+    child!(|| {
+        let (worker, handle) = worker();
+        worker.run(|| autorelease(Ref::new(Endless)));
+        handle.release(Ref::new(Again(handle.clone(), 1_000)));
+        global().shutdown(SOON).unwrap_err();
+        let left = worker.run(|| {
+            drop(AutoreleasePool::new());
+            global().snapshot().thread(me().key()).unwrap().inbox
+        });
+        assert_eq!(left, 1, "it made one release, which sent the next");
+        worker.join();
+    })
+    .assert_success();
+}
+
 #[test]
 fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
     fresh(|| {

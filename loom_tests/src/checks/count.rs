@@ -3,6 +3,7 @@
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn, take_deaths};
 use releasepool::{Ref, Weak};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -86,6 +87,12 @@ pub const MODELS: &[Model] = &[
         make_mut_race,
     )
     .bounded(5),
+    Model::new(
+        "destructor_panics",
+        "a destructor panics while another thread has a weak reference: the memory is freed once",
+        &["died on 0", "died on 1"],
+        destructor_panics,
+    ),
 ];
 
 fn retain_release_last() -> String {
@@ -291,4 +298,27 @@ fn make_mut_race() -> String {
             "in place or moved"
         }
     )
+}
+
+/// Panics in its destructor.
+struct Panics(Probe);
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        self.0.look();
+        // resume_unwind calls no panic hook, which would print a message in each execution.
+        resume_unwind(Box::new("expected"));
+    }
+}
+
+fn destructor_panics() -> String {
+    let release = |r: Ref<Panics>| catch_unwind(AssertUnwindSafe(|| drop(r))).is_err();
+    let r = Ref::new(Panics(Probe::new()));
+    let weak = Ref::downgrade(&r);
+    let other = spawn(move || (weak.upgrade().is_some_and(release), me()));
+    let panicked = release(r);
+    let (panicked_there, other) = other.join().unwrap();
+    assert!(panicked != panicked_there, "it is destroyed once");
+    // The runner then finds memory that was not freed.
+    died_on(&[me(), other])
 }

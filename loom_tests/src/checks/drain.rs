@@ -1,5 +1,6 @@
 //! A drain's path without a read-modify-write, against everything that could make it unsound.
 
+use super::exit::Feeds;
 use super::model::Model;
 use super::probe::{Probe, died_on, me, spawn};
 use releasepool::{AutoreleasePool, PoolRef, Ref};
@@ -43,6 +44,12 @@ pub const MODELS: &[Model] = &[
         "a drain that must queue destructors, as the stack is deep, during a release on another thread",
         &["died on 0", "died on 1"],
         deep_drain,
+    ),
+    Model::new(
+        "drain_feeds",
+        "a pool is closed, and the destructor of its entry adds an object to it, during a release of that object on another thread",
+        &["died on 0", "died on 1"],
+        drain_feeds,
     ),
     Model::new(
         "two_drains",
@@ -145,6 +152,20 @@ fn deep_drain() -> String {
     drop(Ref::new(Deep(Some(r))));
     let one = user.join().unwrap();
     died_on(&[me(), one])
+}
+
+fn drain_feeds() -> String {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let user = spawn(move || {
+        other.look();
+        drop(other);
+        me()
+    });
+    let pool = AutoreleasePool::new();
+    pool.create(Feeds(Some(r)));
+    drop(pool);
+    died_on(&[me(), user.join().unwrap()])
 }
 
 fn two_drains() -> String {

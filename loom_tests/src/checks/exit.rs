@@ -17,6 +17,12 @@ pub const MODELS: &[Model] = &[
         exit_release,
     ),
     Model::new(
+        "exit_release_feeds",
+        "a release to an exiting thread, whose destructor autoreleases: what it adds to the root pool is released, too",
+        &["by the leaver", "by a drain of the sender"],
+        exit_release_feeds,
+    ),
+    Model::new(
         "alive_until_exit",
         "is_alive and post while the thread exits",
         &["alive, accepted", "alive, refused", "gone, refused"],
@@ -64,12 +70,29 @@ pub const MODELS: &[Model] = &[
     ),
 ];
 
-/// Another thread sends a probe to the main thread, which exits, and then drains.
 fn exit_release() -> String {
+    released_in_exit(Probe::new())
+}
+
+/// Autoreleases what it holds when it is destroyed.
+pub struct Feeds(pub Option<Ref<Probe>>);
+
+impl Drop for Feeds {
+    fn drop(&mut self) {
+        autorelease(self.0.take().unwrap());
+    }
+}
+
+fn exit_release_feeds() -> String {
+    released_in_exit(Feeds(Some(Ref::new(Probe::new()))))
+}
+
+/// Another thread sends an object with a probe to the main thread, which exits, and then drains.
+fn released_in_exit<T: Send + Sync + 'static>(object: T) -> String {
     let manager = PoolManager::global();
     let leaver = manager.current_thread().unwrap();
     drop(AutoreleasePool::new());
-    let r = Ref::new(Probe::new());
+    let r = Ref::new(object);
     let sender = spawn(move || {
         leaver.release(r);
         drop(AutoreleasePool::new());

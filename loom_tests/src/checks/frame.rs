@@ -1,11 +1,12 @@
 //! Loops: no wake-up is missed, and no accepted closure is lost.
 
 use super::model::Model;
-use super::probe::{Probe, me, spawn, take_deaths};
+use super::probe::{Overlap, Probe, me, spawn, take_deaths};
+use loom::sync::{Arc, Condvar};
 use loom::thread::ThreadId;
 use releasepool::{FrameConfig, FrameLoop, FrameProxy, Looper, Ref};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -74,6 +75,24 @@ pub const MODELS: &[Model] = &[
         "a request for a frame and a release wake a loop that makes frames on demand",
         &["released before", "released after"],
         request_release,
+    ),
+    Model::new(
+        "frame_request_during",
+        "a frame is requested while a loop on demand makes one: it makes another one, unless the first has seen why",
+        &["one frame", "two frames"],
+        request_during,
+    ),
+    Model::new(
+        "frame_delayed_earlier",
+        "a loop on demand sleeps until a delayed post is due, and another thread makes one that is due earlier: it wakes",
+        Overlap::ANY,
+        delayed_earlier,
+    ),
+    Model::new(
+        "frame_claimed",
+        "a loop on demand whose drains have no time makes all releases that it has claimed before it sleeps",
+        &["waited", "did not wait"],
+        claimed,
     ),
     Model::new(
         "frame_call_close",
@@ -277,6 +296,98 @@ fn request_release() -> String {
     let after = take_deaths().len();
     assert_eq!(after, usize::from(at == "released after"));
     at.to_owned()
+}
+
+fn request_during() -> String {
+    static CHANGED: AtomicBool = AtomicBool::new(false);
+    CHANGED.store(false, Ordering::Relaxed);
+    let mut frames = eager();
+    let proxy = frames.proxy();
+    let other = spawn(move || {
+        CHANGED.store(true, Ordering::Relaxed);
+        proxy.request_frame();
+    });
+    let mut count = 0;
+    // The first frame is made without a request.
+    frames.run(|_| {
+        count += 1;
+        let changed = CHANGED.load(Ordering::Relaxed);
+        // So that loom also explores the executions in which the other thread goes first.
+        loom::thread::yield_now();
+        if changed {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    other.join().unwrap();
+    match count {
+        1 => "one frame",
+        2 => "two frames",
+        n => panic!("{n} frames"),
+    }
+    .to_owned()
+}
+
+fn delayed_earlier() -> String {
+    let mut frames = eager();
+    // The first frame is made without a request.
+    frames.tick(|_| ());
+    let proxy = frames.proxy();
+    let hour = Duration::from_secs(3_600);
+    let late = proxy.post_after(hour, || panic!("it is not due"));
+    late.map(drop).unwrap();
+    let overlap = Overlap::shared();
+    let posting = overlap.clone();
+    let poster = spawn(move || posting.during(|| proxy.post_after(Duration::ZERO, note).map(drop)));
+    // Time does not pass: only the wake-up ends the sleep.
+    overlap.during(|| frames.run(|_| ControlFlow::Break(())));
+    poster.join().unwrap().unwrap();
+    drop(frames);
+    assert_eq!(take_ran_on(), [me()]);
+    overlap.outcome()
+}
+
+/// Opens a door when it is destroyed.
+struct Opens(Arc<(loom::sync::Mutex<bool>, Condvar)>);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+}
+
+fn claimed() -> String {
+    let no_time = FrameConfig::new().on_demand().frame_time(Duration::ZERO);
+    let mut frames = FrameLoop::new(no_time.min_drain(Duration::ZERO));
+    let proxy = frames.proxy();
+    let this = proxy.thread().clone();
+    for _ in 0..2 {
+        this.release(Ref::new(Probe::new()));
+    }
+    let door = Arc::new((loom::sync::Mutex::new(false), Condvar::new()));
+    this.release(Ref::new(Opens(door.clone())));
+    // The first frame is made without a request, and claims all.
+    frames.tick(|_| ());
+    let first = take_deaths().len();
+    assert!(first < 2, "the drain has no time for all");
+    let other = spawn(move || {
+        let mut waited = false;
+        let mut open = door.0.lock().unwrap();
+        while !*open {
+            waited = true;
+            open = door.1.wait(open).unwrap();
+        }
+        drop(open);
+        proxy.request_frame();
+        waited
+    });
+    // Only the destructor of the last one leads to another frame.
+    frames.run(|_| ControlFlow::Break(()));
+    let waited = other.join().unwrap();
+    assert_eq!(first + take_deaths().len(), 2);
+    if waited { "waited" } else { "did not wait" }.to_owned()
 }
 
 fn call_close() -> String {

@@ -93,6 +93,14 @@ pub const MODELS: &[Model] = &[
     // Two threads enter the registry.
     .bounded(3),
     Model::new(
+        "hot_birth_after_exit",
+        "a thread that has exited makes a reference, and another thread drops it, during a scan",
+        Overlap::ANY,
+        birth_after_exit,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "hot_owner_and_last",
         "the owner lets go while another thread drops the last reference",
         &["died on 0", "died on 1"],
@@ -363,6 +371,31 @@ fn after_exit() -> String {
     clone.look();
     drop(clone);
     orphan_or(other.join().unwrap())
+}
+
+fn birth_after_exit() -> String {
+    let hot = hot();
+    let first = Arc::new(hot.get());
+    drop(hot);
+    let overlap = Overlap::default();
+    let reviewing = overlap.clone();
+    let reviewer = spawn(move || reviewing.during(Hot::review));
+    overlap.during(|| {
+        let from = first.clone();
+        let maker = loom::thread::spawn(move || {
+            model::thread_exit();
+            HotRef::clone(&from)
+        });
+        // The birth is counted in the row, and the death in the book of this thread.
+        drop(maker.join().unwrap());
+    });
+    first.look();
+    assert_eq!(reviewer.join().unwrap(), 0, "there is a reference");
+    first.look();
+    drop(Arc::into_inner(first).unwrap());
+    drain();
+    assert_eq!(take_deaths(), [me()]);
+    overlap.outcome()
 }
 
 fn two_after_exit() -> String {

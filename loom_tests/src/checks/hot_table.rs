@@ -51,6 +51,14 @@ pub const MODELS: &[Model] = &[
     // Three threads enter the registry.
     .bounded(3),
     Model::new(
+        "hot_dropped_between_parts",
+        "two threads drop the last two references, one of them between two parts of its scan",
+        &["died on 0", "died on 1"],
+        dropped_between_parts,
+    )
+    // Two threads enter the registry.
+    .bounded(3),
+    Model::new(
         "hot_claim_first",
         "two threads make the first objects hot at once",
         &["0 and 1", "1 and 0"],
@@ -209,6 +217,23 @@ fn scan_in_parts() -> String {
     drain();
     assert_eq!(take_deaths(), [me()]);
     format!("after {drains}")
+}
+
+fn dropped_between_parts() -> String {
+    let hot = hot();
+    let (mine, theirs) = (hot.get(), hot.get());
+    drop(hot);
+    let other = spawn(move || {
+        theirs.look();
+        drop(theirs);
+        drain();
+        me()
+    });
+    // Reads one account.
+    AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO));
+    drop(mine);
+    drain();
+    found_in_time(&[me(), other.join().unwrap()])
 }
 
 fn claim_first() -> String {

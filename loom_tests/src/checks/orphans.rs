@@ -25,6 +25,12 @@ pub const MODELS: &[Model] = &[
     // Threads enter the registry, one after the other.
     .bounded(6),
     Model::new(
+        "orphans_before_part",
+        "a release is orphaned while a budgeted drain gives one back, and another drain makes one of the two: none is lost",
+        &["the third in time", "the third later"],
+        orphans_before_part,
+    ),
+    Model::new(
         "orphans_last_drained",
         "a drain makes the only orphaned release, while another thread quiesces",
         &["quiet", "not yet"],
@@ -101,6 +107,14 @@ pub const MODELS: &[Model] = &[
     // As before.
     .bounded(2)
     .plain_bounded(3),
+    Model::new(
+        "orphans_from_hot",
+        "a drain releases a dead hot object, whose destructor sends an orphan, while another thread quiesces",
+        &["quiet", "not yet"],
+        orphans_from_hot,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(3),
     Model::new(
         "orphans_looked_at",
         "the destructor of an orphan counts the orphans, right after it was sent",
@@ -197,6 +211,28 @@ fn orphans_given_back() -> String {
     assert!(PoolManager::global().quiesce(Duration::ZERO));
     assert_eq!(take_deaths().len(), 2);
     if quiet { "quiet" } else { "not yet" }.to_owned()
+}
+
+fn orphans_before_part() -> String {
+    let gone = gone();
+    for _ in 0..2 {
+        gone.release(Ref::new(Probe::new()));
+    }
+    let seen = Seen::new();
+    let third = Ref::new((Probe::new(), Watched(seen.clone())));
+    let sender = loom::thread::spawn(move || gone.release(third));
+    // What the first one gives back may be in front of the third.
+    for _ in 0..2 {
+        let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
+        assert_eq!(drained.released, 1);
+    }
+    sender.join().unwrap();
+    let in_time = seen.get();
+    assert_eq!(take_deaths().len(), 2);
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(take_deaths().len(), 1);
+    let when = if in_time { "in time" } else { "later" };
+    format!("the third {when}")
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -323,6 +359,44 @@ fn orphans_last_hot(drain: fn(AutoreleasePool)) -> String {
     let outcome = died_on(&[me(), other]);
     assert_eq!(Hot::review(), 0, "it was found by a review of all");
     outcome
+}
+
+/// Sends a release when it is destroyed.
+struct Sends(ThreadHandle, Option<Ref<Payload>>);
+
+type Payload = (Probe, Watched);
+
+impl Drop for Sends {
+    fn drop(&mut self) {
+        self.0.release(self.1.take().unwrap());
+    }
+}
+
+/// Drains a pool while another thread quiesces, which must not find all quiet before `seen`.
+fn drained_while_quiet(seen: Arc<Seen>) -> String {
+    let other = spawn(move || {
+        let quiet = PoolManager::global().quiesce(Duration::ZERO);
+        if quiet {
+            assert!(seen.get(), "quiet too early");
+        }
+        quiet
+    });
+    // So that loom also explores the executions in which the other thread goes first.
+    loom::thread::yield_now();
+    drop(AutoreleasePool::new());
+    let quiet = other.join().unwrap();
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(take_deaths().len(), 1);
+    if quiet { "quiet" } else { "not yet" }.to_owned()
+}
+
+fn orphans_from_hot() -> String {
+    let seen = Seen::new();
+    let object = Ref::new((Probe::new(), Watched(seen.clone())));
+    let hot = Hot::try_new(Ref::new(Mutex::new(Sends(gone(), Some(object)))));
+    // It has no references, so it is dead.
+    drop(hot.ok().unwrap());
+    drained_while_quiet(seen)
 }
 
 /// Counts the orphans while it is itself destroyed as one.

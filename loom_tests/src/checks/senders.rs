@@ -27,6 +27,12 @@ pub const MODELS: &[Model] = &[
         inbox_then_pool,
     ),
     Model::new(
+        "inbox_released_before_post",
+        "a release and then a closure are sent to a thread that runs its inbox: the closure finds the object destroyed",
+        &["in the first", "in the second"],
+        released_before_post,
+    ),
+    Model::new(
         "posts_during_post",
         "two threads post to a thread that is running its first closure, which runs the inbox, too",
         &["0 inside", "1 inside", "2 inside"],
@@ -87,6 +93,29 @@ fn inbox_then_pool() -> String {
     drop(AutoreleasePool::new());
     assert_eq!(ran + take_deaths().len(), 1, "a release that arrived waits");
     ["by the pool", "by the inbox"][ran].to_owned()
+}
+
+fn released_before_post() -> String {
+    static RAN: AtomicU32 = AtomicU32::new(0);
+    RAN.store(0, Ordering::Relaxed);
+    let target = this();
+    let sender = spawn(move || {
+        target.release(Ref::new(Probe::new()));
+        let closure = || {
+            assert_eq!(take_deaths(), [me()], "it was released before");
+            RAN.fetch_add(1, Ordering::Relaxed);
+        };
+        target.post(closure).unwrap();
+    });
+    let manager = PoolManager::global();
+    // So that loom also explores the executions in which the sender goes first.
+    yield_now();
+    let first = manager.run_inbox();
+    assert_eq!(RAN.load(Ordering::Relaxed) as usize, first);
+    sender.join().unwrap();
+    assert_eq!(manager.run_inbox(), 1 - first);
+    assert_eq!(RAN.load(Ordering::Relaxed), 1);
+    ["in the second", "in the first"][first].to_owned()
 }
 
 fn posts_during_post() -> String {

@@ -34,6 +34,14 @@ pub const MODELS: &[Model] = &[
     // Unbounded: as for `shutdown_backlog`.
     .bounded(3),
     Model::new(
+        "shutdown_root_in_root",
+        "shutdown while the root pool is drained, in which a destructor drains it, too, and is not done then",
+        &["done", "held"],
+        || while_moving(root_in_root),
+    )
+    // Unbounded: as for `shutdown_backlog`.
+    .bounded(3),
+    Model::new(
         "shutdown_sent_to_backlog",
         "shutdown while a budgeted drain releases what was sent, and leaves what that held to the backlog",
         &["done", "held"],
@@ -128,6 +136,14 @@ fn root_to_pool(object: Object) -> impl FnOnce() {
         let token = token.lock().unwrap().take().unwrap();
         PoolManager::global().pop(token).unwrap();
     }
+}
+
+fn root_in_root(object: Object) -> impl FnOnce() {
+    autorelease(Runs::new(move || {
+        PoolManager::global().drain_root();
+        drop(object);
+    }));
+    || _ = PoolManager::global().drain_root()
 }
 
 /// Holds the object, which its destructor releases.

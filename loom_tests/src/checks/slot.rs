@@ -9,6 +9,7 @@ use loom::sync::Arc;
 use releasepool::{
     AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, SlotCache, autoreleasepool,
 };
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 // With one preemption more they run for many minutes, as the collector's atomics are explored, too.
@@ -75,6 +76,21 @@ pub const MODELS: &[Model] = &[
         drop_slot,
     )
     .bounded(BOUND),
+    Model::new(
+        "slot_drained_empty",
+        "a pool that has loaded and has no entries is drained during a store, and stays open: it holds nothing back",
+        &["old", "new"],
+        drained_empty,
+    )
+    .bounded(BOUND),
+    Model::new(
+        "slot_with_panics",
+        "after a panic in with, quiesce waits for another thread's pin, as for any other",
+        &["old", "new"],
+        with_panics,
+    )
+    .bounded(BOUND)
+    .timed(),
 ];
 
 /// Releases what slots have retired; call it when all other threads have ended.
@@ -286,4 +302,43 @@ fn drop_slot() -> String {
     let reader = reader.join().unwrap();
     settle();
     died_on(&[me(), reader])
+}
+
+fn drained_empty() -> String {
+    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
+    let old = Ref::as_ptr(&slot.load_full()).addr();
+    let shared = slot.clone();
+    let writer = spawn(move || shared.store(Ref::new(Probe::new())));
+    let mut pool = AutoreleasePool::new();
+    let loaded = slot.load(&pool);
+    loaded.look();
+    let is_old = std::ptr::from_ref(&*loaded).addr() == old;
+    pool.drain();
+    writer.join().unwrap();
+    // The pool is still open.
+    settle();
+    assert_eq!(take_deaths().len(), 1);
+    drop((pool, slot));
+    settle();
+    assert_eq!(take_deaths().len(), 1);
+    if is_old { "old" } else { "new" }.to_owned()
+}
+
+fn with_panics() -> String {
+    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
+    let old = Ref::as_ptr(&slot.load_full()).addr();
+    // resume_unwind calls no panic hook, which would print a message in each execution.
+    let panic = || slot.with(|_| resume_unwind(Box::new("expected")));
+    assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
+    let shared = slot.clone();
+    let reader = spawn(move || Ref::as_ptr(&shared.load_full()).addr() == old);
+    slot.store(Ref::new(Probe::new()));
+    // No pool of this thread has loaded: the rest depends on the reader.
+    let hour = Duration::from_secs(3_600);
+    assert!(PoolManager::global().quiesce(hour), "it gave up");
+    let is_old = reader.join().unwrap();
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), 2);
+    if is_old { "old" } else { "new" }.to_owned()
 }

@@ -139,11 +139,14 @@ impl PoolManager {
         let mut panics = FirstPanic::default();
         let done = loop {
             let ran = self.run_deferred(start.saturating_add(deadline), &mut panics);
-            // Counts hot objects first: objects that they held may be orphans by now.
+            let before = ORPHANS.ran();
+            // Counts hot objects first: objects that they held may be orphans by now. An orphan that
+            // has run meanwhile may have let a hot object die after that. Model: orphans_to_hot.
             let left = review::unreleased() + ORPHANS.outstanding();
+            let is_quiet = left == 0 && ORPHANS.ran() == before;
             let is_over = || elapsed().saturating_sub(start) >= deadline;
-            if left == 0 || is_over() || !ran && is_held_here() {
-                break left == 0;
+            if is_quiet || is_over() || left > 0 && !ran && is_held_here() {
+                break is_quiet;
             }
             if !ran {
                 // The sleep is timed, as no other thread wakes this one.

@@ -116,6 +116,14 @@ pub const MODELS: &[Model] = &[
     // Threads enter the registry, one after the other.
     .bounded(3),
     Model::new(
+        "orphans_to_hot",
+        "a drain makes an orphaned release, whose destructor drops the last reference to a hot object, while another thread quiesces",
+        &["quiet", "not yet"],
+        orphans_to_hot,
+    )
+    // Threads enter the registry, one after the other.
+    .bounded(5),
+    Model::new(
         "orphans_looked_at",
         "the destructor of an orphan counts the orphans, right after it was sent",
         &["by the sender", "by the other"],
@@ -397,6 +405,29 @@ fn orphans_from_hot() -> String {
     // It has no references, so it is dead.
     drop(hot.ok().unwrap());
     drained_while_quiet(seen)
+}
+
+fn orphans_to_hot() -> String {
+    let gone = gone();
+    let hot = Hot::try_new(Ref::new(Probe::new())).ok().unwrap();
+    let held = Ref::new(hot.get());
+    drop(hot);
+    // The review of this thread, which has let it go.
+    drop(AutoreleasePool::new());
+    gone.release(held);
+    let other = spawn(|| {
+        let quiet = PoolManager::global().quiesce(Duration::ZERO);
+        let died = take_deaths().len();
+        assert!(!quiet || died == 1, "quiet, but a hot object is dead");
+        (quiet, died)
+    });
+    // So that loom also explores the executions in which the other thread goes first.
+    loom::thread::yield_now();
+    drop(AutoreleasePool::new());
+    let (quiet, died) = other.join().unwrap();
+    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    assert_eq!(died + take_deaths().len(), 1);
+    if quiet { "quiet" } else { "not yet" }.to_owned()
 }
 
 /// Counts the orphans while it is itself destroyed as one.

@@ -300,7 +300,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
     let claimed_only = drain.serves == Serves::Exit || drain.agenda.answers;
     let mut left = match drain.agenda.mail {
         Some(left) => left,
-        None if claimed_only => usize::MAX,
+        None if claimed_only => 0,
         None => {
             // Takes the inbox even if no release was sent, as this also takes a request to trim; and
             // counts afterwards, so that all that was taken counts.

@@ -122,7 +122,7 @@ pub const MODELS: &[Model] = &[
         orphans_to_hot,
     )
     // Threads enter the registry, one after the other.
-    .bounded(5),
+    .bounded(4),
     Model::new(
         "orphans_looked_at",
         "the destructor of an orphan counts the orphans, right after it was sent",

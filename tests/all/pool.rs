@@ -10,5 +10,6 @@ mod moved_guards;
 mod nesting;
 mod reentrancy;
 mod roots;
+mod sizes;
 mod tokens;
 mod watermarks;

@@ -80,6 +80,17 @@ fn pool_that_is_dropped_or_drained_releases_on_its_own_thread() {
 }
 
 #[test]
+fn panic_in_a_drain_here_is_resumed_when_all_entries_are_released() {
+    let log = Log::new();
+    let mut pool = HandoffPool::new();
+    pool.create(log.probe(0));
+    pool.create(on_drop(|| panic!("loud")));
+    pool.create(log.probe(1));
+    assert_eq!(panic_of(|| pool.drain()), "loud");
+    assert_eq!((log.ids(), pool.len()), (vec![1, 0], 0));
+}
+
+#[test]
 fn a_handoff_pool_is_never_current() {
     fresh(|| {
         let log = Log::new();

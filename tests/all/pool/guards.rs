@@ -1,8 +1,8 @@
 //! Guard pools and their entries.
 
-use crate::support::{Log, PAGE, events, fresh, on_drop};
+use crate::support::{Log, PAGE, events, fresh, on_drop, panic_of};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -202,6 +202,63 @@ fn destructors_that_autorelease_a_thousand_generations_are_reported_once_per_dra
         }
         pool.drain();
         assert_eq!(events(EventKind::EndlessDrain).len(), 1);
+    });
+}
+
+/// Holds a weak reference to itself. Autoreleases, when it is dropped, another one like it, until
+/// `left` are gone.
+struct WeakRelay {
+    left: u32,
+    weak: Weak<WeakRelay>,
+}
+
+impl WeakRelay {
+    fn autorelease(left: u32) {
+        let this = |weak: &Weak<_>| WeakRelay {
+            left,
+            weak: weak.clone(),
+        };
+        autorelease(Ref::new_cyclic(this));
+    }
+}
+
+impl Drop for WeakRelay {
+    fn drop(&mut self) {
+        assert!(self.weak.upgrade().is_none());
+        if let Some(left) = self.left.checked_sub(1) {
+            WeakRelay::autorelease(left);
+        }
+    }
+}
+
+/// Like [`Relay`], and panics.
+struct LoudRelay(u32);
+
+impl Drop for LoudRelay {
+    fn drop(&mut self) {
+        if let Some(left) = self.0.checked_sub(1) {
+            autorelease(Ref::new(LoudRelay(left)));
+        }
+        panic!("loud");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of generations take minutes")]
+fn generations_of_weakly_referenced_objects_and_of_those_that_panic_count_too() {
+    fresh(|| {
+        let last_named = |name| {
+            let events = events(EventKind::EndlessDrain);
+            let last = events.last().and_then(|event| event.type_name);
+            last.is_some_and(|last| last.ends_with(name))
+        };
+        let mut pool = AutoreleasePool::new();
+        WeakRelay::autorelease(1_200);
+        assert_eq!(pool.drain(), 1_201);
+        assert!(last_named("::WeakRelay"));
+        pool.create(LoudRelay(1_200));
+        assert_eq!(panic_of(|| pool.drain()), "loud");
+        assert!(last_named("::LoudRelay"));
     });
 }
 

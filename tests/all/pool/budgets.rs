@@ -130,6 +130,25 @@ fn nested_releases_count() {
 }
 
 #[test]
+fn a_budget_of_one_destroys_one_link_of_a_chain_at_a_time() {
+    for is_sent in [false, true] {
+        fresh(|| {
+            let log = Log::new();
+            let mut pool = AutoreleasePool::new();
+            let links = chain(&log, 0..4);
+            match is_sent {
+                true => me().release(links),
+                false => _ = pool.autorelease(links),
+            }
+            for n in 1..=4 {
+                assert_eq!(pool.drain_within(Budget::Count(1)).released, 1);
+                assert_eq!(log.count(), n);
+            }
+        });
+    }
+}
+
+#[test]
 fn objects_waiting_for_their_destructor_cannot_be_upgraded() {
     fresh(|| {
         let log = Log::new();

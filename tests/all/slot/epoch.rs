@@ -349,6 +349,16 @@ fn a_pool_being_closed_no_longer_holds_what_its_thread_loaded() {
             }
             drop(pool);
         }
+        for others in [0, 100] {
+            let mut pool = AutoreleasePool::new();
+            slot.load(&pool);
+            slot.store(Ref::new(1));
+            pool.create(Quiesces);
+            for n in 0..others {
+                pool.create(n);
+            }
+            pool.drain();
+        }
     })
     .assert_success();
 }

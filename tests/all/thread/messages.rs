@@ -1,7 +1,7 @@
 //! References that are sent to other threads, which release them.
 
 use crate::support::{
-    Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, quiesce_until, slot,
+    Chain, Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, quiesce_until, slot,
     wait_until,
 };
 use releasepool::event::EventKind;
@@ -56,6 +56,19 @@ fn release_to_a_thread_happens_in_run_inbox_too() {
         me().release(Ref::new(log.probe(0)));
         assert_eq!(global().run_inbox(), 0, "a release is no closure");
         assert_eq!(log.ids(), [0]);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "a long chain takes minutes")]
+fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
+    fresh(|| {
+        let log = Log::new();
+        let first = log.clone();
+        me().release(Chain::ending_in(move || first.note(0)));
+        me().release(Ref::new(log.probe(1)));
+        autoreleasepool(|_| ());
+        assert_eq!(log.ids(), [0, 1]);
     });
 }
 

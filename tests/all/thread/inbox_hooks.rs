@@ -1,11 +1,12 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{Log, events, fresh, listen, on_drop, wait_until};
+use crate::support::{LONG, Log, events, fresh, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, InboxHook, PoolManager, Ref, autoreleasepool};
+use releasepool::{AutoreleasePool, HomeRef, InboxHook, Looper, PoolManager, Ref, autoreleasepool};
+use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -205,4 +206,33 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
     }
     foreign.join().unwrap();
     assert_eq!(log.count() as u32, ROUNDS);
+}
+
+#[test]
+fn a_loop_that_sleeps_is_awake_while_its_hook_runs() {
+    thread_local! {
+        static HOOK: Cell<Option<InboxHook>> = const { Cell::new(None) };
+    }
+    let (ran, has_run) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
+    let first = Mutex::new(Some(has_run));
+    let hook = move || {
+        if let Some(has_run) = first.lock().unwrap().take() {
+            tell.send(has_run.recv_timeout(LONG).is_ok()).unwrap();
+        }
+    };
+    let looper = Looper::spawn("wakes up first").unwrap();
+    let set = move || HOOK.set(Some(PoolManager::global().set_inbox_hook(hook)));
+    looper.call(set).unwrap();
+    let has_run = loop {
+        // Gives the loop time to fall asleep. No hook is called for a loop that is awake.
+        thread::sleep(Duration::from_millis(20));
+        let ran = ran.clone();
+        looper.post(move || _ = ran.send(())).unwrap();
+        if let Ok(has_run) = told.try_recv() {
+            break has_run;
+        }
+    };
+    assert!(has_run, "the closure waits for the hook");
+    looper.call(|| HOOK.set(None)).unwrap();
 }

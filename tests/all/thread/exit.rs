@@ -2,6 +2,7 @@
 
 mod endless;
 
+use crate::hot::handles::hot;
 use crate::support::{
     Log, child, events_of, fresh, fresh_to_the_end, global, listen, named_to_the_end, on_drop,
     wait_until,
@@ -369,4 +370,16 @@ fn a_thread_that_only_made_objects_ends_quietly() {
     assert!(events.is_empty(), "{events:?}");
     drop(object);
     assert_eq!(log.ids(), [0]);
+}
+
+#[test]
+fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
+    let log = Log::new();
+    let last = log.probe(0);
+    let home = fresh_to_the_end(move || {
+        Box::leak(Box::new(AutoreleasePool::new()));
+        drop(hot(on_drop(|| autorelease(Ref::new(last)))));
+        thread::current().id()
+    });
+    assert_eq!((log.ids(), log.threads()), (vec![0], vec![home]));
 }

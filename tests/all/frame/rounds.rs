@@ -3,8 +3,8 @@
 
 use super::{looper, quick};
 use crate::hot::handles::hot;
-use crate::support::{Log, child, fresh, me};
-use releasepool::{AutoreleasePool, HandoffPool, Ref, autoreleasepool};
+use crate::support::{Log, child, fresh, me, on_drop};
+use releasepool::{AutoreleasePool, HandoffPool, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -159,4 +159,23 @@ fn the_drain_of_a_handoff_pool_serves_its_thread() {
         assert_eq!([hot_log.count(), sent.count()], [EACH; 2]);
     })
     .assert_success();
+}
+
+#[test]
+fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
+    fresh(|| {
+        let log = Log::new();
+        let last = log.probe(0);
+        quick().tick(|_| {
+            let mut pool = AutoreleasePool::new();
+            (1..=10).for_each(|id| _ = pool.create(log.probe(id)));
+            me().release(Ref::new(on_drop(|| {
+                // A drain in a frame serves its thread for 1 ms.
+                thread::sleep(Duration::from_millis(2));
+                autorelease(Ref::new(last));
+            })));
+            pool.drain();
+            assert_eq!(log.ids().last(), Some(&0));
+        });
+    });
 }

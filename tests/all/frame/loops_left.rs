@@ -200,6 +200,28 @@ fn posts_of_a_loop_that_is_made_while_the_thread_ends_run_there() {
 }
 
 #[test]
+fn a_loop_that_is_made_while_the_thread_ends_accepts_posts_of_its_closures() {
+    let log = Log::new();
+    let inner = log.clone();
+    let home = named_to_the_end("posts at its end", move || {
+        autorelease(Ref::new(on_drop(move || {
+            let frames = new_loop();
+            let proxy = frames.proxy();
+            let again = move || {
+                let note = inner.clone();
+                if proxy.post(move || note.note(0)).is_err() {
+                    inner.note(1);
+                }
+            };
+            frames.proxy().post(again).unwrap();
+            Box::leak(Box::new(frames));
+        })));
+        thread::current().id()
+    });
+    assert_eq!((log.ids(), log.threads()), (vec![0], vec![home]));
+}
+
+#[test]
 fn posts_of_a_loop_that_is_dropped_in_a_destructor_keep_their_order() {
     named_to_the_end("keeps the order", || {
         let log = Log::new();

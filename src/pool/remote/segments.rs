@@ -133,7 +133,7 @@ impl<T> Segment<T> {
         segment.slots.iter_mut().for_each(FreeWitness::freed);
         segment.late.freed();
         // SAFETY: the contract.
-        drop(unsafe { unbox(this) });
+        _ = unsafe { unbox(this) };
     }
 }
 

@@ -45,8 +45,7 @@ pub const MODELS: &[Model] = &[
         "another thread asks the home for a value while the home runs its inbox and exits: made there, or an error",
         &["made", "made and kept", "home ended"],
         pending,
-    )
-    .timed(),
+    ),
 ];
 
 fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
@@ -128,21 +127,20 @@ fn pending() -> String {
     let here = PoolManager::global().current_thread().unwrap();
     let other = spawn(move || {
         let made = HomeRef::new_on(&here, Probe::new).wait();
-        match made {
-            Ok(value) => {
-                assert!(value.get().is_none());
-                None
-            }
-            Err(why) => {
-                // The closure may be an orphan, which makes no value here.
-                assert!(PoolManager::global().quiesce(Duration::ZERO));
-                Some(why)
-            }
+        if let Ok(value) = &made {
+            assert!(value.get().is_none());
         }
+        made.err()
     });
+    // So that loom also explores the executions in which the other one goes first.
+    loom::thread::yield_now();
     PoolManager::global().run_inbox();
     model::thread_exit();
+    // Runs the closure if it is an orphan; it makes no value any more, and wakes the other thread.
+    let manager = PoolManager::global();
+    manager.quiesce(Duration::ZERO);
     let why = other.join().unwrap();
+    assert!(manager.quiesce(Duration::ZERO));
     let deaths = take_deaths();
     let kept = model::free_kept();
     match (why, &deaths[..], kept) {

@@ -230,10 +230,12 @@ fn load_cnt() {
     drop(kept);
     pool.drain();
     settle_until(|| Ref::strong_count(&a) == 1);
+    let before = shared.swap(Ref::new(2));
+    settle_until(|| Ref::strong_count(&before) == 1);
     let lent = shared.load(&pool);
     drop(shared);
     // It may be used after the slot is gone.
-    assert_eq!(*lent, 1);
+    assert_eq!(*lent, 2);
     let kept = PoolRef::retain(lent);
     drop(pool);
     settle_until(|| Ref::strong_count(&kept) == 1);

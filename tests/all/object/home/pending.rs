@@ -6,6 +6,7 @@ use releasepool::{
 };
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -112,10 +113,14 @@ fn a_constructor_that_panics_is_an_error_and_its_home_goes_on() {
 
 #[test]
 fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
+    static MADE: AtomicBool = AtomicBool::new(false);
     let log = Log::new();
     let asked = |home: &releasepool::ThreadHandle| {
         let probe = log.probe(1);
-        HomeRef::new_on(home, move || probe)
+        HomeRef::new_on(home, move || {
+            MADE.store(true, Ordering::Relaxed);
+            probe
+        })
     };
     // It has ended.
     let home = fresh_to_the_end(|| {
@@ -146,6 +151,7 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
     // The closure is an orphan, which never makes the value elsewhere.
     quiesce_until(|| log.count() == 2);
     assert_eq!(decided(&early), Some(NotMade::HomeEnded));
+    assert!(!MADE.load(Ordering::Relaxed));
 }
 
 #[test]

@@ -41,6 +41,12 @@ pub const MODELS: &[Model] = &[
     )
     // As above.
     .bounded(3),
+    Model::new(
+        "remote_release_ends",
+        "one owner drains while another one ends the queue, which then stays closed",
+        &["released by the drain", "released by the end"],
+        ends,
+    ),
 ];
 
 /// A foreign object with one reference, whose release is checked to come after its uses.
@@ -148,4 +154,19 @@ fn owners() -> String {
     assert_eq!(queue.drain(), Ok(2 - here - there));
     died_here(2 - here - there);
     format!("{here} and {there}")
+}
+
+fn ends() -> String {
+    let queue: Queue<fn() -> bool> = Arc::new(RemoteRelease::new(|| true));
+    give_up(&*queue);
+    let other = {
+        let queue = queue.clone();
+        spawn(move || queue.close().unwrap())
+    };
+    let here = queue.drain().unwrap();
+    assert_eq!(here + other.join().unwrap(), 1);
+    assert_eq!(take_deaths().len(), 1);
+    assert!(!give_up(&*queue), "it has opened again");
+    died_here(1);
+    ["released by the end", "released by the drain"][here].to_owned()
 }

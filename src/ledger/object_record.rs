@@ -277,6 +277,7 @@ fn grow() -> *mut FreeRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::thread;
 
     /// Reads the ledger like another process, using only the descriptor.
     fn sites_from_outside() -> Vec<(usize, String, u32)> {
@@ -310,9 +311,11 @@ mod tests {
     fn chunks_that_two_threads_add_at_once_are_both_found() {
         let growing = GROWING.lock().unwrap();
         let before = LEDGER.newest.get();
-        let other = std::thread::spawn(|| grow().addr());
+        static FIRST: Mutex<usize> = Mutex::new(0);
+        let other = || *FIRST.lock().unwrap() = grow().addr();
+        let other = thread::spawn("other", other).unwrap();
         // Time for the other thread to come to the lock. If it takes longer, nothing fails.
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        (0..1_000).for_each(|_| thread::yield_now());
         assert_eq!(
             LEDGER.newest.get(),
             before,
@@ -325,7 +328,7 @@ mod tests {
         unsafe { (*mine).next = before };
         LEDGER.newest.set(mine);
         drop(growing);
-        let first = other.join().unwrap();
+        other.join().unwrap();
         let mut chunks = Vec::new();
         let mut chunk = LEDGER.newest.get();
         while !chunk.is_null() {
@@ -333,7 +336,7 @@ mod tests {
             // SAFETY: chunks are never freed.
             chunk = unsafe { (*chunk).next };
         }
-        let others = first - std::mem::offset_of!(Chunk, records);
+        let others = *FIRST.lock().unwrap() - std::mem::offset_of!(Chunk, records);
         assert!(chunks.contains(&mine.addr()) && chunks.contains(&others));
     }
 

@@ -16,40 +16,28 @@ use std::time::Duration;
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Why a [`PendingHome`] has no value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotMade {
     /// The home ended before it made the value.
+    #[error("the home thread ended before it made the value")]
     HomeEnded,
     /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, so
     /// it may never make the value, and could not destroy it.
+    #[error("the thread has no pools, so it cannot be a home: open one there, or call run_inbox")]
     NoPools,
     /// The closure that makes the value panicked, with this message, if it was a text.
+    #[error(
+        "the closure that makes the value panicked{}{}",
+        if _0.is_some() { ": " } else { "" },
+        _0.as_deref().unwrap_or_default()
+    )]
     Panicked(Option<String>),
     /// The home itself waits for the value, which it makes in its next
     /// [`run_inbox`](crate::PoolManager::run_inbox) or turn of its loop. Not final.
+    #[error("the home cannot wait for a value that it makes itself: call run_inbox there")]
     AtHome,
 }
-
-impl fmt::Display for NotMade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HomeEnded => f.write_str("the home thread ended before it made the value"),
-            Self::NoPools => f.write_str(
-                "the thread has no pools, so it cannot be a home: open one there, or call run_inbox",
-            ),
-            Self::Panicked(None) => f.write_str("the closure that makes the value panicked"),
-            Self::Panicked(Some(message)) => {
-                write!(f, "the closure that makes the value panicked: {message}")
-            }
-            Self::AtHome => f.write_str(
-                "the home cannot wait for a value that it makes itself: call run_inbox there",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NotMade {}
 
 /// A value with a [home](HomeRef), which that thread has been asked to make: see
 /// [`HomeRef::new_on`].

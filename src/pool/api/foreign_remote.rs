@@ -10,16 +10,11 @@ use std::fmt;
 use std::ptr::NonNull;
 
 /// The error of [`RemoteRelease::drain`] and [`RemoteRelease::close`] on a thread that is not the owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "only the owner of these foreign references may release them, such as a thread with the runtime's lock"
+)]
 pub struct NotOwner;
-
-impl fmt::Display for NotOwner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("only the owner of these foreign references may release them, such as a thread with the runtime's lock")
-    }
-}
-
-impl std::error::Error for NotOwner {}
 
 /// References to [foreign objects](Foreign) that any thread gives up, and that only the *owner* may
 /// release: a thread that holds Python's lock, that is attached to a Java machine, or that runs
@@ -47,7 +42,7 @@ impl std::error::Error for NotOwner {}
 ///     unsafe fn release(this: NonNull<Self>) { unsafe { Py_DecRef(this.as_ptr()) } }
 /// }
 ///
-/// /// What was dropped on threads without Python's lock.
+/// /// References that were dropped on threads without Python's lock.
 /// static DROPPED: RemoteRelease<PyObject> = RemoteRelease::new(|| unsafe { PyGILState_Check() } == 1);
 ///
 /// # let object = PyObject(1.into());

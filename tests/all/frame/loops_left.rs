@@ -13,6 +13,10 @@ use std::time::Duration;
 
 const LATER: Duration = Duration::from_secs(3_600);
 
+std::thread_local! {
+    static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
+}
+
 fn new_loop() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited())
 }
@@ -141,9 +145,6 @@ fn a_call_to_a_forgotten_loop_is_answered_by_its_thread() {
 
 #[test]
 fn posts_of_a_loop_in_a_thread_local_run_whatever_is_torn_down_first() {
-    std::thread_local! {
-        static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
-    }
     for registered_first in [true, false] {
         let log = Log::new();
         let inner = log.clone();
@@ -214,7 +215,8 @@ fn a_loop_that_is_made_while_the_thread_ends_accepts_posts_of_its_closures() {
                 }
             };
             frames.proxy().post(again).unwrap();
-            Box::leak(Box::new(frames));
+            // Outlives the thread's exit, which runs its posts.
+            LOOP.set(Some(frames));
         })));
         thread::current().id()
     });

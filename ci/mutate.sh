@@ -4,8 +4,8 @@
 #
 #   ci/mutate.sh [KIND] all          of all files
 #   ci/mutate.sh [KIND] FILE...      of the files with FILE in their paths
-#   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report; with N,
-#                                    at most N of what changed in them
+#   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report, and survivors
+#                                    without a reason; with N, at most N of what changed in files
 #   ci/mutate.sh [KIND] commit [N]   of what the last commit changed, at most N (40)
 #   ci/mutate.sh [KIND] quick [N] [FILE...]
 #                                    a first look: at most N (40), by checks that take a moment
@@ -22,7 +22,8 @@
 #   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
 #           read-modify-writes are split into a load and a store
 #
-# A run that examines all mutants of a file updates the report, ci/mutate/report.txt; but not `wide`.
+# A run updates the report, ci/mutate/report.txt, for files all of whose mutants it examines (but not `wide`),
+# and strikes out survivors that are noticed now.
 . "$(dirname "$0")/lib.sh"
 
 needs kill

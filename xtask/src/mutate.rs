@@ -100,7 +100,7 @@ impl Program {
 fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> Outcome {
     let mut program = Program::read(kind, breadth)?;
     let all = program.mutants().to_vec();
-    let mut chosen = wanted.choose(kind, &program.files()?, &all)?;
+    let mut chosen = wanted.choose(kind, &program.files()?, &all, reasons)?;
     if matches!(wanted, Wanted::List(_)) {
         for &i in &chosen.mutants {
             println!("{} {}", kind.name(), all[i].name());
@@ -108,7 +108,7 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
         println!("{} mutants", chosen.mutants.len());
         return Ok(true);
     }
-    if chosen.files.is_empty() || chosen.mutants.is_empty() && !chosen.is_whole {
+    if chosen.whole.is_empty() && chosen.mutants.is_empty() {
         println!("{}: no mutants to examine", kind.name());
         return Ok(true);
     }
@@ -119,13 +119,17 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
         Program::Order(program) => order::examine(program, mutants, is_quick, reasons)?,
         Program::Logic(program) => program.examine(mutants, is_quick, reasons)?,
         Program::Weaken(program) => {
-            let (verdicts, found) = program.examine(mutants, &chosen.files, is_quick, reasons)?;
+            let of_mutants = mutants.iter().map(|&i| &all[i].file);
+            let files = of_mutants.chain(&chosen.whole).cloned().collect();
+            let (verdicts, found) = program.examine(mutants, &files, is_quick, reasons)?;
             complaints = found;
             verdicts
         }
     };
     // The line of a file counts no mutants of a wide search.
-    chosen.is_whole &= breadth == Breadth::Operations;
+    if breadth != Breadth::Operations {
+        chosen.whole.clear();
+    }
     let is_good = judge(kind, &all, &chosen, &verdicts, reasons)?;
     let failed = |complaint: &String| println!("FAILED: {complaint}");
     complaints.iter().for_each(failed);

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 pub const FILE: &str = "ci/mutate/reasons.txt";
 
 /// Reasons, by the kind and the name of a mutant.
+#[derive(Default)]
 pub struct Reasons(BTreeMap<(Kind, String), String>);
 
 impl Reasons {

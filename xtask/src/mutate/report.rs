@@ -22,11 +22,10 @@ const HEAD: &str = "\
 /// The mutants that are examined.
 #[derive(Debug)]
 pub struct Chosen {
-    pub files: BTreeSet<String>,
     /// By their indices.
     pub mutants: BTreeSet<usize>,
-    /// True if these are all mutants of the files.
-    pub is_whole: bool,
+    /// The files all of whose mutants these are.
+    pub whole: BTreeSet<String>,
 }
 
 /// The verdicts on the mutants of a file.
@@ -44,7 +43,7 @@ impl Entry {
             Verdict::NoticedByModel(_) => 2,
             Verdict::NoticedByTest(_) => 3,
             Verdict::Survived(_) => {
-                self.survivors += &format!("    {} -- {}\n", mutant.function, mutant.what);
+                self.survivors += &survivor(mutant);
                 self.counts[5] += usize::from(is_explained);
                 4
             }
@@ -52,6 +51,11 @@ impl Entry {
         self.counts[0] += 1;
         self.counts[column] += 1;
     }
+}
+
+/// Returns the line of a survivor below its file.
+fn survivor(mutant: &Mutant) -> String {
+    format!("    {} -- {}\n", mutant.function, mutant.what)
 }
 
 /// The hash of the text that was examined, and the date.
@@ -101,6 +105,42 @@ impl Report {
         let has_changed =
             with_last.filter(|(last, _, hash)| last.is_none_or(|last| last.0 != hash));
         Ok(has_changed.map(|(last, file, _)| (file, last)).collect())
+    }
+
+    /// Returns the survivors of a kind, by the names of mutants.
+    pub fn survivors(&self, kind: Kind) -> BTreeSet<String> {
+        let of_kind = self.0.iter().filter(|((of, _), _)| *of == kind);
+        let names = of_kind.flat_map(|((_, file), lines)| {
+            let survivors = lines.lines().skip(1);
+            survivors.map(move |survivor| format!("{file} {}", survivor.trim_start()))
+        });
+        names.collect()
+    }
+
+    /// Moves survivors of a file that are noticed now to the column of what noticed them.
+    fn strike(&mut self, kind: Kind, mutant: &Mutant, verdict: &Verdict) {
+        let column = match verdict {
+            Verdict::NoticedByModel(_) => 2,
+            Verdict::NoticedByTest(_) => 3,
+            Verdict::DoesNotCompile | Verdict::Survived(_) => return,
+        };
+        let Some(lines) = self.0.get_mut(&(kind, mutant.file.clone())) else {
+            return;
+        };
+        let survivor = survivor(mutant);
+        if let Some((head, survivors)) = lines.split_once('\n')
+            && survivors.contains(&survivor)
+        {
+            // KIND FILE TEXT DATE, then the columns.
+            let mut words: Vec<String> = head.split(' ').map(str::to_owned).collect();
+            let mut add = |column: usize, n: isize| {
+                let count = words[4 + column].parse::<isize>().unwrap_or(0);
+                words[4 + column] = (count + n).to_string();
+            };
+            add(column, 1);
+            add(4, -1);
+            *lines = words.join(" ") + "\n" + &survivors.replacen(&survivor, "", 1);
+        }
     }
 
     /// Replaces the lines of a file. What was found again keeps its date.
@@ -157,7 +197,8 @@ fn hash(text: &str) -> String {
     format!("{hash:016x}").split_off(4)
 }
 
-/// Prints what became of the chosen mutants and, if they are all mutants of their files, keeps it.
+/// Prints what became of the chosen mutants, and keeps it: of files all of whose mutants they are; of others,
+/// which survivors are noticed now, unless the text has changed.
 /// Returns whether each survivor has a reason, and each reason a survivor.
 pub fn judge(
     kind: Kind,
@@ -167,7 +208,7 @@ pub fn judge(
     reasons: &Reasons,
 ) -> Result<bool, String> {
     let new = |file: &String| (file.clone(), Entry::default());
-    let mut entries: BTreeMap<String, Entry> = chosen.files.iter().map(new).collect();
+    let mut entries: BTreeMap<String, Entry> = chosen.whole.iter().map(new).collect();
     let (mut details, mut complaints) = (String::new(), Vec::new());
     for (&i, verdict) in verdicts {
         let (mutant, name) = (&all[i], all[i].name());
@@ -190,14 +231,12 @@ pub fn judge(
             _ => {}
         }
     }
-    if chosen.is_whole {
-        let names: BTreeSet<String> = all.iter().map(Mutant::name).collect();
-        let of_files = reasons
-            .names(kind)
-            .filter(|name| chosen.files.contains(place(name).0));
-        let gone = of_files.filter(|name| !names.contains(*name));
-        complaints.extend(gone.map(|name| format!("has a reason, but is no mutant: {name}")));
-    }
+    let names: BTreeSet<String> = all.iter().map(Mutant::name).collect();
+    let of_files = reasons
+        .names(kind)
+        .filter(|name| chosen.whole.contains(place(name).0));
+    let gone = of_files.filter(|name| !names.contains(*name));
+    complaints.extend(gone.map(|name| format!("has a reason, but is no mutant: {name}")));
     let columns = [
         "mutants",
         "invalid",
@@ -233,15 +272,20 @@ pub fn judge(
     let path = folder().join(format!("{}.txt", kind.name()));
     std::fs::write(&path, details).map_err(failed)?;
     println!("each mutant: {}", path.display());
-    if chosen.is_whole {
-        let (mut report, hashes) = (Report::read(), hashes(&chosen.files)?);
-        let today = output(Command::new("date").arg("+%F"))?;
-        for (file, entry) in &entries {
-            report.set(kind, file, &hashes[file], today.trim(), entry);
-        }
-        report.0.retain(|(_, file), _| Path::new(file).exists());
-        std::fs::write(FILE, report.text()).map_err(failed)?;
+    let files = entries.keys().cloned().collect();
+    let (mut report, hashes) = (Report::read(), hashes(&files)?);
+    let stale = report.stale(kind, &files)?.into_keys().collect();
+    let unchanged = &(&files - &stale) - &chosen.whole;
+    let again = verdicts.iter().map(|(&i, verdict)| (&all[i], verdict));
+    for (mutant, verdict) in again.filter(|(mutant, _)| unchanged.contains(&mutant.file)) {
+        report.strike(kind, mutant, verdict);
     }
+    let today = output(Command::new("date").arg("+%F"))?;
+    for file in &chosen.whole {
+        report.set(kind, file, &hashes[file], today.trim(), &entries[file]);
+    }
+    report.0.retain(|(_, file), _| Path::new(file).exists());
+    std::fs::write(FILE, report.text()).map_err(failed)?;
     Ok(complaints.is_empty())
 }
 
@@ -270,6 +314,33 @@ logic src/a.rs 4567 2026-01-03 0 0 0 0 0 0
             Some("0123 2026-01-02")
         );
         assert_eq!(examined(&report, Kind::Weaken), None);
+        assert_eq!(
+            report
+                .survivors(Kind::Order)
+                .into_iter()
+                .collect::<Vec<_>>(),
+            [
+                "src/a.rs A::f -- delete: g();",
+                "src/a.rs A::f -- swap: a <-> b"
+            ]
+        );
+        // A survivor that a test notices now.
+        let mutant = Mutant {
+            file: "src/a.rs".to_owned(),
+            function: "A::f".to_owned(),
+            what: "delete: g();".to_owned(),
+            lines: 1..2,
+        };
+        let mut struck = Report::parse(LINES);
+        struck.strike(Kind::Order, &mutant, &Verdict::Survived(1));
+        assert_eq!(struck.0, report.0);
+        struck.strike(
+            Kind::Order,
+            &mutant,
+            &Verdict::NoticedByTest("t".to_owned()),
+        );
+        let first = "order src/a.rs 0123 2026-01-02 5 0 1 3 1 1\n    A::f -- swap: a <-> b\n";
+        assert!(struck.text().starts_with(&format!("{HEAD}{first}")));
         // A survivor that was found again keeps its date.
         let mut entry = Entry::default();
         report.set(Kind::Logic, "src/a.rs", "4567", "2026-03-04", &entry);

@@ -2,6 +2,7 @@
 
 use super::diff::changed_lines;
 use super::mutant::{Kind, Mutant};
+use super::reasons::Reasons;
 use super::report::{Chosen, Report};
 use crate::command::git;
 use crate::rust;
@@ -15,8 +16,8 @@ const SAMPLE: usize = 40;
 pub enum Wanted {
     /// Of files with one of these in their paths; of all files if there is none.
     Files(Vec<String>),
-    /// Of files whose text has changed since the report; at most so many, in the lines that
-    /// changed.
+    /// Of files whose text has changed since the report, and survivors without a reason; or at most
+    /// so many, in the lines that changed.
     Changed(Option<usize>),
     /// Of what the last commit changed; at most so many.
     Commit(usize),
@@ -60,26 +61,33 @@ impl Wanted {
         kind: Kind,
         files: &BTreeSet<String>,
         all: &[Mutant],
+        reasons: &Reasons,
     ) -> Result<Chosen, String> {
-        let whole = |files: BTreeSet<String>| {
+        let those = |is_chosen: &dyn Fn(&Mutant) -> bool| {
             let indices = all.iter().enumerate();
-            let mutants = indices.filter(|(_, mutant)| files.contains(&mutant.file));
-            Chosen {
-                mutants: mutants.map(|(i, _)| i).collect(),
-                files,
-                is_whole: true,
-            }
+            let mutants = indices.filter(|(_, mutant)| is_chosen(mutant));
+            mutants.map(|(i, _)| i).collect::<BTreeSet<usize>>()
+        };
+        let whole = |files: BTreeSet<String>| Chosen {
+            mutants: those(&|mutant| files.contains(&mutant.file)),
+            whole: files,
         };
         Ok(match self {
             Self::Files(parts) | Self::List(parts) => whole(named(files, parts)?),
-            Self::Quick(most, parts) => sample(all, whole(named(files, parts)?).mutants, *most),
-            Self::Changed(None) => whole(Report::read().stale(kind, files)?.into_keys().collect()),
-            Self::Changed(Some(most)) => {
-                sample(all, within(all, &since_report(kind, files)?), *most)
+            Self::Quick(most, parts) => sample(whole(named(files, parts)?).mutants, *most),
+            Self::Changed(None) => {
+                let report = Report::read();
+                let survivors = report.survivors(kind);
+                let mut chosen = whole(report.stale(kind, files)?.into_keys().collect());
+                chosen.mutants.extend(those(&|mutant| {
+                    reasons.reason(kind, mutant).is_none() && survivors.contains(&mutant.name())
+                }));
+                chosen
             }
+            Self::Changed(Some(most)) => sample(within(all, &since_report(kind, files)?), *most),
             Self::Commit(most) => {
                 let diff = git(&["diff", "--no-ext-diff", "-U0", "HEAD^", "HEAD", "--", "src"])?;
-                sample(all, within(all, &changed_lines(&diff)), *most)
+                sample(within(all, &changed_lines(&diff)), *most)
             }
             Self::Stale => whole(BTreeSet::new()),
         })
@@ -130,7 +138,7 @@ fn within(all: &[Mutant], changed: &[(String, Range<usize>)]) -> BTreeSet<usize>
 }
 
 /// Chooses at most `most` of these mutants, evenly.
-fn sample(all: &[Mutant], mutants: BTreeSet<usize>, most: usize) -> Chosen {
+fn sample(mutants: BTreeSet<usize>, most: usize) -> Chosen {
     let step = mutants.len().div_ceil(most.max(1)).max(1);
     if step > 1 {
         println!(
@@ -138,11 +146,9 @@ fn sample(all: &[Mutant], mutants: BTreeSet<usize>, most: usize) -> Chosen {
             mutants.len()
         );
     }
-    let mutants: BTreeSet<usize> = mutants.into_iter().step_by(step).collect();
     Chosen {
-        files: mutants.iter().map(|&i| all[i].file.clone()).collect(),
-        mutants,
-        is_whole: false,
+        mutants: mutants.into_iter().step_by(step).collect(),
+        whole: BTreeSet::new(),
     }
 }
 
@@ -194,11 +200,11 @@ mod tests {
         let files = ["src/main.rs", "src/rust.rs"].map(str::to_owned).into();
         let of = |parts: &[&str]| {
             let parts = parts.iter().map(|&part| part.to_owned()).collect();
-            Wanted::Files(parts).choose(Kind::Order, &files, &all())
+            Wanted::Files(parts).choose(Kind::Order, &files, &all(), &Reasons::default())
         };
         let chosen = of(&["rust.rs"]).unwrap();
         assert_eq!(chosen.mutants, BTreeSet::from([2, 3]));
-        assert!(chosen.is_whole && chosen.files.len() == 1);
+        assert_eq!(chosen.whole.len(), 1);
         assert_eq!(of(&[]).unwrap().mutants.len(), 4);
         assert!(of(&["no_such_file.rs"]).is_err());
     }
@@ -211,11 +217,8 @@ mod tests {
         ];
         let within = within(&all(), &changed);
         assert_eq!(within, BTreeSet::from([1, 3]));
-        assert_eq!(sample(&all(), within, 1).mutants, BTreeSet::from([1]));
-        assert_eq!(
-            sample(&all(), (0..4).collect(), 3).mutants,
-            BTreeSet::from([0, 2])
-        );
-        assert_eq!(sample(&all(), (0..4).collect(), 0).mutants.len(), 1);
+        assert_eq!(sample(within, 1).mutants, BTreeSet::from([1]));
+        assert_eq!(sample((0..4).collect(), 3).mutants, BTreeSet::from([0, 2]));
+        assert_eq!(sample((0..4).collect(), 0).mutants.len(), 1);
     }
 }

@@ -123,10 +123,7 @@ fn remove_inside(
 ///
 /// `f` must not call foreign code, nor the ledger.
 pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -> Option<R> {
-    let Some(_inside) = Inside::enter() else {
-        note_unrecorded();
-        return None;
-    };
+    let _inside = Inside::enter()?;
     let mut place = INDEX.get()?.get_mut(&Hidden::new(address))?;
     // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
     Some(f(unsafe { place.0.as_mut() }))
@@ -145,5 +142,23 @@ pub(crate) fn for_each(mut f: impl FnMut(&Record)) {
     for place in index {
         // SAFETY: the entry is locked for reading (invariant 1 of `ledger`).
         f(unsafe { place.0.as_ref() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AutoreleasePool, Ref};
+
+    #[test]
+    fn objects_that_are_made_inside_the_ledger_count_as_unrecorded_once() {
+        let inside = Inside::enter();
+        let before = unrecorded();
+        let pool = AutoreleasePool::new();
+        let r = Ref::new(1);
+        pool.autorelease(r.clone());
+        drop((pool, r));
+        assert_eq!(unrecorded() - before, 1);
+        drop(inside);
     }
 }

@@ -104,3 +104,19 @@ impl Ord for PoolLabel {
         self.name().cmp(other.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::inside::Inside;
+
+    #[test]
+    fn inside_the_ledger_a_name_is_looked_up_by_nobody() {
+        let inside = Inside::enter();
+        let known = KNOWN.lock();
+        // As in the allocator that the table has called.
+        assert!(ptr::eq(PoolLabel::of("nested").0, &OTHER));
+        drop((known, inside));
+        assert_eq!(PoolLabel::of("nested").name(), "nested");
+    }
+}

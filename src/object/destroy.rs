@@ -255,17 +255,12 @@ impl ReleaseScope {
         NESTING.with(|nesting| nesting.push(thin));
     }
 
-    /// Destroys a dead object, or queues it in a deep scope.
+    /// Queues a dead object; for a deep scope.
     ///
     /// # Safety
     /// The caller made the last release, and gives the object up (invariant 5 of `object`).
-    pub(crate) unsafe fn destroy_last(&self, thin: Thin) {
-        if self.deep {
-            NESTING.with(|nesting| nesting.push(thin));
-        } else {
-            // SAFETY: the caller made the last release, by the contract.
-            unsafe { destroy_dead(thin) };
-        }
+    pub(crate) unsafe fn queue_dead(&self, thin: Thin) {
+        NESTING.with(|nesting| nesting.push(thin));
     }
 
     /// Destroys the objects that nested releases have queued; for the outermost scope.

@@ -1,6 +1,6 @@
 //! The ways to make a `Ref` to a slice.
 
-use super::header::{Thin, free, note_write};
+use super::header::{free, note_write};
 use super::object_memory::{
     BlockSource, Global, OrAbort, Source, allocate_slice, allocate_slice_in, replace_slice,
 };
@@ -190,21 +190,15 @@ impl<T> PartialSlice<T> {
 
 impl<T> Drop for PartialSlice<T> {
     fn drop(&mut self) {
-        struct Memory(Thin);
-        impl Drop for Memory {
-            fn drop(&mut self) {
-                tally_destroyed(1);
-                // SAFETY: no handle was made, and the values have been dropped.
-                unsafe { free(self.0) };
-            }
-        }
-        let _memory = Memory(self.slice.cast());
         let filled = ptr::slice_from_raw_parts_mut(self.slice.cast::<T>().as_ptr(), self.filled);
+        // The caller's panic drops this, so if a destructor panics, too, the process aborts.
         // SAFETY: the first `filled` values have been written, and no handle was made.
         unsafe {
             note_write(self.slice.cast());
             ptr::drop_in_place(filled);
+            free(self.slice.cast());
         }
+        tally_destroyed(1);
     }
 }
 

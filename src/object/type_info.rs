@@ -87,10 +87,11 @@ impl TypeInfo {
         (self.type_name)()
     }
 
-    /// Returns whether objects of `T` have this type info. False if the compiler has made two functions
-    /// for the name of `T`.
-    pub(crate) fn is_of<T: ?Sized>(&self) -> bool {
+    /// Returns whether the type has the name of `T`. The compiler may make several functions for one
+    /// name, so only equal addresses tell something.
+    pub(crate) fn is_named_as<T: ?Sized>(&self) -> bool {
         fn_addr_eq(self.type_name, type_name::<T> as fn() -> &'static str)
+            || self.type_name() == type_name::<T>()
     }
 }
 

@@ -242,7 +242,8 @@ impl Orphans {
             self.unsealed.get(),
             self.sealed.get(),
         ];
-        in_flight == 0 && counts == [0; 4]
+        let listed = self.sealed_at.iter().any(|place| place.get() != 0);
+        in_flight == 0 && counts == [0; 4] && !listed
     }
 
     /// Returns the number of closures that wait, while no thread adds or runs any.

@@ -5,6 +5,7 @@ mod exit;
 mod objects;
 mod sharing;
 mod slots;
+mod snapshots;
 
 use crate::support::Log;
 use std::sync::Arc;

@@ -24,7 +24,8 @@ pub const MODELS: &[Model] = &[
         || while_moving(root_to_backlog),
     )
     // Unbounded: as for `shutdown_backlog`.
-    .bounded(3),
+    .bounded(3)
+    .plain_bounded(2),
     Model::new(
         "shutdown_root_to_pool",
         "shutdown while the root pool is drained, in which a destructor opens a pool and fills it",

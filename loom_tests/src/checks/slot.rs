@@ -32,7 +32,9 @@ pub const MODELS: &[Model] = &[
         &["old", "new"],
         load_store,
     )
-    .bounded(BOUND),
+    .bounded(BOUND)
+    // With 2: 304,000 executions.
+    .plain_bounded(1),
     Model::new(
         "slot_load_full",
         "load_full during a store",

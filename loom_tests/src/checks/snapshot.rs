@@ -18,7 +18,8 @@ pub const MODELS: &[Model] = &[
             "3 open, 1 left",
         ],
         snapshot_pools,
-    ),
+    )
+    .bounded(5),
     Model::new(
         "snapshot_exit",
         "a snapshot while a thread ends that has created objects and destroyed some: each counts once",

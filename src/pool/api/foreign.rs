@@ -145,7 +145,7 @@ impl AutoreleasePool {
     /// again. Returns whether it was.
     ///
     /// For a function that returns an autoreleased object to a caller that retains it: taking it back
-    /// replaces a retain and a release. (It may return false for the newest entry; then retain.) Borrows the pool exclusively, so nothing that the pool has lent
+    /// replaces a retain and a release. Borrows the pool exclusively, so nothing that the pool has lent
     /// is in use.
     ///
     /// # Safety
@@ -156,7 +156,10 @@ impl AutoreleasePool {
             return false;
         };
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
-        if !unsafe { header(thin) }.type_info.is_of::<Adopted<F>>() {
+        if !unsafe { header(thin) }
+            .type_info
+            .is_named_as::<Adopted<F>>()
+        {
             return false;
         }
         let adapter = thin.cast::<Adopted<F>>();

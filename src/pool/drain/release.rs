@@ -122,7 +122,7 @@ pub(super) unsafe fn release<P: Pace>(
         // SAFETY: `release_many` says that this was the last strong reference.
         Released::Unique if scope.deep => unsafe { scope.queue_unique(thin) },
         // SAFETY: as above.
-        Released::Last if scope.deep => unsafe { scope.destroy_last(thin) },
+        Released::Last if scope.deep => unsafe { scope.queue_dead(thin) },
         // SAFETY: as above.
         Released::Unique => return unsafe { destroy_unique(thin, object.type_info, scope, pace) },
         Released::Last => {

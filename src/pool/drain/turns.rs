@@ -267,7 +267,6 @@ impl<'d> Drain<'d> {
             // Without a budget, uses the quick ways of an ordinary drain.
             PlainDrain::new(entries, "handoff", self.pages, self.scope, Limit::NONE)
                 .release_all(self.panics);
-            self.meter.count(before);
         } else {
             self.release_entries(entries, until);
         }

@@ -1,6 +1,5 @@
 //! Releases that other threads send to a thread.
 
-use crate::object::destroy::release;
 use crate::object::header::Thin;
 use crate::object::strong::Ref;
 use crate::sync::{boxed, described, unbox};
@@ -24,13 +23,9 @@ struct ReleaseMessage {
 /// # Safety
 /// The caller gives up a strong reference to `thin`, which may be sent to that thread.
 unsafe fn message(target: ThreadKey, thin: Thin) -> Message {
-    let run = |node: NonNull<Node>| {
-        // SAFETY: the caller owns the message. It is repr(C) with the node first, the pointer is
-        // that of the whole allocation, and the message owned the reference.
-        unsafe { release(unbox(node.cast::<ReleaseMessage>()).thin) };
-    };
+    let run = |_: NonNull<Node>| unreachable!("drains release what such messages hold");
     let node = Node::new(MessageKind::Release, target, run);
-    // SAFETY: nothing else owns the message that was just made; `run` frees it; by the contract,
+    // SAFETY: nothing else owns the message that was just made; `take` frees it; by the contract,
     // the object may be sent.
     unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
 }

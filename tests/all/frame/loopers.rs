@@ -76,6 +76,39 @@ fn panicking_command_is_reported_and_the_next_goes_on() {
     assert!(events_of(id)[0].thread.starts_with("looper ("));
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn pools_of_a_command_go_on_with_what_one_of_them_has_left_of_the_mail() {
+    child!(|| {
+        let (log, looper) = (Log::new(), looper());
+        let (tell, told) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let released = log.clone();
+        let command = move || {
+            tell.send(()).unwrap();
+            wait.recv().unwrap();
+            // One takes all of it, and makes a share of the releases.
+            for _ in 0..10_000 {
+                drop(AutoreleasePool::new());
+                if released.count() == 1_000 {
+                    break;
+                }
+            }
+            released.count()
+        };
+        thread::scope(|scope| {
+            let call = scope.spawn(|| looper.call(command).unwrap());
+            told.recv().unwrap();
+            for id in 0..1_000 {
+                looper.thread().release(Ref::new(log.probe(id)));
+            }
+            go.send(()).unwrap();
+            assert_eq!(call.join().unwrap(), 1_000);
+        });
+    })
+    .assert_success();
+}
+
 struct Panics;
 
 impl Drop for Panics {

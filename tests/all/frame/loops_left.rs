@@ -5,7 +5,9 @@ use crate::support::{
     Log, child, events, events_of, listen, named_to_the_end, on_drop, quiesce_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{FrameConfig, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, FrameConfig, FrameLoop, FrameProxy, PoolManager, Ref, autorelease,
+};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -221,6 +223,31 @@ fn a_loop_that_is_made_while_the_thread_ends_accepts_posts_of_its_closures() {
         thread::current().id()
     });
     assert_eq!((log.ids(), log.threads()), (vec![0], vec![home]));
+}
+
+#[test]
+fn what_the_posts_of_a_thread_s_last_loop_autorelease_is_released() {
+    let log = Log::new();
+    let inner = log.clone();
+    let (tell, told) = channel();
+    let (go, wait) = channel::<()>();
+    let home = thread::spawn(move || {
+        drop(AutoreleasePool::new());
+        tell.send(PoolManager::global().current_thread().unwrap())
+            .unwrap();
+        wait.recv().unwrap();
+    });
+    // The thread releases it when it closes its inbox.
+    told.recv().unwrap().release(Ref::new(on_drop(move || {
+        let frames = new_loop();
+        let probe = inner.probe(0);
+        let post = move || _ = autorelease(Ref::new(probe));
+        frames.proxy().post(post).unwrap();
+        LOOP.set(Some(frames));
+    })));
+    go.send(()).unwrap();
+    home.join().unwrap();
+    assert_eq!(log.ids(), [0]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod queue;
 
-use crate::support::{Log, Probe, fresh, listen, on_drop};
+use crate::support::allocator::left_over;
+use crate::support::{Log, Probe, child, fresh, listen, on_drop};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -319,6 +320,31 @@ fn settle_finishes_what_a_deep_destructor_has_dropped() {
         assert_eq!(DEAD.get(), 1);
         assert_eq!(settle(), 0);
     });
+}
+
+#[test]
+fn a_drain_in_a_destructor_destroys_at_once_though_the_thread_has_run_a_queue_before() {
+    on_a_small_stack(|| {
+        drop(chain(2_000));
+        let log = Log::new();
+        let inner = log.clone();
+        drop(Ref::new(on_drop(move || {
+            let mut pool = AutoreleasePool::new();
+            pool.create(inner.probe(1));
+            assert_eq!((pool.drain(), inner.count()), (1, 1));
+        })));
+        assert_eq!(log.count(), 1);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn threads_that_have_run_a_queue_leave_no_memory() {
+    child!(|| {
+        let run = || on_a_small_stack(|| drop(chain(2_000)));
+        assert!(left_over(20, run) <= 0);
+    })
+    .assert_success();
 }
 
 #[test]

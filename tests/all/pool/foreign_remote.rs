@@ -1,5 +1,6 @@
 //! Foreign references that are given up on threads that may not release them.
 
+use crate::support::allocator::allocations;
 use crate::support::{events, fresh, listen, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{Foreign, NotOwner, RemoteRelease};
@@ -102,6 +103,22 @@ fn pyo3_6199_threads_without_the_lock_give_up_references_and_one_with_it_release
         (3 * EACH, 3 * EACH)
     );
     assert!(DROPPED.is_empty());
+}
+
+#[test]
+fn references_share_their_memory() {
+    struct Nothing;
+    // SAFETY: never accessed.
+    unsafe impl Foreign for Nothing {
+        unsafe fn retain(_: NonNull<Self>) {}
+        unsafe fn release(_: NonNull<Self>) {}
+    }
+    let queue: Queue<Nothing> = RemoteRelease::new(|| true);
+    // SAFETY: as above.
+    let push = || assert!(unsafe { queue.push(NonNull::dangling()) });
+    let made = allocations(|| (0..1_000).for_each(|_| push()));
+    assert!(made < 1_000 / 8, "{made} allocations");
+    assert_eq!(queue.drain(), Ok(1_000));
 }
 
 /// A Python without a lock: each attached thread may release, several at a time.

@@ -41,8 +41,8 @@ const CANARIES: &[&str] = &[
     "src/thread/orphans.rs Orphans::adopt -- delete: self.outstanding .fetch_add(weight as usize, Ordering::Relax..",
 ];
 
-/// See [`Job::most`]. Each survivor costs all of it.
-const MOST: f64 = 30.0;
+/// See [`Job::most`]. Each survivor costs all of it; it is as long as the longest models take.
+const MOST: f64 = 200.0;
 
 /// Returns which check notices each of these mutants.
 pub fn examine(

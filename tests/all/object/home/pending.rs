@@ -140,16 +140,17 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
         wait.recv().unwrap();
     });
     let home = told.recv().unwrap();
-    let early = asked(&home);
+    let (early, unseen) = (asked(&home), asked(&home));
     thread::scope(|scope| {
         let waiter = scope.spawn(|| early.wait());
         go.send(()).unwrap();
         assert_eq!(waiter.join().unwrap().err(), Some(NotMade::HomeEnded));
     });
     ending.join().unwrap();
+    assert_eq!(decided(&unseen), Some(NotMade::HomeEnded), "a first look");
     assert!(NotMade::HomeEnded.to_string().contains("ended"));
     // The closure is an orphan, which never makes the value elsewhere.
-    quiesce_until(|| log.count() == 2);
+    quiesce_until(|| log.count() == 3);
     assert_eq!(decided(&early), Some(NotMade::HomeEnded));
     assert!(!MADE.load(Ordering::Relaxed));
 }

@@ -213,6 +213,8 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, fragmenta
         // `block`).
         let heap = unsafe { heap.as_ref() };
         let counters = &heap.counters;
+        // Models do not see counters, and this must come before the push, after which the heap may be freed.
+        heap.made.read();
         counters.inbox.add_shared(len as u64);
         counters
             .fragmentation_lowered

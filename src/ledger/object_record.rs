@@ -227,6 +227,7 @@ pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
         }
         let stripe = stripe(address);
         let mut list = stripe.lock().unwrap_or_else(PoisonError::into_inner);
+        debug_assert!((*record).frames.is_none(), "they are lost in the list");
         (*free).next = list.0;
         list.0 = free;
         flags

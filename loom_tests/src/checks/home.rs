@@ -4,10 +4,19 @@
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
-use releasepool::{AutoreleasePool, HomeRef, NotMade, PoolManager, model};
+use releasepool::{AutoreleasePool, HomeRef, NotMade, PoolManager, Ref, model};
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
+    Model::new(
+        "home_without_pools",
+        "the home is a thread that has made an object and has no pools, and exits",
+        &["by the home's drop", "sent home", "kept"],
+        || {
+            drop(Ref::new(()));
+            against_exit(HomeRef::new)
+        },
+    ),
     Model::new(
         "home_exit",
         "a last drop on another thread while the home exits: destroyed at home, or kept",

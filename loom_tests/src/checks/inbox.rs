@@ -21,6 +21,12 @@ pub const MODELS: &[Model] = &[
     // Unbounded: 139,620 executions.
     .bounded(4),
     Model::new(
+        "inbox_nudge_arm",
+        "a thread nudges an owner that arms its inbox: the owner is woken, or is to look",
+        &["armed and woken", "not armed"],
+        nudge_arm,
+    ),
+    Model::new(
         "inbox_nudge_close",
         "a thread nudges an owner that closes its inbox: it stays closed",
         &["nudged before the close", "not nudged before"],
@@ -141,6 +147,23 @@ fn nudge() -> String {
         (true, _) => "saw it",
         (false, true) => "is to look again",
         (false, false) => panic!("the owner has looked, and has not seen what it was nudged for"),
+    }
+    .to_owned()
+}
+
+fn nudge_arm() -> String {
+    let inbox = Arc::new(Inbox::default());
+    let asker = {
+        let inbox = inbox.clone();
+        spawn(move || inbox.nudge())
+    };
+    let armed = inbox.arm();
+    let woken = asker.join().unwrap();
+    assert!(woken || inbox.has_messages(), "the nudge is lost");
+    if armed {
+        "armed and woken"
+    } else {
+        "not armed"
     }
     .to_owned()
 }

@@ -116,7 +116,7 @@ fn bytes() -> String {
     proxy.drop_later_weighed(Probe::new(), 1);
     proxy.drop_later_weighed(Probe::new(), 1);
     reclaimer.shutdown().unwrap();
-    assert_eq!(proxy.pending().bytes, 0);
+    assert_eq!((proxy.pending().bytes, proxy.pending().values), (0, 0));
     let deaths = take_deaths();
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert!(deaths.len() == 2 && here <= 1);

@@ -11,6 +11,13 @@ use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
     Model::new(
+        "bound_three_senders",
+        "three releases to a thread for which one may wait",
+        &["most refused", "most sent"],
+        bound_three_senders,
+    )
+    .bounded(2),
+    Model::new(
         "bound_two_senders",
         "two releases to a thread for which one may wait: the other is made by its sender, unless the first is made before",
         &["both sent", "one sent"],
@@ -58,7 +65,7 @@ fn release_two(target: &ThreadHandle) -> [JoinHandle<()>; 2] {
     })
 }
 
-fn join(threads: [JoinHandle<()>; 2]) {
+fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());
@@ -82,6 +89,25 @@ fn bound_two_senders() -> String {
     assert!(waited <= 1, "two wait");
     assert!(refused <= 1, "there was room for one");
     ["both sent", "one sent"][refused].to_owned()
+}
+
+fn bound_three_senders() -> String {
+    enter_bounded(1);
+    let target = this();
+    let send = |target: ThreadHandle| {
+        let r = Ref::new(Probe::new());
+        move || target.release(r)
+    };
+    let senders = [(); 3].map(|()| loom::thread::spawn(send(target.clone())));
+    PoolManager::global().run_inbox();
+    join(senders);
+    let deaths = take_deaths();
+    let refused = deaths.iter().filter(|thread| **thread != me()).count();
+    PoolManager::global().run_inbox();
+    let waited = take_deaths().len();
+    assert_eq!(deaths.len() + waited, 3);
+    assert!(waited <= 1, "two wait");
+    ["most sent", "most refused"][usize::from(refused >= 2)].to_owned()
 }
 
 fn inbox_then_pool() -> String {

@@ -204,6 +204,14 @@ pub enum EventKind {
     /// Counted together: objects of one type, expected under one name.
     #[cfg(feature = "leak-detection")]
     StillAlive,
+    /// Several threads retain one object by turns, some thousand times in a second: each time, the cache
+    /// line of its count moves from one processor to another. [`site`](field@Event::site) is one of the
+    /// calls that retain it. One in 32 retains of each thread is looked at; releases, and
+    /// [`HotRef`](crate::HotRef)s, are not. Only with the feature `leak-detection`.
+    ///
+    /// Counted together: objects of one type that were created at one place.
+    #[cfg(feature = "leak-detection")]
+    ContendedCount,
 }
 
 /// A warning. [`Display`](std::fmt::Display) writes it as a sentence.
@@ -226,7 +234,7 @@ pub struct Event {
     /// the call of [`autorelease`](crate::autorelease()), of
     /// [`Ref::autorelease`](crate::Ref::autorelease) or of
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
-    /// one of these and is `#[track_caller]`.
+    /// one of these and is `#[track_caller]`. For `ContendedCount`, a call that retained the object.
     pub site: Option<&'static Location<'static>>,
     /// The number of entries, releases, generations, pools, posts or references that the
     /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and

@@ -31,7 +31,8 @@
 //!   call; `stack`: words on the thread's stack
 //! * `address`, `index`: look up the record of an address; `holders`: pool entries
 //! * `threads`: threads by number, and their names
-//! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain
+//! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain;
+//!   `contention`: objects that several threads retain by turns
 //! * `dead`: the objects that died last; `describe`: descriptions of objects for messages;
 //!   `misuse`: misuse that the ledger detects; `life`: creations and deaths
 //! * `drains`: functions that wait for the end of an outermost drain
@@ -42,6 +43,8 @@ mod address;
 pub(crate) mod balance;
 #[cfg(feature = "leak-detection")]
 mod caller;
+#[cfg(feature = "leak-detection")]
+mod contention;
 #[cfg(feature = "leak-detection")]
 mod dead;
 #[cfg(feature = "leak-detection")]

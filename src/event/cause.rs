@@ -31,6 +31,8 @@ impl Event {
             | EventKind::ForeignLeft => cause(self.kind, of_type),
             #[cfg(feature = "leak-detection")]
             EventKind::StillAlive => cause(self.kind, (of_type, &self.name)),
+            #[cfg(feature = "leak-detection")]
+            EventKind::ContendedCount => cause(self.kind, (of_type, self.created_at)),
             // A count above 1,000 says that the drain was cut off, which is a cause of its own.
             EventKind::EndlessDrain => cause(self.kind, (of_type, pool, self.count > 1_000)),
             EventKind::CutOff => cause(self.kind, (of_type, pool)),

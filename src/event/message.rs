@@ -175,6 +175,13 @@ impl Event {
                     None => Ok(()),
                 }
             }
+            #[cfg(feature = "leak-detection")]
+            EventKind::ContendedCount => write!(
+                f,
+                "thread {thread}: threads retain a {of} by turns, more than a thousand times in a \
+                 second, here{site}{again}; borrow it by & or PoolRef where it is only read, make it \
+                 Hot, or put it into a Slot",
+            ),
             EventKind::OrphansWaiting => write!(
                 f,
                 "thread {thread}: {} {} waited for {:?}{again}, as no thread drains a pool; any \

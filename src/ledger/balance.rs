@@ -5,6 +5,7 @@
 
 use super::address::{AddressMap, Hidden};
 use super::caller::calling_function;
+use super::contention;
 use super::inside::Inside;
 use super::label::PoolLabel;
 use super::pairing::{LINES, Line, Place, enter};
@@ -114,6 +115,7 @@ pub(super) fn end(address: usize) {
 #[inline]
 #[track_caller]
 pub(crate) fn retained(thin: NonNull<u8>) {
+    contention::retained(thin);
     if ON.get() != 0 {
         note(thin, Place::Site(Location::caller()), 1, 0);
     }

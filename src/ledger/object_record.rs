@@ -31,6 +31,7 @@
 //! that are being created or destroyed at that moment.
 
 use super::address::Hidden;
+use super::contention::Moves;
 use super::label::PoolLabel;
 use crate::sync::Published;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -97,6 +98,7 @@ pub(crate) struct Record {
     pub(crate) site: &'static Location<'static>,
     /// The call frames of the creation, if they were recorded.
     pub(crate) frames: Option<Box<[usize]>>,
+    pub(super) moves: Moves,
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -199,6 +201,7 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
         unused: 0,
         site,
         frames: new.frames,
+        moves: Moves::new(new.thread),
     };
     // SAFETY: the record was taken out of the free list, so it belongs to this thread (invariant 1
     // of `ledger`).

@@ -55,6 +55,8 @@ sync::described! {
 }
 mod object;
 mod pool;
+#[doc(hidden)]
+pub mod raw;
 #[cfg(feature = "serde")]
 mod serialize;
 mod slot;

@@ -232,6 +232,18 @@ impl PoolManager {
         token::push(self.shared())
     }
 
+    /// Opens a pool with a name, which dumps and events include, and returns a token for it.
+    ///
+    /// ```
+    /// let manager = releasepool::PoolManager::global();
+    /// let token = manager.push_named("loading");
+    /// assert_eq!(manager.pop(token), Ok(0));
+    /// ```
+    #[must_use = "the pool stays open until the token is popped"]
+    pub fn push_named(&self, name: impl Into<Cow<'static, str>>) -> PoolToken {
+        token::push_named(self.shared(), name.into())
+    }
+
     /// Drains and closes the pool of `token`, after all token pools that were opened inside it.
     /// Guard pools inside it stay open and keep their entries. Returns the number of entries
     /// released.

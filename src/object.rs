@@ -50,6 +50,7 @@
 //! * [`boxed`]: values of any type that were moved out of a box
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
 //! * [`later_value`]: values on their way to the thread that destroys them
+//! * [`foreign_class`], [`foreign_delete`]: objects of C and C++
 //! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
 //!   exclusive access to the value, and moving it out
 //! * [`thin_target`]: objects that a pointer of one word leads to, with their lengths
@@ -60,6 +61,8 @@
 mod boxed;
 pub(crate) mod count;
 pub(crate) mod destroy;
+pub(crate) mod foreign_class;
+pub(crate) mod foreign_delete;
 pub(crate) mod header;
 pub(crate) mod home_weak;
 mod io;

@@ -59,10 +59,22 @@ impl Memory for Block {
     }
 }
 
+impl Block {
+    /// Frees a block of this size class.
+    ///
+    /// # Safety
+    /// The block was allocated for the class, and is given up.
+    #[inline(always)]
+    pub(super) unsafe fn free_class(memory: NonNull<u8>, block: PlainBlock) {
+        // SAFETY: forwards the contract.
+        unsafe { thread_heaps::free(memory, block.size.into(), block.waste.into()) };
+    }
+}
+
 /// Returns the size class of the block of an object with this layout, and the bytes of the block
 /// that the object does not need; `None` if the object is too large for a block, or over-aligned.
 #[inline(always)]
-const fn block_of(layout: Layout) -> Option<(usize, usize)> {
+pub(super) const fn block_of(layout: Layout) -> Option<(usize, usize)> {
     match class_of(layout) {
         Some(size_class) => Some((size_class, SIZES[size_class] - layout.size())),
         None => None,
@@ -198,7 +210,7 @@ pub(crate) enum BlockSource<'a> {
 
 impl BlockSource<'_> {
     #[inline(always)]
-    fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
+    pub(super) fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
             Self::Process => alloc_block(thread_heaps::process_heap(), None, size_class, waste),
             Self::Own(blocks) => {
@@ -211,6 +223,14 @@ impl BlockSource<'_> {
                 )
             }
         }
+    }
+
+    /// Allocates memory that does not fit a block, and counts it; `None` if there is none.
+    #[cold]
+    pub(super) fn alloc_large(self, layout: Layout) -> Option<NonNull<u8>> {
+        self.count_large(layout);
+        // SAFETY: a layout of size 0 fits no object, as each has a header.
+        NonNull::new(unsafe { alloc(layout) })
     }
 
     #[cold]

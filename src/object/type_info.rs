@@ -74,7 +74,7 @@ pub(crate) struct TypeInfo {
 }
 
 /// The block of an object whose payload comes right after the header.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainBlock {
     /// The index of the block's size class.
     pub(super) size: u8,

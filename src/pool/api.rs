@@ -2,7 +2,8 @@
 //! `ThreadHandle::release` are defined here because they need pools, and the folders of `Ref`,
 //! `HomeRef` and `ThreadHandle` are below `pool`.
 //!
-//! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
+//! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token; [`raw_pool`]: guards as
+//!   pointers
 //! * [`handoff`]: pools for another thread to release
 //! * [`foreign`], [`foreign_remote`]: objects of foreign runtimes
 //! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take
@@ -16,5 +17,6 @@ mod home_ref;
 pub(crate) mod implicit;
 pub(crate) mod pin;
 pub(crate) mod pool_ref;
+pub(crate) mod raw_pool;
 pub(crate) mod scope;
 pub(crate) mod token;

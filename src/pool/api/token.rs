@@ -1,5 +1,7 @@
 //! Token pools: pools for foreign code, which cannot hold a guard.
 
+pub(crate) mod token_words;
+
 use crate::event::span::wants_drains;
 use crate::event::{Event, EventKind};
 use crate::pool::drain::prune::find_or_add;
@@ -12,6 +14,7 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_label;
 use crate::thread::key::ThreadKey;
 use crate::unwind::{FirstPanic, resume_or_report};
+use std::borrow::Cow;
 use std::ptr;
 use std::sync::Arc;
 
@@ -78,6 +81,18 @@ pub(crate) fn push(manager: &Arc<ManagerShared>) -> PoolToken {
             generation: pool.life.generation(),
         }
     })
+}
+
+/// Opens a token pool with a name, which dumps and events include.
+pub(crate) fn push_named(manager: &Arc<ManagerShared>, name: Cow<'static, str>) -> PoolToken {
+    let token = push(manager);
+    this_thread::with(|pools| {
+        let found = pools.and_then(|pools| find(manager, token, pools).ok());
+        if let Some((_, pool)) = found {
+            pool.set_name(Some(name));
+        }
+    });
+    token
 }
 
 /// Drains and closes a pool and all token pools inside it. Returns the number of entries released.

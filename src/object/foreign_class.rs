@@ -1,0 +1,316 @@
+//! Classes of foreign code: type infos that are made at run time, for objects of C and C++.
+//!
+//! An object of such a class has the header of every other object right before its payload, so
+//! handles, pools, inboxes and slots do not know the difference.
+
+use super::count::Count;
+use super::header::{Header, ObjectLayout, Thin, header, write_header};
+use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
+use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
+use super::{foreign_delete, raw_checks};
+use crate::ledger::{self, ObjectDescription};
+use crate::thread::current::{tally_created, tally_destroyed};
+use std::alloc::Layout;
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::{self, NonNull};
+
+/// The destructor of a class: gets the address of the payload, and must not unwind.
+pub type Destructor = unsafe extern "C" fn(*mut c_void);
+
+/// The way in which the memory of a class's objects is freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignMemory {
+    /// The library allocates and frees the memory; the destructor ends the value only.
+    Library,
+    /// The destructor also frees the memory, as a C++ `delete` does: by
+    /// [`free_by_hand`](super::foreign_delete::free_by_hand) if
+    /// [`alloc_by_hand`](super::foreign_delete::alloc_by_hand) allocated it.
+    Destructor,
+}
+
+/// The description of a class.
+#[derive(Clone, Copy, Debug)]
+pub struct ForeignClassSpec {
+    /// Returns the name, for reports. Different classes have different functions.
+    pub name: fn() -> &'static str,
+    /// The layout of the whole memory of an object.
+    pub layout: Layout,
+    /// The offset of the payload in that memory; the header is right before it.
+    pub payload_offset: usize,
+    /// True if foreign code writes the header, as a part of its own structure.
+    pub is_embedded: bool,
+    /// Called once for each object, when its last strong reference is given up.
+    pub destroy: Option<Destructor>,
+    /// Who frees the memory.
+    pub memory: ForeignMemory,
+}
+
+/// A class of foreign code. Lives as long as the process.
+#[repr(C)]
+pub struct ForeignClass {
+    info: TypeInfo,
+    object: ObjectLayout,
+    /// The size class of the block, and the bytes of it that an object does not need; `None` if
+    /// the memory is the global allocator's.
+    block: Option<PlainBlock>,
+    destroy: Option<Destructor>,
+    memory: ForeignMemory,
+    is_embedded: bool,
+}
+
+impl fmt::Debug for ForeignClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ForeignClass").field(&self.name()).finish()
+    }
+}
+
+/// The bytes of a header.
+pub const HEADER_BYTES: usize = size_of::<Header>();
+
+impl ForeignClass {
+    /// Makes a class; `None` if the payload's offset leaves no room for a header, or lies outside
+    /// of the memory, or is not aligned.
+    pub fn leak(spec: ForeignClassSpec) -> Option<&'static Self> {
+        let (layout, offset) = (spec.layout, spec.payload_offset);
+        if offset < HEADER_BYTES
+            || offset > layout.size()
+            || offset % align_of::<Header>() != 0
+            || layout.align() < align_of::<Header>()
+        {
+            return None;
+        }
+        let block = block_of(layout).map(|(size, waste)| PlainBlock {
+            size: size as u8,
+            waste: waste as u8,
+        });
+        let in_library = spec.memory == ForeignMemory::Library;
+        let is_plain = in_library && spec.destroy.is_none() && offset == HEADER_BYTES;
+        let class = Box::leak(Box::new(Self {
+            info: TypeInfo {
+                magic: MAGIC,
+                type_name: spec.name,
+                bytes: layout.size() - offset,
+                payload_offset: offset,
+                align: layout.align() as u32,
+                kind: if in_library && block.is_some() {
+                    ObjectKind::Block
+                } else {
+                    ObjectKind::Sized
+                },
+                has_destructor: spec.destroy.is_some(),
+                plain_block: if is_plain { block } else { None },
+                destroy: if in_library {
+                    destroy
+                } else {
+                    foreign_delete::destroy
+                },
+                drop_value: if in_library {
+                    drop_value
+                } else {
+                    foreign_delete::drop_value
+                },
+                free: if in_library {
+                    free
+                } else {
+                    foreign_delete::free
+                },
+            },
+            object: ObjectLayout {
+                layout,
+                payload_offset: offset,
+            },
+            block,
+            destroy: spec.destroy,
+            memory: spec.memory,
+            is_embedded: spec.is_embedded,
+        }));
+        // `of` finds the class by its address alone.
+        let _ = ptr::from_ref(class).expose_provenance();
+        raw_checks::note_type_info(&class.info);
+        Some(class)
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &'static str {
+        self.info.type_name()
+    }
+
+    /// Returns whether the library writes the header of new objects, in [`create`](Self::create).
+    pub fn has_own_header(&self) -> bool {
+        !self.is_embedded
+    }
+
+    /// Returns whether the class knows where the memory of an object begins, and frees it.
+    pub(super) fn is_in_library(&self) -> bool {
+        self.memory == ForeignMemory::Library
+    }
+
+    /// Returns the number of bytes of a payload.
+    pub fn payload_bytes(&self) -> usize {
+        self.info.bytes
+    }
+
+    /// Returns whether the object is of this class.
+    ///
+    /// # Safety
+    /// `thin` is an object whose memory is not freed.
+    pub unsafe fn has(&self, thin: NonNull<u8>) -> bool {
+        // SAFETY: the contract of this function is that of `header`.
+        ptr::eq(unsafe { header(thin) }.type_info, &self.info)
+    }
+
+    /// Returns the class of an object.
+    ///
+    /// # Safety
+    /// `thin` is an object of a foreign class, whose memory is not freed.
+    #[inline]
+    pub(super) unsafe fn of(thin: Thin) -> &'static Self {
+        // SAFETY: by the contract, the header can be read.
+        let info = ptr::from_ref(unsafe { header(thin) }.type_info);
+        // SAFETY: the type info is the first field of a class, which `leak` has exposed and which
+        // is never freed.
+        unsafe { &*ptr::with_exposed_provenance::<Self>(info.addr()) }
+    }
+
+    /// Calls the destructor, if there is one.
+    ///
+    /// # Safety
+    /// The contract of [`TypeInfo::drop_value`], for an object of this class.
+    #[inline(always)]
+    pub(super) unsafe fn call_destructor(&self, thin: Thin) {
+        if let Some(destroy) = self.destroy {
+            // SAFETY: the caller owns the value, which the destructor ends.
+            unsafe { destroy(thin.as_ptr().cast()) };
+        }
+    }
+
+    /// Makes an object with one strong reference, whose payload is not initialized: returns the
+    /// payload; `None` if there is no memory. If the class is embedded, its object is no more than
+    /// header and payload.
+    #[inline]
+    pub fn create(&'static self) -> Option<NonNull<u8>> {
+        let memory = self.alloc()?;
+        // SAFETY: the memory was just allocated with this layout.
+        Some(unsafe { write_header(memory, self.object, &self.info, Count::unique()) })
+    }
+
+    /// Allocates the memory of an object, into which foreign code writes the header and the value,
+    /// and counts the object.
+    #[inline]
+    pub fn alloc_uninit(&'static self) -> Option<NonNull<u8>> {
+        let memory = self.alloc()?;
+        tally_created(1);
+        Some(memory)
+    }
+
+    /// Frees the memory of an object that was not made after all.
+    ///
+    /// # Safety
+    /// `memory` is from [`alloc_uninit`](Self::alloc_uninit) of this class, and is given up.
+    pub unsafe fn free_uninit(&self, memory: NonNull<u8>) {
+        tally_destroyed(1);
+        // SAFETY: allocated by `alloc`; given up by the contract.
+        unsafe { self.dealloc(memory) };
+    }
+
+    #[inline(always)]
+    fn alloc(&self) -> Option<NonNull<u8>> {
+        match self.block {
+            Some(block) => {
+                let (size, waste) = (usize::from(block.size), usize::from(block.waste));
+                BlockSource::Process.alloc(size, waste).ok()
+            }
+            None => BlockSource::Process.alloc_large(self.object.layout),
+        }
+    }
+
+    /// Frees the memory of an object.
+    ///
+    /// # Safety
+    /// `memory` is from [`alloc`](Self::alloc) of this class, and is given up.
+    #[inline(always)]
+    unsafe fn dealloc(&self, memory: NonNull<u8>) {
+        // SAFETY: allocated by `alloc` with this layout, which has a block's class or not.
+        unsafe {
+            match self.block {
+                Some(block) => Block::free_class(memory, block),
+                None => Global::free(memory, self.object.layout),
+            }
+        }
+    }
+
+    /// Records an object whose header foreign code has written, in builds with the ledger.
+    ///
+    /// # Safety
+    /// `thin` is a new object of this class, with its header.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub unsafe fn note_created(&'static self, thin: NonNull<u8>) {
+        ledger::created(
+            thin,
+            ObjectDescription {
+                type_info: ptr::from_ref(&self.info).cast(),
+                type_name: self.info.type_name,
+                bytes: self.object.layout.size(),
+            },
+        );
+    }
+
+    /// Records that an object, whose header foreign code has written, is of this class from now on.
+    ///
+    /// # Safety
+    /// `thin` is an object of this class, to which there is one reference.
+    pub unsafe fn note_retyped(&'static self, thin: NonNull<u8>) {
+        ledger::retyped(thin, ptr::from_ref(&self.info).cast(), self.info.type_name);
+    }
+}
+
+/// Runs the destructor and frees the memory.
+///
+/// # Safety
+/// The contract of [`TypeInfo::destroy`], for an object of a foreign class.
+unsafe fn destroy(thin: Thin) {
+    // SAFETY: the caller is the unique owner, and the object is of a foreign class.
+    unsafe {
+        let class = ForeignClass::of(thin);
+        if class.destroy.is_some() {
+            header(thin).count.begin_unique_destruction();
+            class.call_destructor(thin);
+        }
+        class.free_object(thin);
+    }
+}
+
+/// Runs the destructor.
+///
+/// # Safety
+/// The contract of [`TypeInfo::drop_value`], for an object of a foreign class.
+unsafe fn drop_value(thin: Thin) {
+    // SAFETY: the contract of this function.
+    unsafe { ForeignClass::of(thin).call_destructor(thin) };
+}
+
+/// Frees the memory.
+///
+/// # Safety
+/// The contract of [`TypeInfo::free`], for an object of a foreign class.
+unsafe fn free(thin: Thin) {
+    // SAFETY: the contract of this function.
+    unsafe { ForeignClass::of(thin).free_object(thin) };
+}
+
+impl ForeignClass {
+    /// Frees the memory of an object.
+    ///
+    /// # Safety
+    /// The contract of [`TypeInfo::free`], for an object of this class.
+    #[inline(always)]
+    unsafe fn free_object(&self, thin: Thin) {
+        // SAFETY: no reference is left, so the access is exclusive; the payload begins at the
+        // class's offset in memory that `alloc` returned.
+        unsafe {
+            thin.cast::<Header>().sub(1).as_mut().freed();
+            self.dealloc(thin.sub(self.object.payload_offset));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What the C interface needs of the library, and nobody else: no part of the public interface, and
+//! subject to change.
+//!
+//! All objects of C and C++ are [`Ref<Object>`](Object) here, so the rest of the library serves them
+//! as it serves Rust's.
+
+pub use crate::object::foreign_class::{
+    Destructor, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES,
+};
+pub use crate::object::foreign_delete::{alloc_by_hand, end_by_hand, free_by_hand};
+pub use crate::pool::api::raw_pool::{pool_from_raw, pool_into_raw};
+pub use crate::pool::api::token::token_words::{
+    TokenWords, key_from_word, key_to_word, token_of, words_of,
+};
+
+use crate::object::count::Misuse;
+use crate::object::strong::Ref;
+use crate::object::thread_bound::HomeRef;
+use crate::object::{destroy, header};
+use crate::thread::key;
+use std::mem;
+use std::ptr::NonNull;
+
+/// The payload of an object of foreign code: nothing that Rust reads.
+///
+/// Foreign code promises, by passing an object to a function that sends it to another thread, that
+/// the object may be used and destroyed there.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Object([u8; 0]);
+
+/// True if references must be counted by calls, so that checks and the ledger see them.
+pub const CHECKED: bool = cfg!(any(
+    debug_assertions,
+    feature = "checks",
+    feature = "leak-detection"
+));
+
+/// The amount that one strong reference adds to the count word.
+pub const ONE_STRONG: u64 = 1 << 32;
+
+/// The count word of a new object.
+pub const UNIQUE: u64 = 1;
+
+/// The bit of the count word that says that the value has not ended.
+pub const HELD: u64 = 1;
+
+/// Takes over a strong reference.
+///
+/// # Safety
+/// `thin` is a live object, and the caller gives up one strong reference to it.
+#[inline(always)]
+pub unsafe fn adopt(thin: NonNull<u8>) -> Ref<Object> {
+    // SAFETY: forwards the contract; an `Object` has no bytes.
+    unsafe { Ref::adopt(thin.cast()) }
+}
+
+/// Completes a release that has found no other strong reference.
+///
+/// # Safety
+/// The caller has subtracted [`ONE_STRONG`] from the count word of the object, with release
+/// ordering, and the word was less than [`ONE_STRONG`] then.
+#[inline]
+pub unsafe fn last_release(thin: NonNull<u8>) {
+    // SAFETY: the contract says that the caller's release has returned true.
+    unsafe { destroy::last_release(thin) };
+}
+
+/// Aborts because a retain has found too many references, or none.
+///
+/// # Safety
+/// The memory of the object exists.
+#[cold]
+pub unsafe fn abort_retain(thin: NonNull<u8>) -> ! {
+    // SAFETY: forwards the contract.
+    unsafe { header::abort_misuse(thin, Misuse::TooManyStrong) }
+}
+
+/// Returns the name of the object's type.
+///
+/// # Safety
+/// The memory of the object exists.
+pub unsafe fn type_name(thin: NonNull<u8>) -> &'static str {
+    // SAFETY: forwards the contract.
+    unsafe { header::header(thin) }.type_info.type_name()
+}
+
+/// Turns a reference with a home into a pointer that stands for the reference.
+pub fn home_into_raw<T: 'static>(home: HomeRef<T>) -> NonNull<u8> {
+    // SAFETY: a `HomeRef` of a sized type is, through transparent types, one pointer.
+    unsafe { mem::transmute::<HomeRef<T>, NonNull<u8>>(home) }
+}
+
+/// Turns a pointer back into a reference with a home.
+///
+/// # Safety
+/// The pointer is from [`home_into_raw`] with this type, and stands for a reference, which moves
+/// into the result.
+pub unsafe fn home_from_raw<T: 'static>(home: NonNull<u8>) -> HomeRef<T> {
+    // SAFETY: as in `home_into_raw`; the reference moves, by the contract.
+    unsafe { mem::transmute::<NonNull<u8>, HomeRef<T>>(home) }
+}
+
+/// Returns the calling thread's key as a word, which the thread keeps while it exits; 0 if the thread
+/// has not used the library yet.
+#[inline]
+pub fn own_key() -> u64 {
+    key::own_key().map_or(0, key_to_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::cell::Cell;
+    use crate::{AutoreleasePool, PoolManager};
+    use std::alloc::Layout;
+    use std::ffi::c_void;
+
+    crate::sync::local! {
+        static ENDED: Cell<usize> = Cell::new(0);
+    }
+
+    unsafe extern "C" fn end(_: *mut c_void) {
+        ENDED.with(|ended| ended.set(ended.get() + 1));
+    }
+
+    fn class(bytes: usize, destroy: Option<Destructor>) -> &'static ForeignClass {
+        let spec = ForeignClassSpec {
+            name: || "Texture",
+            layout: Layout::from_size_align(HEADER_BYTES + bytes, 8).unwrap(),
+            payload_offset: HEADER_BYTES,
+            is_embedded: false,
+            destroy,
+            memory: ForeignMemory::Library,
+        };
+        ForeignClass::leak(spec).unwrap()
+    }
+
+    #[test]
+    fn an_object_of_a_foreign_class_goes_the_ways_of_a_ref() {
+        for bytes in [0, 8, 600, 10_000] {
+            let (class, before) = (class(bytes, Some(end)), ENDED.with(Cell::get));
+            let thin = class.create().unwrap();
+            // SAFETY: a new object with one reference.
+            let r = unsafe { adopt(thin) };
+            let weak = Ref::downgrade(&r);
+            let mut pool = AutoreleasePool::new();
+            pool.autorelease(r.clone());
+            assert!(pool.dump().to_string().ends_with("Texture count 2"));
+            drop(r);
+            assert!(weak.upgrade().is_some());
+            assert_eq!(pool.drain(), 1);
+            assert!(weak.upgrade().is_none());
+            assert_eq!(ENDED.with(Cell::get), before + 1);
+        }
+    }
+
+    #[test]
+    fn objects_without_a_destructor_are_counted_and_freed() {
+        let class = class(32, None);
+        let figures = || {
+            let snapshot = PoolManager::global().snapshot();
+            let key = PoolManager::global().current_thread().unwrap().key();
+            let totals = snapshot.thread(key).unwrap().totals;
+            (totals.created, totals.destroyed)
+        };
+        let mut pool = AutoreleasePool::new();
+        let (created, destroyed) = figures();
+        for _ in 0..1_000 {
+            // SAFETY: a new object with one reference.
+            pool.autorelease(unsafe { adopt(class.create().unwrap()) });
+        }
+        assert_eq!(figures(), (created + 1_000, destroyed));
+        pool.drain();
+        assert_eq!(figures(), (created + 1_000, destroyed + 1_000));
+    }
+
+    #[test]
+    fn a_class_needs_room_for_its_header() {
+        let spec = ForeignClassSpec {
+            name: || "Tiny",
+            layout: Layout::from_size_align(64, 8).unwrap(),
+            payload_offset: HEADER_BYTES,
+            is_embedded: false,
+            destroy: None,
+            memory: ForeignMemory::Library,
+        };
+        let with = |offset, align| {
+            let layout = Layout::from_size_align(64, align).unwrap();
+            let payload_offset = offset;
+            ForeignClass::leak(ForeignClassSpec {
+                layout,
+                payload_offset,
+                ..spec
+            })
+        };
+        assert!(with(HEADER_BYTES, 8).is_some());
+        assert!(with(64, 8).is_some());
+        assert!(with(HEADER_BYTES - 8, 8).is_none());
+        assert!(with(20, 8).is_none());
+        assert!(with(72, 8).is_none());
+        assert!(with(HEADER_BYTES, 4).is_none());
+    }
+}

@@ -1,0 +1,768 @@
+/* releasepool: counted objects and autorelease pools that are safe and fast on every thread.
+ *
+ * Words that this file uses:
+ *
+ *   object      the address of an object's payload, as `rp_new` returns it. Behind it are the fields of
+ *               the class; before it is a header of two words, which belongs to the library.
+ *   reference   what keeps an object alive. A reference is counted, and belongs to one owner: a
+ *               variable of the program, a pool, a slot, a message.
+ *
+ * Each function says who owns what, in one of these phrases:
+ *
+ *   Ownership: the caller owns the result.        Give it up by the function that the text names.
+ *   Ownership: the result is lent.                Valid as long as the text says; nothing to give up.
+ *   Ownership: takes the argument.                The caller's reference or handle is given up.
+ *   Ownership: takes the argument unless it fails. After an error, the argument is still the caller's.
+ *   Ownership: borrows the arguments.             Nothing changes hands.
+ *   Ownership: none.                              Plain values only.
+ *
+ * Threads: "any thread" means any thread at any time. Threads need not be announced.
+ *
+ * Errors: functions that return `rp_status` return `RP_OK` or an error. Functions that return a pointer
+ * return NULL after an error, and other values as their text says. `rp_last_error` then returns a
+ * message. A pointer that is not what the text says (a freed object, for example) is undefined behaviour
+ * unless the library was built with its feature `checks`: such a library aborts with a message for dead
+ * objects, overwritten headers and releases that are one too many. Every function takes NULL, and says
+ * so.
+ *
+ * Functions of the program that the library calls must return: no longjmp, no C++ exception.
+ */
+#ifndef RELEASEPOOL_H
+#define RELEASEPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors -------------------------------------------------------------------------------------- */
+
+typedef enum rp_status {
+    RP_OK = 0,
+    RP_NULL = 1,          /* a pointer that must not be NULL is NULL */
+    RP_INVALID = 2,       /* an argument makes no sense */
+    RP_STALE = 3,         /* the pool or token has been closed already */
+    RP_WRONG_THREAD = 4,  /* the thing belongs to another thread */
+    RP_WRONG_MANAGER = 5, /* the token belongs to another manager */
+    RP_DRAINING = 6,      /* it is in use further up the call stack */
+    RP_CLOSED = 7,        /* the thread or loop takes nothing any more */
+    RP_NO_MEMORY = 8,     /* there is no memory */
+    RP_PANIC = 9,         /* code in Rust has panicked; the call is over, and nothing is lost */
+    RP_TIMED_OUT = 10,    /* the deadline has passed */
+    RP_UNAVAILABLE = 11   /* not in this build of the library, or the thread is ending */
+} rp_status;
+
+/* Returns the message of the calling thread's last error, or "".
+ * Ownership: the result is lent. Until the thread's next error.
+ * Threads: any thread. Errors: none. */
+const char *rp_last_error(void);
+
+/* Returns the name of a status.
+ * Ownership: the result is lent. For ever.
+ * Threads: any thread. Errors: "unknown status". */
+const char *rp_status_name(uint32_t status);
+
+/* Returns the version of the library, such as "0.1.0".
+ * Ownership: the result is lent. For ever.
+ * Threads: any thread. Errors: none. */
+const char *rp_version(void);
+
+/* ---- Classes ------------------------------------------------------------------------------------- */
+
+typedef struct rp_class rp_class;
+
+typedef struct rp_class_desc {
+    const char *name;              /* for reports */
+    size_t size;                   /* of a payload */
+    size_t align;                  /* of a payload; 0 stands for that of malloc */
+    size_t payload_offset;         /* 0; else see releasepool.hpp */
+    void (*destroy)(void *object); /* ends the fields of a dying object; may be NULL */
+    uint32_t frees_memory;         /* 0; else see releasepool.hpp */
+} rp_class_desc;
+
+/* Makes a class; make each class once, and keep it in a static variable. It lives as long as the
+ * process. The first 2048 classes have names of their own in reports.
+ * Ownership: the result is lent. For ever.
+ * Threads: any thread. Errors: NULL if `desc` or its name is NULL, or the sizes make no sense. */
+const rp_class *rp_class_new(const rp_class_desc *desc);
+
+/* ---- Objects ------------------------------------------------------------------------------------- */
+
+/* Makes an object with one reference; its payload is all zeros.
+ * Ownership: the caller owns the result. Give it up by rp_release or rp_autorelease.
+ * Threads: any thread. Errors: NULL if `type` is NULL or there is no memory. */
+void *rp_new(const rp_class *type);
+
+/* Makes an object that the calling thread's current pool owns.
+ * Ownership: the result is lent. Until that pool is drained.
+ * Threads: any thread. Errors: as rp_new. */
+void *rp_new_autoreleased(const rp_class *type);
+
+/* Adds a reference, and returns `object`.
+ * Ownership: the caller owns the result. Give it up by rp_release or rp_autorelease.
+ * Threads: any thread. Errors: NULL if `object` is NULL. */
+void *rp_retain(void *object);
+
+/* Gives up a reference. The last one destroys the object, on the calling thread.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_release(void *object);
+
+/* Moves a reference into the calling thread's current pool, which gives it up when it is drained; into
+ * its root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`.
+ * Ownership: takes the argument. The result is lent until that pool is drained.
+ * Threads: any thread. Errors: NULL if `object` is NULL. */
+void *rp_autorelease(void *object);
+
+/* Returns the number of references. Other threads may change it at any time.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: 0 if `object` is NULL. */
+size_t rp_strong_count(const void *object);
+
+/* Returns the number of weak references. Other threads may change it at any time.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: 0 if `object` is NULL. */
+size_t rp_weak_count(const void *object);
+
+/* Returns whether the object was made for this class.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: false if an argument is NULL. */
+bool rp_is_of(const void *object, const rp_class *type);
+
+/* Returns the name of the object's class.
+ * Ownership: the caller owns the result. Give it up by rp_text_free.
+ * Threads: any thread. Errors: NULL if `object` is NULL. */
+char *rp_type_name(const void *object);
+
+/* Frees a text.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: none; NULL is ignored. */
+void rp_text_free(char *text);
+
+/* ---- Weak references ----------------------------------------------------------------------------- */
+
+typedef struct rp_weak rp_weak;
+
+/* Makes a weak reference, which does not keep the object alive.
+ * Ownership: the caller owns the result. Give it up by rp_weak_release.
+ * Threads: any thread. Errors: NULL if `object` is NULL. */
+rp_weak *rp_weak_new(void *object);
+
+/* Adds a weak reference to the same object.
+ * Ownership: the caller owns the result. Give it up by rp_weak_release.
+ * Threads: any thread. Errors: NULL if `weak` is NULL. */
+rp_weak *rp_weak_retain(rp_weak *weak);
+
+/* Gives up a weak reference.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_weak_release(rp_weak *weak);
+
+/* Returns a new reference to the object, or NULL if it is dead.
+ * Ownership: the caller owns the result. Give it up by rp_release or rp_autorelease.
+ * Threads: any thread. Errors: NULL if `weak` is NULL. */
+void *rp_weak_load(rp_weak *weak);
+
+/* ---- Pools, by token ----------------------------------------------------------------------------- */
+
+typedef struct rp_pool_token {
+    uint64_t words[3];
+} rp_pool_token;
+
+/* Opens a pool, which becomes the calling thread's current pool.
+ * Ownership: the caller owns the result. Give it up by rp_pool_pop, once.
+ * Threads: any thread. Errors: a token that rp_pool_pop refuses. */
+rp_pool_token rp_pool_push(void);
+
+/* Opens a pool like rp_pool_push, with a name for reports, which is copied; NULL stands for none.
+ * Ownership: the caller owns the result. Give it up by rp_pool_pop, once.
+ * Threads: any thread. Errors: as rp_pool_push. */
+rp_pool_token rp_pool_push_named(const char *name);
+
+/* Closes a pool, and pools by token inside it, which releases their entries, newest first; writes the
+ * number of entries to `released`, which may be NULL.
+ * Ownership: takes the argument unless it fails.
+ * Threads: the thread that pushed. Errors: RP_STALE, RP_WRONG_THREAD, RP_WRONG_MANAGER, RP_DRAINING:
+ * nothing was done. RP_PANIC: the pool is closed. */
+rp_status rp_pool_pop(rp_pool_token token, size_t *released);
+
+/* Begins a callback on a thread that a foreign host owns, such as that of an SDK: opens a pool.
+ * Ownership: the caller owns the result. Give it up by rp_callback_end, once.
+ * Threads: any thread. Errors: as rp_pool_push. */
+rp_pool_token rp_callback_begin(void);
+
+/* Ends a callback: closes its pool. If no pool is open any more, drains the thread's root pool and
+ * backlog, and makes the releases that other threads have sent.
+ * Ownership: takes the argument unless it fails.
+ * Threads: the thread that began. Errors: as rp_pool_pop. */
+rp_status rp_callback_end(rp_pool_token token);
+
+/* ---- Pools, in place ----------------------------------------------------------------------------- */
+
+/* A pool in memory of the program, such as a variable on the stack. Do not copy it. */
+typedef struct rp_pool {
+    void *state;
+    uint64_t thread;
+} rp_pool;
+
+typedef struct rp_drained {
+    size_t released;
+    size_t remaining; /* in the thread's backlog */
+    uint64_t nanoseconds;
+} rp_drained;
+
+/* Called with a text, which is valid during the call. */
+typedef void (*rp_text_fn)(const char *text, void *data);
+
+/* Opens a pool in `*pool`, which becomes the calling thread's current pool; `name` may be NULL.
+ * Ownership: the caller owns the result. Give it up by rp_pool_close, on the same thread.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_pool_open(rp_pool *pool, const char *name);
+
+/* Drains a pool and closes it.
+ * Ownership: takes the argument unless it fails.
+ * Threads: the thread that opened it. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD. */
+rp_status rp_pool_close(rp_pool *pool);
+
+/* Moves a reference into this pool, whether it is current or not. n references are released n times.
+ * Ownership: takes the argument unless it fails.
+ * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD, RP_INVALID. */
+rp_status rp_pool_add(rp_pool *pool, void *object);
+
+/* Releases all entries, newest first, and those that destructors add meanwhile; writes their number to
+ * `released`, which may be NULL. An outermost drain also makes the releases that other threads have sent.
+ * Ownership: borrows the arguments.
+ * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD, RP_PANIC. */
+rp_status rp_pool_drain(rp_pool *pool, size_t *released);
+
+/* Releases at most `count` entries or, if that is 0, as many as `nanoseconds` allow (0: all). The rest
+ * goes to the thread's backlog. `drained` may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: the thread that opened the pool. Errors: as rp_pool_drain. */
+rp_status rp_pool_drain_within(rp_pool *pool, size_t count, uint64_t nanoseconds, rp_drained *drained);
+
+/* Returns the number of entries.
+ * Ownership: borrows the arguments.
+ * Threads: the thread that opened the pool. Errors: 0. */
+size_t rp_pool_len(rp_pool *pool);
+
+/* Returns whether the pool has an entry for the object. Linear.
+ * Ownership: borrows the arguments.
+ * Threads: the thread that opened the pool. Errors: false. */
+bool rp_pool_contains(rp_pool *pool, const void *object);
+
+/* Returns whether a pool of the calling thread has an entry for the object. Linear.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: false. */
+bool rp_is_in_pools(const void *object);
+
+/* Calls `to` with a list of the pool's entries.
+ * Ownership: borrows the arguments.
+ * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD. */
+rp_status rp_pool_dump(rp_pool *pool, rp_text_fn to, void *data);
+
+/* ---- Managers ------------------------------------------------------------------------------------ */
+
+/* A stack of pools on each thread. NULL stands for the global manager, which all functions above use. */
+typedef struct rp_manager rp_manager;
+
+/* Makes a manager, for a library that must not mix its pools with its host's; `name` may be NULL.
+ * Ownership: the caller owns the result. Give it up by rp_manager_free.
+ * Threads: any thread. Errors: NULL. */
+rp_manager *rp_manager_new(const char *name);
+
+/* Gives a manager up. Its open pools stay valid.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_manager_free(rp_manager *manager);
+
+/* Opens a pool of this manager on the calling thread; `name` may be NULL.
+ * Ownership: the caller owns the result. Give it up by rp_manager_pop, once.
+ * Threads: any thread. Errors: as rp_pool_push. */
+rp_pool_token rp_manager_push(const rp_manager *manager, const char *name);
+
+/* Closes a pool of this manager, as rp_pool_pop does.
+ * Ownership: takes the argument unless it fails.
+ * Threads: the thread that pushed. Errors: as rp_pool_pop. */
+rp_status rp_manager_pop(const rp_manager *manager, rp_pool_token token, size_t *released);
+
+/* Moves a reference into this manager's current pool on the calling thread.
+ * Ownership: takes the argument unless it fails.
+ * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_manager_autorelease(const rp_manager *manager, void *object);
+
+/* Drains the calling thread's root pool; `released` may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_PANIC. */
+rp_status rp_drain_root(const rp_manager *manager, size_t *released);
+
+/* Works off what drains within budgets have left, with a budget as in rp_pool_drain_within.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_PANIC. */
+rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nanoseconds,
+                           rp_drained *drained);
+
+/* Sets the number of entries of a root pool at which an event is reported and, if `drains`, at which
+ * rp_boundary drains the root pool.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: none. */
+rp_status rp_manager_set_root_watermark(const rp_manager *manager, size_t entries, bool drains);
+
+/* Marks an outermost boundary of the calling thread's work: see rp_manager_set_root_watermark.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_PANIC. */
+rp_status rp_boundary(const rp_manager *manager, size_t *released);
+
+/* Waits until everything that was let go has been released, at most for this time.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_TIMED_OUT. */
+rp_status rp_quiesce(const rp_manager *manager, uint64_t nanoseconds);
+
+/* Has all threads release what they hold, and waits for that, at most for this time.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_TIMED_OUT, with a message that says which thread holds what. */
+rp_status rp_shutdown(const rp_manager *manager, uint64_t nanoseconds);
+
+/* ---- Threads ------------------------------------------------------------------------------------- */
+
+typedef struct rp_thread rp_thread;
+
+/* Returns a handle of the calling thread.
+ * Ownership: the caller owns the result. Give it up by rp_thread_free.
+ * Threads: any thread. Errors: NULL while the thread ends. */
+rp_thread *rp_thread_current(void);
+
+/* Returns a handle of the thread with this key.
+ * Ownership: the caller owns the result. Give it up by rp_thread_free.
+ * Threads: any thread. Errors: NULL if no thread has the key any more. */
+rp_thread *rp_thread_find(uint64_t key);
+
+/* Returns another handle of the thread.
+ * Ownership: the caller owns the result. Give it up by rp_thread_free.
+ * Threads: any thread. Errors: NULL if `thread` is NULL. */
+rp_thread *rp_thread_clone(const rp_thread *thread);
+
+/* Gives a handle up.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_thread_free(rp_thread *thread);
+
+/* Returns the thread's key, which no other thread ever has.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: 0 if `thread` is NULL. */
+uint64_t rp_thread_key(const rp_thread *thread);
+
+/* Returns whether the thread still takes messages.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: false if `thread` is NULL. */
+bool rp_thread_is_alive(const rp_thread *thread);
+
+/* Has the thread release a reference, in its next outermost drain; once it has ended, any thread does.
+ * Ownership: takes the argument unless it fails.
+ * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_thread_release(const rp_thread *thread, void *object);
+
+/* Has the thread call `f(data)` when it runs its inbox: in rp_run_inbox, or in its frame loop.
+ * Ownership: takes the argument unless it fails. That is `data`, if it owns anything.
+ * Threads: any thread. Errors: RP_NULL; RP_CLOSED once the thread has ended, and `f` is never called. */
+rp_status rp_thread_post(const rp_thread *thread, void (*f)(void *data), void *data);
+
+/* Runs what was posted to the calling thread, and makes the releases that were sent to it. Does nothing
+ * inside a destructor. `ran` may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_PANIC. */
+rp_status rp_run_inbox(size_t *ran);
+
+typedef struct rp_inbox_hook rp_inbox_hook;
+
+/* Sets a function that messages to the calling thread call, on their senders' threads, to wake the
+ * thread's event loop, which then calls rp_run_inbox.
+ * Ownership: the caller owns the result. Give it up by rp_inbox_hook_clear, on the same thread.
+ * Threads: any thread. Errors: NULL if `f` is NULL, or while the thread ends. */
+rp_inbox_hook *rp_inbox_hook_set(void (*f)(void *data), void *data);
+
+/* Removes the function. It may still be running on other threads.
+ * Ownership: takes the argument.
+ * Threads: the thread that set it. Errors: RP_NULL. */
+rp_status rp_inbox_hook_clear(rp_inbox_hook *hook);
+
+/* ---- Handoff ------------------------------------------------------------------------------------- */
+
+/* A pool that another thread releases. Used by one thread at a time. */
+typedef struct rp_handoff rp_handoff;
+
+/* Makes a pool for handoff.
+ * Ownership: the caller owns the result. Give it up by rp_handoff_free.
+ * Threads: any thread. Errors: NULL. */
+rp_handoff *rp_handoff_new(void);
+
+/* Releases all entries here, and gives the pool up.
+ * Ownership: takes the argument.
+ * Threads: one at a time. Errors: RP_NULL. */
+rp_status rp_handoff_free(rp_handoff *handoff);
+
+/* Moves a reference into the pool. The object must bear to be destroyed on another thread.
+ * Ownership: takes the argument unless it fails.
+ * Threads: one at a time. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_handoff_add(rp_handoff *handoff, void *object);
+
+/* Returns the number of entries.
+ * Ownership: borrows the arguments.
+ * Threads: one at a time. Errors: 0. */
+size_t rp_handoff_len(rp_handoff *handoff);
+
+/* Has a thread release all entries in its next outermost drain; `sent` may be NULL. One message.
+ * Ownership: borrows the arguments.
+ * Threads: one at a time. Errors: RP_NULL. */
+rp_status rp_handoff_drain_on(rp_handoff *handoff, const rp_thread *to, size_t *sent);
+
+/* Releases all entries here; `released` may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: one at a time. Errors: RP_NULL, RP_PANIC. */
+rp_status rp_handoff_drain(rp_handoff *handoff, size_t *released);
+
+/* ---- Destruction at home ------------------------------------------------------------------------- */
+
+/* A counted reference that any thread may hold, to an object that only its home may use and destroy. */
+typedef struct rp_home rp_home;
+
+/* Binds a reference to the calling thread, its home. If the home ends first, the object is kept for
+ * ever, and an event reports that.
+ * Ownership: the caller owns the result. Give it up by rp_home_release. Takes the argument.
+ * Threads: any thread. Errors: NULL if `object` is NULL. */
+rp_home *rp_home_new(void *object);
+
+/* Adds a reference.
+ * Ownership: the caller owns the result. Give it up by rp_home_release.
+ * Threads: any thread. Errors: NULL if `home` is NULL. */
+rp_home *rp_home_retain(rp_home *home);
+
+/* Gives up a reference. The last one gives up the object's: at home, at once; elsewhere, in the home's
+ * next outermost drain.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_home_release(rp_home *home);
+
+/* Returns the object at home, and NULL elsewhere.
+ * Ownership: the result is lent. As long as `home` is owned.
+ * Threads: any thread. Errors: NULL if `home` is NULL. */
+void *rp_home_get(rp_home *home);
+
+/* Returns the key of the home, which may have ended.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: 0 if `home` is NULL. */
+uint64_t rp_home_key(rp_home *home);
+
+/* ---- Slots --------------------------------------------------------------------------------------- */
+
+/* A place for one object, or none, that all threads may read and write. */
+typedef struct rp_slot rp_slot;
+
+/* Makes a slot that holds `object`, or nothing if it is NULL.
+ * Ownership: the caller owns the result. Give it up by rp_slot_free. Takes the argument.
+ * Threads: any thread. Errors: NULL. */
+rp_slot *rp_slot_new(void *object);
+
+/* Gives a slot up; no other call uses it any more.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_slot_free(rp_slot *slot);
+
+/* Returns a new reference to the slot's object; NULL if the slot is empty.
+ * Ownership: the caller owns the result. Give it up by rp_release or rp_autorelease.
+ * Threads: any thread. Errors: NULL if `slot` is NULL. */
+void *rp_slot_load(const rp_slot *slot);
+
+/* Returns the slot's object without counting a reference; NULL if the slot is empty.
+ * Ownership: the result is lent. Until `pool` is drained.
+ * Threads: the thread that opened the pool. Errors: NULL. */
+void *rp_slot_load_in(const rp_slot *slot, rp_pool *pool);
+
+/* Puts `object`, which may be NULL, into the slot. The old object's reference is given up when the
+ * pools that may have been lent it have been drained.
+ * Ownership: takes the argument unless it fails.
+ * Threads: any thread. Errors: RP_NULL if `slot` is NULL. */
+rp_status rp_slot_store(const rp_slot *slot, void *object);
+
+/* Puts `object`, which may be NULL, into the slot, and returns a new reference to the old one or NULL.
+ * Ownership: the caller owns the result. Give it up by rp_release or rp_autorelease. Takes the argument.
+ * Threads: any thread. Errors: NULL if `slot` is NULL; the argument is still the caller's then. */
+void *rp_slot_swap(const rp_slot *slot, void *object);
+
+/* Puts `object` into the slot if the slot holds `expected`; writes whether it did to `exchanged`. If it
+ * did not, `object` is still the caller's.
+ * Ownership: takes the argument unless it fails.
+ * Threads: any thread. Errors: RP_NULL if `slot` is NULL. */
+rp_status rp_slot_compare_exchange(const rp_slot *slot, const void *expected, void *object,
+                                   bool *exchanged);
+
+/* ---- Frame loops --------------------------------------------------------------------------------- */
+
+typedef struct rp_frame_loop rp_frame_loop;
+typedef struct rp_frame_proxy rp_frame_proxy;
+typedef struct rp_post rp_post;
+
+typedef struct rp_frame_config {
+    uint64_t frame_nanoseconds;     /* the time that a frame has; 0 stands for no limit */
+    uint64_t min_drain_nanoseconds; /* the least time of its drain; 0 stands for the default */
+} rp_frame_config;
+
+typedef struct rp_frame_report {
+    uint64_t index;
+    size_t closures;
+    uint64_t busy_nanoseconds;
+    rp_drained drained;
+} rp_frame_report;
+
+/* Makes a loop for the calling thread, which has no other; `config` may be NULL.
+ * Ownership: the caller owns the result. Give it up by rp_frame_loop_free.
+ * Threads: any thread. Errors: NULL while the thread ends. */
+rp_frame_loop *rp_frame_loop_new(const rp_frame_config *config);
+
+/* Ends a loop: runs what is due, and drains.
+ * Ownership: takes the argument unless it fails.
+ * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick. */
+rp_status rp_frame_loop_free(rp_frame_loop *loop);
+
+/* Makes one frame, without waiting: runs what was posted, calls `f(data)` (which may be NULL) with a pool
+ * as the current one, and drains within the frame's time. `report` may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick, RP_PANIC. */
+rp_status rp_frame_loop_tick(rp_frame_loop *loop, void (*f)(void *data), void *data,
+                             rp_frame_report *report);
+
+/* Sets the function that tells the host, on any thread, that the loop has something to do; NULL removes
+ * it.
+ * Ownership: borrows the arguments.
+ * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick. */
+rp_status rp_frame_loop_set_wake_hook(rp_frame_loop *loop, void (*f)(void *data), void *data);
+
+/* Returns a handle of the loop for other threads, which may outlive the loop.
+ * Ownership: the caller owns the result. Give it up by rp_frame_proxy_free.
+ * Threads: the loop's thread. Errors: NULL. */
+rp_frame_proxy *rp_frame_proxy_new(rp_frame_loop *loop);
+
+/* Gives a handle up.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_frame_proxy_free(rp_frame_proxy *proxy);
+
+/* Has the loop call `f(data)` at the beginning of its next frame.
+ * Ownership: takes the argument unless it fails. That is `data`, if it owns anything.
+ * Threads: any thread. Errors: RP_NULL; RP_CLOSED once the loop has ended, and `f` is never called. */
+rp_status rp_frame_proxy_post(const rp_frame_proxy *proxy, void (*f)(void *data), void *data);
+
+/* Has the loop call `f(data)` in the first frame after this time. A post that is not due when the loop
+ * ends is dropped, with an event, and `f` is never called.
+ * Ownership: the caller owns the result. Give it up by rp_post_free.
+ * Threads: any thread. Errors: NULL, as rp_frame_proxy_post. */
+rp_post *rp_frame_proxy_post_after(const rp_frame_proxy *proxy, uint64_t nanoseconds,
+                                   void (*f)(void *data), void *data);
+
+/* Cancels a post; returns whether it was still waiting, and `f` is never called.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: false. */
+bool rp_frame_proxy_cancel(const rp_frame_proxy *proxy, rp_post *post);
+
+/* Frees a post's identity; the post itself goes on.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_post_free(rp_post *post);
+
+/* ---- Memory -------------------------------------------------------------------------------------- */
+
+/* Blocks of 16 to 640 bytes, from a heap of each thread; larger memory comes from malloc. */
+typedef struct rp_blocks rp_blocks;
+
+typedef struct rp_blocks_figures {
+    uint64_t live_blocks;
+    uint64_t live_bytes;
+    uint64_t chunk_bytes;
+} rp_blocks_figures;
+
+/* Makes an allocator of at most `hard_cap` bytes of blocks; 0 stands for no limit.
+ * Ownership: the caller owns the result. Give it up by rp_blocks_free.
+ * Threads: any thread. Errors: NULL. */
+rp_blocks *rp_blocks_new(size_t hard_cap);
+
+/* Gives an allocator up. Its blocks stay valid, but cannot be freed any more.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_blocks_free(rp_blocks *blocks);
+
+/* Allocates `size` bytes, which are not initialized.
+ * Ownership: the caller owns the result. Give it up by rp_blocks_dealloc.
+ * Threads: any thread. Errors: NULL at the cap, or if `align` is no power of two or `size` is 0. */
+void *rp_blocks_alloc(const rp_blocks *blocks, size_t size, size_t align);
+
+/* Frees memory of this allocator, on any thread, with the sizes of its allocation.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_blocks_dealloc(const rp_blocks *blocks, void *memory, size_t size, size_t align);
+
+/* Frees unused memory; writes the number of bytes to `freed`, which may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_blocks_trim(const rp_blocks *blocks, size_t *freed);
+
+/* Reads the figures of an allocator.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_blocks_stats(const rp_blocks *blocks, rp_blocks_figures *figures);
+
+/* Memory for one frame or step, which is freed all at once. Used by one thread at a time. */
+typedef struct rp_stack rp_stack;
+
+/* Makes a stack allocator of this many bytes. What does not fit is on the heap.
+ * Ownership: the caller owns the result. Give it up by rp_stack_free.
+ * Threads: any thread. Errors: NULL if there is no memory. */
+rp_stack *rp_stack_new(size_t capacity);
+
+/* Frees a stack allocator with all of its memory.
+ * Ownership: takes the argument.
+ * Threads: one at a time. Errors: RP_NULL. */
+rp_status rp_stack_free(rp_stack *stack);
+
+/* Allocates `size` bytes, aligned to 16, which are not initialized.
+ * Ownership: the result is lent. Until rp_stack_reset or rp_stack_free.
+ * Threads: one at a time. Errors: NULL if there is no memory. */
+void *rp_stack_alloc(rp_stack *stack, size_t size);
+
+/* Frees all memory of the allocator, which grows to the most that was in use at once.
+ * Ownership: borrows the arguments.
+ * Threads: one at a time. Errors: RP_NULL. */
+rp_status rp_stack_reset(rp_stack *stack);
+
+/* Returns the most bytes that were in use at once.
+ * Ownership: borrows the arguments.
+ * Threads: one at a time. Errors: 0. */
+size_t rp_stack_high_water(const rp_stack *stack);
+
+/* ---- Reports ------------------------------------------------------------------------------------- */
+
+typedef struct rp_figures {
+    size_t threads;
+    uint64_t live_objects;
+    uint64_t created;
+    uint64_t destroyed;
+    size_t open_pools;
+    size_t root_entries;
+    size_t backlog;
+    size_t inbox;
+    size_t orphans;
+} rp_figures;
+
+/* Reads the figures of a manager, and of all threads. Those of the calling thread are exact.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_NULL if `figures` is NULL. */
+rp_status rp_snapshot(const rp_manager *manager, rp_figures *figures);
+
+/* Calls `to` with these figures as a table, one line for each thread.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_NULL if `to` is NULL. */
+rp_status rp_snapshot_text(const rp_manager *manager, rp_text_fn to, void *data);
+
+typedef struct rp_leak {
+    const char *type_name; /* valid during the call */
+    size_t objects;
+    size_t bytes;
+    size_t pooled; /* how many of them pools hold */
+} rp_leak;
+
+/* Calls `to`, which may be NULL, for each group of objects that are alive; writes their number to
+ * `objects`, which may be NULL.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: RP_UNAVAILABLE in builds without the feature `leak-detection`. */
+rp_status rp_leaks(void (*to)(const rp_leak *leak, void *data), void *data, size_t *objects);
+
+/* Sets the function that gets warnings, one line each, instead of standard error; NULL removes it.
+ * Ownership: borrows the arguments.
+ * Threads: any thread; `to` may be called on any thread. Errors: none. */
+rp_status rp_set_event_hook(rp_text_fn to, void *data);
+
+/* ---- For releasepool.hpp ------------------------------------------------------------------------- */
+
+/* The functions below serve objects of C++ whose base class embeds the header as data. The address of
+ * such an object is that right behind the header. They may change in any version: the header of the same
+ * version uses them. */
+
+typedef struct rp_header_layout {
+    uint64_t header_bytes; /* the count word, and a pointer to the class */
+    uint64_t one_strong;   /* what one reference adds to the count word */
+    uint64_t unique;       /* the count word of a new object */
+    uint64_t held;         /* the bit that a destructor which a release runs finds cleared */
+} rp_header_layout;
+
+/* Not 0 if references must be counted by rp_retain and rp_release, so that checks see them. */
+extern const uint32_t rp_checked;
+
+/* Returns the layout of headers, to be compared with the one that was compiled.
+ * Ownership: none.
+ * Threads: any thread. Errors: none. */
+rp_header_layout rp_header_layout_get(void);
+
+/* Allocates the memory of an object, header included.
+ * Ownership: the caller owns the result. Give it up by rp_embedded_free, or make an object of it.
+ * Threads: any thread. Errors: NULL. */
+void *rp_embedded_alloc(const rp_class *type);
+
+/* Frees the memory of an object that was not made.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: none. */
+void rp_embedded_free(const rp_class *type, void *memory);
+
+/* Allocates memory for a class's operator new.
+ * Ownership: the caller owns the result. Give it up by rp_memory_free.
+ * Threads: any thread. Errors: NULL. */
+void *rp_memory_alloc(size_t size, size_t align);
+
+/* Frees memory of rp_memory_alloc or rp_embedded_alloc, unless weak references keep it.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: none. */
+void rp_memory_free(void *memory, size_t size, size_t align);
+
+/* Records a new object, if rp_checked.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: none. */
+void rp_embedded_note(const rp_class *type, void *object);
+
+/* Records that the object, which has one reference, is of this class now, if rp_checked.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: none. */
+void rp_embedded_note_class(const rp_class *type, void *object);
+
+/* Makes an object that the current pool owns, with its header, in one call; of a class without `destroy`.
+ * The caller writes the payload before it does anything else.
+ * Ownership: the result is lent. Until the current pool is drained.
+ * Threads: any thread. Errors: NULL. */
+void *rp_embedded_create(const rp_class *type);
+
+/* Moves a reference into the current pool.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: none. */
+void rp_embedded_autorelease(void *object);
+
+/* Ends the value of an object whose destructor no release has called. Aborts if references are left and
+ * the object is on the stack.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: aborts. */
+void rp_embedded_end(void *object);
+
+/* Completes a release that has found no other reference in the count word.
+ * Ownership: takes the argument.
+ * Threads: any thread. Errors: none. */
+void rp_last_release(void *object);
+
+/* Aborts, as the count word has no room for a reference.
+ * Ownership: borrows the arguments.
+ * Threads: any thread. Errors: aborts. */
+void rp_abort_retain(void *object);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

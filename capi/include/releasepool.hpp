@@ -1,0 +1,855 @@
+// releasepool for C++17 and later: counted objects, weak references, pools, slots and threads.
+//
+//     struct Sprite : rp::Object {
+//         explicit Sprite(int id) : id(id) {}
+//         int id;
+//         rp::Ref<Sprite> next;
+//     };
+//
+//     rp::AutoreleasePool pool;
+//     Sprite* temporary = rp::create<Sprite>(1);      // lives until the pool is drained
+//     rp::Ref<Sprite> kept = rp::make<Sprite>(2);     // lives as long as there is a reference
+//
+// An rp::Object embeds the header that every object of the library has, so one object goes through the
+// pools, slots and threads of C++, C and Rust alike. All counts are atomic, in two instructions that the
+// compiler inlines; the header is checked against the library when the program is loaded.
+//
+// Any order of base classes works, and so do objects on the stack, as members and in arrays, and `delete`
+// by hand. rp::make and rp::create are the fastest ways to make an object.
+//
+// rp::make and rp::create take any other class, too, such as a struct of plain values. Its objects have
+// their header before them, and they are the cheapest if the class is trivially copyable: one call makes
+// such an object, and a pool frees them in bulk.
+//
+// The header needs no exceptions and no RTTI (but dynamic_pointer_cast and virtual bases need RTTI). The
+// destructor of an rp::Object cannot throw; an exception of another class's destructor is reported, and goes
+// no further.
+#ifndef RELEASEPOOL_HPP
+#define RELEASEPOOL_HPP
+
+#include "releasepool.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define RP_EXCEPTIONS 1
+#else
+#define RP_EXCEPTIONS 0
+#endif
+
+// Whether counts go through the library, so that its checks see them. A program that defines it as 0 saves
+// a load and a test, and is not checked.
+#ifndef RP_CHECKED
+#define RP_CHECKED (rp_checked != 0)
+#endif
+
+#define RP_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
+
+namespace rp {
+
+class Object;
+class Thread;
+template <class T> class Ref;
+template <class T> class Weak;
+template <class T> Ref<T> adopt(T* object) noexcept;
+
+namespace detail {
+
+inline constexpr std::uint64_t one_strong = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t unique = 1;
+inline constexpr std::uint64_t held = 1;
+
+[[noreturn]] inline void fail(const char* what) noexcept {
+    std::fprintf(stderr, "releasepool: %s; aborting\n", what);
+    std::abort();
+}
+
+// Compares the header with that of the library which was loaded.
+inline bool check_layout() noexcept {
+    const rp_header_layout layout = rp_header_layout_get();
+    if (layout.header_bytes != 16 || layout.one_strong != one_strong || layout.unique != unique
+        || layout.held != held) {
+        fail("releasepool.hpp is not the header of the library that was loaded");
+    }
+    return true;
+}
+
+inline const bool layout_is_ours = check_layout();
+
+// Returns a text in which the compiler names T.
+template <class T> const char* text_with_name() noexcept { return __PRETTY_FUNCTION__; }
+
+// Copies the name of T out of that text.
+template <class T> void copy_name(char* to, std::size_t size) noexcept {
+    const char* text = text_with_name<T>();
+    const char* begin = std::strstr(text, "T = ");
+    begin = begin ? begin + 4 : text;
+    const char* end = begin;
+    for (int depth = 0; *end != '\0'; ++end) {
+        if (*end == '<' || *end == '(') {
+            ++depth;
+        } else if (*end == '>' || *end == ')') {
+            --depth;
+        } else if (depth == 0 && (*end == ';' || *end == ']')) {
+            break;
+        }
+    }
+    const auto length = static_cast<std::size_t>(end - begin);
+    const std::size_t copied = length < size - 1 ? length : size - 1;
+    std::memcpy(to, begin, copied);
+    to[copied] = '\0';
+}
+
+struct Access;
+
+} // namespace detail
+
+// The base of counted objects. An object begins with one reference, which rp::make, rp::adopt or
+// rp::autorelease take over.
+class Object {
+public:
+    // Returns the number of references. Other threads may change it at any time.
+    std::size_t strong_count() const noexcept {
+        return static_cast<std::uint32_t>(__atomic_load_n(&count_, __ATOMIC_RELAXED) >> 32) + std::size_t{1};
+    }
+
+    // The memory comes from the calling thread's blocks, without a lock.
+    static void* operator new(std::size_t size) { return allocate(size, default_align); }
+    static void* operator new(std::size_t size, std::align_val_t align) {
+        return allocate(size, static_cast<std::size_t>(align));
+    }
+    static void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+        return rp_memory_alloc(size, default_align);
+    }
+    static void* operator new(std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+        return rp_memory_alloc(size, static_cast<std::size_t>(align));
+    }
+    static void* operator new(std::size_t, void* place) noexcept { return place; }
+    static void* operator new[](std::size_t size) { return allocate(size, default_align); }
+    static void* operator new[](std::size_t size, std::align_val_t align) {
+        return allocate(size, static_cast<std::size_t>(align));
+    }
+    static void* operator new[](std::size_t, void* place) noexcept { return place; }
+
+    static void operator delete(void* memory, std::size_t size) noexcept {
+        rp_memory_free(memory, size, default_align);
+    }
+    static void operator delete(void* memory, std::size_t size, std::align_val_t align) noexcept {
+        rp_memory_free(memory, size, static_cast<std::size_t>(align));
+    }
+    static void operator delete(void*, void*) noexcept {}
+    static void operator delete[](void* memory, std::size_t size) noexcept {
+        rp_memory_free(memory, size, default_align);
+    }
+    static void operator delete[](void* memory, std::size_t size, std::align_val_t align) noexcept {
+        rp_memory_free(memory, size, static_cast<std::size_t>(align));
+    }
+    static void operator delete[](void*, void*) noexcept {}
+
+protected:
+    Object() noexcept;
+    // A copy is a new object, with a count of its own.
+    Object(const Object&) noexcept : Object() {}
+    Object& operator=(const Object&) noexcept { return *this; }
+    virtual ~Object() {
+        // A release that destroys the object has cleared the bit.
+        if (RP_UNLIKELY(__atomic_load_n(&count_, __ATOMIC_RELAXED) & detail::held)) {
+            rp_embedded_end(payload());
+        }
+    }
+
+private:
+    friend struct detail::Access;
+
+    static constexpr std::size_t default_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+    static void* allocate(std::size_t size, std::size_t align) {
+        void* memory = rp_memory_alloc(size, align);
+        if (RP_UNLIKELY(memory == nullptr)) {
+#if RP_EXCEPTIONS
+            throw std::bad_alloc();
+#else
+            detail::fail("there is no memory for an object");
+#endif
+        }
+        return memory;
+    }
+
+    void* payload() const noexcept {
+        return const_cast<char*>(reinterpret_cast<const char*>(this)) + sizeof(Object);
+    }
+
+    mutable std::uint64_t count_;
+    const rp_class* class_;
+};
+
+static_assert(sizeof(void*) == 8 && sizeof(Object) == 24,
+              "an Object has a pointer to its virtual functions, a count word and a class");
+
+namespace detail {
+
+// Calls `end`, the destructor of a T, and reports its exception.
+template <class T, class F> void contain(F end) noexcept {
+#if RP_EXCEPTIONS
+    if constexpr (!std::is_nothrow_destructible_v<T>) {
+        try {
+            end();
+        } catch (...) {
+            char name[200];
+            copy_name<T>(name, sizeof(name));
+            std::fprintf(stderr, "releasepool: the destructor of %s has thrown an exception, which goes no "
+                                 "further\n", name);
+        }
+        return;
+    }
+#endif
+    end();
+}
+
+// Says whether T derives from Object, at a place that the compiler knows.
+template <class T, class = void> struct HasFixedBase : std::false_type {};
+template <class T>
+struct HasFixedBase<T, std::void_t<decltype(static_cast<T*>(std::declval<Object*>()))>> : std::true_type {};
+
+template <class T> inline constexpr bool is_object = std::is_base_of_v<Object, std::remove_cv_t<T>>;
+
+// Says whether a Ref<U> becomes a Ref<T>: a payload is found by its class only from the same class, or
+// from a base that is an Object.
+template <class U, class T>
+using Converts = std::conjunction<
+    std::is_convertible<U*, T*>,
+    std::disjunction<std::is_same<std::remove_cv_t<U>, std::remove_cv_t<T>>,
+                     std::is_base_of<Object, std::remove_cv_t<T>>>>;
+
+// The header before every payload.
+struct Header {
+    std::uint64_t count;
+    const rp_class* type;
+};
+static_assert(sizeof(Header) == 16, "a header is two words");
+
+struct Access {
+    static Header* header(void* payload) noexcept {
+        return reinterpret_cast<Header*>(static_cast<char*>(payload) - sizeof(Header));
+    }
+    static Object* object(void* payload) noexcept {
+        return reinterpret_cast<Object*>(static_cast<char*>(payload) - sizeof(Object));
+    }
+
+    // Returns the payload of an object, which is not null.
+    template <class T> static void* payload(T* object) noexcept {
+        if constexpr (is_object<T>) {
+            return static_cast<const Object*>(object)->payload();
+        } else {
+            return const_cast<std::remove_cv_t<T>*>(object);
+        }
+    }
+    template <class T> static void* payload_or_null(T* object) noexcept {
+        return object == nullptr ? nullptr : payload(object);
+    }
+
+    // Returns the object of a payload, which is not null.
+    template <class T> static T* from_payload(void* payload) noexcept {
+        if constexpr (!is_object<T>) {
+            return static_cast<T*>(payload);
+        } else if constexpr (HasFixedBase<T>::value) {
+            return static_cast<T*>(object(payload));
+        } else {
+            return dynamic_cast<T*>(object(payload));
+        }
+    }
+
+    // Counts a reference.
+    static void retain(void* payload) noexcept {
+        if (RP_UNLIKELY(RP_CHECKED)) {
+            rp_retain(payload);
+            return;
+        }
+        // Relaxed: the caller has a reference, and passes the new one on by means that synchronize.
+        const std::uint64_t old = __atomic_fetch_add(&header(payload)->count, one_strong, __ATOMIC_RELAXED);
+        if (RP_UNLIKELY(static_cast<std::int64_t>(old + one_strong) < 0)) {
+            rp_abort_retain(payload);
+        }
+    }
+
+    // Gives up a reference.
+    static void release(void* payload) noexcept {
+        if (RP_UNLIKELY(RP_CHECKED)) {
+            rp_release(payload);
+            return;
+        }
+        // Release: pairs with the acquiring load by which the library begins the destruction, so that all
+        // uses of the object happen before its destructor.
+        const std::uint64_t old = __atomic_fetch_sub(&header(payload)->count, one_strong, __ATOMIC_RELEASE);
+        if (RP_UNLIKELY(static_cast<std::int64_t>(old - one_strong) < 0)) {
+            rp_last_release(payload);
+        }
+    }
+
+    // The destructor of objects that were made by `new`.
+    static void delete_object(void* payload) noexcept {
+        delete Access::object(payload);
+    }
+
+    static const rp_class* new_class(const char* name, std::size_t size, std::size_t align, std::size_t offset,
+                                     void (*destroy)(void*), std::uint32_t frees_memory) noexcept {
+        rp_class_desc desc{};
+        desc.name = name;
+        desc.size = size;
+        desc.align = align;
+        desc.payload_offset = offset;
+        desc.destroy = destroy;
+        desc.frees_memory = frees_memory;
+        const rp_class* made = rp_class_new(&desc);
+        if (made == nullptr) {
+            fail(rp_last_error());
+        }
+        return made;
+    }
+
+    // The class of objects that were made by `new`, or not on the heap.
+    static const rp_class* any_class() noexcept {
+        const rp_class* known = any_.load(std::memory_order_acquire);
+        return known != nullptr ? known : make_any_class();
+    }
+
+    static const rp_class* make_any_class() noexcept {
+        static const rp_class* const made
+            = new_class("rp::Object", sizeof(Object), alignof(Object), sizeof(Object), &delete_object, 1);
+        any_.store(made, std::memory_order_release);
+        return made;
+    }
+
+    static inline std::atomic<const rp_class*> any_{nullptr};
+
+    static void begin(Object* object) noexcept {
+        object->count_ = unique;
+        object->class_ = any_class();
+        if (RP_UNLIKELY(RP_CHECKED)) {
+            rp_embedded_note(object->class_, object->payload());
+        }
+    }
+
+    // Says of which class a new object is.
+    static void set_class(Object* object, const rp_class* type) noexcept {
+        object->class_ = type;
+        if (RP_UNLIKELY(RP_CHECKED)) {
+            rp_embedded_note_class(type, object->payload());
+        }
+    }
+
+    // Writes the header of a new object that is no Object.
+    static void begin_plain(void* payload, const rp_class* type) noexcept {
+        header(payload)->count = unique;
+        header(payload)->type = type;
+        if (RP_UNLIKELY(RP_CHECKED)) {
+            rp_embedded_note(type, payload);
+        }
+    }
+
+    // Ends the value of an object of type T.
+    template <class T> static void end(T* object) {
+        if constexpr (std::is_destructible_v<T>) {
+            object->T::~T();
+        } else {
+            static_cast<Object*>(object)->~Object();
+        }
+    }
+};
+
+// The class of the objects that rp::make makes.
+template <class T> struct ClassOf {
+    // The offset of the payload in the memory of an object.
+    static std::size_t payload_offset() noexcept {
+        if constexpr (is_object<T>) {
+            alignas(T) static char place[sizeof(T)];
+            T* const whole = reinterpret_cast<T*>(place);
+            const char* const base = reinterpret_cast<char*>(static_cast<Object*>(whole));
+            return static_cast<std::size_t>(base - place) + sizeof(Object);
+        } else {
+            return plain_offset;
+        }
+    }
+
+    // The same, of a class that is no Object.
+    static constexpr std::size_t plain_offset = alignof(T) > sizeof(Header) ? alignof(T) : sizeof(Header);
+
+    // True if the end of an object runs no code, and its value can be copied as bytes.
+    static constexpr bool is_plain = !is_object<T> && std::is_trivially_copyable_v<T>;
+
+    static const rp_class* get() noexcept {
+        const rp_class* known = known_.load(std::memory_order_acquire);
+        return known != nullptr ? known : make();
+    }
+
+private:
+    static void destroy(void* payload) noexcept {
+        contain<T>([payload] { Access::end(Access::from_payload<T>(payload)); });
+    }
+
+    static const rp_class* make() noexcept {
+        static const rp_class* const made = [] {
+            char name[200];
+            copy_name<T>(name, sizeof(name));
+            const std::size_t size = sizeof(T) + (is_object<T> ? 0 : plain_offset);
+            const std::size_t align = alignof(T) > alignof(Header) ? alignof(T) : alignof(Header);
+            auto* const end = std::is_trivially_destructible_v<T> ? nullptr : &destroy;
+            return Access::new_class(name, size, align, payload_offset(), end, 0);
+        }();
+        known_.store(made, std::memory_order_release);
+        return made;
+    }
+
+    static inline std::atomic<const rp_class*> known_{nullptr};
+};
+
+// Memory that becomes an object, or is freed.
+struct Memory {
+    const rp_class* type;
+    void* memory;
+
+    explicit Memory(const rp_class* of) : type(of), memory(rp_embedded_alloc(of)) {
+        if (RP_UNLIKELY(memory == nullptr)) {
+#if RP_EXCEPTIONS
+            throw std::bad_alloc();
+#else
+            fail("there is no memory for an object");
+#endif
+        }
+    }
+    ~Memory() {
+        if (RP_UNLIKELY(memory != nullptr)) {
+            rp_embedded_free(type, memory);
+        }
+    }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+};
+
+// Makes an object with one reference, which belongs to the caller.
+template <class T, class... Args> T* make_raw(Args&&... args) {
+    if constexpr (is_object<T> && !HasFixedBase<T>::value) {
+        return new T(std::forward<Args>(args)...);
+    } else {
+        const rp_class* const type = ClassOf<T>::get();
+        Memory memory(type);
+        if constexpr (is_object<T>) {
+            T* const made = ::new (memory.memory) T(std::forward<Args>(args)...);
+            memory.memory = nullptr;
+            Access::set_class(made, type);
+            return made;
+        } else {
+            void* const payload = static_cast<char*>(memory.memory) + ClassOf<T>::plain_offset;
+            T* const made = ::new (payload) T(std::forward<Args>(args)...);
+            memory.memory = nullptr;
+            Access::begin_plain(payload, type);
+            return made;
+        }
+    }
+}
+
+} // namespace detail
+
+inline Object::Object() noexcept { detail::Access::begin(this); }
+
+// A reference, or null. Copies count; moves do not. T may be incomplete where a Ref<T> is a member.
+template <class T> class Ref {
+public:
+    using element_type = T;
+
+    constexpr Ref() noexcept : payload_(nullptr) {}
+    constexpr Ref(std::nullptr_t) noexcept : payload_(nullptr) {}
+    // Adds a reference to the object, which may be null. If T is no rp::Object, rp::make or rp::create has
+    // made the object.
+    explicit Ref(T* object) noexcept : payload_(detail::Access::payload_or_null(object)) { retain(); }
+    Ref(const Ref& other) noexcept : payload_(other.payload_) { retain(); }
+    Ref(Ref&& other) noexcept : payload_(other.payload_) { other.payload_ = nullptr; }
+    template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
+    Ref(const Ref<U>& other) noexcept : payload_(other.payload_) {
+        retain();
+    }
+    template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
+    Ref(Ref<U>&& other) noexcept : payload_(other.payload_) {
+        other.payload_ = nullptr;
+    }
+    ~Ref() {
+        if (payload_ != nullptr) {
+            detail::Access::release(payload_);
+        }
+    }
+
+    // The old object is released last: `p = p->next` and self-assignment are safe.
+    Ref& operator=(const Ref& other) noexcept {
+        Ref(other).swap(*this);
+        return *this;
+    }
+    Ref& operator=(Ref&& other) noexcept {
+        Ref(std::move(other)).swap(*this);
+        return *this;
+    }
+    template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
+    Ref& operator=(const Ref<U>& other) noexcept {
+        Ref(other).swap(*this);
+        return *this;
+    }
+    template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
+    Ref& operator=(Ref<U>&& other) noexcept {
+        Ref(std::move(other)).swap(*this);
+        return *this;
+    }
+    Ref& operator=(std::nullptr_t) noexcept {
+        reset();
+        return *this;
+    }
+
+    T* get() const noexcept {
+        return payload_ == nullptr ? nullptr : detail::Access::from_payload<T>(payload_);
+    }
+    // Not for null.
+    T* operator->() const noexcept { return detail::Access::from_payload<T>(payload_); }
+    T& operator*() const noexcept { return *detail::Access::from_payload<T>(payload_); }
+    explicit operator bool() const noexcept { return payload_ != nullptr; }
+
+    void reset() noexcept { Ref().swap(*this); }
+    void swap(Ref& other) noexcept { std::swap(payload_, other.payload_); }
+    // Returns the object with its reference, which the caller now owns.
+    T* release() noexcept {
+        T* const object = get();
+        payload_ = nullptr;
+        return object;
+    }
+    // Returns the address that C knows, without a reference.
+    void* to_c() const noexcept { return payload_; }
+    // Takes over a reference of C, or null.
+    static Ref from_c(void* object) noexcept {
+        Ref made;
+        made.payload_ = object;
+        return made;
+    }
+    // Returns the address that C knows, with the reference, which the caller now owns.
+    void* into_c() noexcept {
+        void* const object = payload_;
+        payload_ = nullptr;
+        return object;
+    }
+
+private:
+    template <class U> friend class Ref;
+
+    void retain() const noexcept {
+        if (payload_ != nullptr) {
+            detail::Access::retain(payload_);
+        }
+    }
+
+    void* payload_;
+};
+
+template <class T, class U> bool operator==(const Ref<T>& a, const Ref<U>& b) noexcept { return a.get() == b.get(); }
+template <class T, class U> bool operator!=(const Ref<T>& a, const Ref<U>& b) noexcept { return a.get() != b.get(); }
+template <class T> bool operator==(const Ref<T>& a, std::nullptr_t) noexcept { return !a; }
+template <class T> bool operator!=(const Ref<T>& a, std::nullptr_t) noexcept { return static_cast<bool>(a); }
+template <class T, class U> bool operator<(const Ref<T>& a, const Ref<U>& b) noexcept {
+    return std::less<const volatile void*>()(a.get(), b.get());
+}
+
+// Makes an object with one reference.
+template <class T, class... Args> Ref<T> make(Args&&... args) {
+    return adopt(detail::make_raw<T>(std::forward<Args>(args)...));
+}
+
+// Takes over a reference that the caller owns: that of `new`, say.
+template <class T> Ref<T> adopt(T* object) noexcept {
+    return Ref<T>::from_c(detail::Access::payload_or_null(object));
+}
+
+// Makes an object that the calling thread's current pool owns, as `create()` does in Cocos2d-x.
+template <class T, class... Args> T* create(Args&&... args) {
+    if constexpr (detail::ClassOf<T>::is_plain) {
+        // The value comes first, as making it may run code that drains the pool.
+        const T value(std::forward<Args>(args)...);
+        void* const payload = rp_embedded_create(detail::ClassOf<T>::get());
+        if (RP_UNLIKELY(payload == nullptr)) {
+            detail::fail(rp_last_error());
+        }
+        return ::new (payload) T(value);
+    } else {
+        T* const made = detail::make_raw<T>(std::forward<Args>(args)...);
+        rp_embedded_autorelease(detail::Access::payload(made));
+        return made;
+    }
+}
+
+// Moves a reference into the calling thread's current pool, and lends the object until that is drained.
+template <class T> T* autorelease(Ref<T> object) noexcept {
+    T* const lent = object.get();
+    if (object) {
+        rp_embedded_autorelease(object.into_c());
+    }
+    return lent;
+}
+
+template <class T, class U> Ref<T> static_pointer_cast(const Ref<U>& r) noexcept {
+    static_assert(detail::is_object<T>, "only an rp::Object is found from another of its classes");
+    return Ref<T>(static_cast<T*>(r.get()));
+}
+template <class T, class U> Ref<T> const_pointer_cast(const Ref<U>& r) noexcept {
+    return Ref<T>(const_cast<T*>(r.get()));
+}
+template <class T, class U> Ref<T> dynamic_pointer_cast(const Ref<U>& r) noexcept {
+    return Ref<T>(dynamic_cast<T*>(r.get()));
+}
+
+// A reference that does not keep its object alive. Any thread may lock it at any time.
+template <class T> class Weak {
+public:
+    constexpr Weak() noexcept : weak_(nullptr) {}
+    constexpr Weak(std::nullptr_t) noexcept : weak_(nullptr) {}
+    Weak(const Ref<T>& r) noexcept : weak_(r ? rp_weak_new(r.to_c()) : nullptr) {}
+    explicit Weak(T* object) noexcept
+        : weak_(object ? rp_weak_new(detail::Access::payload(object)) : nullptr) {}
+    Weak(const Weak& other) noexcept : weak_(other.weak_ ? rp_weak_retain(other.weak_) : nullptr) {}
+    Weak(Weak&& other) noexcept : weak_(other.weak_) { other.weak_ = nullptr; }
+    Weak& operator=(Weak other) noexcept {
+        std::swap(weak_, other.weak_);
+        return *this;
+    }
+    ~Weak() {
+        if (weak_ != nullptr) {
+            rp_weak_release(weak_);
+        }
+    }
+
+    // Returns a reference, or null once the object is dead.
+    Ref<T> lock() const noexcept { return Ref<T>::from_c(weak_ ? rp_weak_load(weak_) : nullptr); }
+    bool expired() const noexcept { return weak_ == nullptr || rp_strong_count(weak_) == 0; }
+    void reset() noexcept { *this = Weak(); }
+    // Returns whether both refer to one object, dead or alive.
+    friend bool operator==(const Weak& a, const Weak& b) noexcept { return a.weak_ == b.weak_; }
+    friend bool operator!=(const Weak& a, const Weak& b) noexcept { return a.weak_ != b.weak_; }
+
+private:
+    rp_weak* weak_;
+};
+
+// A pool of the calling thread, for the stack: current until it is closed.
+class AutoreleasePool {
+public:
+    explicit AutoreleasePool(const char* name = nullptr) noexcept {
+        if (rp_pool_open(&pool_, name) != RP_OK) {
+            detail::fail(rp_last_error());
+        }
+    }
+    ~AutoreleasePool() {
+        if (rp_pool_close(&pool_) != RP_OK) {
+            detail::fail(rp_last_error());
+        }
+    }
+    AutoreleasePool(const AutoreleasePool&) = delete;
+    AutoreleasePool& operator=(const AutoreleasePool&) = delete;
+
+    // Moves a reference into this pool, current or not, and lends the object until it is drained.
+    template <class T> T* autorelease(Ref<T> object) noexcept {
+        T* const lent = object.get();
+        if (object && rp_pool_add(&pool_, object.into_c()) != RP_OK) {
+            detail::fail(rp_last_error());
+        }
+        return lent;
+    }
+    // Makes an object that this pool owns.
+    template <class T, class... Args> T* create(Args&&... args) {
+        return autorelease(make<T>(std::forward<Args>(args)...));
+    }
+    // Releases all entries, newest first; returns their number.
+    std::size_t drain() noexcept {
+        std::size_t released = 0;
+        if (rp_pool_drain(&pool_, &released) != RP_OK) {
+            detail::fail(rp_last_error());
+        }
+        return released;
+    }
+    // Releases some entries: see rp_pool_drain_within.
+    rp_drained drain_within(std::size_t count, std::uint64_t nanoseconds) noexcept {
+        rp_drained drained{};
+        if (rp_pool_drain_within(&pool_, count, nanoseconds, &drained) != RP_OK) {
+            detail::fail(rp_last_error());
+        }
+        return drained;
+    }
+    std::size_t size() noexcept { return rp_pool_len(&pool_); }
+    template <class T> bool contains(const T* object) noexcept {
+        return rp_pool_contains(&pool_, detail::Access::payload(object));
+    }
+    std::string dump() {
+        std::string text;
+        rp_pool_dump(&pool_, [](const char* part, void* to) { *static_cast<std::string*>(to) += part; }, &text);
+        return text;
+    }
+    rp_pool* to_c() noexcept { return &pool_; }
+
+private:
+    rp_pool pool_;
+};
+
+// A callback on a thread that a foreign host owns, such as that of an SDK: everything that is
+// autoreleased in it is released at its end.
+class CallbackScope {
+public:
+    CallbackScope() noexcept : token_(rp_callback_begin()) {}
+    ~CallbackScope() {
+        if (rp_callback_end(token_) != RP_OK) {
+            detail::fail(rp_last_error());
+        }
+    }
+    CallbackScope(const CallbackScope&) = delete;
+    CallbackScope& operator=(const CallbackScope&) = delete;
+
+private:
+    rp_pool_token token_;
+};
+
+// A place for one object, or none, that all threads may read and write.
+template <class T> class Slot {
+public:
+    explicit Slot(Ref<T> object = nullptr) noexcept : slot_(rp_slot_new(object.into_c())) {
+        if (slot_ == nullptr) {
+            detail::fail(rp_last_error());
+        }
+    }
+    ~Slot() { rp_slot_free(slot_); }
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+
+    Ref<T> load() const noexcept { return Ref<T>::from_c(rp_slot_load(slot_)); }
+    // Lends the object until the pool is drained, without counting a reference.
+    T* load(AutoreleasePool& pool) const noexcept {
+        return Ref<T>::from_c(rp_slot_load_in(slot_, pool.to_c())).release();
+    }
+    void store(Ref<T> object) noexcept { rp_slot_store(slot_, object.into_c()); }
+    Ref<T> swap(Ref<T> object) noexcept { return Ref<T>::from_c(rp_slot_swap(slot_, object.into_c())); }
+    // Stores `object` if the slot holds `expected`; returns whether it did.
+    bool compare_exchange(const T* expected, Ref<T> object) noexcept {
+        bool exchanged = false;
+        const void* const of_expected = detail::Access::payload_or_null(expected);
+        if (rp_slot_compare_exchange(slot_, of_expected, object.to_c(), &exchanged) == RP_OK && exchanged) {
+            static_cast<void>(object.into_c());
+        }
+        return exchanged;
+    }
+
+private:
+    rp_slot* slot_;
+};
+
+namespace detail {
+
+// Calls a function object that was moved to the heap, and frees it.
+template <class F> void call_and_free(void* data) noexcept {
+    const std::unique_ptr<F> f(static_cast<F*>(data));
+    (*f)();
+}
+
+} // namespace detail
+
+// A thread, as others see it. A function that is posted must not throw: an exception terminates.
+class Thread {
+public:
+    // The calling thread; fails while it ends.
+    static Thread current() noexcept {
+        rp_thread* const thread = rp_thread_current();
+        if (thread == nullptr) {
+            detail::fail(rp_last_error());
+        }
+        return Thread(thread);
+    }
+    Thread(const Thread& other) noexcept : thread_(rp_thread_clone(other.thread_)) {}
+    Thread(Thread&& other) noexcept : thread_(other.thread_) { other.thread_ = nullptr; }
+    Thread& operator=(Thread other) noexcept {
+        std::swap(thread_, other.thread_);
+        return *this;
+    }
+    ~Thread() {
+        if (thread_ != nullptr) {
+            rp_thread_free(thread_);
+        }
+    }
+
+    std::uint64_t key() const noexcept { return rp_thread_key(thread_); }
+    bool is_alive() const noexcept { return rp_thread_is_alive(thread_); }
+    // Has the thread release the reference in its next outermost drain.
+    template <class T> void release(Ref<T> object) const noexcept {
+        if (object) {
+            rp_thread_release(thread_, object.into_c());
+        }
+    }
+    // Has the thread call `f` when it runs its inbox; returns false once the thread has ended.
+    template <class F> bool post(F f) const {
+        auto moved = std::make_unique<F>(std::move(f));
+        if (rp_thread_post(thread_, &detail::call_and_free<F>, moved.get()) != RP_OK) {
+            return false;
+        }
+        static_cast<void>(moved.release());
+        return true;
+    }
+    const rp_thread* to_c() const noexcept { return thread_; }
+
+private:
+    explicit Thread(rp_thread* thread) noexcept : thread_(thread) {}
+    rp_thread* thread_;
+};
+
+// Runs what was posted to the calling thread; returns the number of functions.
+inline std::size_t run_inbox() noexcept {
+    std::size_t ran = 0;
+    rp_run_inbox(&ran);
+    return ran;
+}
+
+// A reference that any thread may hold, to an object that only the thread which has bound it may use and
+// destroy: its home.
+template <class T> class HomeRef {
+public:
+    constexpr HomeRef() noexcept : home_(nullptr) {}
+    // The calling thread becomes the home.
+    explicit HomeRef(Ref<T> object) noexcept : home_(object ? rp_home_new(object.into_c()) : nullptr) {}
+    HomeRef(const HomeRef& other) noexcept : home_(other.home_ ? rp_home_retain(other.home_) : nullptr) {}
+    HomeRef(HomeRef&& other) noexcept : home_(other.home_) { other.home_ = nullptr; }
+    HomeRef& operator=(HomeRef other) noexcept {
+        std::swap(home_, other.home_);
+        return *this;
+    }
+    ~HomeRef() {
+        if (home_ != nullptr) {
+            rp_home_release(home_);
+        }
+    }
+
+    // Returns the object at home, and null elsewhere.
+    T* get() const noexcept {
+        void* const object = home_ ? rp_home_get(home_) : nullptr;
+        return Ref<T>::from_c(object).release();
+    }
+    explicit operator bool() const noexcept { return home_ != nullptr; }
+
+private:
+    rp_home* home_;
+};
+
+} // namespace rp
+
+template <class T> struct std::hash<rp::Ref<T>> {
+    std::size_t operator()(const rp::Ref<T>& r) const noexcept { return std::hash<T*>()(r.get()); }
+};
+
+#endif

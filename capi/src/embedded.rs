@@ -1,0 +1,186 @@
+//! Objects of C++, which embed their header: for `releasepool.hpp` only.
+
+use crate::class::class;
+use crate::error::{Fault, Status, object, pointer, status};
+use releasepool::raw::{
+    self, CHECKED, ForeignClass, HEADER_BYTES, HELD, ONE_STRONG, UNIQUE, adopt, alloc_by_hand,
+    end_by_hand, free_by_hand,
+};
+use std::alloc::Layout;
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+/// The layout of headers, which C++ compares with its own; `rp_header_layout` in C.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HeaderLayout {
+    /// The bytes of a header.
+    pub header_bytes: u64,
+    /// What a strong reference adds to the count word.
+    pub one_strong: u64,
+    /// The count word of a new object.
+    pub unique: u64,
+    /// The bit of the count word that a destructor finds cleared.
+    pub held: u64,
+}
+
+/// Returns the layout of headers.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_header_layout_get() -> HeaderLayout {
+    HeaderLayout {
+        header_bytes: HEADER_BYTES as u64,
+        one_strong: ONE_STRONG,
+        unique: UNIQUE,
+        held: HELD,
+    }
+}
+
+/// Not zero if references must be counted by calls, so that checks and the ledger see them.
+#[unsafe(no_mangle)]
+pub static rp_checked: u32 = CHECKED as u32;
+
+/// Allocates the memory of an object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_alloc(of: *const ForeignClass) -> *mut c_void {
+    // A test of a pointer and an allocation, which do not panic: the call has no frame for them.
+    // SAFETY: the header says that the argument is a class.
+    match unsafe { of.as_ref() }.and_then(ForeignClass::alloc_uninit) {
+        Some(memory) => memory.as_ptr().cast(),
+        None => std::ptr::null_mut(),
+    }
+}
+
+/// Frees the memory of an object that was not made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_free(of: *const ForeignClass, memory: *mut c_void) {
+    if let (Ok(of), Some(memory)) = (
+        // SAFETY: the header says that the argument is a class.
+        unsafe { class(of) },
+        NonNull::new(memory),
+    ) {
+        // SAFETY: the header says that the memory is from `rp_embedded_alloc` of this class.
+        unsafe { of.free_uninit(memory.cast()) };
+    }
+}
+
+/// Allocates memory for `new`.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_memory_alloc(size: usize, align: usize) -> *mut c_void {
+    let layout = Layout::from_size_align(size.max(1), align).ok();
+    layout
+        .and_then(alloc_by_hand)
+        .map_or(std::ptr::null_mut(), |memory| memory.as_ptr().cast())
+}
+
+/// Frees memory for `delete`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_memory_free(memory: *mut c_void, size: usize, align: usize) {
+    let layout = Layout::from_size_align(size.max(1), align).ok();
+    if let (Some(memory), Some(layout)) = (NonNull::new(memory), layout) {
+        // SAFETY: the header says that the memory is from `rp_memory_alloc` or `rp_embedded_alloc`,
+        // for these sizes.
+        unsafe { free_by_hand(memory.cast(), layout) };
+    }
+}
+
+/// Records a new object, in builds with the ledger.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_note(of: *const ForeignClass, at: *mut c_void) {
+    let _ = status("rp_embedded_note", || {
+        let thin = object(at, "object")?;
+        // SAFETY: the header says that the object is a new one of the class.
+        unsafe { class(of)?.note_created(thin) };
+        Ok(())
+    });
+}
+
+/// Records that an object is of this class from now on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_note_class(of: *const ForeignClass, at: *mut c_void) {
+    let _ = status("rp_embedded_note_class", || {
+        let thin = object(at, "object")?;
+        // SAFETY: the header says that the object is of the class, and has one reference.
+        unsafe { class(of)?.note_retyped(thin) };
+        Ok(())
+    });
+}
+
+/// Makes an object that the current pool owns.
+// A panic could only come from an event's hook, and aborts: a frame that catches it would cost as much
+// as the allocation.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_create(of: *const ForeignClass) -> *mut c_void {
+    // SAFETY: the header says that the argument is a class.
+    let Some(thin) = unsafe { of.as_ref() }.and_then(ForeignClass::create) else {
+        return std::ptr::null_mut();
+    };
+    // SAFETY: a new object, whose one reference goes to the pool.
+    releasepool::autorelease(unsafe { adopt(thin) });
+    thin.as_ptr().cast()
+}
+
+/// Moves the reference of a new object into the current pool.
+// A panic aborts, as in `rp_embedded_create`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_autorelease(at: *mut c_void) {
+    if let Some(thin) = NonNull::new(at) {
+        // SAFETY: the header says that the caller owns a reference.
+        releasepool::autorelease(unsafe { adopt(thin.cast()) });
+    }
+}
+
+/// Ends the value of an object that no release destroys.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void) {
+    let _ = status("rp_embedded_end", || {
+        let thin = object(at, "object")?;
+        // SAFETY: the header says that this is the destructor of the object's base class.
+        unsafe { end_by_hand(thin, || is_on_own_stack(thin)) };
+        Ok(())
+    });
+}
+
+/// Returns the name of an object's class, which ends with a zero, in memory that the caller frees by
+/// [`rp_text_free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_type_name(at: *const c_void) -> *mut std::ffi::c_char {
+    pointer("rp_type_name", || {
+        let thin = object(at.cast_mut(), "object")?;
+        // SAFETY: the header says that the object is alive.
+        let name = unsafe { raw::type_name(thin) };
+        std::ffi::CString::new(name)
+            .map(std::ffi::CString::into_raw)
+            .map_err(|_| Fault(Status::Invalid, "the name has a zero in it".into()))
+    })
+}
+
+/// Frees a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_text_free(text: *mut std::ffi::c_char) {
+    if !text.is_null() {
+        // SAFETY: the header says that the text is from a function of this library that says so.
+        drop(unsafe { std::ffi::CString::from_raw(text) });
+    }
+}
+
+/// Returns whether the address is on the calling thread's stack.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn is_on_own_stack(at: NonNull<u8>) -> bool {
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let (mut begin, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the first call initializes the attributes, the second reads them, the third ends them.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+            return false;
+        }
+        libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut begin, &raw mut size);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+    }
+    (begin.addr()..begin.addr() + size).contains(&at.addr().get())
+}
+
+/// Returns false, as nothing tells.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_on_own_stack(_: NonNull<u8>) -> bool {
+    false
+}

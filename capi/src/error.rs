@@ -1,0 +1,179 @@
+//! Status codes, and the message of the last error of each thread.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+
+/// The result of a call; `rp_status` in C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub enum Status {
+    /// The call has done what it says.
+    Ok = 0,
+    /// A pointer that must not be null is null.
+    Null = 1,
+    /// An argument makes no sense.
+    Invalid = 2,
+    /// The pool or token has been closed already.
+    Stale = 3,
+    /// The thing belongs to another thread.
+    WrongThread = 4,
+    /// The token belongs to another manager.
+    WrongManager = 5,
+    /// The pool is being drained further up the call stack.
+    Draining = 6,
+    /// The thread or loop does not take anything any more.
+    Closed = 7,
+    /// There is no memory.
+    NoMemory = 8,
+    /// Rust code has panicked.
+    Panic = 9,
+    /// The deadline has passed.
+    TimedOut = 10,
+    /// The library was built without it, or the thread is ending.
+    Unavailable = 11,
+}
+
+/// A status with its message.
+pub(crate) struct Fault(pub(crate) Status, pub(crate) String);
+
+/// The result of the body of a function.
+pub(crate) type Outcome<R = ()> = Result<R, Fault>;
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::new(CString::default());
+}
+
+fn set_last(function: &str, message: &str) {
+    let text = format!("{function}: {message}").replace('\0', " ");
+    // Once the thread's thread-locals are destroyed, there is no place for the message.
+    let _ = LAST.try_with(|last| *last.borrow_mut() = CString::new(text).unwrap_or_default());
+}
+
+/// Returns the text of a panic.
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text
+    } else {
+        "a panic without a message"
+    }
+}
+
+/// Runs the body of the function `name`, and keeps the message of an error.
+pub(crate) fn attempt<R>(name: &str, body: impl FnOnce() -> Outcome<R>) -> Result<R, Status> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(Fault(status, message))) => {
+            set_last(name, &message);
+            Err(status)
+        }
+        Err(payload) => {
+            set_last(name, panic_text(&*payload));
+            // The payload may panic again when it is dropped.
+            std::mem::forget(payload);
+            Err(Status::Panic)
+        }
+    }
+}
+
+/// Runs the body of a function that returns a status.
+pub(crate) fn status(name: &str, body: impl FnOnce() -> Outcome) -> Status {
+    attempt(name, body).err().unwrap_or(Status::Ok)
+}
+
+/// Runs the body of a function that returns a pointer, which is null after an error.
+pub(crate) fn pointer<T>(name: &str, body: impl FnOnce() -> Outcome<*mut T>) -> *mut T {
+    attempt(name, body).unwrap_or(ptr::null_mut())
+}
+
+/// Returns the pointer, or an error that names the argument.
+pub(crate) fn non_null<T>(pointer: *mut T, argument: &str) -> Outcome<NonNull<T>> {
+    NonNull::new(pointer)
+        .ok_or_else(|| Fault(Status::Null, format!("the argument `{argument}` is null")))
+}
+
+/// Returns the payload of an object, or an error that names the argument.
+pub(crate) fn object<T>(pointer: *mut T, argument: &str) -> Outcome<NonNull<u8>> {
+    let thin = non_null(pointer, argument)?.cast::<u8>();
+    if thin.cast::<usize>().is_aligned() {
+        Ok(thin)
+    } else {
+        invalid(format!(
+            "the argument `{argument}`, {thin:p}, is no object's address"
+        ))
+    }
+}
+
+/// Returns an error for an argument that makes no sense.
+pub(crate) fn invalid<R>(message: impl Into<String>) -> Outcome<R> {
+    Err(Fault(Status::Invalid, message.into()))
+}
+
+/// Writes a result to a place that may be null.
+///
+/// # Safety
+/// `place` is null or may be written.
+pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
+    if let Some(place) = NonNull::new(place) {
+        // SAFETY: the contract of this function.
+        unsafe { place.write(value) };
+    }
+}
+
+/// Returns a text of C, whose invalid parts are replaced.
+///
+/// # Safety
+/// `text` ends with a zero.
+pub(crate) unsafe fn text(text: NonNull<c_char>) -> String {
+    // SAFETY: the contract of this function.
+    let text = unsafe { CStr::from_ptr(text.as_ptr()) };
+    text.to_string_lossy().into_owned()
+}
+
+/// Returns a text of C; `None` if it is null.
+///
+/// # Safety
+/// `text` is null or ends with a zero.
+pub(crate) unsafe fn optional_text(pointer: *const c_char) -> Option<String> {
+    // SAFETY: forwards the contract.
+    NonNull::new(pointer.cast_mut()).map(|pointer| unsafe { text(pointer) })
+}
+
+/// Returns the message of the calling thread's last error.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_last_error() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ptr())
+        .unwrap_or(c"".as_ptr())
+}
+
+/// Returns the name of a status.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_status_name(status: u32) -> *const c_char {
+    let name = match status {
+        0 => c"ok",
+        1 => c"null pointer",
+        2 => c"invalid argument",
+        3 => c"closed already",
+        4 => c"wrong thread",
+        5 => c"wrong manager",
+        6 => c"being drained",
+        7 => c"closed to senders",
+        8 => c"no memory",
+        9 => c"panic",
+        10 => c"timed out",
+        11 => c"unavailable",
+        _ => c"unknown status",
+    };
+    name.as_ptr()
+}
+
+/// Returns the version of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}

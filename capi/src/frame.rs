@@ -1,0 +1,246 @@
+//! Frame loops: `rp_frame_loop`, and `rp_frame_proxy` for other threads.
+
+use crate::error::{Fault, Outcome, Status, attempt, non_null, pointer, put, status};
+use crate::manager::hook;
+use crate::pool::DrainedFigures;
+use releasepool::raw::own_key;
+use releasepool::{FrameConfig, FrameLoop, FrameProxy, PostId};
+use std::ffi::c_void;
+use std::time::Duration;
+
+/// A loop and the thread that may use it.
+#[derive(Debug)]
+pub struct Loop {
+    frames: FrameLoop,
+    thread: u64,
+    is_ticking: bool,
+}
+
+/// The settings of a loop; `rp_frame_config` in C.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Config {
+    /// The time of a frame; 0 stands for no limit.
+    frame_nanoseconds: u64,
+    /// The least time of a drain; 0 stands for the default.
+    min_drain_nanoseconds: u64,
+}
+
+/// The figures of a frame; `rp_frame_report` in C.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Report {
+    index: u64,
+    closures: usize,
+    busy_nanoseconds: u64,
+    drained: DrainedFigures,
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns the loop of an argument.
+///
+/// # Safety
+/// The pointer is null, or from [`rp_frame_loop_new`] and not freed.
+unsafe fn frame_loop(at: *mut Loop) -> Outcome<*mut Loop> {
+    let at = non_null(at, "loop")?.as_ptr();
+    // SAFETY: the contract of this function; `thread` never changes.
+    if unsafe { (*at).thread } != own_key() {
+        return Err(Fault(
+            Status::WrongThread,
+            "the loop belongs to another thread: use an rp_frame_proxy".into(),
+        ));
+    }
+    // SAFETY: the contract of this function; this is the loop's thread.
+    if unsafe { (*at).is_ticking } {
+        return Err(Fault(
+            Status::Draining,
+            "the loop is in the middle of a tick further up the call stack".into(),
+        ));
+    }
+    Ok(at)
+}
+
+/// Makes a loop for the calling thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
+    pointer("rp_frame_loop_new", || {
+        let mut settings = FrameConfig::new();
+        // SAFETY: the header says that the argument is null or settings.
+        if let Some(config) = unsafe { config.as_ref() } {
+            settings = match config.frame_nanoseconds {
+                0 => settings.unlimited(),
+                time => settings.frame_time(Duration::from_nanos(time)),
+            };
+            if config.min_drain_nanoseconds != 0 {
+                settings = settings.min_drain(Duration::from_nanos(config.min_drain_nanoseconds));
+            }
+        }
+        let frames = FrameLoop::new(settings);
+        Ok(Box::into_raw(Box::new(Loop {
+            frames,
+            thread: own_key(),
+            is_ticking: false,
+        })))
+    })
+}
+
+/// Ends a loop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_loop_free(at: *mut Loop) -> Status {
+    status("rp_frame_loop_free", || {
+        // SAFETY: the header says that the loop is from `rp_frame_loop_new`, and is given up.
+        drop(unsafe { Box::from_raw(frame_loop(at)?) });
+        Ok(())
+    })
+}
+
+/// Makes one frame.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_loop_tick(
+    at: *mut Loop,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+    report: *mut Report,
+) -> Status {
+    struct Ticking(*mut Loop);
+    impl Drop for Ticking {
+        fn drop(&mut self) {
+            // SAFETY: the loop exists, as the functions that might free it return an error now.
+            unsafe { (*self.0).is_ticking = false };
+        }
+    }
+    status("rp_frame_loop_tick", || {
+        // SAFETY: the header says that the argument is a loop.
+        let at = unsafe { frame_loop(at) }?;
+        // SAFETY: this is the loop's thread, and no other call uses the loop (`is_ticking`).
+        unsafe { (*at).is_ticking = true };
+        let _ticking = Ticking(at);
+        // SAFETY: as above; other calls only read `thread` and `is_ticking`.
+        let frames = unsafe { &mut (*at).frames };
+        let made = frames.tick(|_| {
+            if let Some(f) = f {
+                // SAFETY: the header says what the function must be.
+                unsafe { f(data) };
+            }
+        });
+        let figures = Report {
+            index: made.index,
+            closures: made.closures,
+            busy_nanoseconds: nanoseconds(made.busy),
+            drained: made.drained.into(),
+        };
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(report, figures) };
+        Ok(())
+    })
+}
+
+/// Sets the function that tells the host to make a frame.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
+    at: *mut Loop,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Status {
+    status("rp_frame_loop_set_wake_hook", || {
+        // SAFETY: the header says that the argument is a loop, which no other call uses.
+        let frames = unsafe { &mut (*frame_loop(at)?).frames };
+        match f {
+            None => frames.clear_wake_hook(),
+            Some(_) => {
+                let hook = hook(f, data)?;
+                frames.set_wake_hook(move || hook.call());
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns a handle of a loop for other threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut FrameProxy {
+    pointer("rp_frame_proxy_new", || {
+        // SAFETY: the header says that the argument is a loop, which no other call changes.
+        let proxy = unsafe { (*frame_loop(at)?).frames.proxy() };
+        Ok(Box::into_raw(Box::new(proxy)))
+    })
+}
+
+/// Returns the handle of an argument.
+///
+/// # Safety
+/// The pointer is null, or from [`rp_frame_proxy_new`] and not freed during `'p`.
+unsafe fn proxy<'p>(at: *const FrameProxy) -> Outcome<&'p FrameProxy> {
+    // SAFETY: the contract of this function.
+    Ok(unsafe { &*non_null(at.cast_mut(), "proxy")?.as_ptr() })
+}
+
+/// Gives a handle up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut FrameProxy) -> Status {
+    status("rp_frame_proxy_free", || {
+        let at = non_null(at, "proxy")?;
+        // SAFETY: the header says that the handle is from `rp_frame_proxy_new`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Has a loop call a function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_proxy_post(
+    at: *const FrameProxy,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Status {
+    status("rp_frame_proxy_post", || {
+        // SAFETY: the header says that the argument is a handle.
+        let proxy = unsafe { proxy(at) }?;
+        let f = hook(f, data)?;
+        proxy
+            .post(move || f.call())
+            .map_err(|error| Fault(Status::Closed, error.to_string()))
+    })
+}
+
+/// Has a loop call a function later; returns the post, which [`rp_post_free`] frees.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_proxy_post_after(
+    at: *const FrameProxy,
+    nanoseconds: u64,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> *mut PostId {
+    pointer("rp_frame_proxy_post_after", || {
+        // SAFETY: the header says that the argument is a handle.
+        let proxy = unsafe { proxy(at) }?;
+        let f = hook(f, data)?;
+        let posted = proxy.post_after(Duration::from_nanos(nanoseconds), move || f.call());
+        let id = posted.map_err(|error| Fault(Status::Closed, error.to_string()))?;
+        Ok(Box::into_raw(Box::new(id)))
+    })
+}
+
+/// Cancels a post.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const FrameProxy, post: *mut PostId) -> bool {
+    attempt("rp_frame_proxy_cancel", || {
+        // SAFETY: the header says that the arguments are a handle and a post of its loop.
+        unsafe { Ok(proxy(at)?.cancel(*non_null(post, "post")?.as_ref())) }
+    })
+    .unwrap_or(false)
+}
+
+/// Frees the identity of a post.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_post_free(post: *mut PostId) -> Status {
+    status("rp_post_free", || {
+        let post = non_null(post, "post")?;
+        // SAFETY: the header says that the post is from `rp_frame_proxy_post_after`.
+        drop(unsafe { Box::from_raw(post.as_ptr()) });
+        Ok(())
+    })
+}

@@ -1,0 +1,82 @@
+//! Pools for another thread to release: `rp_handoff`.
+
+use crate::error::{Outcome, Status, attempt, non_null, pointer, put, status};
+use crate::object::taken;
+use crate::thread::thread;
+use releasepool::{HandoffPool, ThreadHandle};
+use std::ffi::c_void;
+
+/// Returns the pool of an argument.
+///
+/// # Safety
+/// The pointer is null, or from [`rp_handoff_new`], not freed, and used by this call alone during
+/// `'p`.
+unsafe fn pool<'p>(at: *mut HandoffPool) -> Outcome<&'p mut HandoffPool> {
+    // SAFETY: the contract of this function.
+    Ok(unsafe { &mut *non_null(at, "handoff")?.as_ptr() })
+}
+
+/// Makes a pool.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_handoff_new() -> *mut HandoffPool {
+    pointer("rp_handoff_new", || {
+        Ok(Box::into_raw(Box::new(HandoffPool::new())))
+    })
+}
+
+/// Drains a pool and gives it up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_handoff_free(at: *mut HandoffPool) -> Status {
+    status("rp_handoff_free", || {
+        let at = non_null(at, "handoff")?;
+        // SAFETY: the header says that the pool is from `rp_handoff_new`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Moves a reference into a pool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_handoff_add(at: *mut HandoffPool, object: *mut c_void) -> Status {
+    status("rp_handoff_add", || {
+        // SAFETY: the header says that the argument is a pool, and that the caller owns a
+        // reference.
+        unsafe { pool(at)?.autorelease(taken(object, "object")?) };
+        Ok(())
+    })
+}
+
+/// Returns the number of entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_handoff_len(at: *mut HandoffPool) -> usize {
+    // SAFETY: the header says that the argument is a pool.
+    attempt("rp_handoff_len", || Ok(unsafe { pool(at) }?.len())).unwrap_or(0)
+}
+
+/// Has a thread release all entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_handoff_drain_on(
+    at: *mut HandoffPool,
+    to: *const ThreadHandle,
+    sent: *mut usize,
+) -> Status {
+    status("rp_handoff_drain_on", || {
+        // SAFETY: the header says that the arguments are a pool and a thread.
+        let n = unsafe { pool(at)?.drain_on(thread(to)?) };
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(sent, n) };
+        Ok(())
+    })
+}
+
+/// Releases all entries here.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_handoff_drain(at: *mut HandoffPool, released: *mut usize) -> Status {
+    status("rp_handoff_drain", || {
+        // SAFETY: the header says that the argument is a pool.
+        let n = unsafe { pool(at) }?.drain();
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(released, n) };
+        Ok(())
+    })
+}

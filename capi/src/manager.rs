@@ -1,0 +1,234 @@
+//! Managers: `rp_manager`. A null pointer stands for the global one.
+
+use crate::error::{
+    Fault, Outcome, Status, attempt, non_null, optional_text, pointer, put, status,
+};
+use crate::object::taken;
+use crate::pool::{DrainedFigures, Token, budget, pop_from, push_to};
+use releasepool::{InboxHook, PoolManager, PopError, RootPolicy};
+use std::ffi::{c_char, c_void};
+use std::time::Duration;
+
+/// Turns the error of a pop into a fault.
+pub(crate) fn pop_fault(error: PopError) -> Fault {
+    let status = match error {
+        PopError::Stale => Status::Stale,
+        PopError::WrongThread { .. } => Status::WrongThread,
+        PopError::WrongManager => Status::WrongManager,
+        PopError::Draining => Status::Draining,
+        _ => Status::Invalid,
+    };
+    Fault(status, error.to_string())
+}
+
+/// Returns the manager of an argument.
+///
+/// # Safety
+/// The pointer is null, or from [`rp_manager_new`] and not freed during `'m`.
+pub(crate) unsafe fn manager<'m>(at: *const PoolManager) -> &'m PoolManager {
+    // SAFETY: the contract of this function.
+    unsafe { at.as_ref() }.unwrap_or_else(|| PoolManager::global())
+}
+
+/// Makes a manager.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_manager_new(name: *const c_char) -> *mut PoolManager {
+    pointer("rp_manager_new", || {
+        let mut builder = PoolManager::builder();
+        // SAFETY: the header says that the name is null or ends with a zero.
+        if let Some(name) = unsafe { optional_text(name) } {
+            builder = builder.name(name);
+        }
+        Ok(Box::into_raw(Box::new(builder.build())))
+    })
+}
+
+/// Gives a manager up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_manager_free(at: *mut PoolManager) -> Status {
+    status("rp_manager_free", || {
+        let at = non_null(at, "manager")?;
+        // SAFETY: the header says that the manager is from `rp_manager_new`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Opens a pool of a manager.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_manager_push(at: *const PoolManager, name: *const c_char) -> Token {
+    let pushed = attempt("rp_manager_push", || {
+        // SAFETY: the header says that the manager is null or one, and the name null or a text.
+        Ok(unsafe { push_to(manager(at), optional_text(name)) })
+    });
+    pushed.unwrap_or_else(|_| crate::pool::rp_pool_push())
+}
+
+/// Closes a pool of a manager.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_manager_pop(
+    at: *const PoolManager,
+    token: Token,
+    released: *mut usize,
+) -> Status {
+    status("rp_manager_pop", || {
+        // SAFETY: the header says that the argument is null or a manager.
+        let n = pop_from(unsafe { manager(at) }, token)?;
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(released, n) };
+        Ok(())
+    })
+}
+
+/// Moves a reference into the manager's current pool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_manager_autorelease(
+    at: *const PoolManager,
+    object: *mut c_void,
+) -> Status {
+    status("rp_manager_autorelease", || {
+        // SAFETY: the header says that the argument is null or a manager, and that the caller owns
+        // a reference.
+        unsafe { manager(at).autorelease(taken(object, "object")?) };
+        Ok(())
+    })
+}
+
+/// Works off the calling thread's backlog.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_drain_backlog(
+    at: *const PoolManager,
+    count: usize,
+    nanoseconds: u64,
+    drained: *mut DrainedFigures,
+) -> Status {
+    status("rp_drain_backlog", || {
+        // SAFETY: the header says that the argument is null or a manager.
+        let figures = unsafe { manager(at) }.drain_backlog(budget(count, nanoseconds));
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(drained, figures.into()) };
+        Ok(())
+    })
+}
+
+/// Sets the watermark of root pools, and what happens there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_manager_set_root_watermark(
+    at: *const PoolManager,
+    entries: usize,
+    drains: bool,
+) -> Status {
+    status("rp_manager_set_root_watermark", || {
+        // SAFETY: the header says that the argument is null or a manager.
+        let manager = unsafe { manager(at) };
+        manager.set_root_watermark(entries);
+        manager.set_root_policy(if drains {
+            RootPolicy::DrainAtBoundary
+        } else {
+            RootPolicy::Report
+        });
+        Ok(())
+    })
+}
+
+/// Marks a boundary.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usize) -> Status {
+    status("rp_boundary", || {
+        // SAFETY: the header says that the argument is null or a manager.
+        let n = unsafe { manager(at) }.boundary();
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(released, n) };
+        Ok(())
+    })
+}
+
+/// Runs what was posted to the calling thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_run_inbox(ran: *mut usize) -> Status {
+    status("rp_run_inbox", || {
+        let n = PoolManager::global().run_inbox();
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(ran, n) };
+        Ok(())
+    })
+}
+
+/// A function of C and its argument. The header says that it may be called on any thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Hook(
+    pub(crate) unsafe extern "C" fn(*mut c_void),
+    pub(crate) *mut c_void,
+);
+
+// SAFETY: the header says that the functions may be called on any thread with this argument.
+unsafe impl Send for Hook {}
+// SAFETY: as for `Send`; the header also says that they may be called on several threads at once.
+unsafe impl Sync for Hook {}
+
+impl Hook {
+    /// Calls the function.
+    pub(crate) fn call(self) {
+        // SAFETY: the header says what the function must be.
+        unsafe { self.0(self.1) };
+    }
+}
+
+/// Returns the function of an argument.
+pub(crate) fn hook(
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Outcome<Hook> {
+    f.map(|f| Hook(f, data))
+        .ok_or_else(|| Fault(Status::Null, "the function is null".into()))
+}
+
+/// Sets the hook of the calling thread's inbox.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_inbox_hook_set(
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> *mut InboxHook {
+    pointer("rp_inbox_hook_set", || {
+        let hook = hook(f, data)?;
+        let guard = PoolManager::global().set_inbox_hook(move || hook.call());
+        Ok(Box::into_raw(Box::new(guard)))
+    })
+}
+
+/// Removes the hook of the calling thread's inbox.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut InboxHook) -> Status {
+    status("rp_inbox_hook_clear", || {
+        let at = non_null(at, "hook")?;
+        // SAFETY: the header says that the hook is from `rp_inbox_hook_set`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Waits until everything that was let go has been released.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_quiesce(at: *const PoolManager, nanoseconds: u64) -> Status {
+    status("rp_quiesce", || {
+        // SAFETY: the header says that the argument is null or a manager.
+        if unsafe { manager(at) }.quiesce(Duration::from_nanos(nanoseconds)) {
+            Ok(())
+        } else {
+            let message = "something is still waiting to be released".into();
+            Err(Fault(Status::TimedOut, message))
+        }
+    })
+}
+
+/// Releases everything, or says what holds it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_shutdown(at: *const PoolManager, nanoseconds: u64) -> Status {
+    status("rp_shutdown", || {
+        // SAFETY: the header says that the argument is null or a manager.
+        let ended = unsafe { manager(at) }.shutdown(Duration::from_nanos(nanoseconds));
+        ended
+            .map(|_| ())
+            .map_err(|report| Fault(Status::TimedOut, report.to_string()))
+    })
+}

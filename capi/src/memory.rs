@@ -1,0 +1,183 @@
+//! Allocators: `rp_blocks` and `rp_stack`.
+
+use crate::error::{Fault, Outcome, Status, attempt, invalid, non_null, pointer, put, status};
+use releasepool::{BlockAllocator, StackAllocator};
+use std::alloc::Layout;
+use std::ffi::c_void;
+use std::mem::{self, MaybeUninit};
+
+/// The figures of an allocator; `rp_blocks_figures` in C.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct BlockFigures {
+    live_blocks: u64,
+    live_bytes: u64,
+    chunk_bytes: u64,
+}
+
+/// Returns the allocator of an argument.
+///
+/// # Safety
+/// The pointer is null, or from [`rp_blocks_new`] and not freed during `'b`.
+unsafe fn blocks<'b>(at: *const BlockAllocator) -> Outcome<&'b BlockAllocator> {
+    // SAFETY: the contract of this function.
+    Ok(unsafe { &*non_null(at.cast_mut(), "blocks")?.as_ptr() })
+}
+
+fn layout(size: usize, align: usize) -> Outcome<Layout> {
+    match Layout::from_size_align(size, align) {
+        Ok(layout) if size != 0 => Ok(layout),
+        _ => invalid(format!("no memory has {size} bytes, aligned to {align}")),
+    }
+}
+
+/// Makes an allocator.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_blocks_new(hard_cap: usize) -> *mut BlockAllocator {
+    pointer("rp_blocks_new", || {
+        let blocks = match hard_cap {
+            0 => BlockAllocator::new(),
+            cap => BlockAllocator::builder().hard_cap(cap).build(),
+        };
+        Ok(Box::into_raw(Box::new(blocks)))
+    })
+}
+
+/// Gives an allocator up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_blocks_free(at: *mut BlockAllocator) -> Status {
+    status("rp_blocks_free", || {
+        let at = non_null(at, "blocks")?;
+        // SAFETY: the header says that the allocator is from `rp_blocks_new`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Allocates.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_blocks_alloc(
+    at: *const BlockAllocator,
+    size: usize,
+    align: usize,
+) -> *mut c_void {
+    pointer("rp_blocks_alloc", || {
+        // SAFETY: the header says that the argument is an allocator.
+        let blocks = unsafe { blocks(at) }?;
+        match blocks.alloc(layout(size, align)?) {
+            Ok(memory) => Ok(memory.as_ptr().cast()),
+            Err(error) => Err(Fault(Status::NoMemory, error.to_string())),
+        }
+    })
+}
+
+/// Frees.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_blocks_dealloc(
+    at: *const BlockAllocator,
+    memory: *mut c_void,
+    size: usize,
+    align: usize,
+) -> Status {
+    status("rp_blocks_dealloc", || {
+        let memory = non_null(memory, "memory")?;
+        // SAFETY: the header says that the allocator has allocated the memory for these sizes.
+        unsafe { blocks(at)?.dealloc(memory.cast(), layout(size, align)?) };
+        Ok(())
+    })
+}
+
+/// Frees unused memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_blocks_trim(at: *const BlockAllocator, freed: *mut usize) -> Status {
+    status("rp_blocks_trim", || {
+        // SAFETY: the header says that the argument is an allocator.
+        let n = unsafe { blocks(at) }?.trim();
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(freed, n) };
+        Ok(())
+    })
+}
+
+/// Returns the figures of an allocator.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_blocks_stats(
+    at: *const BlockAllocator,
+    figures: *mut BlockFigures,
+) -> Status {
+    status("rp_blocks_stats", || {
+        // SAFETY: the header says that the argument is an allocator.
+        let stats = unsafe { blocks(at) }?.stats();
+        let read = BlockFigures {
+            live_blocks: stats.live_blocks,
+            live_bytes: stats.live_bytes,
+            chunk_bytes: stats.chunk_bytes,
+        };
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(figures, read) };
+        Ok(())
+    })
+}
+
+/// A unit of memory of a stack allocator.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Unit(#[allow(dead_code, reason = "only its size matters")] MaybeUninit<[u8; 16]>);
+
+/// Makes a stack allocator.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_stack_new(capacity: usize) -> *mut StackAllocator {
+    pointer("rp_stack_new", || {
+        match StackAllocator::try_with_capacity(capacity) {
+            Ok(stack) => Ok(Box::into_raw(Box::new(stack))),
+            Err(error) => Err(Fault(Status::NoMemory, error.to_string())),
+        }
+    })
+}
+
+/// Frees a stack allocator.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_stack_free(at: *mut StackAllocator) -> Status {
+    status("rp_stack_free", || {
+        let at = non_null(at, "stack")?;
+        // SAFETY: the header says that the allocator is from `rp_stack_new`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Allocates, until the reset.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_stack_alloc(at: *mut StackAllocator, size: usize) -> *mut c_void {
+    pointer("rp_stack_alloc", || {
+        // SAFETY: the header says that the argument is an allocator, used by one thread at a time.
+        let stack = unsafe { non_null(at, "stack")?.as_ref() };
+        let units = size.div_ceil(size_of::<Unit>()).max(1);
+        let made = stack.try_alloc_slice(units, |_| Unit(MaybeUninit::uninit()));
+        let mut memory = made.map_err(|error| Fault(Status::NoMemory, error.to_string()))?;
+        let begin = memory.as_mut_ptr();
+        // The reset frees the memory.
+        mem::forget(memory);
+        Ok(begin.cast())
+    })
+}
+
+/// Frees all memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_stack_reset(at: *mut StackAllocator) -> Status {
+    status("rp_stack_reset", || {
+        // SAFETY: the header says that the argument is an allocator, used by this call alone.
+        unsafe { non_null(at, "stack")?.as_mut() }.reset();
+        Ok(())
+    })
+}
+
+/// Returns the most bytes that were in use at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_stack_high_water(at: *const StackAllocator) -> usize {
+    attempt("rp_stack_high_water", || {
+        // SAFETY: the header says that the argument is an allocator, used by one thread at a time.
+        Ok(unsafe { non_null(at.cast_mut(), "stack")?.as_ref() }.high_water())
+    })
+    .unwrap_or(0)
+}

@@ -1,0 +1,223 @@
+//! Objects and weak references.
+
+use crate::class::class;
+use crate::error::{Fault, Outcome, Status, attempt, object, pointer, status};
+use releasepool::raw::{self, ForeignClass, Object, adopt};
+use releasepool::{Ref, Weak, autorelease};
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+/// Returns a reference that is not dropped, for a call that only borrows the object.
+///
+/// # Safety
+/// The object is alive during the call.
+pub(crate) unsafe fn borrowed(thin: NonNull<u8>) -> ManuallyDrop<Ref<Object>> {
+    // SAFETY: the result is never dropped, so no reference is given up.
+    ManuallyDrop::new(unsafe { adopt(thin) })
+}
+
+/// Takes over the reference of an argument.
+///
+/// # Safety
+/// The pointer is null or a live object, of which the caller gives up a reference.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub(crate) unsafe fn taken<T>(pointer: *mut T, argument: &str) -> Outcome<Ref<Object>> {
+    let thin = object(pointer, argument)?;
+    // SAFETY: forwards the contract.
+    Ok(unsafe { Ref::from_raw(thin.cast().as_ptr()) })
+}
+
+/// Takes over the reference of an argument; null stands for none.
+///
+/// # Safety
+/// The contract of [`taken`].
+pub(crate) unsafe fn taken_or_none<T>(pointer: *mut T) -> Outcome<Option<Ref<Object>>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: forwards the contract.
+    unsafe { taken(pointer, "object") }.map(Some)
+}
+
+/// Turns a reference into a pointer that owns it.
+pub(crate) fn given(r: Ref<Object>) -> *mut c_void {
+    Ref::into_raw(r).cast_mut().cast()
+}
+
+fn no_memory(class: &ForeignClass) -> Fault {
+    Fault(
+        Status::NoMemory,
+        format!("there is no memory for a {}", class.name()),
+    )
+}
+
+fn create(at: *const ForeignClass) -> Outcome<NonNull<u8>> {
+    // SAFETY: the header says that the argument is a class.
+    let class = unsafe { class(at) }?;
+    if !class.has_own_header() {
+        return Err(Fault(
+            Status::Invalid,
+            format!("objects of {} embed their header", class.name()),
+        ));
+    }
+    let thin = class.create().ok_or_else(|| no_memory(class))?;
+    // SAFETY: a new object, of whose payload nothing has been written.
+    unsafe { thin.write_bytes(0, class.payload_bytes()) };
+    Ok(thin)
+}
+
+/// Makes an object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_new(class: *const ForeignClass) -> *mut c_void {
+    pointer("rp_new", || Ok(create(class)?.as_ptr().cast()))
+}
+
+/// Makes an object and autoreleases it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_new_autoreleased(class: *const ForeignClass) -> *mut c_void {
+    pointer("rp_new_autoreleased", || {
+        let thin = create(class)?;
+        // SAFETY: a new object, whose one reference goes to the pool.
+        autorelease(unsafe { adopt(thin) });
+        Ok(thin.as_ptr().cast())
+    })
+}
+
+/// Adds a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_retain(at: *mut c_void) -> *mut c_void {
+    pointer("rp_retain", || {
+        let thin = object(at, "object")?;
+        // SAFETY: the header says that the object is alive.
+        unsafe { Ref::<Object>::increment_strong_count(thin.cast().as_ptr()) };
+        Ok(at)
+    })
+}
+
+/// Gives up a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_release(at: *mut c_void) -> Status {
+    status("rp_release", || {
+        let thin = object(at, "object")?;
+        // SAFETY: the header says that the caller owns a reference.
+        unsafe { Ref::<Object>::decrement_strong_count(thin.cast().as_ptr()) };
+        Ok(())
+    })
+}
+
+/// Moves a reference into the current pool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_autorelease(at: *mut c_void) -> *mut c_void {
+    pointer("rp_autorelease", || {
+        // SAFETY: the header says that the caller owns a reference.
+        autorelease(unsafe { taken(at, "object") }?);
+        Ok(at)
+    })
+}
+
+/// Returns the number of strong references.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_strong_count(at: *const c_void) -> usize {
+    attempt("rp_strong_count", || {
+        // SAFETY: the header says that the object is alive.
+        let r = unsafe { borrowed(object(at.cast_mut(), "object")?) };
+        Ok(Ref::strong_count(&r))
+    })
+    .unwrap_or(0)
+}
+
+/// Returns the number of weak references.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_weak_count(at: *const c_void) -> usize {
+    attempt("rp_weak_count", || {
+        // SAFETY: the header says that the object is alive.
+        let r = unsafe { borrowed(object(at.cast_mut(), "object")?) };
+        Ok(Ref::weak_count(&r))
+    })
+    .unwrap_or(0)
+}
+
+/// Returns whether the object is of the class.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_is_of(at: *const c_void, of: *const ForeignClass) -> bool {
+    attempt("rp_is_of", || {
+        let thin = object(at.cast_mut(), "object")?;
+        // SAFETY: the header says that the object is alive, and that the class is one.
+        Ok(unsafe { class(of)?.has(thin) })
+    })
+    .unwrap_or(false)
+}
+
+/// Makes a weak reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_weak_new(at: *mut c_void) -> *mut c_void {
+    pointer("rp_weak_new", || {
+        // SAFETY: the header says that the object is alive.
+        let r = unsafe { borrowed(object(at, "object")?) };
+        Ok(Ref::downgrade(&r).into_raw().cast_mut().cast())
+    })
+}
+
+/// Returns a weak reference that is not dropped.
+///
+/// # Safety
+/// The pointer is null or owns a weak reference, which stays.
+unsafe fn borrowed_weak(at: *mut c_void) -> Outcome<ManuallyDrop<Weak<Object>>> {
+    let thin = object(at, "weak")?;
+    // SAFETY: the result is never dropped, so no reference is given up.
+    Ok(ManuallyDrop::new(unsafe {
+        Weak::from_raw(thin.cast().as_ptr())
+    }))
+}
+
+/// Adds a weak reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_weak_retain(at: *mut c_void) -> *mut c_void {
+    pointer("rp_weak_retain", || {
+        // SAFETY: the header says that the caller owns a weak reference.
+        let weak = unsafe { borrowed_weak(at) }?;
+        Ok(Weak::clone(&weak).into_raw().cast_mut().cast())
+    })
+}
+
+/// Gives up a weak reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_weak_release(at: *mut c_void) -> Status {
+    status("rp_weak_release", || {
+        // SAFETY: the header says that the caller owns a weak reference, which is given up.
+        drop(ManuallyDrop::into_inner(unsafe { borrowed_weak(at) }?));
+        Ok(())
+    })
+}
+
+/// Returns a new reference to the object, if it is alive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_weak_load(at: *mut c_void) -> *mut c_void {
+    pointer("rp_weak_load", || {
+        // SAFETY: the header says that the caller owns a weak reference.
+        let weak = unsafe { borrowed_weak(at) }?;
+        Ok(weak.upgrade().map_or(std::ptr::null_mut(), given))
+    })
+}
+
+/// Completes a release that the caller has counted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_last_release(at: *mut c_void) {
+    let _ = status("rp_last_release", || {
+        let thin = object(at, "object")?;
+        // SAFETY: the header says what the caller has subtracted.
+        unsafe { raw::last_release(thin) };
+        Ok(())
+    });
+}
+
+/// Aborts because of a retain that the caller has counted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_abort_retain(at: *mut c_void) -> ! {
+    match NonNull::new(at) {
+        // SAFETY: the header says that the object's memory exists.
+        Some(thin) => unsafe { raw::abort_retain(thin.cast()) },
+        None => std::process::abort(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Slots: `rp_slot`.
+
+use crate::error::{Outcome, Status, non_null, object, pointer, put, status};
+use crate::object::{borrowed, given, taken_or_none};
+use crate::pool::{Pool, pool};
+use releasepool::raw::Object;
+use releasepool::{OptionSlot, PoolRef, Ref};
+use std::ffi::c_void;
+use std::ptr;
+
+/// A slot, which may be empty.
+pub type Slot = OptionSlot<Object>;
+
+/// Returns the slot of an argument.
+///
+/// # Safety
+/// The pointer is null, or from [`rp_slot_new`] and not freed during `'s`.
+unsafe fn slot<'s>(at: *const Slot) -> Outcome<&'s Slot> {
+    // SAFETY: the contract of this function.
+    Ok(unsafe { &*non_null(at.cast_mut(), "slot")?.as_ptr() })
+}
+
+fn given_or_null(r: Option<Ref<Object>>) -> *mut c_void {
+    r.map_or(ptr::null_mut(), given)
+}
+
+/// Makes a slot.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_new(object: *mut c_void) -> *mut Slot {
+    pointer("rp_slot_new", || {
+        // SAFETY: the header says that the argument is null, or that the caller owns a reference.
+        let r = unsafe { taken_or_none(object) }?;
+        Ok(Box::into_raw(Box::new(Slot::new(r))))
+    })
+}
+
+/// Gives a slot up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_free(at: *mut Slot) -> Status {
+    status("rp_slot_free", || {
+        let at = non_null(at, "slot")?;
+        // SAFETY: the header says that the slot is from `rp_slot_new`, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Returns a new reference to the slot's object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
+    pointer("rp_slot_load", || {
+        // SAFETY: the header says that the argument is a slot.
+        Ok(given_or_null(unsafe { slot(at) }?.load_full()))
+    })
+}
+
+/// Returns the slot's object, lent until the pool is drained.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_load_in(at: *const Slot, in_pool: *mut Pool) -> *mut c_void {
+    pointer("rp_slot_load_in", || {
+        // SAFETY: the header says that the arguments are a slot and an open pool.
+        let (slot, pool) = unsafe { (slot(at)?, pool(in_pool)?) };
+        let lent = slot.load(&pool);
+        Ok(lent.map_or(ptr::null_mut(), |lent| {
+            PoolRef::as_ptr(lent).cast_mut().cast()
+        }))
+    })
+}
+
+/// Replaces the slot's object.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> Status {
+    status("rp_slot_store", || {
+        // SAFETY: the header says that the argument is a slot, and that the caller owns a
+        // reference, or that the object is null.
+        unsafe { slot(at)?.store(taken_or_none(object)?) };
+        Ok(())
+    })
+}
+
+/// Replaces the slot's object, and returns the old one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_swap(at: *const Slot, object: *mut c_void) -> *mut c_void {
+    pointer("rp_slot_swap", || {
+        // SAFETY: as in `rp_slot_store`.
+        let before = unsafe { slot(at)?.swap(taken_or_none(object)?) };
+        Ok(given_or_null(before))
+    })
+}
+
+/// Replaces the slot's object if it is the expected one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_slot_compare_exchange(
+    at: *const Slot,
+    expected: *const c_void,
+    new: *mut c_void,
+    exchanged: *mut bool,
+) -> Status {
+    status("rp_slot_compare_exchange", || {
+        // SAFETY: the header says that the argument is a slot.
+        let slot = unsafe { slot(at) }?;
+        // SAFETY: the header says that the caller has a reference to the expected object, or that
+        // it is null.
+        let expected = unsafe {
+            match expected.is_null() {
+                true => None,
+                false => Some(borrowed(object(expected.cast_mut(), "expected")?)),
+            }
+        };
+        // SAFETY: the header says that the caller owns a reference to the new object, or that it
+        // is null.
+        let r = unsafe { taken_or_none(new) }?;
+        let done = match slot.compare_exchange(expected.as_ref().map(|r| &***r), r) {
+            Ok(before) => {
+                drop(before);
+                true
+            }
+            Err(back) => {
+                // The reference stays the caller's.
+                given_or_null(back);
+                false
+            }
+        };
+        // SAFETY: the header says that the place is null or may be written.
+        unsafe { put(exchanged, done) };
+        Ok(())
+    })
+}

@@ -1,0 +1,115 @@
+//! Threads, as others see them: `rp_thread`.
+
+use crate::error::{Fault, Outcome, Status, attempt, non_null, pointer, status};
+use crate::manager::hook;
+use crate::object::taken;
+use releasepool::raw::{key_from_word, key_to_word};
+use releasepool::{PoolManager, ThreadHandle};
+use std::ffi::c_void;
+
+/// Returns the thread of an argument.
+///
+/// # Safety
+/// The pointer is null, or from a function of this file and not freed during `'t`.
+pub(crate) unsafe fn thread<'t>(at: *const ThreadHandle) -> Outcome<&'t ThreadHandle> {
+    // SAFETY: the contract of this function.
+    Ok(unsafe { &*non_null(at.cast_mut(), "thread")?.as_ptr() })
+}
+
+fn handle(found: Option<ThreadHandle>, why: &str) -> Outcome<*mut ThreadHandle> {
+    match found {
+        Some(handle) => Ok(Box::into_raw(Box::new(handle))),
+        None => Err(Fault(Status::Unavailable, why.into())),
+    }
+}
+
+/// Returns a handle of the calling thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_thread_current() -> *mut ThreadHandle {
+    pointer("rp_thread_current", || {
+        handle(
+            PoolManager::global().current_thread(),
+            "the thread is ending",
+        )
+    })
+}
+
+/// Returns a handle of the thread with this key.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_thread_find(key: u64) -> *mut ThreadHandle {
+    pointer("rp_thread_find", || {
+        let found = PoolManager::global().thread(key_from_word(key));
+        handle(found, "no thread has this key any more")
+    })
+}
+
+/// Returns another handle of the thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut ThreadHandle {
+    pointer("rp_thread_clone", || {
+        // SAFETY: the header says that the argument is a thread.
+        let thread = unsafe { thread(at) }?;
+        Ok(Box::into_raw(Box::new(thread.clone())))
+    })
+}
+
+/// Gives a handle up.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
+    status("rp_thread_free", || {
+        let at = non_null(at, "thread")?;
+        // SAFETY: the header says that the handle is from a function of this file, and is given up.
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Returns the key of a thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
+    attempt("rp_thread_key", || {
+        // SAFETY: the header says that the argument is a thread.
+        let thread = unsafe { thread(at) }?;
+        Ok(key_to_word(thread.key()))
+    })
+    .unwrap_or(0)
+}
+
+/// Returns whether a thread takes messages.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
+    attempt("rp_thread_is_alive", || {
+        // SAFETY: the header says that the argument is a thread.
+        let thread = unsafe { thread(at) }?;
+        Ok(thread.is_alive())
+    })
+    .unwrap_or(false)
+}
+
+/// Sends a reference to a thread, which releases it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thread_release(at: *const ThreadHandle, object: *mut c_void) -> Status {
+    status("rp_thread_release", || {
+        // SAFETY: the header says that the argument is a thread, and that the caller owns a
+        // reference.
+        unsafe { thread(at)?.release(taken(object, "object")?) };
+        Ok(())
+    })
+}
+
+/// Has a thread call a function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_thread_post(
+    at: *const ThreadHandle,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Status {
+    status("rp_thread_post", || {
+        // SAFETY: the header says that the argument is a thread.
+        let thread = unsafe { thread(at) }?;
+        let f = hook(f, data)?;
+        thread
+            .post(move || f.call())
+            .map_err(|error| Fault(Status::Closed, error.to_string()))
+    })
+}

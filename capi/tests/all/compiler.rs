@@ -1,0 +1,150 @@
+//! Finds compilers, compiles the test programs, and runs them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a program may run.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Returns the folder of this package.
+pub fn package() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the path of a test program's source.
+pub fn source(name: &str) -> PathBuf {
+    package().join("tests/programs").join(name)
+}
+
+/// Returns a place for files of the test of this name.
+pub fn place(name: &str) -> PathBuf {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&place).unwrap();
+    place
+}
+
+/// Returns the folder in which Cargo has put the library.
+fn built() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let deps = own.parent().unwrap();
+    deps.parent().unwrap().to_owned()
+}
+
+/// Returns the static library.
+pub fn static_library() -> PathBuf {
+    library("libreleasepool_capi.a")
+}
+
+/// Returns the shared library.
+pub fn shared_library() -> PathBuf {
+    library("libreleasepool_capi.so")
+}
+
+fn library(name: &str) -> PathBuf {
+    let deps = built().join("deps").join(name);
+    let own = if deps.exists() {
+        deps
+    } else {
+        built().join(name)
+    };
+    assert!(own.exists(), "Cargo has not built {}", own.display());
+    own
+}
+
+/// Returns whether a command can be run. Continuous integration sets `RELEASEPOOL_REQUIRE_COMPILERS`, so
+/// that a missing compiler is an error there.
+pub fn has(command: &str) -> bool {
+    let found = Command::new(command)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !found {
+        let required = std::env::var_os("RELEASEPOOL_REQUIRE_COMPILERS").is_some();
+        assert!(!required, "{command} is missing");
+        eprintln!("skipped: {command} is missing");
+    }
+    found
+}
+
+/// Runs a command, and returns its output.
+pub fn output(command: &mut Command) -> Output {
+    command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// Runs a command that must succeed.
+pub fn run(command: &mut Command) -> String {
+    let made = output(command);
+    let (out, err) = texts(&made);
+    assert!(
+        made.status.success(),
+        "{command:?}: {}\n{out}{err}",
+        made.status
+    );
+    out
+}
+
+/// Returns standard output and standard error.
+pub fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// The flags of a program in this language.
+fn language(source: &Path) -> &'static str {
+    match source.extension().unwrap().to_str().unwrap() {
+        "c" => "-std=c11",
+        _ => "-std=c++17",
+    }
+}
+
+/// Returns a command that compiles a test program with warnings as errors.
+pub fn compile(compiler: &str, source: &Path) -> Command {
+    let mut command = Command::new(compiler);
+    command
+        .arg(language(source))
+        .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"])
+        .args(["-Werror", "-g"])
+        .arg("-I")
+        .arg(package().join("include"))
+        .arg(source);
+    command
+}
+
+/// Compiles a test program and links the static library; returns the program.
+pub fn program(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
+    let to = place(compiler).join(format!("{name}{}", flags.concat().replace(['/', ' '], "_")));
+    let mut command = compile(compiler, &source(name));
+    command
+        .args(flags)
+        .arg("-o")
+        .arg(&to)
+        .arg(static_library())
+        .args(["-pthread", "-ldl", "-lm"]);
+    run(&mut command);
+    to
+}
+
+/// Runs a program that must succeed, and end in time.
+pub fn succeed(command: &mut Command) {
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            panic!("{command:?} has not ended within {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let made = child.wait_with_output().unwrap();
+    let (_, err) = texts(&made);
+    assert!(made.status.success(), "{command:?}: {}\n{err}", made.status);
+}

@@ -1,0 +1,7 @@
+//! Tests of the C interface: programs in C and C++, which are compiled here and run.
+
+mod compiler;
+mod ends;
+mod interface;
+mod programs;
+mod warnings;

@@ -1,0 +1,91 @@
+//! The headers compile without warnings, whatever the compiler, the standard and the flags.
+
+use crate::compiler::{has, package, place, run};
+use std::process::Command;
+
+const USE: &str = r#"
+#include "releasepool.hpp"
+struct Node : rp::Object { rp::Ref<Node> next; rp::Weak<Node> back; int value = 0; };
+struct Point { double x, y; };
+int use() {
+    rp::AutoreleasePool pool("name");
+    rp::CallbackScope callback;
+    rp::Ref<Node> node = rp::make<Node>();
+    rp::Ref<const Node> constant = node;
+    rp::Slot<Node> slot(node);
+    slot.store(nullptr);
+    rp::HomeRef<Node> home(node);
+    const rp::Thread thread = rp::Thread::current();
+    thread.release(node);
+    thread.post([] {});
+    rp::Weak<Node> weak(node);
+    const bool same = slot.compare_exchange(node.get(), weak.lock());
+    return rp::create<Node>()->value + static_cast<int>(rp::create<Point>(Point{1, 2})->x)
+        + (slot.load(pool) != nullptr) + (slot.swap(node) == node) + (home.get() != nullptr) + same
+        + static_cast<int>(pool.drain() + pool.size() + rp::run_inbox() + pool.dump().size())
+        + pool.contains(node.get()) + static_cast<int>(pool.drain_within(1, 0).released);
+}
+"#;
+
+/// Standards and flags.
+const WAYS: &[&[&str]] = &[
+    &["-std=c++17"],
+    &["-std=c++17", "-fno-exceptions"],
+    &["-std=c++17", "-fno-rtti"],
+    &["-std=c++20", "-fno-exceptions", "-fno-rtti"],
+    &["-std=c++2b"],
+];
+
+fn cpp_header(compiler: &str) {
+    if !has(compiler) {
+        return;
+    }
+    let at = place("warnings").join(format!("use-{compiler}.cpp"));
+    std::fs::write(&at, USE).unwrap();
+    for way in WAYS {
+        run(Command::new(compiler)
+            .args([
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Wconversion",
+                "-Wshadow",
+                "-Werror",
+            ])
+            .args(["-Wsign-conversion", "-Wold-style-cast", "-fsyntax-only"])
+            .args(*way)
+            .arg("-I")
+            .arg(package().join("include"))
+            .arg(&at));
+    }
+}
+
+#[test]
+fn cpp_header_with_gcc() {
+    cpp_header("g++");
+}
+
+#[test]
+fn cpp_header_with_clang() {
+    cpp_header("clang++");
+}
+
+#[test]
+fn c_header() {
+    let at = place("warnings").join("use.c");
+    std::fs::write(&at, "#include \"releasepool.h\"\nint x;\n").unwrap();
+    for compiler in ["gcc", "clang"] {
+        if !has(compiler) {
+            continue;
+        }
+        for standard in ["c99", "c11", "c17"] {
+            run(Command::new(compiler)
+                .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"])
+                .args(["-Wstrict-prototypes", "-fsyntax-only"])
+                .arg(format!("-std={standard}"))
+                .arg("-I")
+                .arg(package().join("include"))
+                .arg(&at));
+        }
+    }
+}

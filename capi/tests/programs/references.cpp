@@ -1,0 +1,337 @@
+// rp::Ref and rp::Weak: copies, moves, conversions, incomplete types; the ways in which objects are made and
+// end. Runs its checks twice: with inline counts, and with counts by calls (see RP_CHECKED).
+#include "check.h"
+#include "releasepool.hpp"
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+static int alive;
+
+struct Later;
+
+// A class that refers to itself and to a class that is not complete yet.
+struct Node : rp::Object {
+    explicit Node(int value_ = 0) : value(value_) { ++alive; }
+    Node(const Node& other) : rp::Object(other), value(other.value) { ++alive; }
+    Node& operator=(const Node&) = default;
+    ~Node() override { --alive; }
+    int value;
+    rp::Ref<Node> next;
+    rp::Ref<Later> later;
+    rp::Weak<Later> weak_later;
+};
+
+struct Later : Node {};
+
+// The object is the second base, and the third.
+struct Name {
+    virtual ~Name() = default;
+    std::string name = "a name that is longer than a short string holds";
+};
+struct Second : Name, Node {
+    int after = 7;
+};
+struct Other {
+    virtual ~Other() = default;
+    long other = 9;
+};
+struct Third : Other, Second {};
+struct Virtually : virtual Node {
+    int after = 8;
+};
+
+struct alignas(64) Aligned : Node {
+    char bytes[64] = {};
+};
+struct Large : Node {
+    char bytes[5000] = {};
+};
+
+static void counts() {
+    rp::Ref<Node> empty;
+    CHECK(!empty && empty.get() == nullptr && empty == nullptr);
+    rp::Ref<Node> a = rp::make<Node>(1);
+    CHECK(a->strong_count() == 1 && a->value == 1 && (*a).value == 1 && alive == 1);
+    rp::Ref<Node> b = a;
+    CHECK(a->strong_count() == 2 && a == b && !(a != b) && !(a < b));
+    rp::Ref<Node> c = std::move(b);
+    CHECK(a->strong_count() == 2 && !b && c == a);
+    rp::Ref<Node>& same = a;
+    a = same;
+    a = std::move(same);
+    CHECK(a && a->strong_count() == 2);
+    c = nullptr;
+    CHECK(a->strong_count() == 1);
+    rp::Ref<const Node> k = a;
+    CHECK(k->value == 1 && a->strong_count() == 2);
+    rp::Ref<Node> back = rp::const_pointer_cast<Node>(k);
+    CHECK(back == a);
+    k.reset();
+    back.swap(empty);
+    CHECK(!back && empty == a);
+    empty = rp::Ref<Node>(a.get());
+    CHECK(a->strong_count() == 2);
+    std::set<rp::Ref<Node>> ordered{a, empty, rp::make<Node>(2)};
+    std::unordered_set<rp::Ref<Node>> hashed{a, empty};
+    CHECK(ordered.size() == 2 && hashed.size() == 1);
+}
+
+static void lists() {
+    // p = p->next frees the node whose field is assigned.
+    rp::Ref<Node> p;
+    for (int i = 0; i < 100; ++i) {
+        rp::Ref<Node> first = rp::make<Node>(i);
+        first->next = p;
+        p = std::move(first);
+    }
+    int steps = 0;
+    while (p) {
+        CHECK(alive == 100 - steps);
+        if (steps % 2 == 0) {
+            p = p->next;
+        } else {
+            p = std::move(p->next);
+        }
+        ++steps;
+    }
+    CHECK(steps == 100 && alive == 0);
+    // A long one dies in constant stack.
+    for (int i = 0; i < 50000; ++i) {
+        rp::Ref<Node> first = rp::make<Node>(i);
+        first->next = std::move(p);
+        p = std::move(first);
+    }
+    p.reset();
+    CHECK(alive == 0);
+}
+
+static void classes() {
+    rp::Ref<Second> second = rp::make<Second>();
+    rp::Ref<Node> node = second;
+    CHECK(node.get() == second.get() && node->strong_count() == 2);
+    CHECK(static_cast<void*>(node.get()) != static_cast<void*>(second.get()));
+    CHECK(rp::static_pointer_cast<Second>(node)->after == 7);
+    rp::Ref<Second> moved = rp::static_pointer_cast<Second>(std::move(node));
+    second.reset();
+    node.reset();
+    CHECK(alive == 1 && moved->after == 7);
+    moved.reset();
+    CHECK(alive == 0);
+    rp::Ref<Third> third = rp::make<Third>();
+    CHECK(third->name.size() > 30 && third->other == 9);
+    rp::Ref<Node> third_node = third;
+    third.reset();
+    third_node.reset();
+    CHECK(alive == 0);
+#if defined(__cpp_rtti)
+    rp::Ref<Virtually> virtually = rp::make<Virtually>();
+    rp::Ref<Node> of_virtual = virtually;
+    CHECK(virtually->after == 8 && rp::dynamic_pointer_cast<Virtually>(of_virtual) == virtually);
+    CHECK(!rp::dynamic_pointer_cast<Second>(of_virtual));
+    virtually.reset();
+    of_virtual.reset();
+    CHECK(alive == 0);
+#endif
+    rp::Ref<Aligned> aligned = rp::make<Aligned>();
+    CHECK(reinterpret_cast<std::uintptr_t>(aligned.get()) % 64 == 0);
+    CHECK(rp::make<Large>()->bytes[4999] == 0);
+    aligned.reset();
+    // Names in reports.
+    rp::AutoreleasePool pool("names");
+    rp::create<Second>();
+    CHECK(pool.dump().find("Second count 1") != std::string::npos);
+    pool.drain();
+    CHECK(alive == 0);
+}
+
+static void plain_values() {
+    struct Point {
+        double x, y;
+    };
+    rp::AutoreleasePool pool;
+    Point* point = rp::create<Point>(Point{1.5, 2.5});
+    rp::Ref<Point> kept(point);
+    CHECK(point->x == 1.5 && pool.size() == 1 && pool.contains(point));
+    CHECK(pool.drain() == 1 && kept->y == 2.5);
+    rp::Ref<std::string> text = rp::make<std::string>(std::size_t{100}, 'x');
+    rp::Weak<std::string> weak(text);
+    CHECK(weak.lock()->size() == 100);
+    text.reset();
+    CHECK(weak.expired() && !weak.lock());
+    struct alignas(32) Wide {
+        int value;
+    };
+    rp::Ref<Wide> wide = rp::make<Wide>(Wide{3});
+    CHECK(reinterpret_cast<std::uintptr_t>(wide.get()) % 32 == 0 && wide->value == 3);
+    CHECK(reinterpret_cast<std::uintptr_t>(rp::create<Wide>(Wide{3})) % 32 == 0);
+}
+
+static void made_by_new() {
+    rp::Ref<Node> adopted = rp::adopt(new Node(1));
+    CHECK(adopted->strong_count() == 1);
+    adopted.reset();
+    CHECK(alive == 0);
+    rp::Ref<Node> retained(new Second);
+    CHECK(retained->strong_count() == 2);
+    rp::adopt(retained.get()).reset();
+    retained.reset();
+    CHECK(alive == 0);
+    // `delete` by hand, with and without weak references.
+    delete new Second;
+    CHECK(alive == 0);
+    Node* made = rp::make<Second>().release();
+    delete made;
+    CHECK(alive == 0);
+    for (int kind = 0; kind < 3; ++kind) {
+        Second* second = kind == 0 ? new Second : rp::make<Second>().release();
+        rp::Weak<Node> weak(second);
+        rp::Weak<Node> other = weak;
+        if (kind == 2) {
+            rp::adopt(second).reset();
+        } else {
+            delete second;
+        }
+        CHECK(alive == 0 && weak.expired() && !weak.lock() && !other.lock());
+        weak.reset();
+        CHECK(!other.lock());
+    }
+    // The last release of an object that `new` made, with weak references.
+    rp::Ref<Node> last = rp::adopt<Node>(new Large);
+    rp::Weak<Node> weak(last);
+    last.reset();
+    CHECK(alive == 0 && !weak.lock());
+    weak.reset();
+    // Over-aligned, in arrays, and where there is no exception.
+    rp::adopt(new Aligned).reset();
+    delete new Aligned;
+    Node* several = new Node[5];
+    CHECK(alive == 5);
+    delete[] several;
+    CHECK(alive == 0);
+    rp::adopt(new (std::nothrow) Node).reset();
+    alignas(Node) char place[sizeof(Node)];
+    Node* placed = new (place) Node(3);
+    placed->~Node();
+    CHECK(alive == 0);
+}
+
+struct WithMember : rp::Object {
+    Node member{4};
+    Node members[2];
+};
+
+static void on_the_stack_and_in_others() {
+    {
+        Node node(1);
+        Node copy(node);
+        copy = node;
+        CHECK(node.strong_count() == 1 && copy.strong_count() == 1 && alive == 2);
+        rp::Ref<Node> r(&node);
+        CHECK(node.strong_count() == 2);
+        rp::Weak<Node> weak(r);
+    }
+    CHECK(alive == 0);
+    rp::make<WithMember>().reset();
+    delete new WithMember;
+    static Node for_ever(5);
+    CHECK(alive == 1);
+    --alive;
+    std::vector<Node> many(10);
+    many.resize(100);
+    CHECK(alive == 100);
+    many.clear();
+    CHECK(alive == 0);
+}
+
+static void pools() {
+    rp::AutoreleasePool pool("outer");
+    Node* first = rp::create<Node>(1);
+    CHECK(first->strong_count() == 1 && pool.size() == 1 && pool.contains(first));
+    {
+        rp::AutoreleasePool inner;
+        rp::create<Node>(2);
+        rp::autorelease(rp::Ref<Node>(first));
+        pool.autorelease(rp::make<Node>(3));
+        CHECK(pool.create<Node>(4)->value == 4);
+        CHECK(inner.size() == 2 && pool.size() == 3 && alive == 4);
+        CHECK(rp::autorelease(rp::Ref<Node>()) == nullptr);
+    }
+    CHECK(alive == 3 && first->strong_count() == 1);
+    const rp_drained drained = pool.drain_within(2, 0);
+    CHECK(drained.released == 2 && drained.remaining == 1 && alive == 1);
+    rp_drain_backlog(nullptr, 0, 0, nullptr);
+    CHECK(alive == 0);
+    {
+        rp::CallbackScope callback;
+        rp::create<Node>(5);
+        CHECK(alive == 1);
+    }
+    CHECK(alive == 0);
+}
+
+static void slots() {
+    rp::Slot<Node> slot;
+    CHECK(!slot.load());
+    rp::Ref<Node> a = rp::make<Node>(1);
+    slot.store(a);
+    CHECK(slot.load() == a);
+    rp::AutoreleasePool pool;
+    CHECK(slot.load(pool) == a.get() && a->strong_count() == 2);
+    rp::Ref<Node> b = rp::make<Node>(2);
+    CHECK(!slot.compare_exchange(b.get(), b));
+    CHECK(b->strong_count() == 1);
+    CHECK(slot.compare_exchange(a.get(), b) && slot.load() == b);
+    CHECK(slot.swap(nullptr) == b);
+    CHECK(a->value == 1);
+    pool.drain();
+    a.reset();
+    b.reset();
+    rp_quiesce(nullptr, 1000000000);
+    CHECK(alive == 0);
+}
+
+#if RP_EXCEPTIONS
+struct FailsToBegin : Node {
+    FailsToBegin() { throw 1; }
+};
+
+static void exceptions() {
+    int caught = 0;
+    for (int kind = 0; kind < 3; ++kind) {
+        try {
+            if (kind == 0) {
+                rp::make<FailsToBegin>();
+            } else if (kind == 1) {
+                rp::create<FailsToBegin>();
+            } else {
+                delete new FailsToBegin;
+            }
+        } catch (int) {
+            ++caught;
+        }
+    }
+    CHECK(caught == 3 && alive == 0);
+}
+#endif
+
+int main() {
+    counts();
+    CHECK(alive == 0);
+    lists();
+    classes();
+    plain_values();
+    made_by_new();
+    on_the_stack_and_in_others();
+    pools();
+    slots();
+#if RP_EXCEPTIONS
+    exceptions();
+#endif
+    rp_quiesce(nullptr, 1000000000);
+    rp_figures figures;
+    CHECK(rp_snapshot(nullptr, &figures) == RP_OK);
+    CHECK(figures.live_objects == 0);
+    return 0;
+}

@@ -121,7 +121,9 @@ class Object {
 public:
     // Returns the number of references. Other threads may change it at any time.
     std::size_t strong_count() const noexcept {
-        return static_cast<std::uint32_t>(__atomic_load_n(&count_, __ATOMIC_RELAXED) >> 32) + std::size_t{1};
+        // The upper half of the word is the number less one; 0 for an object that is ending.
+        const std::uint64_t word = __atomic_load_n(&count_, __ATOMIC_RELAXED);
+        return static_cast<std::uint32_t>((word >> 32) + 1);
     }
 
     // The memory comes from the calling thread's blocks, without a lock.

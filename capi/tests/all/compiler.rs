@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a program may run.
@@ -117,7 +118,10 @@ pub fn compile(compiler: &str, source: &Path) -> Command {
 
 /// Compiles a test program and links the static library; returns the program.
 pub fn program(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
-    let to = place(compiler).join(format!("{name}{}", flags.concat().replace(['/', ' '], "_")));
+    // Tests run at once, and two may compile the same program.
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let to = place(compiler).join(format!("{name}-{number}"));
     let mut command = compile(compiler, &source(name));
     command
         .args(flags)

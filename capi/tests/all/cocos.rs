@@ -1,0 +1,79 @@
+//! Programs as they are written for Cocos2d-x and axmol, and the crash that they had.
+
+use crate::compiler::{has, output, program, run, succeed, texts};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+// The program moves and assigns objects to themselves on purpose.
+const QUIET: &[&str] = &["-Wno-self-assign-overloaded", "-Wno-self-move"];
+
+fn plays(compiler: &str, flags: &[&str]) {
+    if has(compiler) {
+        let program = program(compiler, "cocos.cpp", &[QUIET, flags].concat());
+        succeed(&mut Command::new(program));
+    }
+}
+
+#[test]
+fn program_of_cocos2d_x() {
+    plays("g++", &["-DRP_CHECKED=0"]);
+}
+
+#[test]
+fn program_of_cocos2d_x_in_the_order_of_the_engine() {
+    plays("clang++", &["-DRP_COCOS_FIFO"]);
+}
+
+#[test]
+fn program_of_axmol() {
+    plays("g++", &["-DRP_AXMOL", "-std=c++20"]);
+}
+
+#[test]
+fn program_of_cocos2d_x_leaks_nothing() {
+    plays(
+        "clang++",
+        &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+    );
+}
+
+#[test]
+fn program_of_cocos2d_x_leaks_nothing_in_the_order_of_the_engine() {
+    let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    plays("g++", &[&flags[..], &["-DRP_COCOS_FIFO"]].concat());
+}
+
+/// The callback scenario with a single-threaded pool: the process dies of a signal, or finds that objects
+/// were used after their end or have leaked. The number of rounds bounds the time.
+#[test]
+fn single_threaded_pool_crashes_when_a_callback_autoreleases() {
+    if !has("g++") {
+        return;
+    }
+    let program = program("g++", "crash.cpp", &["-O1"]);
+    let made = output(Command::new(program).args(["single", "1000000"]));
+    let (_, text) = texts(&made);
+    let is_damaged = made.status.code() == Some(9) && text.contains("damaged");
+    assert!(
+        made.status.signal().is_some() || is_damaged,
+        "{:?}: {text}",
+        made.status
+    );
+}
+
+#[test]
+fn pools_of_this_library_do_not() {
+    if has("g++") {
+        let program = program("g++", "crash.cpp", &["-O1"]);
+        run(Command::new(program).args(["ours", "10000"]));
+    }
+}
+
+#[test]
+fn pools_of_this_library_do_not_with_inline_counts_and_address_sanitizer() {
+    if has("clang++") {
+        let flags = ["-O1", "-DRP_CHECKED=0", "-fsanitize=address"];
+        let program = program("clang++", "crash.cpp", &flags);
+        run(Command::new(program).args(["ours", "3000"]));
+    }
+}

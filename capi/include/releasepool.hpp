@@ -29,6 +29,10 @@
 
 #include "releasepool.h"
 
+#if __cplusplus < 201703L
+#error "releasepool.hpp needs C++17 or later"
+#endif
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

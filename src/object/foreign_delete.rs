@@ -99,11 +99,13 @@ unsafe fn free_memory(memory: NonNull<u8>, layout: Layout) {
 #[cold]
 #[inline(never)]
 unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
+    // An object without fields of its own has its payload, which is empty, behind the memory.
+    let in_header = |thin: Thin| thin.addr().get() - 1;
     let range = memory.addr().get()..memory.addr().get() + layout.size();
     let inside: Vec<Pending> = with_pending(|all| {
         let (inside, others): (Vec<_>, Vec<_>) = mem::take(all)
             .into_iter()
-            .partition(|pending| range.contains(&pending.thin.addr().get()));
+            .partition(|pending| range.contains(&in_header(pending.thin)));
         *all = if others.is_empty() {
             Vec::new()
         } else {

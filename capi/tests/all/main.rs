@@ -3,6 +3,7 @@
 mod cocos;
 mod compiler;
 mod ends;
+mod installed;
 mod interface;
 mod programs;
 mod warnings;

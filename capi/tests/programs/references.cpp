@@ -203,6 +203,18 @@ static void made_by_new() {
     last.reset();
     CHECK(alive == 0 && !weak.lock());
     weak.reset();
+    // Without fields of its own.
+    struct Empty : rp::Object {};
+    for (int kind = 0; kind < 3; ++kind) {
+        Empty* empty = kind == 0 ? rp::make<Empty>().release() : new Empty;
+        rp::Weak<Empty> of_empty(empty);
+        if (kind == 1) {
+            delete empty;
+        } else {
+            rp::adopt(empty).reset();
+        }
+        CHECK(!of_empty.lock());
+    }
     // Over-aligned, in arrays, and where there is no exception.
     rp::adopt(new Aligned).reset();
     delete new Aligned;

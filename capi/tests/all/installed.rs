@@ -1,0 +1,178 @@
+//! Consumers of the installed library, from a path with a space that is then moved.
+
+use crate::compiler::{has, package, place, run, shared_library, static_library, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const C: &str = r#"
+#include <releasepool.h>
+int main(void) {
+    rp_class_desc desc = {"node", 24, 0, 0, 0, 0};
+    const rp_class *type = rp_class_new(&desc);
+    rp_pool_token pool = rp_pool_push();
+    size_t released = 0;
+    rp_new_autoreleased(type);
+    return rp_pool_pop(pool, &released) == RP_OK && released == 1 ? 0 : 1;
+}
+"#;
+
+const CPP: &str = r#"
+#include <releasepool/cocos2d.hpp>
+struct Node : cocos2d::Ref { bool init() { return true; } CREATE_FUNC(Node) };
+int main() {
+    cocos2d::AutoreleasePool pool;
+    rp::Weak<Node> weak(Node::create());
+    pool.clear();
+    return weak.expired() ? 0 : 1;
+}
+"#;
+
+/// Installs the library as it was built for these tests, moves the tree, and returns its new place.
+fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let place = place("installed");
+        let (first, moved) = (place.join("a first place"), place.join("a moved place"));
+        for old in [&first, &moved] {
+            let _ = fs::remove_dir_all(old);
+        }
+        let built = static_library();
+        assert_eq!(built.parent(), shared_library().parent());
+        run(Command::new("bash")
+            .arg(package().join("install.sh"))
+            .arg("--prefix")
+            .arg(&first)
+            .arg("--built")
+            .arg(built.parent().unwrap()));
+        fs::rename(&first, &moved).unwrap();
+        for (name, text) in [("use.c", C), ("use.cpp", CPP)] {
+            fs::write(place.join(name), text).unwrap();
+        }
+        moved
+    })
+}
+
+fn source(name: &str) -> PathBuf {
+    prefix();
+    place("installed").join(name)
+}
+
+/// Runs a shell script, in which `$prefix` is the installed tree and `$place` a folder of its own.
+fn shell(name: &str, script: &str) -> PathBuf {
+    let place = place("installed").join(name);
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place).unwrap();
+    run(Command::new("bash")
+        .args(["-euc", script])
+        .current_dir(&place)
+        .env("prefix", prefix())
+        .env("place", &place)
+        .env("sources", source("use.c").parent().unwrap())
+        .env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig")));
+    place.join("use")
+}
+
+fn works(program: &Path) {
+    succeed(Command::new(program).env("LD_LIBRARY_PATH", prefix().join("lib")));
+}
+
+const FLAGS: &str = "-Wall -Wextra -Wpedantic -Werror";
+
+#[test]
+fn pkg_config_shared() {
+    for (compiler, file) in [
+        ("gcc", "use.c"),
+        ("clang", "use.c"),
+        ("g++", "use.cpp"),
+        ("clang++", "use.cpp"),
+    ] {
+        if has(compiler) && has("pkg-config") {
+            let standard = if file == "use.c" { "c11" } else { "c++17" };
+            let script = format!(
+                r#"eval "{compiler} -std={standard} {FLAGS} '$sources/{file}' -o use $(pkg-config --cflags --libs releasepool)""#
+            );
+            works(&shell(&format!("pkg-config-{compiler}"), &script));
+        }
+    }
+}
+
+#[test]
+fn pkg_config_static() {
+    if has("g++") && has("pkg-config") {
+        let script = format!(
+            r#"eval "g++ -std=c++17 {FLAGS} '$sources/use.cpp' -o use $(pkg-config --cflags releasepool) \
+                $(pkg-config --libs --static releasepool | sed 's/-lreleasepool/-l:libreleasepool.a/')""#
+        );
+        // Needs no library at run time.
+        succeed(&mut Command::new(shell("pkg-config-static", &script)));
+    }
+}
+
+#[test]
+fn cmake() {
+    if !has("cmake") || !has("g++") {
+        return;
+    }
+    for target in ["releasepool", "static"] {
+        let script = format!(
+            r#"cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.16)
+project(use CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(releasepool 0.1 REQUIRED)
+add_executable(use use.cpp)
+target_compile_options(use PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(use releasepool::{target})
+END
+cp "$sources/use.cpp" .
+cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build build
+cp build/use use"#
+        );
+        works(&shell(&format!("cmake {target}"), &script));
+    }
+}
+
+#[test]
+fn meson() {
+    if !has("meson") || !has("ninja") || !has("pkg-config") {
+        return;
+    }
+    let script = r#"cat >meson.build <<END
+project('use', 'cpp', default_options: ['cpp_std=c++17', 'werror=true', 'warning_level=3'])
+executable('use', 'use.cpp', dependencies: dependency('releasepool', version: '>=0.1'))
+END
+cp "$sources/use.cpp" .
+meson setup build
+ninja -C build
+cp build/use use"#;
+    works(&shell("meson", script));
+}
+
+/// A second static library that was written in Rust.
+#[test]
+fn another_rust_library_links_beside_it() {
+    if !has("gcc") || !has("rustc") {
+        return;
+    }
+    let script = r#"cat >second.rs <<END
+#[unsafe(no_mangle)]
+pub extern "C" fn second() -> i32 {
+    let numbers: Vec<i32> = (0..10).collect();
+    std::thread::spawn(move || numbers.iter().sum()).join().unwrap()
+}
+END
+rustc --edition 2024 -O --crate-type staticlib second.rs
+cat >use.c <<END
+#include <releasepool.h>
+int second(void);
+int main(void) {
+    rp_pool_token pool = rp_pool_push();
+    return rp_pool_pop(pool, 0) == RP_OK && second() == 45 ? 0 : 1;
+}
+END
+gcc -I "$prefix/include" use.c -o use "$prefix/lib/libreleasepool.a" libsecond.a -lpthread -ldl -lm -lgcc_s"#;
+    succeed(&mut Command::new(shell("second", script)));
+}

@@ -135,6 +135,22 @@ cp build/use use"#
     }
 }
 
+/// The example, as its CMake file says.
+#[test]
+fn example_of_a_scene_graph() {
+    if !has("cmake") || !has("g++") {
+        return;
+    }
+    let example = package().join("../examples/cpp");
+    let script = format!(
+        r#"cmake -S "{}" -B build -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build build
+cp build/scene use"#,
+        example.display()
+    );
+    works(&shell("scene", &script));
+}
+
 #[test]
 fn meson() {
     if !has("meson") || !has("ninja") || !has("pkg-config") {

@@ -10,6 +10,12 @@
 cargo_test
 cargo_test -p releasepool-mistakes
 cargo_test -p releasepool-metrics
+# Programs in C and C++. Tests of a compiler or build system that is missing say so.
+if can_have c++; then
+    cargo_test -p releasepool-capi
+else
+    skipped "tests of the C interface: $missing"
+fi
 
 for example in frames home parser; do
     step cargo run --example "$example"

@@ -696,7 +696,8 @@ typedef struct rp_header_layout {
     uint64_t held;         /* the bit that a destructor which a release runs finds cleared */
 } rp_header_layout;
 
-/* Not 0 if references must be counted by rp_retain and rp_release, so that checks see them. */
+/* Not 0 if references must be counted by rp_retain and rp_release, so that checks see them; 2 in a library
+ * with the feature `leak-detection`. */
 extern const uint32_t rp_checked;
 
 /* Returns the layout of headers, to be compared with the one that was compiled.

@@ -53,7 +53,8 @@
 #endif
 
 // Whether counts go through the library, so that its checks see them. A program that defines it as 0 saves
-// a load and a test, and is not checked.
+// a load and a test, and is not checked. It does not run with a library that has the feature
+// `leak-detection`.
 #ifndef RP_CHECKED
 #define RP_CHECKED (rp_checked != 0)
 #endif
@@ -85,6 +86,9 @@ inline bool check_layout() noexcept {
     if (layout.header_bytes != 16 || layout.one_strong != one_strong || layout.unique != unique
         || layout.held != held) {
         fail("releasepool.hpp is not the header of the library that was loaded");
+    }
+    if (rp_checked == 2 && !RP_CHECKED) {
+        fail("the program was compiled with RP_CHECKED=0, which a library with leak-detection does not allow");
     }
     return true;
 }

@@ -35,9 +35,14 @@ pub extern "C" fn rp_header_layout_get() -> HeaderLayout {
     }
 }
 
-/// Not zero if references must be counted by calls, so that checks and the ledger see them.
+/// Not zero if references must be counted by calls, so that checks and the ledger see them; 2 with the
+/// ledger, to which all objects must be known.
 #[unsafe(no_mangle)]
-pub static rp_checked: u32 = CHECKED as u32;
+pub static rp_checked: u32 = if cfg!(feature = "leak-detection") {
+    2
+} else {
+    CHECKED as u32
+};
 
 /// Allocates the memory of an object.
 #[unsafe(no_mangle)]

@@ -1,6 +1,7 @@
 //! Programs as they are written for Cocos2d-x and axmol, and the crash that they had.
 
 use crate::compiler::{has, output, program, run, succeed, texts};
+use crate::programs::can_play;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
@@ -8,7 +9,7 @@ use std::process::Command;
 const QUIET: &[&str] = &["-Wno-self-assign-overloaded", "-Wno-self-move"];
 
 fn plays(compiler: &str, flags: &[&str]) {
-    if has(compiler) {
+    if has(compiler) && can_play(flags) {
         let program = program(compiler, "cocos.cpp", &[QUIET, flags].concat());
         succeed(&mut Command::new(program));
     }
@@ -71,8 +72,8 @@ fn pools_of_this_library_do_not() {
 
 #[test]
 fn pools_of_this_library_do_not_with_inline_counts_and_address_sanitizer() {
-    if has("clang++") {
-        let flags = ["-O1", "-DRP_CHECKED=0", "-fsanitize=address"];
+    let flags = ["-O1", "-DRP_CHECKED=0", "-fsanitize=address"];
+    if has("clang++") && can_play(&flags) {
         let program = program("clang++", "crash.cpp", &flags);
         run(Command::new(program).args(["ours", "3000"]));
     }

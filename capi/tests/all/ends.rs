@@ -50,10 +50,13 @@ fn on_the_stack_with_strong_references_left() {
 
 #[test]
 fn deleted_with_strong_references_left() {
-    goes_on(
-        "delete-strong",
-        "while 2 strong and 0 weak references are left",
-    );
+    let message = "while 2 strong and 0 weak references are left";
+    if cfg!(feature = "leak-detection") {
+        // The ledger finds the release that comes later.
+        aborts("delete-strong", message);
+    } else {
+        goes_on("delete-strong", message);
+    }
 }
 
 #[test]

@@ -8,10 +8,15 @@ use std::process::Command;
 /// Compiles and runs a program: with each compiler, and with each of these sets of flags.
 fn with_each(compilers: &[&str], name: &str, flags: &[&[&str]]) {
     for compiler in compilers.iter().filter(|compiler| has(compiler)) {
-        for flags in flags {
+        for flags in flags.iter().filter(|flags| can_play(flags)) {
             succeed(&mut Command::new(program(compiler, name, flags)));
         }
     }
+}
+
+/// Returns whether a program with these flags runs with the library.
+pub fn can_play(flags: &[&str]) -> bool {
+    !(cfg!(feature = "leak-detection") && flags.contains(&"-DRP_CHECKED=0"))
 }
 
 const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
@@ -40,11 +45,8 @@ fn references_of_cpp() {
 
 #[test]
 fn references_of_cpp_leak_nothing() {
-    with_each(
-        &["g++", "clang++"],
-        "references.cpp",
-        &[SANITIZED, SANITIZED_INLINE],
-    );
+    with_each(&["g++"], "references.cpp", &[SANITIZED]);
+    with_each(&["clang++"], "references.cpp", &[SANITIZED_INLINE]);
 }
 
 #[test]

@@ -224,8 +224,8 @@ inline ThreadPools& own_pools() noexcept {
 // The root pool of a thread: made when it is first needed, cleared when the thread ends.
 struct RootPool {
     RootPool() { own_pools().root = &pool; }
+    // The end of the pool itself clears it.
     ~RootPool() {
-        pool.clear();
         own_pools().root = nullptr;
         own_pools().has_ended = true;
     }

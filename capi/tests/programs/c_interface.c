@@ -165,6 +165,11 @@ static void pools(void) {
     rp_pool_token callback = rp_callback_begin();
     rp_autorelease(new_node(5));
     CHECK(rp_callback_end(callback) == RP_OK && destroyed == 15);
+    /* Without a pool around it, a callback clears the root pool, too. */
+    rp_set_event_hook(append, (char[4096]){0});
+    rp_autorelease(new_node(6));
+    rp_set_event_hook(NULL, NULL);
+    CHECK(destroyed == 15 && rp_callback_end(rp_callback_begin()) == RP_OK && destroyed == 16);
     FAILS(rp_callback_end(callback), RP_STALE);
 }
 

@@ -87,8 +87,8 @@ static void counts() {
     n->retain();
     CHECK(n->getReferenceCount() == 2);
     n->release();
-    Node copy(*n);
     n->retain();
+    Node copy(*n);
     CHECK(copy.getReferenceCount() == 1 && n->getReferenceCount() == 2);
     copy = *n;
     CHECK(copy.getReferenceCount() == 1);

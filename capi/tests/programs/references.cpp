@@ -241,7 +241,10 @@ static void on_the_stack_and_in_others() {
         copy = node;
         CHECK(node.strong_count() == 1 && copy.strong_count() == 1 && alive == 2);
         rp::Ref<Node> r(&node);
-        CHECK(node.strong_count() == 2);
+        Node of_two(node);
+        CHECK(node.strong_count() == 2 && of_two.strong_count() == 1);
+        of_two = node;
+        CHECK(of_two.strong_count() == 1);
         rp::Weak<Node> weak(r);
     }
     CHECK(alive == 0);
@@ -344,6 +347,6 @@ int main() {
     rp_quiesce(nullptr, 1000000000);
     rp_figures figures;
     CHECK(rp_snapshot(nullptr, &figures) == RP_OK);
-    CHECK(figures.live_objects == 0);
+    CHECK(figures.live_objects == 0 && figures.created == figures.destroyed);
     return 0;
 }

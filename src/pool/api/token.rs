@@ -213,6 +213,23 @@ mod tests {
     use crate::pool::stack::manager_shared::ManagerSettings;
 
     #[test]
+    fn pushed_pool_has_its_name() {
+        let manager = ManagerShared::global();
+        let token = push_named(&manager, "loading".into());
+        this_thread::with(|pools| {
+            let found = find(&manager, token, pools.unwrap());
+            assert_eq!(found.unwrap().1.name(), "loading");
+        });
+        assert_eq!(pop(&manager, token), Ok(0));
+        let unnamed = push(&manager);
+        this_thread::with(|pools| {
+            let found = find(&manager, unnamed, pools.unwrap());
+            assert_ne!(found.unwrap().1.name(), "loading");
+        });
+        assert_eq!(pop(&manager, unnamed), Ok(0));
+    }
+
+    #[test]
     fn a_pool_state_that_has_used_up_its_generations_is_never_reused() {
         let manager = Arc::new(ManagerShared::new(ManagerSettings::default()));
         let first = push(&manager);

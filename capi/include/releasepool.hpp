@@ -29,8 +29,12 @@
 
 #include "releasepool.h"
 
-#if __cplusplus < 201703L
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #error "releasepool.hpp needs C++17 or later"
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
 #endif
 
 #include <atomic>
@@ -59,7 +63,13 @@
 #define RP_CHECKED (rp_checked != 0)
 #endif
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#define RP_UNLIKELY(condition) (!!(condition))
+#define RP_FUNCTION __FUNCSIG__
+#else
 #define RP_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
+#define RP_FUNCTION __PRETTY_FUNCTION__
+#endif
 
 namespace rp {
 
@@ -74,6 +84,31 @@ namespace detail {
 inline constexpr std::uint64_t one_strong = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t unique = 1;
 inline constexpr std::uint64_t held = 1;
+
+// Operations on the count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not
+// be one. `relaxed` and `release` name their orderings; MSVC's are sequentially consistent.
+inline std::uint64_t load_relaxed(const std::uint64_t* word) noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    return static_cast<std::uint64_t>(__iso_volatile_load64(reinterpret_cast<const volatile __int64*>(word)));
+#else
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+#endif
+}
+inline std::uint64_t add_relaxed(std::uint64_t* word, std::uint64_t n) noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    return static_cast<std::uint64_t>(
+        _InterlockedExchangeAdd64(reinterpret_cast<volatile __int64*>(word), static_cast<__int64>(n)));
+#else
+    return __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
+#endif
+}
+inline std::uint64_t subtract_release(std::uint64_t* word, std::uint64_t n) noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    return add_relaxed(word, ~n + 1);
+#else
+    return __atomic_fetch_sub(word, n, __ATOMIC_RELEASE);
+#endif
+}
 
 [[noreturn]] inline void fail(const char* what) noexcept {
     std::fprintf(stderr, "releasepool: %s; aborting\n", what);
@@ -96,18 +131,23 @@ inline bool check_layout() noexcept {
 inline const bool layout_is_ours = check_layout();
 
 // Returns a text in which the compiler names T.
-template <class T> const char* text_with_name() noexcept { return __PRETTY_FUNCTION__; }
+template <class T> const char* text_with_name() noexcept { return RP_FUNCTION; }
 
 // Copies the name of T out of that text.
 template <class T> void copy_name(char* to, std::size_t size) noexcept {
     const char* text = text_with_name<T>();
+    // "... [T = Name]" or, of MSVC, "... text_with_name<struct Name>(...)".
     const char* begin = std::strstr(text, "T = ");
-    begin = begin ? begin + 4 : text;
+    const char* const of_msvc = std::strstr(text, "text_with_name<");
+    begin = begin ? begin + 4 : of_msvc ? of_msvc + 15 : text;
     const char* end = begin;
     for (int depth = 0; *end != '\0'; ++end) {
         if (*end == '<' || *end == '(') {
             ++depth;
         } else if (*end == '>' || *end == ')') {
+            if (depth == 0) {
+                break;
+            }
             --depth;
         } else if (depth == 0 && (*end == ';' || *end == ']')) {
             break;
@@ -130,7 +170,7 @@ public:
     // Returns the number of references. Other threads may change it at any time.
     std::size_t strong_count() const noexcept {
         // The upper half of the word is the number less one; 0 for an object that is ending.
-        const std::uint64_t word = __atomic_load_n(&count_, __ATOMIC_RELAXED);
+        const std::uint64_t word = detail::load_relaxed(&count_);
         return static_cast<std::uint32_t>((word >> 32) + 1);
     }
 
@@ -174,7 +214,7 @@ protected:
     Object& operator=(const Object&) noexcept { return *this; }
     virtual ~Object() {
         // A release that destroys the object has cleared the bit.
-        if (RP_UNLIKELY(__atomic_load_n(&count_, __ATOMIC_RELAXED) & detail::held)) {
+        if (RP_UNLIKELY(detail::load_relaxed(&count_) & detail::held)) {
             rp_embedded_end(payload());
         }
     }
@@ -287,7 +327,7 @@ struct Access {
             return;
         }
         // Relaxed: the caller has a reference, and passes the new one on by means that synchronize.
-        const std::uint64_t old = __atomic_fetch_add(&header(payload)->count, one_strong, __ATOMIC_RELAXED);
+        const std::uint64_t old = add_relaxed(&header(payload)->count, one_strong);
         if (RP_UNLIKELY(static_cast<std::int64_t>(old + one_strong) < 0)) {
             rp_abort_retain(payload);
         }
@@ -301,7 +341,7 @@ struct Access {
         }
         // Release: pairs with the acquiring load by which the library begins the destruction, so that all
         // uses of the object happen before its destructor.
-        const std::uint64_t old = __atomic_fetch_sub(&header(payload)->count, one_strong, __ATOMIC_RELEASE);
+        const std::uint64_t old = subtract_release(&header(payload)->count, one_strong);
         if (RP_UNLIKELY(static_cast<std::int64_t>(old - one_strong) < 0)) {
             rp_last_release(payload);
         }

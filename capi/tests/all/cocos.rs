@@ -9,8 +9,12 @@ use std::process::Command;
 const QUIET: &[&str] = &["-Wno-self-assign-overloaded", "-Wno-self-move"];
 
 fn plays(compiler: &str, flags: &[&str]) {
+    plays_program(compiler, "cocos.cpp", flags);
+}
+
+fn plays_program(compiler: &str, source: &str, flags: &[&str]) {
     if has(compiler) && can_play(flags) {
-        let program = program(compiler, "cocos.cpp", &[QUIET, flags].concat());
+        let program = program(compiler, source, &[QUIET, flags].concat());
         succeed(&mut Command::new(program));
     }
 }
@@ -42,6 +46,13 @@ fn program_of_cocos2d_x_leaks_nothing() {
 fn program_of_cocos2d_x_leaks_nothing_in_the_order_of_the_engine() {
     let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     plays("g++", &[&flags[..], &["-DRP_COCOS_FIFO"]].concat());
+}
+
+#[test]
+fn program_of_cocos2d_x_v2() {
+    let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    plays_program("clang++", "cocos_v2.cpp", &sanitizers);
+    plays_program("g++", "cocos_v2.cpp", &["-DRP_COCOS_FIFO"]);
 }
 
 /// The callback scenario with a single-threaded pool: the process dies of a signal, or finds that objects

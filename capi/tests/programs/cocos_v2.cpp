@@ -1,0 +1,104 @@
+// A program as it is written for Cocos2d-x v2.
+#include "releasepool/cocos2d_v2.hpp"
+
+#include "check.h"
+
+#include <thread>
+
+USING_NS_CC;
+
+static int alive = 0;
+
+class CCNode : public CCObject {
+public:
+    CCNode() : m_pChild(nullptr) { ++alive; }
+    ~CCNode() override {
+        CC_SAFE_RELEASE(m_pChild);
+        --alive;
+    }
+    virtual bool init() { return true; }
+    CREATE_FUNC(CCNode)
+    NODE_FUNC(CCNode)
+    CCObject* copyWithZone(CCZone*) override { return new CCNode(); }
+    CC_SYNTHESIZE_RETAIN(CCNode*, m_pChild, Child)
+};
+
+// What the engine's main loop does after each frame.
+static void end_of_frame() { CCPoolManager::sharedPoolManager()->pop(); }
+
+// Pushes a pool, fills it and pops it when it dies.
+class Nesting : public CCObject {
+public:
+    ~Nesting() override {
+        CCPoolManager::sharedPoolManager()->push();
+        CCNode::node();
+        CCPoolManager::sharedPoolManager()->pop();
+    }
+};
+
+static void frames() {
+    for (int frame = 0; frame < 3; ++frame) {
+        CCNode* node = CCNode::create();
+        CHECK(node->retainCount() == 1 && node->isSingleReference());
+        node->retain();
+        CHECK(!node->isSingleReference() && alive == frame + 1);
+        end_of_frame();
+        CHECK(node->retainCount() == 1 && alive == frame + 1);
+        if (frame == 2) {
+            node->release();
+            CHECK(alive == 2);
+        }
+    }
+}
+
+static void pools() {
+    CCPoolManager* const manager = CCPoolManager::sharedPoolManager();
+    const int before = alive;
+    CCNode::create();
+    manager->push();
+    CCNode* const inner = CCNode::node();
+    CHECK(alive == before + 2);
+    manager->push();
+    (new Nesting())->autorelease();
+    manager->pop();
+    CHECK(alive == before + 2);
+    inner->retain();
+    manager->pop();
+    CHECK(alive == before + 2 && inner->retainCount() == 1);
+    manager->push();
+    manager->addObject(inner);
+    manager->removeObject(inner);
+    manager->finalize();
+    CHECK(inner->retainCount() == 1 && alive == before + 1);
+    manager->pop();
+    CCObject* const copy = inner->copy();
+    CHECK(copy != inner && copy->m_uID != inner->m_uID && !copy->isEqual(inner) && alive == before + 2);
+    copy->release();
+    inner->release();
+    CHECK(alive == before);
+}
+
+static void members() {
+    CCNode* const parent = CCNode::create();
+    CCNode* const child = CCNode::create();
+    parent->setChild(child);
+    CHECK(child->retainCount() == 2);
+    parent->setChild(nullptr);
+    CHECK(child->retainCount() == 1);
+    end_of_frame();
+}
+
+int main() {
+    frames();
+    pools();
+    members();
+    // A thread that leaves pools open.
+    const int before = alive;
+    std::thread([] {
+        CCPoolManager::sharedPoolManager()->push();
+        (new Nesting())->autorelease();
+    }).join();
+    CHECK(alive == before);
+    std::puts("ok");
+    return 0;
+}

@@ -32,7 +32,7 @@
 //! * `address`, `index`: look up the record of an address; `holders`: pool entries
 //! * `threads`: threads by number, and their names
 //! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain;
-//!   `contention`: objects that several threads retain by turns
+//!   `contention`, `moves`: objects that several threads retain by turns
 //! * `dead`: the objects that died last; `describe`: descriptions of objects for messages;
 //!   `misuse`: misuse that the ledger detects; `life`: creations and deaths
 //! * `drains`: functions that wait for the end of an outermost drain
@@ -65,6 +65,8 @@ pub(crate) mod label;
 pub(crate) mod life;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod misuse;
+#[cfg(feature = "leak-detection")]
+mod moves;
 #[cfg(not(feature = "leak-detection"))]
 mod no_ledger;
 #[cfg(feature = "leak-detection")]

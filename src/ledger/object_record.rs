@@ -31,8 +31,8 @@
 //! that are being created or destroyed at that moment.
 
 use super::address::Hidden;
-use super::contention::Moves;
 use super::label::PoolLabel;
+use super::moves::Moves;
 use crate::sync::Published;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::Location;

@@ -241,7 +241,7 @@ fn what_the_posts_of_a_thread_s_last_loop_autorelease_is_released() {
     told.recv().unwrap().release(Ref::new(on_drop(move || {
         let frames = new_loop();
         let probe = inner.probe(0);
-        let post = move || _ = autorelease(Ref::new(probe));
+        let post = move || autorelease(Ref::new(probe));
         frames.proxy().post(post).unwrap();
         LOOP.set(Some(frames));
     })));

@@ -7,7 +7,7 @@
 pub use crate::object::foreign_class::{
     Destructor, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES,
 };
-pub use crate::object::foreign_delete::{alloc_by_hand, end_by_hand, free_by_hand};
+pub use crate::object::foreign_delete::{ForeignPlace, alloc_by_hand, end_by_hand, free_by_hand};
 pub use crate::pool::api::raw_pool::{pool_from_raw, pool_into_raw};
 pub use crate::pool::api::token::token_words::{
     TokenWords, key_from_word, key_to_word, token_of, words_of,
@@ -200,5 +200,20 @@ mod tests {
         assert!(with(20, 8).is_none());
         assert!(with(72, 8).is_none());
         assert!(with(HEADER_BYTES, 4).is_none());
+        if let Ok(layout) = Layout::from_size_align(64, 1 << 33) {
+            let spec = ForeignClassSpec { layout, ..spec };
+            assert!(ForeignClass::leak(spec).is_none());
+        }
+        let by_hand = |payload_offset| {
+            ForeignClass::leak(ForeignClassSpec {
+                payload_offset,
+                is_embedded: true,
+                destroy: Some(end),
+                memory: ForeignMemory::Destructor,
+                ..spec
+            })
+        };
+        assert!(by_hand(HEADER_BYTES).is_none());
+        assert!(by_hand(HEADER_BYTES + 8).is_some());
     }
 }

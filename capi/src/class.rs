@@ -38,6 +38,9 @@ fn spec(desc: &ClassDesc, name: String) -> Outcome<ForeignClassSpec> {
     if !align.is_power_of_two() {
         return invalid(format!("the alignment {align} is no power of two"));
     }
+    if u32::try_from(align).is_err() {
+        return invalid(format!("the alignment {align} is too large"));
+    }
     let align = align.max(align_of::<usize>());
     let memory = match desc.frees_memory {
         0 => ForeignMemory::Library,
@@ -89,7 +92,8 @@ pub unsafe extern "C" fn rp_class_new(desc: *const ClassDesc) -> *const ForeignC
                 Ok(ptr::from_ref(class).cast_mut())
             }
             None => invalid(format!(
-                "an object of {} bytes has no room for a header before a payload at {}",
+                "an object of {} bytes has no room for a header before a payload at {}, or none for \
+                 the word before the header that `frees_memory` needs",
                 desc.size, desc.payload_offset
             )),
         }

@@ -3,8 +3,8 @@
 use crate::class::class;
 use crate::error::{Fault, Status, object, pointer, status};
 use releasepool::raw::{
-    self, CHECKED, ForeignClass, HEADER_BYTES, HELD, ONE_STRONG, UNIQUE, adopt, alloc_by_hand,
-    end_by_hand, free_by_hand,
+    self, CHECKED, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG, UNIQUE, adopt,
+    alloc_by_hand, end_by_hand, free_by_hand,
 };
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void) {
     let _ = status("rp_embedded_end", || {
         let thin = object(at, "object")?;
         // SAFETY: the header says that this is the destructor of the object's base class.
-        unsafe { end_by_hand(thin, || is_on_own_stack(thin)) };
+        unsafe { end_by_hand(thin, || place_of(thin)) };
         Ok(())
     });
 }
@@ -166,6 +166,31 @@ pub unsafe extern "C" fn rp_text_free(text: *mut std::ffi::c_char) {
         // SAFETY: the header says that the text is from a function of this library that says so.
         drop(unsafe { std::ffi::CString::from_raw(text) });
     }
+}
+
+/// Returns what kind of memory the address lies in, if the library has not allocated it.
+fn place_of(at: NonNull<u8>) -> ForeignPlace {
+    if is_on_own_stack(at) {
+        ForeignPlace::Stack
+    } else if is_static(at) {
+        ForeignPlace::Static
+    } else {
+        ForeignPlace::Other
+    }
+}
+
+/// Returns whether the address is in the program or a library that is loaded.
+#[cfg(unix)]
+fn is_static(at: NonNull<u8>) -> bool {
+    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: the call only writes to `found`.
+    unsafe { libc::dladdr(at.as_ptr().cast(), found.as_mut_ptr()) != 0 }
+}
+
+/// Returns false, as nothing tells.
+#[cfg(not(unix))]
+fn is_static(_: NonNull<u8>) -> bool {
+    false
 }
 
 /// Returns whether the address is on the calling thread's stack.

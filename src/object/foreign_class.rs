@@ -4,12 +4,13 @@
 //! handles, pools, inboxes and slots do not know the difference.
 
 use super::count::Count;
+use super::foreign_delete::{self, own_memory};
 use super::header::{Header, ObjectLayout, Thin, header, write_header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
-use super::{foreign_delete, raw_checks};
+use super::{destroy as destruction, raw_checks};
 use crate::ledger::{self, ObjectDescription};
-use crate::thread::current::{tally_created, tally_destroyed};
+use crate::thread::current::tally_created;
 use std::alloc::Layout;
 use std::ffi::c_void;
 use std::fmt;
@@ -69,11 +70,18 @@ impl fmt::Debug for ForeignClass {
 pub const HEADER_BYTES: usize = size_of::<Header>();
 
 impl ForeignClass {
-    /// Makes a class; `None` if the payload's offset leaves no room for a header, or lies outside
-    /// of the memory, or is not aligned.
+    /// Makes a class; `None` if the payload's offset leaves no room for a header, or for the word
+    /// before it if the destructor frees the memory; if the payload lies outside of the memory, or
+    /// is not aligned; or if the alignment is 4 GiB or more.
     pub fn leak(spec: ForeignClassSpec) -> Option<&'static Self> {
         let (layout, offset) = (spec.layout, spec.payload_offset);
-        if offset < HEADER_BYTES
+        let align = u32::try_from(layout.align()).ok()?;
+        let word = match spec.memory {
+            ForeignMemory::Library => 0,
+            // `foreign_delete` writes the word once the value has ended.
+            ForeignMemory::Destructor => size_of::<usize>(),
+        };
+        if offset < HEADER_BYTES + word
             || offset > layout.size()
             || offset % align_of::<Header>() != 0
             || layout.align() < align_of::<Header>()
@@ -92,7 +100,7 @@ impl ForeignClass {
                 type_name: spec.name,
                 bytes: layout.size() - offset,
                 payload_offset: offset,
-                align: layout.align() as u32,
+                align,
                 kind: if in_library && block.is_some() {
                     ObjectKind::Block
                 } else {
@@ -200,18 +208,21 @@ impl ForeignClass {
     #[inline]
     pub fn alloc_uninit(&'static self) -> Option<NonNull<u8>> {
         let memory = self.alloc()?;
+        if self.destroy.is_some() {
+            own_memory::note(memory, self.object.layout);
+        }
         tally_created(1);
         Some(memory)
     }
 
-    /// Frees the memory of an object that was not made after all.
+    /// Frees the memory of an object that was not made after all, unless references to values that
+    /// have ended in it are left, as [`free_by_hand`](foreign_delete::free_by_hand) does.
     ///
     /// # Safety
     /// `memory` is from [`alloc_uninit`](Self::alloc_uninit) of this class, and is given up.
     pub unsafe fn free_uninit(&self, memory: NonNull<u8>) {
-        tally_destroyed(1);
-        // SAFETY: allocated by `alloc`; given up by the contract.
-        unsafe { self.dealloc(memory) };
+        // SAFETY: allocated with this layout; given up by the contract.
+        unsafe { foreign_delete::free_by_hand(memory, self.object.layout) };
     }
 
     #[inline(always)]
@@ -235,7 +246,12 @@ impl ForeignClass {
         unsafe {
             match self.block {
                 Some(block) => Block::free_class(memory, block),
-                None => Global::free(memory, self.object.layout),
+                None => {
+                    if self.destroy.is_some() && self.is_embedded {
+                        own_memory::forget(memory, self.object.layout);
+                    }
+                    Global::free(memory, self.object.layout);
+                }
             }
         }
     }
@@ -265,7 +281,8 @@ impl ForeignClass {
     }
 }
 
-/// Runs the destructor and frees the memory.
+/// Runs the destructor and frees the memory, unless references to the object or its members that the
+/// destructor has left keep the memory.
 ///
 /// # Safety
 /// The contract of [`TypeInfo::destroy`], for an object of a foreign class.
@@ -276,6 +293,9 @@ unsafe fn destroy(thin: Thin) {
         if class.destroy.is_some() {
             header(thin).count.begin_unique_destruction();
             class.call_destructor(thin);
+            if !foreign_delete::is_left_alone(thin) || !foreign_delete::has_no_pending() {
+                return class.free_unless_kept(thin);
+            }
         }
         class.free_object(thin);
     }
@@ -286,8 +306,15 @@ unsafe fn destroy(thin: Thin) {
 /// # Safety
 /// The contract of [`TypeInfo::drop_value`], for an object of a foreign class.
 unsafe fn drop_value(thin: Thin) {
-    // SAFETY: the contract of this function.
-    unsafe { ForeignClass::of(thin).call_destructor(thin) };
+    // SAFETY: the contract of this function; the caller has a weak reference.
+    unsafe {
+        let class = ForeignClass::of(thin);
+        class.call_destructor(thin);
+        class.keep_if_revived(thin);
+        if !foreign_delete::has_no_pending() {
+            foreign_delete::keep_for_members(thin, class.memory_of(thin), class.object.layout);
+        }
+    }
 }
 
 /// Frees the memory.
@@ -300,17 +327,54 @@ unsafe fn free(thin: Thin) {
 }
 
 impl ForeignClass {
+    /// Returns the beginning of the memory of an object of this class.
+    #[inline(always)]
+    unsafe fn memory_of(&self, thin: Thin) -> NonNull<u8> {
+        // SAFETY: the payload begins at the class's offset in memory that `alloc` returned.
+        unsafe { thin.sub(self.object.payload_offset) }
+    }
+
     /// Frees the memory of an object.
     ///
     /// # Safety
     /// The contract of [`TypeInfo::free`], for an object of this class.
     #[inline(always)]
     unsafe fn free_object(&self, thin: Thin) {
-        // SAFETY: no reference is left, so the access is exclusive; the payload begins at the
-        // class's offset in memory that `alloc` returned.
+        // SAFETY: no reference is left, so the access is exclusive.
         unsafe {
             thin.cast::<Header>().sub(1).as_mut().freed();
-            self.dealloc(thin.sub(self.object.payload_offset));
+            self.dealloc(self.memory_of(thin));
+        }
+    }
+
+    /// Gives up the memory of an object whose destructor may have left references to the object or
+    /// to its members.
+    ///
+    /// # Safety
+    /// A unique owner has called the destructor, and gives the object up.
+    #[cold]
+    #[inline(never)]
+    unsafe fn free_unless_kept(&self, thin: Thin) {
+        // SAFETY: the weak reference that `begin_unique_destruction` has left keeps the memory.
+        unsafe {
+            self.keep_if_revived(thin);
+            foreign_delete::keep_for_members(thin, self.memory_of(thin), self.object.layout);
+            destruction::release_weak(thin);
+        }
+    }
+
+    /// Reports strong references that the destructor of an object has made, and keeps the memory for
+    /// ever if there are any.
+    ///
+    /// # Safety
+    /// The caller has a weak reference to the object, whose value has ended.
+    unsafe fn keep_if_revived(&self, thin: Thin) {
+        // SAFETY: the caller's reference keeps the memory.
+        unsafe {
+            if header(thin).count.strong() != 0 {
+                foreign_delete::report_revived(thin);
+                foreign_delete::add_weak(thin);
+            }
         }
     }
 }

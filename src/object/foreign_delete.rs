@@ -6,7 +6,7 @@
 //! [`free_by_hand`]. If weak references are left, the memory must stay until they are gone; but only
 //! the end of the `delete` tells where the memory begins. So an object is *pending* between the end
 //! of its value and that of its memory, and [`free_by_hand`] looks which pending objects the memory
-//! contains.
+//! contains. The end of an object that a [`ForeignClass`] frees does so for the members, too.
 
 use super::foreign_class::{ForeignClass, HEADER_BYTES};
 use super::header::{Header, Thin, header};
@@ -19,6 +19,8 @@ use crate::thread::current::{current_label, tally_created, tally_destroyed};
 use std::alloc::Layout;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An object whose value has ended and whose memory has not.
 struct Pending {
@@ -27,10 +29,29 @@ struct Pending {
     is_kept: bool,
 }
 
-/// Memory that weak references keep.
-struct KeptMemory {
-    begin: NonNull<u8>,
-    layout: Layout,
+/// Memory that weak references keep: each object in it that has any owns a share.
+enum KeptMemory {
+    /// Memory that is freed with the last share.
+    Whole { begin: NonNull<u8>, layout: Layout },
+    /// The memory of an object, of which the last share gives up a weak reference.
+    Object(Thin),
+}
+
+// SAFETY: each field is given up by any thread, once.
+unsafe impl Send for KeptMemory {}
+// SAFETY: shares only read the fields.
+unsafe impl Sync for KeptMemory {}
+
+impl Drop for KeptMemory {
+    fn drop(&mut self) {
+        // SAFETY: `keep` made the value from memory that was given up, or from a weak reference.
+        unsafe {
+            match *self {
+                Self::Whole { begin, layout } => free_memory(begin, layout),
+                Self::Object(thin) => destruction::release_weak(thin),
+            }
+        }
+    }
 }
 
 local! {
@@ -50,7 +71,8 @@ pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
         Some((size, waste)) => BlockSource::Process.alloc(size, waste).ok(),
         None => BlockSource::Process.alloc_large(layout),
     };
-    if memory.is_some() {
+    if let Some(memory) = memory {
+        own_memory::note(memory, layout);
         tally_created(1);
     }
     memory
@@ -66,7 +88,8 @@ pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
 #[inline]
 pub unsafe fn free_by_hand(memory: NonNull<u8>, layout: Layout) {
     tally_destroyed(1);
-    if with_pending(|all| all.is_empty()) {
+    own_memory::forget(memory, layout);
+    if has_no_pending() {
         // SAFETY: allocated with this layout, and given up by the contract.
         unsafe { free_memory(memory, layout) };
     } else {
@@ -98,11 +121,45 @@ unsafe fn free_memory(memory: NonNull<u8>, layout: Layout) {
 /// The contract of [`free_by_hand`].
 #[cold]
 #[inline(never)]
-unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
+pub(super) unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
+    let inside = take_pending(memory, layout);
+    let whole = KeptMemory::Whole {
+        begin: memory,
+        layout,
+    };
+    // SAFETY: forwards the contract.
+    unsafe { keep(whole, inside) };
+}
+
+/// Has pending members of an object keep its memory, by a weak reference to the object.
+///
+/// # Safety
+/// `thin` is an object in this memory, whose value has ended; the caller has a weak reference to it.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn keep_for_members(thin: Thin, memory: NonNull<u8>, layout: Layout) {
+    let inside = take_pending(memory, layout);
+    if !inside.is_empty() {
+        // SAFETY: the caller's reference keeps the memory; the new one goes to the members.
+        unsafe {
+            add_weak(thin);
+            keep(KeptMemory::Object(thin), inside);
+        }
+    }
+}
+
+/// Returns whether the calling thread has no pending object.
+#[inline(always)]
+pub(super) fn has_no_pending() -> bool {
+    with_pending(|all| all.is_empty())
+}
+
+/// Takes the pending objects in this memory out of the list.
+fn take_pending(memory: NonNull<u8>, layout: Layout) -> Vec<Pending> {
     // An object without fields of its own has its payload, which is empty, behind the memory.
     let in_header = |thin: Thin| thin.addr().get() - 1;
     let range = memory.addr().get()..memory.addr().get() + layout.size();
-    let inside: Vec<Pending> = with_pending(|all| {
+    with_pending(|all| {
         let (inside, others): (Vec<_>, Vec<_>) = mem::take(all)
             .into_iter()
             .partition(|pending| range.contains(&in_header(pending.thin)));
@@ -112,33 +169,46 @@ unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
             others
         };
         inside
-    });
-    match inside.as_slice() {
-        // SAFETY: forwards the contract.
-        [] => unsafe { free_memory(memory, layout) },
-        [only] if !only.is_kept => {
-            // SAFETY: the weak reference that `drop_value` or `end_by_hand` has added keeps the
-            // memory; it is given up here. The word before the header is free by their contracts.
-            unsafe {
-                if !ForeignClass::of(only.thin).is_in_library() {
-                    let kept = KeptMemory {
-                        begin: memory,
-                        layout,
-                    };
-                    kept_place(only.thin).write(Box::into_raw(Box::new(kept)));
-                }
-                destruction::release_weak(only.thin);
+    })
+}
+
+/// Shares memory among the pending objects in it, and gives up their references.
+///
+/// # Safety
+/// The objects are in the memory, which is given up, and all values in it have ended.
+unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
+    if inside.is_empty() {
+        return drop(memory);
+    }
+    if inside.iter().any(|pending| pending.is_kept) {
+        // Strong references to an object that has ended: the memory stays for ever.
+        return mem::forget(memory);
+    }
+    // SAFETY: the weak reference that `drop_value` or `end_by_hand` has added keeps each object; it
+    // is given up here. The word before the header is free by their contracts.
+    unsafe {
+        let is_root = |pending: &&Pending| ForeignClass::of(pending.thin).is_in_library();
+        let root = inside.iter().find(is_root).map(|pending| pending.thin);
+        let memory = match root {
+            // The class of the object knows the memory; the shares take its weak reference over.
+            Some(thin) => {
+                mem::forget(memory);
+                KeptMemory::Object(thin)
             }
+            None => memory,
+        };
+        let memory = Arc::new(memory);
+        for pending in inside.iter().filter(|pending| Some(pending.thin) != root) {
+            let share = Arc::into_raw(Arc::clone(&memory));
+            kept_place(pending.thin).write(share);
+            destruction::release_weak(pending.thin);
         }
-        // Strong references to an object that has ended, or references to several elements of one
-        // array: the memory stays for ever.
-        _ => {}
     }
 }
 
 /// The place of the pointer to a [`KeptMemory`]: the word before the header, which was the object's
 /// pointer to its virtual functions.
-fn kept_place(thin: Thin) -> NonNull<*mut KeptMemory> {
+fn kept_place(thin: Thin) -> NonNull<*const KeptMemory> {
     // SAFETY: by the contract of this file's classes, a word of the object is before the header.
     unsafe { thin.sub(HEADER_BYTES + size_of::<usize>()) }.cast()
 }
@@ -191,9 +261,18 @@ pub(super) unsafe fn drop_value(thin: Thin) {
 /// # Safety
 /// The caller has a reference of any kind to the object.
 unsafe fn add_pending(thin: Thin, is_kept: bool) {
+    // SAFETY: forwards the contract.
+    unsafe { add_weak(thin) };
+    with_pending(|all| all.push(Pending { thin, is_kept }));
+}
+
+/// Adds a weak reference.
+///
+/// # Safety
+/// The caller has a reference of any kind to the object.
+pub(super) unsafe fn add_weak(thin: Thin) {
     // SAFETY: the caller's reference keeps the memory.
     unsafe { super::header::checked(thin, header(thin).count.downgrade()) };
-    with_pending(|all| all.push(Pending { thin, is_kept }));
 }
 
 /// Frees the memory of an object whose value has ended, when its last weak reference is given up.
@@ -201,35 +280,54 @@ unsafe fn add_pending(thin: Thin, is_kept: bool) {
 /// # Safety
 /// The contract of `TypeInfo::free`, for an object of a class with `ForeignMemory::Destructor`.
 pub(super) unsafe fn free(thin: Thin) {
-    // SAFETY: no reference is left; `free_unless_kept` has written the pointer, as the weak
+    // SAFETY: no reference is left; `keep` has written the pointer, which owns a share, as the weak
     // reference that stands for the memory is given up only then.
     unsafe {
-        let kept = Box::from_raw(kept_place(thin).read());
+        let share = Arc::from_raw(kept_place(thin).read());
         thin.cast::<Header>().sub(1).as_mut().freed();
-        free_memory(kept.begin, kept.layout);
+        drop(share);
     }
+}
+
+/// The kind of memory of an object that ends by hand, if the library has not allocated the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignPlace {
+    /// The calling thread's stack.
+    Stack,
+    /// Memory that stays as long as the program or library of which it is a part.
+    Static,
+    /// Any other memory, which may be freed after the destructor.
+    Other,
 }
 
 /// Ends the value of an object by hand: in its C++ destructor, which no release has called.
 ///
 /// If the caller's strong reference is the only reference of any kind, nothing is left. If there are
 /// weak references, they find nothing from here on, and the memory stays until they are gone. If
-/// there are other strong references, a message says so, and the memory stays for ever. An object on
-/// the stack, of which `is_on_stack` tells, aborts the process in both cases, as its memory cannot
-/// stay.
+/// there are other strong references, a message says so, and the memory stays for ever. Both need
+/// memory of the library or static memory: anywhere else, of which `place` tells, the process
+/// aborts.
+///
+/// In a destructor that a release has called, keeps the memory for ever if the destructor has made
+/// strong references.
 ///
 /// # Safety
 /// `thin` is an object of a foreign class whose value is ending, and whose word before the header is
 /// not used any more. If its memory is from [`alloc_by_hand`] or a class's
-/// [`alloc_uninit`](ForeignClass::alloc_uninit), [`free_by_hand`] is called for it on this thread.
-/// Otherwise there is no other reference, or the memory stays as long as there are any.
+/// [`alloc_uninit`](ForeignClass::alloc_uninit), [`free_by_hand`] or the class frees it on this
+/// thread. If `place` returns [`ForeignPlace::Static`], the memory stays.
 #[cold]
-pub unsafe fn end_by_hand(thin: NonNull<u8>, is_on_stack: impl FnOnce() -> bool) {
+pub unsafe fn end_by_hand(thin: NonNull<u8>, place: impl FnOnce() -> ForeignPlace) {
     // SAFETY: the value is ending, so the memory exists.
     let object = unsafe { header(thin) };
     if object.count.is_unique() {
         ledger::died(thin);
         return object.count.begin_unique_destruction();
+    }
+    // SAFETY: as above.
+    if !unsafe { is_held(thin) } {
+        // SAFETY: as above; a release has called the destructor.
+        return unsafe { check_revived(thin) };
     }
     let (strong, weak) = (object.count.strong(), object.count.weak());
     let describe = || {
@@ -238,7 +336,7 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_on_stack: impl FnOnce() -> bool)
         let thread = current_label();
         format!(
             "{name} at {thin:p} was destroyed by hand while {strong} strong and {weak} weak \
-             references are left (thread {thread})"
+             references are left, its own included (thread {thread})"
         )
     };
     if strong == 0 {
@@ -247,29 +345,116 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_on_stack: impl FnOnce() -> bool)
             describe()
         ));
     }
-    if is_on_stack() {
-        raw_checks::abort(&format!("{}: it is on the stack", describe()));
-    }
-    ledger::died(thin);
-    // SAFETY: as above; the strong reference of the caller ends here.
-    unsafe {
-        if object.count.take_value() {
-            // `take_value` has turned the strong reference into a weak one, which stands for the
-            // memory.
-            with_pending(|all| {
-                all.push(Pending {
-                    thin,
-                    is_kept: false,
-                })
-            });
-        } else {
-            report(&describe());
-            add_pending(thin, true);
-            // Clears `held`, so that no release is the last one. There are weak references by now.
-            let is_unique = object.count.begin_destruction();
-            debug_assert!(!is_unique);
+    let is_freed_here = own_memory::contains(thin);
+    if !is_freed_here {
+        let why = match place() {
+            ForeignPlace::Static => None,
+            ForeignPlace::Stack => Some("it is on the stack"),
+            ForeignPlace::Other => Some(
+                "its memory is not the library's: give the references up first, or make the object \
+                 by rp::make or the operator new of rp::Object",
+            ),
+        };
+        if let Some(why) = why {
+            raw_checks::abort(&format!("{}: {why}", describe()));
         }
     }
+    ledger::died(thin);
+    // `take_value` turns the strong reference into a weak one, which stands for the memory.
+    let is_kept = !object.count.take_value();
+    if is_kept {
+        report(&describe());
+        // SAFETY: the strong reference of the caller ends here.
+        unsafe { add_weak(thin) };
+        // Clears `held`, so that no release is the last one. There are weak references by now.
+        let is_unique = object.count.begin_destruction();
+        debug_assert!(!is_unique);
+    }
+    // Static memory stays, so the reference that stands for it is never given up.
+    if is_freed_here {
+        with_pending(|all| all.push(Pending { thin, is_kept }));
+    }
+}
+
+/// Keeps the memory of an object for ever if its destructor, which a release has called, has made
+/// strong references. The class of an object in its own memory checks that itself.
+///
+/// # Safety
+/// `thin` is an object of a foreign class whose value is ending.
+unsafe fn check_revived(thin: Thin) {
+    // SAFETY: by the contract, the memory exists.
+    unsafe {
+        if header(thin).count.strong() == 0 || ForeignClass::of(thin).is_in_library() {
+            return;
+        }
+        if !own_memory::contains(thin) {
+            raw_checks::abort(&describe_revived(thin));
+        }
+        report(&describe_revived(thin));
+        let is_pending = with_pending(|all| {
+            let found = all.iter_mut().find(|pending| pending.thin == thin);
+            found.map(|pending| pending.is_kept = true).is_some()
+        });
+        if !is_pending {
+            add_pending(thin, true);
+        }
+    }
+}
+
+/// Reports that the destructor of an object has made strong references, and that its memory is kept.
+///
+/// # Safety
+/// The memory of the object exists.
+#[cold]
+pub(super) unsafe fn report_revived(thin: Thin) {
+    // SAFETY: forwards the contract.
+    report(&unsafe { describe_revived(thin) });
+}
+
+/// # Safety
+/// The memory of the object exists.
+unsafe fn describe_revived(thin: Thin) -> String {
+    // SAFETY: forwards the contract.
+    let (name, strong) = unsafe { (raw_checks::type_name(thin), header(thin).count.strong()) };
+    let thread = current_label();
+    format!(
+        "the destructor of {name} at {thin:p} has made {strong} strong references to it, which last \
+         longer than the object (thread {thread})"
+    )
+}
+
+/// Returns the count word, which is the first of the header. Acquires what weak references have
+/// released.
+///
+/// # Safety
+/// The memory of the object exists.
+#[inline(always)]
+unsafe fn word(thin: Thin) -> u64 {
+    // SAFETY: by the contract, the header can be read; it begins with the word, which is only
+    // accessed atomically.
+    unsafe { AtomicU64::from_ptr(thin.cast::<Header>().sub(1).as_ptr().cast()) }
+        .load(Ordering::Acquire)
+}
+
+/// Returns whether `held` is set: no destructor has been called by a release.
+///
+/// # Safety
+/// The memory of the object exists.
+unsafe fn is_held(thin: Thin) -> bool {
+    // SAFETY: forwards the contract.
+    unsafe { word(thin) & crate::raw::HELD != 0 }
+}
+
+/// Returns whether the destructor has left no reference that it made: the count word is that of
+/// [`begin_unique_destruction`](super::count::Count::begin_unique_destruction).
+///
+/// # Safety
+/// The memory of the object exists, and a unique owner has called its destructor.
+#[inline(always)]
+pub(super) unsafe fn is_left_alone(thin: Thin) -> bool {
+    const ONE_WEAK: u64 = 2;
+    // SAFETY: forwards the contract.
+    unsafe { word(thin) == crate::raw::ONE_STRONG.wrapping_neg() + ONE_WEAK }
 }
 
 /// Writes a message to standard error.
@@ -279,4 +464,105 @@ fn report(message: &str) {
         std::io::stderr(),
         "releasepool: {message}; its memory is kept"
     );
+}
+
+/// Finds out whether an address lies in memory that [`free_by_hand`] or a class frees.
+pub(super) mod own_memory {
+    use super::{Thin, block_of};
+    use crate::sync::cell::Cell;
+    use crate::sync::local;
+    use std::alloc::Layout;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::ptr::NonNull;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// The bytes of a region: those of a chunk of blocks, which is aligned to its size.
+    const REGION: usize = 65_536;
+
+    /// The regions that have had blocks. A chunk that was given back to the system stays in the set,
+    /// so an object that other code puts there later is taken for one of the library.
+    static REGIONS: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+    /// The bytes of memory whose addresses share a map.
+    const SHARD: usize = 1 << 20;
+    const SHARDS: usize = 64;
+
+    /// The sizes of memory that is no block, by address. The last map is for those of more bytes than
+    /// a shard.
+    static LARGE: [Mutex<BTreeMap<usize, usize>>; SHARDS + 1] =
+        [const { Mutex::new(BTreeMap::new()) }; SHARDS + 1];
+
+    const RECENT: usize = 16;
+
+    local! {
+        /// Regions that the calling thread knows to be in the set.
+        static KNOWN: [Cell<usize>; RECENT] = [const { Cell::new(0) }; RECENT];
+    }
+
+    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the map for memory that begins in this shard.
+    fn map(begin: usize, size: usize) -> &'static Mutex<BTreeMap<usize, usize>> {
+        let is_huge = size > SHARD;
+        &LARGE[if is_huge {
+            SHARDS
+        } else {
+            begin / SHARD % SHARDS
+        }]
+    }
+
+    /// Notes new memory.
+    #[inline(always)]
+    pub(in super::super) fn note(memory: NonNull<u8>, layout: Layout) {
+        let begin = memory.addr().get();
+        if block_of(layout).is_none() {
+            return note_large(begin, layout.size());
+        }
+        let region = begin / REGION;
+        KNOWN.with(|known| {
+            let place = &known[region % RECENT];
+            if place.get() != region {
+                lock(&REGIONS).insert(region);
+                place.set(region);
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn note_large(begin: usize, size: usize) {
+        lock(map(begin, size)).insert(begin, size);
+    }
+
+    /// Forgets memory that is about to be freed, or kept by weak references.
+    #[inline(always)]
+    pub(in super::super) fn forget(memory: NonNull<u8>, layout: Layout) {
+        if block_of(layout).is_none() {
+            forget_large(memory.addr().get(), layout.size());
+        }
+    }
+
+    #[inline(never)]
+    fn forget_large(begin: usize, size: usize) {
+        lock(map(begin, size)).remove(&begin);
+    }
+
+    /// Returns whether the header of an object lies in noted memory.
+    pub(super) fn contains(thin: Thin) -> bool {
+        let at = thin.addr().get() - 1;
+        if lock(&REGIONS).contains(&(at / REGION)) {
+            return true;
+        }
+        let is_in = |map: &Mutex<BTreeMap<usize, usize>>| {
+            let map = lock(map);
+            let found = map.range(..=at).next_back();
+            found.is_some_and(|(begin, size)| at - begin < *size)
+        };
+        let shard = at / SHARD % SHARDS;
+        // Memory may begin in the shard before, and end in this one.
+        is_in(&LARGE[shard])
+            || is_in(&LARGE[(shard + SHARDS - 1) % SHARDS])
+            || is_in(&LARGE[SHARDS])
+    }
 }

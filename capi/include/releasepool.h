@@ -80,7 +80,7 @@ typedef struct rp_class_desc {
     size_t align;                  /* of a payload; 0 stands for that of malloc */
     size_t payload_offset;         /* 0; else see releasepool.hpp */
     void (*destroy)(void *object); /* ends the fields of a dying object; may be NULL */
-    uint32_t frees_memory;         /* 0; else see releasepool.hpp */
+    uint32_t frees_memory;         /* 0; else see releasepool.hpp: a payload_offset of 24 or more */
 } rp_class_desc;
 
 /* Makes a class; make each class once, and keep it in a static variable. It lives as long as the
@@ -96,7 +96,8 @@ const rp_class *rp_class_new(const rp_class_desc *desc);
  * Threads: any thread. Errors: NULL if `type` is NULL or there is no memory. */
 void *rp_new(const rp_class *type);
 
-/* Makes an object that the calling thread's current pool owns.
+/* Makes an object that the calling thread's current pool owns. After the library's own end of the thread,
+ * in a thread-local destructor that runs late, there is no pool: the object dies before the call returns.
  * Ownership: the result is lent. Until that pool is drained.
  * Threads: any thread. Errors: as rp_new. */
 void *rp_new_autoreleased(const rp_class *type);
@@ -112,7 +113,9 @@ void *rp_retain(void *object);
 rp_status rp_release(void *object);
 
 /* Moves a reference into the calling thread's current pool, which gives it up when it is drained; into
- * its root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`.
+ * its root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`. After
+ * the library's own end of the thread, in a thread-local destructor that runs late, there is no pool: the
+ * reference is given up before the call returns, so such a destructor must use rp_new and rp_release.
  * Ownership: takes the argument. The result is lent until that pool is drained.
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 void *rp_autorelease(void *object);
@@ -132,7 +135,7 @@ size_t rp_weak_count(const void *object);
  * Threads: any thread. Errors: false if an argument is NULL. */
 bool rp_is_of(const void *object, const rp_class *type);
 
-/* Returns the name of the object's class.
+/* Returns the name of the object's class; "rp::Object" for an object that C++'s `new` has made.
  * Ownership: the caller owns the result. Give it up by rp_text_free.
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 char *rp_type_name(const void *object);
@@ -206,6 +209,7 @@ rp_status rp_callback_end(rp_pool_token token);
 typedef struct rp_pool {
     void *state;
     uint64_t thread;
+    uint64_t is_draining;
 } rp_pool;
 
 typedef struct rp_drained {
@@ -222,9 +226,10 @@ typedef void (*rp_text_fn)(const char *text, void *data);
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_pool_open(rp_pool *pool, const char *name);
 
-/* Drains a pool and closes it.
+/* Drains a pool and closes it. Destructors that the drain calls find the pool closed.
  * Ownership: takes the argument unless it fails.
- * Threads: the thread that opened it. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD. */
+ * Threads: the thread that opened it. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD; RP_DRAINING if the pool
+ * is being drained further up the call stack. */
 rp_status rp_pool_close(rp_pool *pool);
 
 /* Moves a reference into this pool, whether it is current or not. n references are released n times.
@@ -235,7 +240,8 @@ rp_status rp_pool_add(rp_pool *pool, void *object);
 /* Releases all entries, newest first, and those that destructors add meanwhile; writes their number to
  * `released`, which may be NULL. An outermost drain also makes the releases that other threads have sent.
  * Ownership: borrows the arguments.
- * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD, RP_PANIC. */
+ * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD, RP_PANIC;
+ * RP_DRAINING in a destructor that a drain of this pool has called, which then goes on. */
 rp_status rp_pool_drain(rp_pool *pool, size_t *released);
 
 /* Releases at most `count` entries or, if that is 0, as many as `nanoseconds` allow (0: all). The rest
@@ -746,8 +752,8 @@ void *rp_embedded_create(const rp_class *type);
  * Threads: any thread. Errors: none. */
 void rp_embedded_autorelease(void *object);
 
-/* Ends the value of an object whose destructor no release has called. Aborts if references are left and
- * the object is on the stack.
+/* Ends the value of an object whose destructor no release has called, or whose destructor has made
+ * references. Aborts if references are left and the memory is neither the library's nor static.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: aborts. */
 void rp_embedded_end(void *object);

@@ -4,7 +4,7 @@ use crate::error::{Fault, Outcome, Status, attempt, non_null, pointer, put, stat
 use crate::manager::hook;
 use crate::pool::DrainedFigures;
 use releasepool::raw::own_key;
-use releasepool::{FrameConfig, FrameLoop, FrameProxy, PostId};
+use releasepool::{FrameConfig, FrameLoop, FrameProxy, PoolManager, PostId};
 use std::ffi::c_void;
 use std::time::Duration;
 
@@ -77,6 +77,10 @@ pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
             if config.min_drain_nanoseconds != 0 {
                 settings = settings.min_drain(Duration::from_nanos(config.min_drain_nanoseconds));
             }
+        }
+        // A loop of a thread that is ending panics.
+        if PoolManager::global().current_thread().is_none() {
+            return Err(Fault(Status::Unavailable, "the thread is ending".into()));
         }
         let frames = FrameLoop::new(settings);
         Ok(Box::into_raw(Box::new(Loop {

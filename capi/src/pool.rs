@@ -24,6 +24,38 @@ pub struct Token {
 pub struct Pool {
     state: Option<NonNull<c_void>>,
     thread: u64,
+    /// 1 while a function drains or closes the pool.
+    is_draining: u64,
+}
+
+/// Marks a pool as being drained.
+struct Draining(NonNull<Pool>);
+
+impl Draining {
+    /// Returns an error if the pool is being drained further up the call stack.
+    ///
+    /// # Safety
+    /// The pool was opened in place, on this thread, and stays until the result is dropped.
+    unsafe fn begin(at: NonNull<Pool>) -> Outcome<Self> {
+        // SAFETY: by the contract, the pool exists, and only this thread uses it.
+        unsafe {
+            if (*at.as_ptr()).is_draining != 0 {
+                return Err(Fault(
+                    Status::Draining,
+                    "the pool is being drained further up the call stack".into(),
+                ));
+            }
+            (*at.as_ptr()).is_draining = 1;
+        }
+        Ok(Self(at))
+    }
+}
+
+impl Drop for Draining {
+    fn drop(&mut self) {
+        // SAFETY: the pool exists by the contract of `begin`.
+        unsafe { (*self.0.as_ptr()).is_draining = 0 };
+    }
 }
 
 /// The result of a drain within a budget; `rp_drained` in C.
@@ -136,6 +168,7 @@ pub unsafe extern "C" fn rp_pool_open(place: *mut Pool, name: *const c_char) -> 
         let pool = Pool {
             state: Some(pool_into_raw(pool)),
             thread: own_key(),
+            is_draining: 0,
         };
         // SAFETY: the header says that the place may be written.
         unsafe { place.write(pool) };
@@ -169,7 +202,10 @@ pub unsafe extern "C" fn rp_pool_close(at: *mut Pool) -> Status {
     status("rp_pool_close", || {
         // SAFETY: the header says that the pool was opened in place.
         let pool = unsafe { pool(at) }?;
-        // SAFETY: as above. Destructors that the drop calls find the pool closed.
+        // SAFETY: `pool` has found a pool of this thread. A close ends the mark, as destructors that
+        // the drop calls find the pool closed, and may open it again.
+        drop(unsafe { Draining::begin(NonNull::new_unchecked(at)) }?);
+        // SAFETY: as above.
         unsafe { (*at).state = None };
         drop(ManuallyDrop::into_inner(pool));
         Ok(())
@@ -192,8 +228,10 @@ pub unsafe extern "C" fn rp_pool_add(at: *mut Pool, object: *mut c_void) -> Stat
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_drain(at: *mut Pool, released: *mut usize) -> Status {
     status("rp_pool_drain", || {
-        // SAFETY: the header says that the pool was opened in place.
-        let n = unsafe { pool(at) }?.drain();
+        // SAFETY: the header says that the pool was opened in place; `pool` finds it.
+        let (mut pool, _draining) =
+            unsafe { (pool(at)?, Draining::begin(NonNull::new_unchecked(at))?) };
+        let n = pool.drain();
         // SAFETY: the header says that the place is null or may be written.
         unsafe { put(released, n) };
         Ok(())
@@ -209,8 +247,10 @@ pub unsafe extern "C" fn rp_pool_drain_within(
     drained: *mut DrainedFigures,
 ) -> Status {
     status("rp_pool_drain_within", || {
-        // SAFETY: the header says that the pool was opened in place.
-        let figures = unsafe { pool(at) }?.drain_within(budget(count, nanoseconds));
+        // SAFETY: as in `rp_pool_drain`.
+        let (mut pool, _draining) =
+            unsafe { (pool(at)?, Draining::begin(NonNull::new_unchecked(at))?) };
+        let figures = pool.drain_within(budget(count, nanoseconds));
         // SAFETY: the header says that the place is null or may be written.
         unsafe { put(drained, figures.into()) };
         Ok(())

@@ -32,6 +32,17 @@ static node *new_node(int value) {
 
 #define FAILS(call, expected) CHECK((call) == (expected) && strlen(rp_last_error()) > 0)
 
+static rp_pool drained_pool;
+static int intruded;
+
+static void intrude(void *object) {
+    (void)object;
+    intruded++;
+    FAILS(rp_pool_close(&drained_pool), RP_DRAINING);
+    FAILS(rp_pool_drain(&drained_pool, NULL), RP_DRAINING);
+    FAILS(rp_pool_drain_within(&drained_pool, 1, 0, NULL), RP_DRAINING);
+}
+
 static void classes(void) {
     rp_class_desc desc = {0};
     CHECK(rp_class_new(NULL) == NULL && strstr(rp_last_error(), "`desc` is null"));
@@ -46,8 +57,15 @@ static void classes(void) {
     desc.size = sizeof(node);
     desc.frees_memory = 1;
     CHECK(rp_class_new(&desc) == NULL);
-    desc.frees_memory = 0;
+    /* The library writes the word before the header. */
     desc.destroy = node_destroy;
+    desc.payload_offset = 16;
+    CHECK(rp_class_new(&desc) == NULL && strstr(rp_last_error(), "no room"));
+    desc.payload_offset = 0;
+    desc.frees_memory = 0;
+    desc.align = (size_t)1 << 33;
+    CHECK(rp_class_new(&desc) == NULL && strstr(rp_last_error(), "alignment"));
+    desc.align = 0;
     node_class = rp_class_new(&desc);
     desc.name = "plain";
     desc.destroy = NULL;
@@ -161,6 +179,18 @@ static void pools(void) {
     CHECK(rp_drain_backlog(NULL, 0, 0, &drained) == RP_OK && drained.released == 6);
     FAILS(rp_pool_drain_within(NULL, 0, 0, NULL), RP_NULL);
     CHECK(rp_pool_close(&pool) == RP_OK);
+
+    /* A destructor finds the pool being drained. */
+    rp_class_desc desc = {"intruder", 8, 0, 0, intrude, 0};
+    const rp_class *intruder = rp_class_new(&desc);
+    CHECK(rp_pool_open(&drained_pool, NULL) == RP_OK);
+    for (int i = 0; i < 3; i++) {
+        rp_pool_add(&drained_pool, rp_new(intruder));
+    }
+    CHECK(rp_pool_drain(&drained_pool, &released) == RP_OK && released == 3 && intruded == 3);
+    rp_pool_add(&drained_pool, rp_new(intruder));
+    CHECK(rp_pool_drain_within(&drained_pool, 1, 0, NULL) == RP_OK && intruded == 4);
+    CHECK(rp_pool_close(&drained_pool) == RP_OK);
 
     rp_pool_token callback = rp_callback_begin();
     rp_autorelease(new_node(5));

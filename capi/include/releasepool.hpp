@@ -15,7 +15,13 @@
 // compiler inlines; the header is checked against the library when the program is loaded.
 //
 // Any order of base classes works, and so do objects on the stack, as members and in arrays, and `delete`
-// by hand. rp::make and rp::create are the fastest ways to make an object.
+// by hand. rp::make and rp::create are the fastest ways to make an object, and the only ones of which reports
+// know the class: they call all others rp::Object. A class with an operator new of its own uses that.
+//
+// An object that ends by hand while references to it are left keeps its memory until they are gone, if the
+// memory is from rp::make, rp::create or the operator new of rp::Object, or is part of an object with such
+// memory. On the stack and in any other memory (a std::shared_ptr, an element of a std::vector), the process
+// aborts, and a message names the class and the address.
 //
 // rp::make and rp::create take any other class, too, such as a struct of plain values. Its objects have
 // their header before them, and they are the cheapest if the class is trivially copyable: one call makes
@@ -180,15 +186,21 @@ public:
         return allocate(size, static_cast<std::size_t>(align));
     }
     static void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-        return rp_memory_alloc(size, default_align);
+        return allocate_or_null(size, default_align);
     }
     static void* operator new(std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
-        return rp_memory_alloc(size, static_cast<std::size_t>(align));
+        return allocate_or_null(size, static_cast<std::size_t>(align));
     }
     static void* operator new(std::size_t, void* place) noexcept { return place; }
     static void* operator new[](std::size_t size) { return allocate(size, default_align); }
     static void* operator new[](std::size_t size, std::align_val_t align) {
         return allocate(size, static_cast<std::size_t>(align));
+    }
+    static void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+        return allocate_or_null(size, default_align);
+    }
+    static void* operator new[](std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+        return allocate_or_null(size, static_cast<std::size_t>(align));
     }
     static void* operator new[](std::size_t, void* place) noexcept { return place; }
 
@@ -206,6 +218,15 @@ public:
         rp_memory_free(memory, size, static_cast<std::size_t>(align));
     }
     static void operator delete[](void*, void*) noexcept {}
+    // A constructor under new(std::nothrow) has thrown. These functions do not get the size.
+    static void operator delete(void* memory, const std::nothrow_t&) noexcept { free_newest(memory); }
+    static void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+        free_newest(memory);
+    }
+    static void operator delete[](void* memory, const std::nothrow_t&) noexcept { free_newest(memory); }
+    static void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+        free_newest(memory);
+    }
 
 protected:
     Object() noexcept;
@@ -213,8 +234,10 @@ protected:
     Object(const Object&) noexcept : Object() {}
     Object& operator=(const Object&) noexcept { return *this; }
     virtual ~Object() {
-        // A release that destroys the object has cleared the bit.
-        if (RP_UNLIKELY(detail::load_relaxed(&count_) & detail::held)) {
+        // A release that destroys the object has cleared `held`, and the word stays negative unless the
+        // destructor has made references.
+        constexpr std::uint64_t negative = std::uint64_t{1} << 63;
+        if (RP_UNLIKELY((detail::load_relaxed(&count_) & (negative | detail::held)) != negative)) {
             rp_embedded_end(payload());
         }
     }
@@ -234,6 +257,45 @@ private:
 #endif
         }
         return memory;
+    }
+
+    // The last allocations of new(std::nothrow) on a thread, for constructors that throw.
+    struct Newest {
+        static constexpr unsigned length = 16;
+        struct Memory {
+            void* memory;
+            std::size_t size;
+            std::size_t align;
+        };
+        Memory all[length];
+        unsigned next;
+    };
+    static Newest& newest() noexcept {
+        static thread_local Newest own;
+        return own;
+    }
+
+    static void* allocate_or_null(std::size_t size, std::size_t align) noexcept {
+        void* const memory = rp_memory_alloc(size, align);
+#if RP_EXCEPTIONS
+        Newest& own = newest();
+        own.all[own.next++ % Newest::length] = {memory, size, align};
+#endif
+        return memory;
+    }
+
+    // Frees memory of allocate_or_null. If the constructor has made more than 15 other such allocations, the
+    // size is not known any more, and the memory leaks.
+    static void free_newest(void* memory) noexcept {
+        Newest& own = newest();
+        for (unsigned back = 1; back <= Newest::length; ++back) {
+            Newest::Memory& found = own.all[(own.next - back) % Newest::length];
+            if (found.memory == memory) {
+                found.memory = nullptr;
+                rp_memory_free(memory, found.size, found.align);
+                return;
+            }
+        }
     }
 
     void* payload() const noexcept {
@@ -368,7 +430,7 @@ struct Access {
         return made;
     }
 
-    // The class of objects that were made by `new`, or not on the heap.
+    // The class of objects that were made by `new`, or not on the heap: reports call all of them rp::Object.
     static const rp_class* any_class() noexcept {
         const rp_class* known = any_.load(std::memory_order_acquire);
         return known != nullptr ? known : make_any_class();
@@ -487,9 +549,29 @@ struct Memory {
     Memory& operator=(const Memory&) = delete;
 };
 
+// Says whether a class that derives from Object has an operator new of its own.
+template <class T, class = void> struct HasOwnNew : std::true_type {};
+// Compares types, as sanitizers forbid comparisons of the functions in constants.
+template <void* (*function)(std::size_t)> struct NewFunction {};
+template <class T>
+struct HasOwnNew<T, std::void_t<decltype(static_cast<void* (*)(std::size_t)>(&T::operator new))>>
+    : std::negation<std::is_same<NewFunction<static_cast<void* (*)(std::size_t)>(&T::operator new)>,
+                                 NewFunction<static_cast<void* (*)(std::size_t)>(&Object::operator new)>>> {};
+
+// Returns whether an object of class T is made by a new-expression, and freed by its operator delete.
+template <class T> constexpr bool is_made_by_new() noexcept {
+    if constexpr (!is_object<T>) {
+        return false;
+    } else if constexpr (!HasFixedBase<T>::value) {
+        return true;
+    } else {
+        return HasOwnNew<T>::value;
+    }
+}
+
 // Makes an object with one reference, which belongs to the caller.
 template <class T, class... Args> T* make_raw(Args&&... args) {
-    if constexpr (is_object<T> && !HasFixedBase<T>::value) {
+    if constexpr (is_made_by_new<T>()) {
         return new T(std::forward<Args>(args)...);
     } else {
         const rp_class* const type = ClassOf<T>::get();
@@ -522,7 +604,11 @@ public:
     constexpr Ref(std::nullptr_t) noexcept : payload_(nullptr) {}
     // Adds a reference to the object, which may be null. If T is no rp::Object, rp::make or rp::create has
     // made the object.
-    explicit Ref(T* object) noexcept : payload_(detail::Access::payload_or_null(object)) { retain(); }
+    explicit Ref(T* object) noexcept : payload_(detail::Access::payload_or_null(object)) {
+        static_assert(!std::is_abstract_v<T> || detail::is_object<T>,
+                      "an interface that is no rp::Object has no header before it: use a Ref to the class");
+        retain();
+    }
     Ref(const Ref& other) noexcept : payload_(other.payload_) { retain(); }
     Ref(Ref&& other) noexcept : payload_(other.payload_) { other.payload_ = nullptr; }
     template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
@@ -606,12 +692,17 @@ private:
     void* payload_;
 };
 
-template <class T, class U> bool operator==(const Ref<T>& a, const Ref<U>& b) noexcept { return a.get() == b.get(); }
-template <class T, class U> bool operator!=(const Ref<T>& a, const Ref<U>& b) noexcept { return a.get() != b.get(); }
+// Two references are equal if they are to one object, through whatever classes.
+template <class T, class U> bool operator==(const Ref<T>& a, const Ref<U>& b) noexcept {
+    return a.to_c() == b.to_c();
+}
+template <class T, class U> bool operator!=(const Ref<T>& a, const Ref<U>& b) noexcept {
+    return a.to_c() != b.to_c();
+}
 template <class T> bool operator==(const Ref<T>& a, std::nullptr_t) noexcept { return !a; }
 template <class T> bool operator!=(const Ref<T>& a, std::nullptr_t) noexcept { return static_cast<bool>(a); }
 template <class T, class U> bool operator<(const Ref<T>& a, const Ref<U>& b) noexcept {
-    return std::less<const volatile void*>()(a.get(), b.get());
+    return std::less<const void*>()(a.to_c(), b.to_c());
 }
 
 // Makes an object with one reference.
@@ -624,7 +715,8 @@ template <class T> Ref<T> adopt(T* object) noexcept {
     return Ref<T>::from_c(detail::Access::payload_or_null(object));
 }
 
-// Makes an object that the calling thread's current pool owns, as `create()` does in Cocos2d-x.
+// Makes an object that the calling thread's current pool owns, as `create()` does in Cocos2d-x. Not for a
+// thread-local destructor that runs after the library's end of the thread: see rp_new_autoreleased.
 template <class T, class... Args> T* create(Args&&... args) {
     if constexpr (detail::ClassOf<T>::is_plain) {
         // The value comes first, as making it may run code that drains the pool.
@@ -681,7 +773,9 @@ public:
         }
     }
 
-    // Returns a reference, or null once the object is dead.
+    // Returns a reference, or null once the object is dead. A `delete` by hand (or the end of a scope) ends an
+    // object when it reaches the destructor of rp::Object, so this succeeds in the destructors of derived
+    // classes; a release ends it before them.
     Ref<T> lock() const noexcept { return Ref<T>::from_c(weak_ ? rp_weak_load(weak_) : nullptr); }
     bool expired() const noexcept { return weak_ == nullptr || rp_strong_count(weak_) == 0; }
     void reset() noexcept { *this = Weak(); }
@@ -721,25 +815,29 @@ public:
     template <class T, class... Args> T* create(Args&&... args) {
         return autorelease(make<T>(std::forward<Args>(args)...));
     }
-    // Releases all entries, newest first; returns their number.
+    // Releases all entries, newest first; returns their number. In a destructor that a drain of this pool
+    // has called, returns 0, and the drain in progress goes on.
     std::size_t drain() noexcept {
         std::size_t released = 0;
-        if (rp_pool_drain(&pool_, &released) != RP_OK) {
+        const rp_status status = rp_pool_drain(&pool_, &released);
+        if (status != RP_OK && status != RP_DRAINING) {
             detail::fail(rp_last_error());
         }
         return released;
     }
-    // Releases some entries: see rp_pool_drain_within.
+    // Releases some entries: see rp_pool_drain_within. In a destructor, as `drain`.
     rp_drained drain_within(std::size_t count, std::uint64_t nanoseconds) noexcept {
         rp_drained drained{};
-        if (rp_pool_drain_within(&pool_, count, nanoseconds, &drained) != RP_OK) {
+        const rp_status status = rp_pool_drain_within(&pool_, count, nanoseconds, &drained);
+        if (status != RP_OK && status != RP_DRAINING) {
             detail::fail(rp_last_error());
         }
         return drained;
     }
     std::size_t size() noexcept { return rp_pool_len(&pool_); }
+    // Returns whether the pool has an entry for the object; false for null.
     template <class T> bool contains(const T* object) noexcept {
-        return rp_pool_contains(&pool_, detail::Access::payload(object));
+        return object != nullptr && rp_pool_contains(&pool_, detail::Access::payload(object));
     }
     std::string dump() {
         std::string text;
@@ -899,7 +997,7 @@ private:
 } // namespace rp
 
 template <class T> struct std::hash<rp::Ref<T>> {
-    std::size_t operator()(const rp::Ref<T>& r) const noexcept { return std::hash<T*>()(r.get()); }
+    std::size_t operator()(const rp::Ref<T>& r) const noexcept { return std::hash<void*>()(r.to_c()); }
 };
 
 #endif

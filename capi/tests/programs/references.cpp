@@ -312,6 +312,17 @@ struct FailsToBegin : Node {
     FailsToBegin() { throw 1; }
 };
 
+struct FailsShared : rp::Object {
+    static rp::Weak<FailsShared> self;
+    FailsShared() {
+        self = rp::Weak<FailsShared>(this);
+        throw 1;
+    }
+    explicit FailsShared(long value) : values{value, value} {}
+    long values[2];
+};
+rp::Weak<FailsShared> FailsShared::self;
+
 static void exceptions() {
     int caught = 0;
     for (int kind = 0; kind < 3; ++kind) {
@@ -328,8 +339,133 @@ static void exceptions() {
         }
     }
     CHECK(caught == 3 && alive == 0);
+    // Nor does new(std::nothrow) leak; the figures at the end of `main` tell.
+    try {
+        delete new (std::nothrow) FailsToBegin;
+    } catch (int) {
+        ++caught;
+    }
+    try {
+        delete[] new (std::nothrow) FailsToBegin[2];
+    } catch (int) {
+        ++caught;
+    }
+    CHECK(caught == 5 && alive == 0);
+    // A weak reference that a constructor has made keeps the memory.
+    try {
+        rp::make<FailsShared>();
+    } catch (int) {
+        ++caught;
+    }
+    rp::Ref<FailsShared> others[4];
+    for (rp::Ref<FailsShared>& other : others) {
+        other = rp::make<FailsShared>(0);
+        CHECK(rp_weak_count(other.to_c()) == 0);
+    }
+    CHECK(caught == 6 && !FailsShared::self.lock());
+    FailsShared::self.reset();
 }
 #endif
+
+struct WithMembers : rp::Object {
+    Node first;
+    Node second;
+};
+struct PlainWithMembers {
+    Node first;
+    Node second;
+};
+
+template <class T> static void members() {
+    for (int kind = 0; kind < 2; ++kind) {
+        rp::Ref<T> outer = rp::make<T>();
+        rp::Weak<T> weak;
+        if (kind == 1) {
+            weak = rp::Weak<T>(outer.get());
+        }
+        rp::Weak<Node> first(&outer->first);
+        rp::Weak<Node> second(&outer->second);
+        outer.reset();
+        CHECK(alive == 0);
+        rp::Ref<T> others[4];
+        for (rp::Ref<T>& other : others) {
+            other = rp::make<T>();
+            CHECK(rp_weak_count(rp::Ref<Node>(&other->first).to_c()) == 0);
+        }
+        weak.reset();
+        CHECK(!first.lock() && !second.lock() && first.expired());
+        first.reset();
+        CHECK(second.expired());
+    }
+    // The members of one that `delete` frees.
+    if constexpr (std::is_base_of_v<rp::Object, T>) {
+        T* outer = rp::make<T>().release();
+        rp::Weak<Node> first(&outer->first);
+        rp::Weak<T> weak(outer);
+        delete outer;
+        CHECK(!first.lock() && !weak.lock());
+    }
+    // Elements of an array share its memory.
+    Node* nodes = new Node[3];
+    rp::Weak<Node> first(&nodes[0]);
+    rp::Weak<Node> last(&nodes[2]);
+    delete[] nodes;
+    CHECK(!first.lock() && !last.lock());
+    CHECK(alive == 0);
+}
+
+struct OwnNew : Node {
+    static int news;
+    static void* operator new(std::size_t size) {
+        ++news;
+        return ::operator new(size);
+    }
+    static void operator delete(void* memory) {
+        --news;
+        ::operator delete(memory);
+    }
+};
+int OwnNew::news;
+
+struct Interface {
+    virtual ~Interface() = default;
+    long value = 0;
+};
+struct Implements : Interface, rp::Object {};
+
+// Drains the pool that is being drained.
+struct Drains : rp::Object {
+    static rp::AutoreleasePool* pool;
+    ~Drains() override { CHECK(pool->drain() == 0 && pool->drain_within(1, 0).released == 0); }
+};
+rp::AutoreleasePool* Drains::pool;
+
+static void special_cases() {
+    members<WithMembers>();
+    members<PlainWithMembers>();
+    {
+        // By the class's own operators, whoever ends the object.
+        OwnNew* by_hand = rp::make<OwnNew>().release();
+        CHECK(OwnNew::news == 1);
+        delete by_hand;
+        rp::make<OwnNew>();
+        CHECK(OwnNew::news == 0);
+    }
+    rp::Ref<Implements> r = rp::make<Implements>();
+    rp::Ref<rp::Object> same = r;
+    CHECK(r == same && same == r && !(r != same) && !(r < same) && !(same < r));
+    CHECK(std::hash<rp::Ref<Implements>>()(r) == std::hash<rp::Ref<rp::Object>>()(same));
+    rp::AutoreleasePool pool;
+    CHECK(!pool.contains(static_cast<Node*>(nullptr)));
+    Drains::pool = &pool;
+    for (int i = 0; i < 3; ++i) {
+        rp::create<Drains>();
+    }
+    CHECK(pool.drain() == 3);
+    Node* nodes = new (std::nothrow) Node[3];
+    CHECK(alive == 3);
+    delete[] nodes;
+}
 
 int main() {
     counts();
@@ -341,6 +477,8 @@ int main() {
     on_the_stack_and_in_others();
     pools();
     slots();
+    special_cases();
+    CHECK(alive == 0);
 #if RP_EXCEPTIONS
     exceptions();
 #endif

@@ -4,8 +4,11 @@
 //
 // What changes for a program:
 //
-// * Counts are atomic, and each thread has its own pools; a thread without one gets a root pool, which is
-//   cleared when the thread ends. So any thread may create and autorelease at any time.
+// * Counts are atomic, and each thread has its own pools. Any thread may create and autorelease at any time:
+//   what is autoreleased without a pool is in the library's root pool, which the ends of callbacks, a clear
+//   and the thread's end drain.
+// * PoolManager::getCurrentPool on a thread without a pool opens one, which is cleared when the thread ends.
+//   A main loop calls it once before anything is autoreleased; its clear drains the library's root pool, too.
 // * Pools release newest first. Define RP_COCOS_FIFO (for the whole program) for the engine's order.
 // * What destructors autorelease during a clear is released by the same clear, and never leaked.
 // * `p = p->next`, self-move, `replace(i, same)`, `clear` from a destructor, a copied Ref and a stack pool
@@ -35,6 +38,9 @@
 #define CC_ASSERT(condition) assert(condition)
 #endif
 #ifndef CCASSERT
+#ifdef NDEBUG
+#define CCASSERT(condition, message) static_cast<void>(0)
+#else
 #define CCASSERT(condition, message)                                                                   \
     do {                                                                                               \
         if (!(condition)) {                                                                            \
@@ -43,11 +49,19 @@
         }                                                                                              \
     } while (0)
 #endif
+#endif
 
+#ifndef NS_CC_BEGIN
 #define NS_CC_BEGIN namespace RP_COCOS_NAMESPACE {
+#endif
+#ifndef NS_CC_END
 #define NS_CC_END }
+#endif
+#ifndef USING_NS_CC
 #define USING_NS_CC using namespace RP_COCOS_NAMESPACE
+#endif
 
+#ifndef CREATE_FUNC
 #define CREATE_FUNC(TYPE)                                                                              \
     static TYPE* create() {                                                                            \
         TYPE* made = new (std::nothrow) TYPE();                                                        \
@@ -58,32 +72,44 @@
         delete made;                                                                                   \
         return nullptr;                                                                                \
     }
+#endif
+#ifndef NODE_FUNC
 #define NODE_FUNC(TYPE)                                                                                \
     static TYPE* node() { return TYPE::create(); }
+#endif
 
+#ifndef CC_SAFE_DELETE
 #define CC_SAFE_DELETE(p)                                                                              \
     do {                                                                                               \
         delete (p);                                                                                    \
         (p) = nullptr;                                                                                 \
     } while (0)
+#endif
+#ifndef CC_SAFE_DELETE_ARRAY
 #define CC_SAFE_DELETE_ARRAY(p)                                                                        \
     do {                                                                                               \
         delete[] (p);                                                                                  \
         (p) = nullptr;                                                                                 \
     } while (0)
+#endif
+#ifndef CC_SAFE_RETAIN
 #define CC_SAFE_RETAIN(p)                                                                              \
     do {                                                                                               \
         if (p) {                                                                                       \
             (p)->retain();                                                                             \
         }                                                                                              \
     } while (0)
+#endif
+#ifndef CC_SAFE_RELEASE
 #define CC_SAFE_RELEASE(p)                                                                             \
     do {                                                                                               \
         if (p) {                                                                                       \
             (p)->release();                                                                            \
         }                                                                                              \
     } while (0)
+#endif
 // Clears the variable first: a destructor may come back to it.
+#ifndef CC_SAFE_RELEASE_NULL
 #define CC_SAFE_RELEASE_NULL(p)                                                                        \
     do {                                                                                               \
         auto* const rp_old = (p);                                                                      \
@@ -92,10 +118,14 @@
             rp_old->release();                                                                         \
         }                                                                                              \
     } while (0)
+#endif
+#ifndef CC_BREAK_IF
 #define CC_BREAK_IF(condition)                                                                         \
     if (condition)                                                                                     \
     break
+#endif
 
+#ifndef CC_SYNTHESIZE_RETAIN
 #define CC_SYNTHESIZE_RETAIN(TYPE, NAME, FUNCTION)                                                     \
 private:                                                                                               \
     TYPE NAME;                                                                                         \
@@ -110,10 +140,13 @@ public:                                                                         
             CC_SAFE_RELEASE(rp_before);                                                                \
         }                                                                                              \
     }
+#endif
 
+#ifndef CC_DISALLOW_COPY_AND_ASSIGN
 #define CC_DISALLOW_COPY_AND_ASSIGN(TYPE)                                                              \
     TYPE(const TYPE&) = delete;                                                                        \
     TYPE& operator=(const TYPE&) = delete;
+#endif
 
 namespace RP_COCOS_NAMESPACE {
 
@@ -125,6 +158,11 @@ class Clonable {
 public:
     virtual Clonable* clone() const = 0;
     virtual ~Clonable() = default;
+    // Not for use, as in the engine: call clone.
+    RP_COCOS_REF* copy() const {
+        CCASSERT(false, "copy is not implemented: call clone");
+        return nullptr;
+    }
 };
 
 // A counted object. It begins with one reference, which autorelease or release gives up.
@@ -165,11 +203,50 @@ public:
         }
     }
 
+#if defined(CC_ENABLE_SCRIPT_BINDING) && CC_ENABLE_SCRIPT_BINDING
+    // For the engine's script bindings.
+    unsigned int _ID = 0;
+    int _luaID = 0;
+    void* _scriptObject = nullptr;
+    bool _rooted = false;
+#endif
+
 protected:
     RP_COCOS_REF() = default;
     RP_COCOS_REF(const RP_COCOS_REF&) = default;
     RP_COCOS_REF& operator=(const RP_COCOS_REF&) = default;
 };
+
+// Member functions of a Ref, as schedulers and menus take them.
+using SEL_CallFunc = void (RP_COCOS_REF::*)();
+using SEL_CallFuncO = void (RP_COCOS_REF::*)(RP_COCOS_REF*);
+using SEL_MenuHandler = void (RP_COCOS_REF::*)(RP_COCOS_REF*);
+using SEL_SCHEDULE = void (RP_COCOS_REF::*)(float);
+
+#ifndef CC_CALLFUNC_SELECTOR
+#define CC_CALLFUNC_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFunc>(&F)
+#endif
+#ifndef CC_CALLFUNCO_SELECTOR
+#define CC_CALLFUNCO_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFuncO>(&F)
+#endif
+#ifndef CC_MENU_SELECTOR
+#define CC_MENU_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_MenuHandler>(&F)
+#endif
+#ifndef CC_SCHEDULE_SELECTOR
+#define CC_SCHEDULE_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_SCHEDULE>(&F)
+#endif
+#ifndef callfunc_selector
+#define callfunc_selector(F) CC_CALLFUNC_SELECTOR(F)
+#endif
+#ifndef callfuncO_selector
+#define callfuncO_selector(F) CC_CALLFUNCO_SELECTOR(F)
+#endif
+#ifndef menu_selector
+#define menu_selector(F) CC_MENU_SELECTOR(F)
+#endif
+#ifndef schedule_selector
+#define schedule_selector(F) CC_SCHEDULE_SELECTOR(F)
+#endif
 
 // A pool, which is the calling thread's current one until it is destroyed. Meant for the stack.
 class AutoreleasePool {
@@ -183,11 +260,13 @@ public:
     AutoreleasePool(const AutoreleasePool&) = delete;
     AutoreleasePool& operator=(const AutoreleasePool&) = delete;
 
-    // Takes over a reference; n calls are n releases. Null is ignored.
+    // Takes over a reference; n calls are n releases. Null fails an assertion, and is ignored without one.
     void addObject(RP_COCOS_REF* object);
-    // Releases all entries, and those that destructors add meanwhile.
+    // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear of this
+    // pool has called, leaves the rest to that clear, or, with RP_COCOS_FIFO, goes on where it is.
     void clear();
     bool isClearing() const { return clearing_ != 0; }
+    // Returns whether the pool has an entry for the object; false for null.
     bool contains(RP_COCOS_REF* object) const;
     void dump();
 
@@ -195,9 +274,16 @@ private:
     friend class PoolManager;
     friend class RP_COCOS_REF;
 
+    // Fails on a thread that has not made the pool.
+    void check_thread() const;
+    // Returns whether this is the pool of getCurrentPool on a thread without another.
+    bool is_root() const;
+
     std::string name_;
     AutoreleasePool* below_ = nullptr;
     int clearing_ = 0;
+    // The pools of the thread that has made this one.
+    const void* thread_;
 #ifdef RP_COCOS_FIFO
     std::vector<RP_COCOS_REF*> entries_;
     // The next entry that a clear in progress releases; those before it are gone.
@@ -221,7 +307,7 @@ inline ThreadPools& own_pools() noexcept {
     return pools;
 }
 
-// The root pool of a thread: made when it is first needed, cleared when the thread ends.
+// The pool that a main loop clears: made when it is first asked for, cleared when the thread ends.
 struct RootPool {
     RootPool() { own_pools().root = &pool; }
     // The end of the pool itself clears it.
@@ -250,10 +336,12 @@ public:
         static PoolManager manager;
         return &manager;
     }
-    // Clears the calling thread's root pool. Pools on the stack stay valid.
+    // Clears the calling thread's root pool, and the library's. Pools on the stack stay valid.
     static void destroyInstance() {
         if (AutoreleasePool* const root = detail::own_pools().root) {
             root->clear();
+        } else {
+            rp_drain_root(nullptr, nullptr);
         }
     }
     static PoolManager* sharedPoolManager() { return getInstance(); }
@@ -264,7 +352,11 @@ public:
         detail::need_root();
         return detail::own_pools().top;
     }
+    // Returns whether a pool of the calling thread has an entry for the object; false for null.
     bool isObjectInPools(RP_COCOS_REF* object) const {
+        if (object == nullptr) {
+            return false;
+        }
         for (AutoreleasePool* pool = detail::own_pools().top; pool != nullptr; pool = pool->below_) {
             if (pool->contains(object)) {
                 return true;
@@ -277,12 +369,8 @@ private:
     PoolManager() = default;
 };
 
-inline AutoreleasePool::AutoreleasePool(std::string_view name) : name_(name), below_(nullptr) {
-    // The root pool is below all others.
-    if (name != RP_COCOS_ROOT_NAME) {
-        detail::need_root();
-    }
-    below_ = detail::own_pools().top;
+inline AutoreleasePool::AutoreleasePool(std::string_view name)
+    : name_(name), below_(detail::own_pools().top), thread_(&detail::own_pools()) {
     detail::own_pools().top = this;
 #ifndef RP_COCOS_FIFO
     if (rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()) != RP_OK) {
@@ -291,7 +379,19 @@ inline AutoreleasePool::AutoreleasePool(std::string_view name) : name_(name), be
 #endif
 }
 
+inline void AutoreleasePool::check_thread() const {
+    if (thread_ != &detail::own_pools()) {
+        rp::detail::fail("an AutoreleasePool belongs to another thread: use it on the thread that made it");
+    }
+}
+
+inline bool AutoreleasePool::is_root() const { return detail::own_pools().root == this; }
+
 inline AutoreleasePool::~AutoreleasePool() {
+    check_thread();
+    if (clearing_ != 0) {
+        rp::detail::fail("an AutoreleasePool was destroyed by an object that it is releasing");
+    }
     clear();
     // Takes this pool out of the list, wherever it is.
     for (AutoreleasePool** at = &detail::own_pools().top; *at != nullptr; at = &(*at)->below_) {
@@ -316,6 +416,7 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
         return;
     }
 #ifdef RP_COCOS_FIFO
+    check_thread();
     entries_.push_back(object);
 #else
     if (rp_pool_add(&pool_, rp::detail::Access::payload(object)) != RP_OK) {
@@ -325,6 +426,7 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
 }
 
 inline void AutoreleasePool::clear() {
+    check_thread();
     ++clearing_;
 #ifdef RP_COCOS_FIFO
     // A clear inside a clear, from a destructor, goes on where the outer one is.
@@ -335,14 +437,26 @@ inline void AutoreleasePool::clear() {
     entries_.clear();
     next_ = 0;
 #else
-    if (rp_pool_drain(&pool_, nullptr) != RP_OK) {
+    const rp_status status = rp_pool_drain(&pool_, nullptr);
+    if (status != RP_OK && status != RP_DRAINING) {
         rp::detail::fail(rp_last_error());
     }
 #endif
+    if (is_root() && clearing_ == 1) {
+        // What was autoreleased without a pool.
+        rp_drain_root(nullptr, nullptr);
+    }
     --clearing_;
 }
 
 inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {
+    if (object == nullptr) {
+        return false;
+    }
+    // A root pool that is the current one stands for the library's, too.
+    if (is_root() && detail::own_pools().top == this && rp_is_in_pools(rp::detail::Access::payload(object))) {
+        return true;
+    }
 #ifdef RP_COCOS_FIFO
     const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(next_);
     return std::find(first, entries_.end(), object) != entries_.end();
@@ -365,7 +479,6 @@ inline void AutoreleasePool::dump() {
 
 inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     CCASSERT(strong_count() > 0, "reference count should be greater than 0");
-    detail::need_root();
 #ifdef RP_COCOS_FIFO
     if (AutoreleasePool* const pool = detail::own_pools().top) {
         pool->addObject(this);
@@ -380,8 +493,9 @@ inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
 template <class T> class RefPtr {
 public:
     RefPtr() noexcept = default;
-    RefPtr(std::nullptr_t) noexcept {}
-    RefPtr(T* object) noexcept : ref_(object) {}
+    // A template, so that NULL is that of T*.
+    template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>> RefPtr(N) noexcept {}
+    RefPtr(T* object) noexcept : ref_(object) { check_class(); }
     RefPtr(const RefPtr&) noexcept = default;
     RefPtr(RefPtr&&) noexcept = default;
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
@@ -392,11 +506,14 @@ public:
 
     RefPtr& operator=(const RefPtr&) noexcept = default;
     RefPtr& operator=(RefPtr&&) noexcept = default;
-    RefPtr& operator=(std::nullptr_t) noexcept {
+    // Templates, so that `p = {}` and `p.weakAssign({})` are those of T*.
+    template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>>
+    RefPtr& operator=(N) noexcept {
         ref_.reset();
         return *this;
     }
     RefPtr& operator=(T* object) noexcept {
+        check_class();
         ref_ = rp::Ref<T>(object);
         return *this;
     }
@@ -427,33 +544,72 @@ public:
     void swap(RefPtr& other) noexcept { ref_.swap(other.ref_); }
 
     // Takes over the reference that `new` has made, without adding one.
-    void weakAssign(T* object) noexcept { ref_ = rp::adopt(object); }
-    void weakAssign(std::nullptr_t) noexcept { ref_.reset(); }
+    void weakAssign(T* object) noexcept {
+        check_class();
+        ref_ = rp::adopt(object);
+    }
+    template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>>
+    void weakAssign(N) noexcept {
+        ref_.reset();
+    }
     // From another owner, this is an assignment: each of the two has a reference.
     void weakAssign(const RefPtr& other) noexcept { ref_ = other.ref_; }
     void weakAssign(RefPtr&& other) noexcept { ref_ = std::move(other.ref_); }
+    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+    void weakAssign(const RefPtr<U>& other) noexcept {
+        *this = other;
+    }
+    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+    void weakAssign(RefPtr<U>&& other) noexcept {
+        *this = std::move(other);
+    }
+
+    // Returns the address that C knows, without a reference.
+    void* to_c() const noexcept { return ref_.to_c(); }
 
 private:
     template <class U> friend class RefPtr;
+
+    static void check_class() noexcept {
+        static_assert(std::is_base_of_v<RP_COCOS_REF, std::remove_cv_t<T>>, "T derives from the counted class");
+    }
+
     rp::Ref<T> ref_;
 };
 
-// Comparisons by address, with references, pointers (constant and not) and null.
+namespace detail {
+
+// Returns what comparisons of a RefPtr<T> compare of a pointer: the address that C knows of an object, and of
+// another base of T that of its object.
+template <class T, class U> const void* identity(U* object) noexcept {
+    if constexpr (std::is_void_v<U>) {
+        return rp::detail::Access::payload_or_null(static_cast<const T*>(object));
+    } else if constexpr (rp::detail::is_object<U>) {
+        return rp::detail::Access::payload_or_null(object);
+    } else {
+        return rp::detail::Access::payload_or_null(static_cast<const T*>(object));
+    }
+}
+
+} // namespace detail
+
+// Comparisons by object, with references, pointers (constant and not) and null: the classes through which it
+// is seen do not matter.
 #define RP_COCOS_COMPARE(OP)                                                                           \
     template <class T, class U> bool operator OP(const RefPtr<T>& a, const RefPtr<U>& b) noexcept {    \
-        return static_cast<const void*>(a.get()) OP static_cast<const void*>(b.get());                 \
+        return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(b.to_c());               \
     }                                                                                                  \
     template <class T, class U> bool operator OP(const RefPtr<T>& a, U* b) noexcept {                  \
-        return static_cast<const void*>(a.get()) OP static_cast<const void*>(static_cast<const T*>(b)); \
+        return static_cast<const void*>(a.to_c()) OP detail::identity<T>(b);                           \
     }                                                                                                  \
     template <class T, class U> bool operator OP(U* a, const RefPtr<T>& b) noexcept {                  \
-        return static_cast<const void*>(static_cast<const T*>(a)) OP static_cast<const void*>(b.get()); \
+        return detail::identity<T>(a) OP static_cast<const void*>(b.to_c());                           \
     }                                                                                                  \
     template <class T> bool operator OP(const RefPtr<T>& a, std::nullptr_t) noexcept {                 \
-        return static_cast<const void*>(a.get()) OP static_cast<const void*>(nullptr);                 \
+        return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(nullptr);                \
     }                                                                                                  \
     template <class T> bool operator OP(std::nullptr_t, const RefPtr<T>& b) noexcept {                 \
-        return static_cast<const void*>(nullptr) OP static_cast<const void*>(b.get());                 \
+        return static_cast<const void*>(nullptr) OP static_cast<const void*>(b.to_c());                \
     }
 RP_COCOS_COMPARE(==)
 RP_COCOS_COMPARE(!=)
@@ -483,10 +639,18 @@ public:
     WeakPtr() noexcept = default;
     WeakPtr(std::nullptr_t) noexcept {}
     explicit WeakPtr(T* object) noexcept : weak_(object) {}
-    WeakPtr(const RefPtr<T>& r) noexcept : weak_(r.get()) {}
+    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+    WeakPtr(const RefPtr<U>& r) noexcept : weak_(static_cast<T*>(r.get())) {}
+    // Empty if the object is dead.
+    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+    WeakPtr(const WeakPtr<U>& other) noexcept : WeakPtr(other.lock()) {}
     WeakPtr& operator=(T* object) noexcept {
         weak_ = rp::Weak<T>(object);
         return *this;
+    }
+    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
+    WeakPtr& operator=(const RefPtr<U>& r) noexcept {
+        return *this = static_cast<T*>(r.get());
     }
 
     RefPtr<T> lock() const noexcept {
@@ -553,7 +717,12 @@ public:
     }
     Vector(const Vector& other) : data_(other.data_) { retain_all(); }
     Vector(Vector&& other) noexcept : data_(std::move(other.data_)) { other.data_.clear(); }
-    ~Vector() { clear(); }
+    // A destructor may add to the vector that ends.
+    ~Vector() {
+        while (!data_.empty()) {
+            clear();
+        }
+    }
 
     Vector& operator=(const Vector& other) {
         Vector(other).exchange(*this);
@@ -710,7 +879,12 @@ public:
         }
     }
     Map(Map&& other) noexcept : data_(std::move(other.data_)) { other.data_.clear(); }
-    ~Map() { clear(); }
+    // A destructor may add to the map that ends.
+    ~Map() {
+        while (!data_.empty()) {
+            clear();
+        }
+    }
     Map& operator=(const Map& other) {
         Map(other).data_.swap(data_);
         return *this;
@@ -762,6 +936,18 @@ public:
     iterator find(const Q& key) {
         return find(K(key));
     }
+    template <class Q, class = std::enable_if_t<!std::is_convertible_v<Q, K> && std::is_constructible_v<K, Q>>>
+    const_iterator find(const Q& key) const {
+        return find(K(key));
+    }
+    template <class Q, class = std::enable_if_t<!std::is_convertible_v<Q, K> && std::is_constructible_v<K, Q>>>
+    void insert(const Q& key, V object) {
+        insert(K(key), object);
+    }
+    template <class Q, class = std::enable_if_t<!std::is_convertible_v<Q, K> && std::is_constructible_v<K, Q>>>
+    std::size_t erase(const Q& key) {
+        return erase(K(key));
+    }
 
     void insert(const K& key, V object) {
         CCASSERT(object != nullptr, "Object is nullptr!");
@@ -771,19 +957,28 @@ public:
             std::exchange(placed.first->second, object)->release();
         }
     }
+    // Returns the position after the erased one. If a destructor changes the map, that is the position of
+    // the key that followed; the end if the key is gone.
     iterator erase(const_iterator position) {
         CCASSERT(position != data_.cend(), "Invalid iterator!");
         const V object = position->second;
         const iterator next = data_.erase(position);
+        if (next == data_.end()) {
+            object->release();
+            return data_.end();
+        }
+        const K key = next->first;
         object->release();
-        return next;
+        return data_.find(key);
     }
     std::size_t erase(const K& key) {
         const auto found = data_.find(key);
         if (found == data_.end()) {
             return 0;
         }
-        erase(found);
+        const V object = found->second;
+        data_.erase(found);
+        object->release();
         return 1;
     }
     void erase(const std::vector<K>& keys) {
@@ -816,7 +1011,7 @@ template <class V> using StringMap = Map<std::string, V>;
 
 template <class T> struct std::hash<RP_COCOS_NAMESPACE::RefPtr<T>> {
     std::size_t operator()(const RP_COCOS_NAMESPACE::RefPtr<T>& r) const noexcept {
-        return std::hash<T*>()(r.get());
+        return std::hash<void*>()(r.to_c());
     }
 };
 

@@ -1,6 +1,6 @@
 //! The headers compile without warnings, whatever the compiler, the standard and the flags.
 
-use crate::compiler::{has, package, place, run};
+use crate::compiler::{has, output, package, place, run, texts};
 use std::process::Command;
 
 const USE: &str = r#"
@@ -68,6 +68,36 @@ fn cpp_header_with_gcc() {
 #[test]
 fn cpp_header_with_clang() {
     cpp_header("clang++");
+}
+
+/// Uses that would write to memory before an object, and the beginning of the message.
+const MISUSES: &[(&str, &str)] = &[
+    (
+        "struct Base { virtual ~Base() = default; }; void f(Base* b) { cocos2d::RefPtr<Base> r = b; }",
+        "T derives from the counted class",
+    ),
+    (
+        "struct Base { virtual void go() = 0; }; void f(Base* b) { rp::Ref<Base> r(b); }",
+        "an interface that is no rp::Object",
+    ),
+];
+
+#[test]
+fn references_to_what_has_no_header_do_not_compile() {
+    if !has("g++") {
+        return;
+    }
+    let at = place("warnings").join("misuse.cpp");
+    for (misuse, message) in MISUSES {
+        let text = format!("#include \"releasepool/cocos2d.hpp\"\n{misuse}\n");
+        std::fs::write(&at, text).unwrap();
+        let mut command = Command::new("g++");
+        command.args(["-std=c++17", "-fsyntax-only", "-I"]);
+        let made = output(command.arg(package().join("include")).arg(&at));
+        let (_, errors) = texts(&made);
+        assert!(!made.status.success(), "{misuse}");
+        assert!(errors.contains(message), "{misuse}: {errors}");
+    }
 }
 
 #[test]

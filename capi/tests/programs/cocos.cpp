@@ -352,6 +352,158 @@ static void maps() {
     CHECK(alive == before);
 }
 
+class Clears : public Node {
+public:
+    static Map<int, Node*>* map;
+    bool is_erased = false;
+    ~Clears() override {
+        if (is_erased) {
+            map->clear();
+        }
+    }
+};
+Map<int, Node*>* Clears::map;
+
+// Adds to the vector that ends.
+class Adds : public Node {
+public:
+    Vector<Node*>* to = nullptr;
+    ~Adds() override {
+        Node* added = new Node;
+        to->pushBack(added);
+        added->release();
+    }
+};
+
+class Interface {
+public:
+    virtual ~Interface() = default;
+    long value = 0;
+};
+class Implements : public Interface, public Node {};
+
+class Scheduled : public Node {
+public:
+    void scheduled(float seconds) { setTag(static_cast<int>(seconds)); }
+    void chosen(Base* sender) { setTag(sender == this ? 2 : 0); }
+};
+
+// Clears the pool that is being cleared.
+class ClearsPool : public Node {
+public:
+    ~ClearsPool() override { PoolManager::getInstance()->getCurrentPool()->clear(); }
+};
+
+static void engine_code() {
+    const int before = alive;
+    {
+        Map<int, Node*> m;
+        Clears::map = &m;
+        for (int i = 0; i < 10; ++i) {
+            auto* node = new Clears;
+            node->is_erased = true;
+            m.insert(i, node);
+            node->release();
+        }
+        for (auto at = m.begin(); at != m.end();) {
+            at = m.erase(at);
+        }
+        CHECK(m.empty() && alive == before);
+        for (int i = 0; i < 10; ++i) {
+            Node* node = new Node;
+            m.insert(i, node);
+            node->release();
+        }
+        int erased = 0;
+        for (auto at = m.begin(); at != m.end(); ++erased) {
+            at = m.erase(at);
+        }
+        CHECK(erased == 10);
+        StringMap<Node*> named;
+        AutoreleasePool pool;
+        named.insert(std::string_view("a"), Node::create());
+        const StringMap<Node*>& constant = named;
+        CHECK(constant.find(std::string_view("a")) != constant.end() && named.erase(std::string_view("a")) == 1);
+        Vector<Node*> v;
+        auto* adds = new Adds;
+        adds->to = &v;
+        v.pushBack(adds);
+        adds->release();
+    }
+    CHECK(alive == before);
+    RefPtr<Implements> implements = makeRef<Implements>();
+    RefPtr<Base> base = implements;
+    Base* raw = implements;
+    Interface* interface = implements;
+    CHECK(implements == base && implements == raw && raw == implements && !(implements < base) && base == raw);
+    CHECK(implements == interface && interface == implements && !(base != implements));
+    CHECK(std::hash<RefPtr<Base>>()(base) == std::hash<RefPtr<Implements>>()(implements));
+    RefPtr<Node> node;
+    node.weakAssign(implements);
+    CHECK(node == implements && implements->getReferenceCount() == 3);
+    node.weakAssign(RefPtr<Implements>(implements));
+    node.weakAssign({});
+    CHECK(!node);
+    node = raw == nullptr ? nullptr : implements.get();
+    node = {};
+    CHECK(!node && implements->getReferenceCount() == 2);
+    WeakPtr<Node> weak(implements);
+    WeakPtr<Implements> of_class;
+    of_class = implements;
+    weak = implements;
+    const WeakPtr<Node> other(of_class);
+    CHECK(weak == other && weak.lock() == implements);
+    SEL_SCHEDULE const schedule = CC_SCHEDULE_SELECTOR(Scheduled::scheduled);
+    SEL_MenuHandler const menu = menu_selector(Scheduled::chosen);
+    RefPtr<Scheduled> scheduled = makeRef<Scheduled>();
+    Base* const target = scheduled;
+    (target->*schedule)(1);
+    CHECK(scheduled->getTag() == 1);
+    (target->*menu)(target);
+    CHECK(scheduled->getTag() == 2);
+    scheduled = nullptr;
+    base = nullptr;
+    implements = nullptr;
+    Node* nodes = new (std::nothrow) Node[3];
+    CC_SAFE_DELETE_ARRAY(nodes);
+    CHECK(alive == before);
+    PoolManager* const manager = PoolManager::getInstance();
+    CHECK(!manager->isObjectInPools(nullptr) && !manager->getCurrentPool()->contains(nullptr));
+    AutoreleasePool pool;
+    for (int i = 0; i < 5; ++i) {
+        (new ClearsPool)->autorelease();
+    }
+    pool.clear();
+    CHECK(alive == before && !pool.isClearing());
+}
+
+// What a callback on a thread of an SDK autoreleases dies at its end, and so does what was before.
+static void callbacks() {
+    const int before = alive;
+    std::thread([before] {
+        Node::create();
+        {
+            rp::CallbackScope scope;
+            Node::create();
+            CHECK(alive == before + 2);
+        }
+        CHECK(alive == before);
+        Node::create();
+        rp_drain_root(nullptr, nullptr);
+        CHECK(alive == before);
+        // A main loop's pool stands for the root pool, too.
+        Node* first = rp::create<Node>();
+        AutoreleasePool* const root = PoolManager::getInstance()->getCurrentPool();
+        CHECK(root->contains(first) && PoolManager::getInstance()->isObjectInPools(first));
+        Node::create();
+        root->clear();
+        CHECK(alive == before);
+        rp::create<Node>();
+        PoolManager::destroyInstance();
+        CHECK(alive == before);
+    }).join();
+}
+
 static void threads() {
     const int before = alive;
     // A thread without a pool has a root pool, which is cleared at its end.
@@ -373,6 +525,8 @@ int main() {
     pools();
     vectors();
     maps();
+    engine_code();
+    callbacks();
     threads();
     PoolManager::getInstance()->getCurrentPool()->clear();
     CHECK(alive == 0);

@@ -1,7 +1,10 @@
 // Objects that end wrongly, one way for each argument: the process aborts, or says what is wrong.
+#define RP_COCOS_FIFO
 #include "check.h"
-#include "releasepool.hpp"
+#include "releasepool/cocos2d.hpp"
 #include <cstring>
+#include <memory>
+#include <thread>
 
 static int ended;
 
@@ -15,7 +18,33 @@ struct Own : rp::Object {
     static void operator delete(void* memory) { ::operator delete(memory); }
 };
 
+struct Holder {
+    Node node;
+};
+
+struct Revives : rp::Object {
+    ~Revives() override { rp::autorelease(rp::Ref<Revives>(this)); }
+    long values[2] = {1, 2};
+};
+
+// Makes an object where one was, drains, and checks that the drain does not release it.
+static void check_drain(rp::AutoreleasePool& pool) {
+    rp::Ref<Revives> other = rp::make<Revives>();
+    CHECK(pool.size() == 1);
+    pool.drain();
+    CHECK(other->strong_count() == 1);
+    static_cast<void>(other.release());
+}
+
 #if RP_EXCEPTIONS
+struct Shared : rp::Object {
+    Shared() {
+        rp::autorelease(rp::Ref<Shared>(this));
+        throw 1;
+    }
+    long values[2] = {1, 2};
+};
+
 // Destructors of an rp::Object cannot throw, as that of the base does not.
 struct Throws {
     ~Throws() noexcept(false) {
@@ -48,6 +77,71 @@ int main(int, char** arguments) {
         rp::Ref<Own> r = rp::adopt(new Own);
         rp::Weak<Own> weak(r);
         r.reset();
+    } else if (!std::strcmp(way, "own-delete-by-hand-weak")) {
+        Own* own = new Own;
+        rp::Weak<Own> weak(own);
+        delete own;
+    } else if (!std::strcmp(way, "member-weak")) {
+        auto holder = std::make_unique<Holder>();
+        rp::Weak<Node> weak(&holder->node);
+        holder.reset();
+    } else if (!std::strcmp(way, "large-member-weak")) {
+        struct Large {
+            char space[1000];
+            Node node;
+        };
+        // The library's own memory is told from that of others.
+        struct Both : Large, rp::Object {};
+        rp::Ref<Both> own = rp::make<Both>();
+        rp::Weak<Node> weak(&own->node);
+        own.reset();
+        CHECK(weak.expired());
+        auto large = std::make_unique<Large>();
+        weak = rp::Weak<Node>(&large->node);
+        large.reset();
+    } else if (!std::strcmp(way, "shared-pooled")) {
+        rp::AutoreleasePool pool;
+        rp::autorelease(rp::Ref<Node>(std::make_shared<Node>().get()));
+    } else if (!std::strcmp(way, "static-weak")) {
+        alignas(Node) static char place[sizeof(Node)];
+        Node* node = ::new (place) Node;
+        rp::Weak<Node> weak(node);
+        node->~Node();
+        CHECK(weak.expired() && !weak.lock());
+        return 3;
+    } else if (!std::strcmp(way, "revives")) {
+        rp::AutoreleasePool pool;
+        rp::make<Revives>().reset();
+        check_drain(pool);
+        return 3;
+    } else if (!std::strcmp(way, "revives-new")) {
+        rp::AutoreleasePool pool;
+        rp::adopt(new Revives).reset();
+        check_drain(pool);
+        return 3;
+    } else if (!std::strcmp(way, "revives-weak")) {
+        rp::AutoreleasePool pool;
+        for (int kind = 0; kind < 2; ++kind) {
+            rp::Ref<Revives> r = kind ? rp::make<Revives>() : rp::adopt(new Revives);
+            rp::Weak<Revives> weak(r);
+            r.reset();
+            CHECK(!weak.lock());
+        }
+        CHECK(pool.drain() == 2);
+        return 3;
+    } else if (!std::strcmp(way, "pool-of-another-thread")) {
+        auto pool = std::make_unique<cocos2d::AutoreleasePool>();
+        std::thread([&pool] { pool.reset(); }).join();
+#if RP_EXCEPTIONS
+    } else if (!std::strcmp(way, "throws-shared")) {
+        rp::AutoreleasePool pool;
+        try {
+            rp::make<Shared>();
+        } catch (int) {
+            check_drain(pool);
+            return 3;
+        }
+#endif
     } else if (!std::strcmp(way, "own-delete")) {
         rp::adopt(new Own).reset();
         return 3;

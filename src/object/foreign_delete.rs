@@ -160,6 +160,12 @@ fn take_pending(memory: NonNull<u8>, layout: Layout) -> Vec<Pending> {
     let in_header = |thin: Thin| thin.addr().get() - 1;
     let range = memory.addr().get()..memory.addr().get() + layout.size();
     with_pending(|all| {
+        if !all
+            .iter()
+            .any(|pending| range.contains(&in_header(pending.thin)))
+        {
+            return Vec::new();
+        }
         let (inside, others): (Vec<_>, Vec<_>) = mem::take(all)
             .into_iter()
             .partition(|pending| range.contains(&in_header(pending.thin)));
@@ -470,9 +476,10 @@ fn report(message: &str) {
 pub(super) mod own_memory {
     use super::{Thin, block_of};
     use crate::sync::cell::Cell;
-    use crate::sync::local;
+    use crate::sync::{array_of, local};
     use std::alloc::Layout;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::{BTreeSet, HashMap};
+    use std::hash::{BuildHasherDefault, Hasher};
     use std::ptr::NonNull;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -487,16 +494,39 @@ pub(super) mod own_memory {
     const SHARD: usize = 1 << 20;
     const SHARDS: usize = 64;
 
-    /// The sizes of memory that is no block, by address. The last map is for those of more bytes than
-    /// a shard.
-    static LARGE: [Mutex<BTreeMap<usize, usize>>; SHARDS + 1] =
-        [const { Mutex::new(BTreeMap::new()) }; SHARDS + 1];
+    /// Sizes by address.
+    type Sizes = HashMap<usize, usize, BuildHasherDefault<AddressHasher>>;
+
+    /// A multiplicative hash of an address.
+    #[derive(Default)]
+    struct AddressHasher(u64);
+
+    impl Hasher for AddressHasher {
+        fn finish(&self) -> u64 {
+            self.0
+        }
+
+        fn write(&mut self, bytes: &[u8]) {
+            for byte in bytes {
+                self.write_usize(usize::from(*byte));
+            }
+        }
+
+        fn write_usize(&mut self, n: usize) {
+            let mixed = (self.0 ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.0 = mixed ^ mixed >> 32;
+        }
+    }
+
+    /// The sizes of memory that is no block. The last map is for those of more bytes than a shard.
+    static LARGE: [Mutex<Sizes>; SHARDS + 1] =
+        [const { Mutex::new(Sizes::with_hasher(BuildHasherDefault::new())) }; SHARDS + 1];
 
     const RECENT: usize = 16;
 
     local! {
         /// Regions that the calling thread knows to be in the set.
-        static KNOWN: [Cell<usize>; RECENT] = [const { Cell::new(0) }; RECENT];
+        static KNOWN: [Cell<usize>; RECENT] = array_of!(Cell::new(0); RECENT);
     }
 
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -504,7 +534,7 @@ pub(super) mod own_memory {
     }
 
     /// Returns the map for memory that begins in this shard.
-    fn map(begin: usize, size: usize) -> &'static Mutex<BTreeMap<usize, usize>> {
+    fn map(begin: usize, size: usize) -> &'static Mutex<Sizes> {
         let is_huge = size > SHARD;
         &LARGE[if is_huge {
             SHARDS
@@ -554,10 +584,11 @@ pub(super) mod own_memory {
         if lock(&REGIONS).contains(&(at / REGION)) {
             return true;
         }
-        let is_in = |map: &Mutex<BTreeMap<usize, usize>>| {
-            let map = lock(map);
-            let found = map.range(..=at).next_back();
-            found.is_some_and(|(begin, size)| at - begin < *size)
+        // Linear in the memory of a shard: only ends by hand with references left come here.
+        let is_in = |map: &Mutex<Sizes>| {
+            lock(map)
+                .iter()
+                .any(|(begin, size)| at.wrapping_sub(*begin) < *size)
         };
         let shard = at / SHARD % SHARDS;
         // Memory may begin in the shard before, and end in this one.

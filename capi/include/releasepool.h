@@ -752,11 +752,11 @@ void *rp_embedded_create(const rp_class *type);
  * Threads: any thread. Errors: none. */
 void rp_embedded_autorelease(void *object);
 
-/* Ends the value of an object whose destructor no release has called, or whose destructor has made
- * references. Aborts if references are left and the memory is neither the library's nor static.
+/* Ends the value of an object whose destructor no release has called (`is_held`), or whose destructor has
+ * made references. Aborts if references are left and the memory is neither the library's nor static.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: aborts. */
-void rp_embedded_end(void *object);
+void rp_embedded_end(void *object, bool is_held);
 
 /* Completes a release that has found no other reference in the count word.
  * Ownership: takes the argument.

@@ -237,8 +237,9 @@ protected:
         // A release that destroys the object has cleared `held`, and the word stays negative unless the
         // destructor has made references.
         constexpr std::uint64_t negative = std::uint64_t{1} << 63;
-        if (RP_UNLIKELY((detail::load_relaxed(&count_) & (negative | detail::held)) != negative)) {
-            rp_embedded_end(payload());
+        const std::uint64_t word = detail::load_relaxed(&count_);
+        if (RP_UNLIKELY((word & (negative | detail::held)) != negative)) {
+            rp_embedded_end(payload(), (word & detail::held) != 0);
         }
     }
 

@@ -136,11 +136,11 @@ pub unsafe extern "C" fn rp_embedded_autorelease(at: *mut c_void) {
 
 /// Ends the value of an object that no release destroys.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void) {
+pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void, is_held: bool) {
     let _ = status("rp_embedded_end", || {
         let thin = object(at, "object")?;
         // SAFETY: the header says that this is the destructor of the object's base class.
-        unsafe { end_by_hand(thin, || place_of(thin)) };
+        unsafe { end_by_hand(thin, is_held, || place_of(thin)) };
         Ok(())
     });
 }

@@ -293,7 +293,7 @@ unsafe fn destroy(thin: Thin) {
         if class.destroy.is_some() {
             header(thin).count.begin_unique_destruction();
             class.call_destructor(thin);
-            if !foreign_delete::is_left_alone(thin) || !foreign_delete::has_no_pending() {
+            if !foreign_delete::has_no_pending() {
                 return class.free_unless_kept(thin);
             }
         }
@@ -310,7 +310,6 @@ unsafe fn drop_value(thin: Thin) {
     unsafe {
         let class = ForeignClass::of(thin);
         class.call_destructor(thin);
-        class.keep_if_revived(thin);
         if !foreign_delete::has_no_pending() {
             foreign_delete::keep_for_members(thin, class.memory_of(thin), class.object.layout);
         }
@@ -347,8 +346,7 @@ impl ForeignClass {
         }
     }
 
-    /// Gives up the memory of an object whose destructor may have left references to the object or
-    /// to its members.
+    /// Gives up the memory of an object that references to the object or its members may keep.
     ///
     /// # Safety
     /// A unique owner has called the destructor, and gives the object up.
@@ -357,24 +355,8 @@ impl ForeignClass {
     unsafe fn free_unless_kept(&self, thin: Thin) {
         // SAFETY: the weak reference that `begin_unique_destruction` has left keeps the memory.
         unsafe {
-            self.keep_if_revived(thin);
             foreign_delete::keep_for_members(thin, self.memory_of(thin), self.object.layout);
             destruction::release_weak(thin);
-        }
-    }
-
-    /// Reports strong references that the destructor of an object has made, and keeps the memory for
-    /// ever if there are any.
-    ///
-    /// # Safety
-    /// The caller has a weak reference to the object, whose value has ended.
-    unsafe fn keep_if_revived(&self, thin: Thin) {
-        // SAFETY: the caller's reference keeps the memory.
-        unsafe {
-            if header(thin).count.strong() != 0 {
-                foreign_delete::report_revived(thin);
-                foreign_delete::add_weak(thin);
-            }
         }
     }
 }

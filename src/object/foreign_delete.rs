@@ -20,7 +20,6 @@ use std::alloc::Layout;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An object whose value has ended and whose memory has not.
 struct Pending {
@@ -314,8 +313,8 @@ pub enum ForeignPlace {
 /// memory of the library or static memory: anywhere else, of which `place` tells, the process
 /// aborts.
 ///
-/// In a destructor that a release has called, keeps the memory for ever if the destructor has made
-/// strong references.
+/// If `is_held` is false, a release has called the destructor: keeps the memory for ever if the
+/// destructor has made strong references.
 ///
 /// # Safety
 /// `thin` is an object of a foreign class whose value is ending, and whose word before the header is
@@ -323,15 +322,14 @@ pub enum ForeignPlace {
 /// [`alloc_uninit`](ForeignClass::alloc_uninit), [`free_by_hand`] or the class frees it on this
 /// thread. If `place` returns [`ForeignPlace::Static`], the memory stays.
 #[cold]
-pub unsafe fn end_by_hand(thin: NonNull<u8>, place: impl FnOnce() -> ForeignPlace) {
+pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce() -> ForeignPlace) {
     // SAFETY: the value is ending, so the memory exists.
     let object = unsafe { header(thin) };
     if object.count.is_unique() {
         ledger::died(thin);
         return object.count.begin_unique_destruction();
     }
-    // SAFETY: as above.
-    if !unsafe { is_held(thin) } {
+    if !is_held {
         // SAFETY: as above; a release has called the destructor.
         return unsafe { check_revived(thin) };
     }
@@ -383,14 +381,14 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, place: impl FnOnce() -> ForeignPlac
 }
 
 /// Keeps the memory of an object for ever if its destructor, which a release has called, has made
-/// strong references. The class of an object in its own memory checks that itself.
+/// strong references.
 ///
 /// # Safety
 /// `thin` is an object of a foreign class whose value is ending.
 unsafe fn check_revived(thin: Thin) {
     // SAFETY: by the contract, the memory exists.
     unsafe {
-        if header(thin).count.strong() == 0 || ForeignClass::of(thin).is_in_library() {
+        if header(thin).count.strong() == 0 {
             return;
         }
         if !own_memory::contains(thin) {
@@ -407,16 +405,6 @@ unsafe fn check_revived(thin: Thin) {
     }
 }
 
-/// Reports that the destructor of an object has made strong references, and that its memory is kept.
-///
-/// # Safety
-/// The memory of the object exists.
-#[cold]
-pub(super) unsafe fn report_revived(thin: Thin) {
-    // SAFETY: forwards the contract.
-    report(&unsafe { describe_revived(thin) });
-}
-
 /// # Safety
 /// The memory of the object exists.
 unsafe fn describe_revived(thin: Thin) -> String {
@@ -427,40 +415,6 @@ unsafe fn describe_revived(thin: Thin) -> String {
         "the destructor of {name} at {thin:p} has made {strong} strong references to it, which last \
          longer than the object (thread {thread})"
     )
-}
-
-/// Returns the count word, which is the first of the header. Acquires what weak references have
-/// released.
-///
-/// # Safety
-/// The memory of the object exists.
-#[inline(always)]
-unsafe fn word(thin: Thin) -> u64 {
-    // SAFETY: by the contract, the header can be read; it begins with the word, which is only
-    // accessed atomically.
-    unsafe { AtomicU64::from_ptr(thin.cast::<Header>().sub(1).as_ptr().cast()) }
-        .load(Ordering::Acquire)
-}
-
-/// Returns whether `held` is set: no destructor has been called by a release.
-///
-/// # Safety
-/// The memory of the object exists.
-unsafe fn is_held(thin: Thin) -> bool {
-    // SAFETY: forwards the contract.
-    unsafe { word(thin) & crate::raw::HELD != 0 }
-}
-
-/// Returns whether the destructor has left no reference that it made: the count word is that of
-/// [`begin_unique_destruction`](super::count::Count::begin_unique_destruction).
-///
-/// # Safety
-/// The memory of the object exists, and a unique owner has called its destructor.
-#[inline(always)]
-pub(super) unsafe fn is_left_alone(thin: Thin) -> bool {
-    const ONE_WEAK: u64 = 2;
-    // SAFETY: forwards the contract.
-    unsafe { word(thin) == crate::raw::ONE_STRONG.wrapping_neg() + ONE_WEAK }
 }
 
 /// Writes a message to standard error.

@@ -12,7 +12,7 @@ cargo_test -p releasepool-mistakes
 cargo_test -p releasepool-metrics
 # Programs in C and C++. Where all compilers and build systems are, a test that misses one fails.
 if can_have c++; then
-    if can_have clang++ cmake meson ninja pkg-config; then
+    if can_have clang++ clang-runtime make cmake meson ninja pkg-config; then
         export RELEASEPOOL_REQUIRE_COMPILERS=1
     else
         skipped "some tests of the C interface: $missing"

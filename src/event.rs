@@ -204,9 +204,9 @@ pub enum EventKind {
     /// Counted together: objects of one type, expected under one name.
     #[cfg(feature = "leak-detection")]
     StillAlive,
-    /// Several threads retain one object by turns, some thousand times in a second: each time, the cache
+    /// Several threads retain one object by turns, more than a thousand times in a second: each time, the cache
     /// line of its count moves from one processor to another. [`site`](field@Event::site) is one of the
-    /// calls that retain it. One in 32 retains of each thread is looked at; releases, and
+    /// calls that retain it. One in 32 retains of each thread is sampled; releases, and
     /// [`HotRef`](crate::HotRef)s, are not. Only with the feature `leak-detection`.
     ///
     /// Counted together: objects of one type that were created at one place.

@@ -18,6 +18,8 @@ use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::object::{destroy, header};
 use crate::thread::key;
+use crate::unwind;
+use std::any::Any;
 use std::mem;
 use std::ptr::NonNull;
 
@@ -74,6 +76,11 @@ pub unsafe fn last_release(thin: NonNull<u8>) {
 pub unsafe fn abort_retain(thin: NonNull<u8>) -> ! {
     // SAFETY: forwards the contract.
     unsafe { header::abort_misuse(thin, Misuse::TooManyStrong) }
+}
+
+/// Returns the message of a panic, if it is a text, and drops the panic's payload.
+pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
+    unwind::message_of(payload)
 }
 
 /// Returns the name of the object's type.

@@ -1,6 +1,6 @@
 //! Status codes, and the message of the last error of each thread.
 
-use std::any::Any;
+use releasepool::raw::panic_message;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,17 +52,6 @@ fn set_last(function: &str, message: &str) {
     let _ = LAST.try_with(|last| *last.borrow_mut() = CString::new(text).unwrap_or_default());
 }
 
-/// Returns the text of a panic.
-fn panic_text(payload: &(dyn Any + Send)) -> &str {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        text
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text
-    } else {
-        "a panic without a message"
-    }
-}
-
 /// Runs the body of the function `name`, and keeps the message of an error.
 pub(crate) fn attempt<R>(name: &str, body: impl FnOnce() -> Outcome<R>) -> Result<R, Status> {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -72,9 +61,11 @@ pub(crate) fn attempt<R>(name: &str, body: impl FnOnce() -> Outcome<R>) -> Resul
             Err(status)
         }
         Err(payload) => {
-            set_last(name, panic_text(&*payload));
-            // The payload may panic again when it is dropped.
-            std::mem::forget(payload);
+            let message = panic_message(payload);
+            set_last(
+                name,
+                message.as_deref().unwrap_or("a panic without a message"),
+            );
             Err(Status::Panic)
         }
     }

@@ -1,10 +1,9 @@
 //! Finds objects whose counts change on several threads by turns: each change then fetches the cache
 //! line of the count from another processor.
 //!
-//! Only retains are looked at, one in [`SAMPLE`] on each thread, as a look locks the object's record.
+//! Only retains are sampled, one in [`SAMPLE`] on each thread, as a sample locks the object's record.
 
 use super::index::with_record;
-use super::moves::MOVES;
 use super::object_record::Record;
 use super::thread_names::own_number;
 use crate::event::{Event, EventKind};
@@ -14,7 +13,7 @@ use crate::thread::current::current_label;
 use std::panic::Location;
 use std::ptr::NonNull;
 
-/// One in so many retains of a thread is looked at.
+/// The number of a thread's retains of which one is sampled.
 const SAMPLE: u32 = 32;
 
 local! {
@@ -27,24 +26,23 @@ local! {
 pub(super) fn retained(thin: NonNull<u8>) {
     let n = RETAINS.with(|retains| retains.replace(retains.get().wrapping_add(1)));
     if n % SAMPLE == SAMPLE - 1 {
-        look(thin, Location::caller());
+        sample(thin, Location::caller());
     }
 }
 
 #[cold]
-fn look(thin: NonNull<u8>, site: &'static Location<'static>) {
+fn sample(thin: NonNull<u8>, site: &'static Location<'static>) {
     let (thread, now) = (own_number(), elapsed());
-    let look = |record: &mut Record| {
+    let note = |record: &mut Record| {
         let is_contended = record.moves.retained(thread, now);
         is_contended.then_some((record.type_name, record.site))
     };
     // Outside of the ledger, as the event's hook is foreign code.
-    if let Some(Some((type_name, created_at))) = with_record(thin.addr().get(), look) {
+    if let Some(Some((type_name, created_at))) = with_record(thin.addr().get(), note) {
         Event::new(EventKind::ContendedCount, current_label())
             .of_type(type_name())
             .at(site)
             .created_at(Some(created_at))
-            .count((SAMPLE * MOVES) as usize)
             .emit();
     }
 }

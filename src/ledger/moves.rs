@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-/// An object is reported when so many of the retains that are looked at have found that the one before
-/// was another thread's,
-pub(super) const MOVES: u32 = 32;
+/// The number of moves within [`WITHIN`] for which an object is reported. A move is a sampled retain on
+/// another thread than the sample before it.
+const MOVES: u32 = 32;
 
-/// within this time.
 const WITHIN: Duration = Duration::from_secs(1);
 
 /// How often the retains of an object have moved from one thread to another.
 pub(super) struct Moves {
-    /// The thread of the last retain that was looked at, or that created the object.
+    /// The thread of the last sampled retain, or that created the object.
     thread: u64,
     moves: u32,
     /// When the count of moves began, in milliseconds.

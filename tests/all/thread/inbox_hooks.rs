@@ -215,20 +215,24 @@ fn a_loop_that_sleeps_is_awake_while_its_hook_runs() {
     }
     let (ran, has_run) = mpsc::channel();
     let (tell, told) = mpsc::channel();
-    let first = Mutex::new(Some(has_run));
+    let first = Arc::new(Mutex::new(None));
     let tester = thread::current().id();
+    let there = first.clone();
     let hook = move || {
         // Called where it is set if other tests have left orphans: the loop cannot wait for itself.
         if thread::current().id() != tester {
             return;
         }
-        if let Some(has_run) = first.lock().unwrap().take() {
+        let first: Option<mpsc::Receiver<()>> = there.lock().unwrap().take();
+        if let Some(has_run) = first {
             tell.send(has_run.recv_timeout(LONG).is_ok()).unwrap();
         }
     };
     let looper = Looper::spawn("wakes up first").unwrap();
     let set = move || HOOK.set(Some(PoolManager::global().set_inbox_hook(hook)));
+    // This call wakes the loop, too, and its own hook may be set by the time that it looks for one.
     looper.call(set).unwrap();
+    *first.lock().unwrap() = Some(has_run);
     let has_run = loop {
         // Gives the loop time to fall asleep. No hook is called for a loop that is awake.
         thread::sleep(Duration::from_millis(20));

@@ -18,12 +18,12 @@
 #
 #   order   statements that synchronize with other threads are swapped, moved or deleted
 #   wide    these, also in functions that call such functions
-#   logic   conditions, computations and results are changed, by cargo-mutants (`all` takes hours)
+#   logic   conditions, computations and results are changed: the mutants that cargo-mutants lists
 #   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
 #           read-modify-writes are split into a load and a store
 #
-# A run updates the report, ci/mutate/report.txt, for files all of whose mutants it examines (but not `wide`),
-# and strikes out survivors that are noticed now.
+# A run updates the report, ci/mutate/report.txt, after each file all of whose mutants it examines (but not
+# `wide`), and strikes out survivors that are noticed now. If it is stopped, `changed` does the rest.
 . "$(dirname "$0")/lib.sh"
 
 needs kill

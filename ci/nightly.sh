@@ -23,7 +23,7 @@ scripts=(
     ci/fuzz.sh
     "ci/mutate.sh weaken all"
     "ci/mutate.sh order changed"
-    "ci/mutate.sh logic changed 40"
+    "ci/mutate.sh logic changed"
 )
 
 failed=()

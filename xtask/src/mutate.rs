@@ -4,6 +4,7 @@
 //!
 //! * [`mutant`]: kinds of mutants, and what becomes of them
 //! * [`order`], [`logic`], [`weaken`]: the mutants of each kind
+//! * [`switched`]: the mutants of the first two kinds, in one copy of the crate
 //! * [`wanted`], [`diff`]: which mutants are examined
 //! * [`tree`], [`build`]: the copy of the project, and what is built of it
 //! * [`check`], [`process`]: models and tests, bounded
@@ -20,6 +21,7 @@ mod order;
 mod process;
 mod reasons;
 mod report;
+mod switched;
 mod tree;
 mod verdict;
 mod wanted;
@@ -64,24 +66,22 @@ pub fn run(args: &[&str]) -> Outcome {
 
 /// The mutants of a kind.
 enum Program {
-    Order(order::program::Program),
-    Logic(logic::Program),
+    Switched(switched::Program),
     Weaken(weaken::Program),
 }
 
 impl Program {
     fn read(kind: Kind, breadth: Breadth) -> Result<Self, String> {
         Ok(match kind {
-            Kind::Order => Self::Order(order::program::Program::read(breadth)?),
-            Kind::Logic => Self::Logic(logic::Program::read()?),
+            Kind::Order => Self::Switched(order::program(breadth)?),
+            Kind::Logic => Self::Switched(logic::program()?),
             Kind::Weaken => Self::Weaken(weaken::Program::read()?),
         })
     }
 
     fn mutants(&self) -> &[Mutant] {
         match self {
-            Self::Order(program) => &program.mutants,
-            Self::Logic(program) => &program.mutants,
+            Self::Switched(program) => &program.mutants,
             Self::Weaken(program) => &program.mutants,
         }
     }
@@ -89,10 +89,19 @@ impl Program {
     /// The files that must be examined when they change.
     fn files(&self) -> Result<BTreeSet<String>, String> {
         match self {
-            Self::Order(program) => Ok(program.mutants.iter().map(|m| m.file.clone()).collect()),
-            Self::Logic(_) => logic::files(),
+            Self::Switched(program) if program.kind == Kind::Logic => logic::files(),
+            Self::Switched(program) => Ok(program.mutants.iter().map(|m| m.file.clone()).collect()),
             Self::Weaken(program) => Ok(program.files()),
         }
+    }
+}
+
+/// See [`Job::most`](verdict::Job::most). Each survivor costs all of it. For order mutants it is as long as
+/// the longest models take; logic mutants are many, and most are noticed in a moment.
+fn most(kind: Kind) -> f64 {
+    match kind {
+        Kind::Logic => 30.0,
+        _ => 200.0,
     }
 }
 
@@ -108,6 +117,10 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
         println!("{} mutants", chosen.mutants.len());
         return Ok(true);
     }
+    // The line of a file counts no mutants of a wide search.
+    if breadth != Breadth::Operations {
+        chosen.whole.clear();
+    }
     if chosen.whole.is_empty() && chosen.mutants.is_empty() {
         println!("{}: no mutants to examine", kind.name());
         return Ok(true);
@@ -115,9 +128,14 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
     let (mutants, is_quick) = (&chosen.mutants, wanted.is_quick());
     let mut complaints = Vec::new();
     let verdicts = match &mut program {
-        Program::Order(_) | Program::Logic(_) if mutants.is_empty() => BTreeMap::new(),
-        Program::Order(program) => order::examine(program, mutants, is_quick, reasons)?,
-        Program::Logic(program) => program.examine(mutants, is_quick, reasons)?,
+        Program::Switched(_) if mutants.is_empty() => BTreeMap::new(),
+        Program::Switched(program) => {
+            let canaries = match kind {
+                Kind::Order => order::CANARIES,
+                _ => &[],
+            };
+            switched::examine(program, &chosen, canaries, most(kind), is_quick, reasons)?
+        }
         Program::Weaken(program) => {
             let of_mutants = mutants.iter().map(|&i| &all[i].file);
             let files = of_mutants.chain(&chosen.whole).cloned().collect();
@@ -126,10 +144,6 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
             verdicts
         }
     };
-    // The line of a file counts no mutants of a wide search.
-    if breadth != Breadth::Operations {
-        chosen.whole.clear();
-    }
     let is_good = judge(kind, &all, &chosen, &verdicts, reasons)?;
     let failed = |complaint: &String| println!("FAILED: {complaint}");
     complaints.iter().for_each(failed);

@@ -207,14 +207,10 @@ pub fn judge(
     verdicts: &BTreeMap<usize, Verdict>,
     reasons: &Reasons,
 ) -> Result<bool, String> {
-    let new = |file: &String| (file.clone(), Entry::default());
-    let mut entries: BTreeMap<String, Entry> = chosen.whole.iter().map(new).collect();
     let (mut details, mut complaints) = (String::new(), Vec::new());
     for (&i, verdict) in verdicts {
         let (mutant, name) = (&all[i], all[i].name());
         let reason = reasons.reason(kind, mutant);
-        let entry = entries.entry(mutant.file.clone()).or_default();
-        entry.add(mutant, verdict, reason.is_some());
         details += &format!("{name}: {verdict}\n");
         // One of several mutants of a name may be the one that survives.
         let may_survive = |i| matches!(verdicts.get(&i), None | Some(Verdict::Survived(_)));
@@ -251,6 +247,7 @@ pub fn judge(
         columns.map(|name| format!("{name:>10}")).concat()
     );
     let mut sum = [0; 6];
+    let entries = entries(kind, all, &chosen.whole, verdicts, reasons);
     for (file, Entry { counts, .. }) in entries.iter().filter(|(_, entry)| entry.counts[0] > 0) {
         println!(
             "{file:<40} {}",
@@ -268,25 +265,58 @@ pub fn judge(
     complaints
         .iter()
         .for_each(|complaint| println!("FAILED: {complaint}"));
-    let failed = |e: std::io::Error| format!("what became of mutants cannot be written: {e}");
     let path = folder().join(format!("{}.txt", kind.name()));
-    std::fs::write(&path, details).map_err(failed)?;
+    std::fs::write(&path, details).map_err(|e| failed(&e))?;
     println!("each mutant: {}", path.display());
+    keep(kind, all, &chosen.whole, verdicts, reasons)?;
+    Ok(complaints.is_empty())
+}
+
+/// Keeps what became of these mutants in the report, as [`judge`] says. Once more changes nothing.
+pub fn keep(
+    kind: Kind,
+    all: &[Mutant],
+    whole: &BTreeSet<String>,
+    verdicts: &BTreeMap<usize, Verdict>,
+    reasons: &Reasons,
+) -> Result<(), String> {
+    let entries = entries(kind, all, whole, verdicts, reasons);
     let files = entries.keys().cloned().collect();
     let (mut report, hashes) = (Report::read(), hashes(&files)?);
     let stale = report.stale(kind, &files)?.into_keys().collect();
-    let unchanged = &(&files - &stale) - &chosen.whole;
+    let unchanged = &(&files - &stale) - whole;
     let again = verdicts.iter().map(|(&i, verdict)| (&all[i], verdict));
     for (mutant, verdict) in again.filter(|(mutant, _)| unchanged.contains(&mutant.file)) {
         report.strike(kind, mutant, verdict);
     }
     let today = output(Command::new("date").arg("+%F"))?;
-    for file in &chosen.whole {
+    for file in whole {
         report.set(kind, file, &hashes[file], today.trim(), &entries[file]);
     }
     report.0.retain(|(_, file), _| Path::new(file).exists());
-    std::fs::write(FILE, report.text()).map_err(failed)?;
-    Ok(complaints.is_empty())
+    std::fs::write(FILE, report.text()).map_err(|e| failed(&e))
+}
+
+fn failed(e: &std::io::Error) -> String {
+    format!("what became of mutants cannot be written: {e}")
+}
+
+/// Counts the verdicts on the mutants of each file; `whole` are files that may have none.
+fn entries(
+    kind: Kind,
+    all: &[Mutant],
+    whole: &BTreeSet<String>,
+    verdicts: &BTreeMap<usize, Verdict>,
+    reasons: &Reasons,
+) -> BTreeMap<String, Entry> {
+    let new = |file: &String| (file.clone(), Entry::default());
+    let mut entries: BTreeMap<String, Entry> = whole.iter().map(new).collect();
+    for (&i, verdict) in verdicts {
+        let (mutant, is_explained) = (&all[i], reasons.reason(kind, &all[i]).is_some());
+        let entry = entries.entry(mutant.file.clone()).or_default();
+        entry.add(mutant, verdict, is_explained);
+    }
+    entries
 }
 
 #[cfg(test)]

@@ -2,16 +2,9 @@
 
 use super::lists::{List, Unit};
 use super::text::{normal, short};
+use crate::mutate::switched::Edit;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// The change: `swap: A <-> B`, `move: A after B`, `delete: A`.
-    pub what: String,
-    /// The statements instead of those of the list.
-    pub text: String,
-}
 
 /// All mutants of `list` that differ from it, and from each other.
 pub fn edits(list: &List) -> Vec<Edit> {

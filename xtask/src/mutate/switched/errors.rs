@@ -57,7 +57,7 @@ fn add_spans(message: &Value, spans: &mut Vec<(String, Range<usize>, bool)>) {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Culprits {
     pub mutants: BTreeSet<usize>,
-    /// Lists that cannot be switched at all, and why.
+    /// Blocks that cannot be switched at all, and why.
     pub blocks: BTreeMap<usize, String>,
     /// Errors that no mutant has to do with.
     pub others: Vec<String>,
@@ -166,9 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_mutant_is_of_the_innermost_list_or_of_nothing() {
-        let of_list = look(&[error(&[(42..44, true)])]);
-        assert_eq!(of_list.blocks.keys().collect::<Vec<_>>(), [&2]);
+    fn what_names_no_mutant_is_of_the_innermost_block_or_of_nothing() {
+        let of_block = look(&[error(&[(42..44, true)])]);
+        assert_eq!(of_block.blocks.keys().collect::<Vec<_>>(), [&2]);
         assert_eq!(look(&[error(&[(200..201, true)])]).others, ["no"]);
     }
 

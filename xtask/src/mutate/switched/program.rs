@@ -1,16 +1,13 @@
-//! The order mutants of `src/`, and the copy of the crate with all of them in it.
+//! The mutants of `src/`, and the copy of the crate with all of them in it.
 
 use super::errors::{Culprits, Diagnostic, culprits};
-use super::lists::{Breadth, List, Skipped, lists};
-use super::make::{Edit, edits};
-use super::operations::Operations;
-use super::render::{Place, Switched, rendered};
+use super::render::{Edit, Place, Switched, rendered};
 use crate::mutate::build::{FEATURES, LOOM, NATIVE, Way};
-use crate::mutate::mutant::Mutant;
-use crate::mutate::tree::{self, folder, sources};
-use crate::rust;
+use crate::mutate::mutant::{Kind, Mutant};
+use crate::mutate::tree::{self, folder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The module that the copy has: the switch.
@@ -18,17 +15,28 @@ const SWITCH: &str = include_str!("switch.rs.txt");
 
 const ROOT: &str = "src/lib.rs";
 
+/// Code between braces, of which there are mutants.
+pub struct Block {
+    /// The index of its source.
+    pub source: usize,
+    pub function: String,
+    /// The lines whose change changes its mutants.
+    pub lines: Range<usize>,
+    /// What is between the braces, in bytes.
+    pub inside: Range<usize>,
+}
+
 pub struct Program {
+    pub kind: Kind,
     /// Paths and texts.
     sources: Vec<(String, String)>,
-    /// The lists of statements, each with the index of its source.
-    lists: Vec<(usize, List)>,
+    blocks: Vec<Block>,
     /// All mutants. In the copy their numbers start at 1.
     pub mutants: Vec<Mutant>,
     /// Their edits, in the same order.
     edits: Vec<Numbered>,
-    /// The functions that are not mutated, by file.
-    pub skipped: Vec<(String, Skipped)>,
+    /// The functions that are not mutated, and why, by file.
+    pub skipped: Vec<(String, String)>,
 }
 
 struct Numbered {
@@ -40,50 +48,43 @@ struct Numbered {
 }
 
 impl Program {
-    /// The mutants of all of `src/`, but for the door to loom and what only models use.
-    pub fn read(breadth: Breadth) -> Result<Self, String> {
-        let sources = sources()?;
-        let parse = |(path, text): &(String, String)| rust::parse(path, text);
-        let files: Vec<syn::File> = sources.iter().map(parse).collect::<Result<_, _>>()?;
-        let operations = Operations::of(files.iter());
-        let mut program = Self {
-            sources: Vec::new(),
-            lists: Vec::new(),
+    /// Returns the program of these sources, without mutants.
+    pub fn new(kind: Kind, sources: Vec<(String, String)>) -> Self {
+        Self {
+            kind,
+            sources,
+            blocks: Vec::new(),
             mutants: Vec::new(),
             edits: Vec::new(),
             skipped: Vec::new(),
-        };
-        for (source, ((path, text), file)) in sources.iter().zip(&files).enumerate() {
-            let (lists, skipped) = lists(file, text, &operations, breadth);
-            let skipped = skipped.into_iter();
-            program
-                .skipped
-                .extend(skipped.map(|skipped| (path.clone(), skipped)));
-            for list in lists {
-                for edit in edits(&list) {
-                    program.mutants.push(Mutant {
-                        file: path.clone(),
-                        function: list.function.clone(),
-                        what: edit.what.clone(),
-                        lines: list.lines.clone(),
-                    });
-                    program.edits.push(Numbered {
-                        block: program.lists.len(),
-                        edit,
-                        is_in: true,
-                        compiles: true,
-                    });
-                }
-                program.lists.push((source, list));
-            }
         }
-        program.sources = sources;
-        program.number_names();
-        Ok(program)
     }
 
-    /// Where several mutants have one name, all but the first get a number.
-    fn number_names(&mut self) {
+    pub fn sources(&self) -> &[(String, String)] {
+        &self.sources
+    }
+
+    /// Adds a block and its mutants; outer blocks before those in them.
+    pub fn add(&mut self, block: Block, edits: impl IntoIterator<Item = Edit>) {
+        for edit in edits {
+            self.mutants.push(Mutant {
+                file: self.sources[block.source].0.clone(),
+                function: block.function.clone(),
+                what: edit.what.clone(),
+                lines: block.lines.clone(),
+            });
+            self.edits.push(Numbered {
+                block: self.blocks.len(),
+                edit,
+                is_in: true,
+                compiles: true,
+            });
+        }
+        self.blocks.push(block);
+    }
+
+    /// Where several mutants have one name, gives all but the first a number.
+    pub fn number_names(&mut self) {
         let mut seen = BTreeMap::new();
         for mutant in &mut self.mutants {
             let times = seen.entry(mutant.name()).or_insert(0);
@@ -99,7 +100,7 @@ impl Program {
     }
 
     pub fn blocks(&self) -> usize {
-        self.lists.len()
+        self.blocks.len()
     }
 
     pub fn compiles(&self, mutant: usize) -> bool {
@@ -149,9 +150,11 @@ impl Program {
                 |edit: &&mut Numbered| edit.block == block && edit.is_in && edit.compiles;
             let all = self.edits.iter_mut().filter(of_block);
             let n = all.map(|edit| edit.compiles = false).count();
-            let (source, list) = &self.lists[block];
-            let (file, function) = (&self.sources[*source].0, &list.function);
-            println!("a list of {file} {function} with {n} mutants cannot be switched: {why}");
+            let Block {
+                source, function, ..
+            } = &self.blocks[block];
+            let file = &self.sources[*source].0;
+            println!("a block of {file} {function} with {n} mutants cannot be switched: {why}");
             dropped += n;
         }
         if dropped == 0 {
@@ -167,33 +170,36 @@ impl Program {
 
     /// Leaves out what did not compile when the source was last examined as it is now.
     fn recall_invalid(&mut self) {
-        let text = std::fs::read_to_string(invalid()).unwrap_or_default();
+        let text = std::fs::read_to_string(self.invalid()).unwrap_or_default();
         let mut lines = text.lines();
         if lines.next() != Some(&*self.content()) {
             return;
         }
-        let names: BTreeSet<&str> = lines.collect();
-        for (mutant, edit) in self.mutants.iter().zip(&mut self.edits) {
-            edit.compiles = !names.contains(&*mutant.name());
+        let numbers: BTreeSet<usize> = lines.filter_map(|line| line.parse().ok()).collect();
+        for (i, edit) in self.edits.iter_mut().enumerate() {
+            edit.compiles = !numbers.contains(&i);
         }
     }
 
     /// Keeps for the next time what does not compile.
     fn note_invalid(&self) {
-        let all = self.mutants.iter().zip(&self.edits);
+        let all = self.edits.iter().enumerate();
         let dropped = all
             .filter(|(_, edit)| !edit.compiles)
-            .map(|(m, _)| m.name());
+            .map(|(i, _)| i.to_string());
         let lines = std::iter::once(self.content()).chain(dropped);
         let text: String = lines.map(|line| line + "\n").collect();
         // It is only to be quicker.
-        let _ = std::fs::write(invalid(), text);
+        let _ = std::fs::write(self.invalid(), text);
     }
 
-    /// Returns a hash of the sources.
+    /// Returns a hash of the sources and mutants.
     fn content(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.sources.hash(&mut hasher);
+        for mutant in &self.mutants {
+            mutant.name().hash(&mut hasher);
+        }
         format!("{:016x}", hasher.finish())
     }
 
@@ -201,17 +207,17 @@ impl Program {
     fn write(&self) -> Result<BTreeMap<String, Vec<Place>>, String> {
         let blocks = self.blocks().max(1);
         let switch = format!("{SWITCH}\nconst BLOCKS: usize = {blocks};\n");
-        let mut changed = BTreeMap::from([("src/order_mutants.rs".to_owned(), switch)]);
+        let mut changed = BTreeMap::from([("src/mutants.rs".to_owned(), switch)]);
         let mut places = BTreeMap::new();
         for (source, (path, text)) in self.sources.iter().enumerate() {
-            let lists = self.lists.iter().enumerate();
-            let of_file = lists.filter(|(_, (of, _))| *of == source && path != ROOT);
+            let blocks = self.blocks.iter().enumerate();
+            let of_file = blocks.filter(|(_, block)| block.source == source && path != ROOT);
             let switched: Vec<_> = of_file
-                .map(|(i, (_, list))| self.switched(i, list))
+                .map(|(i, block)| self.switched(i, block.inside.clone()))
                 .collect();
             let (mut text, found) = rendered(text, &switched);
             if path == ROOT {
-                text += "mod order_mutants;\n";
+                text += "mod mutants;\n";
             }
             changed.insert(path.clone(), text);
             places.insert(path.clone(), found);
@@ -220,17 +226,18 @@ impl Program {
         Ok(places)
     }
 
-    fn switched<'l>(&'l self, block: usize, list: &'l List) -> Switched<'l> {
+    fn switched(&self, block: usize, inside: Range<usize>) -> Switched<'_> {
         let numbered = self.edits.iter().enumerate();
         let left = numbered.filter(|(_, edit)| edit.block == block && edit.is_in && edit.compiles);
         Switched {
-            list,
+            inside,
             block,
             mutants: left.map(|(i, edit)| (i + 1, &edit.edit)).collect(),
         }
     }
-}
 
-fn invalid() -> PathBuf {
-    folder().join("invalid.txt")
+    /// Returns the file that keeps what does not compile.
+    fn invalid(&self) -> PathBuf {
+        folder().join(format!("invalid-{}.txt", self.kind.name()))
+    }
 }

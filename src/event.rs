@@ -215,7 +215,7 @@ pub enum EventKind {
 }
 
 /// A warning. [`Display`](std::fmt::Display) writes it as a sentence.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
     /// The kind of the event.

@@ -23,7 +23,7 @@ pub(super) enum Pacing {
 /// let frames = FrameLoop::new(config);
 /// # drop(frames);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "settings do nothing until a loop is created with them"]
 pub struct FrameConfig {
     pub(super) pacing: Pacing,

@@ -28,7 +28,7 @@ use std::time::Duration;
 /// The first frame has a `delta` of zero, and may be late, as it allocates memory that later frames
 /// reuse. The feature `metrics` records reports for dashboards, `serde` serializes them, and
 /// `tracing` shows frames as spans.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameReport {
     /// The frame's number, counted from 0.

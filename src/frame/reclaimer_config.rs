@@ -6,7 +6,7 @@
 /// for room waits for that destructor, and a destructor that runs in the sender takes the lock a
 /// second time. Where a lock may be held, use
 /// [`Looper::try_drop_later`](crate::Looper::try_drop_later), which never waits and runs no destructor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WhenFull {
     /// The sender sleeps until there is room. On the thread of any [`Looper`](crate::Looper), which
@@ -29,7 +29,7 @@ pub enum WhenFull {
 /// reclaimer.drop_later(vec![0; 1_000]);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use = "settings do nothing until a reclaimer is spawned with them"]
 pub struct ReclaimerConfig {
     pub(super) values: u64,

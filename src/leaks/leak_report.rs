@@ -28,7 +28,7 @@ const BALANCES: usize = 10_000;
 /// `bytes`, `unrecorded` and `groups`. A group has the fields `type_name`, `objects`, `bytes`,
 /// `site` (`file`, `line` and `column`), `threads` (`thread`, `objects`), `pools` (`pool`,
 /// `thread`, `entries`), `backtrace`, and `unreleased` (`place`, `thread`, `count`).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakReport {
     objects: usize,
     bytes: usize,
@@ -101,7 +101,7 @@ impl LeakReport {
 }
 
 /// The live objects of one type that were created at one place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakGroup {
     type_name: &'static str,
     site: &'static Location<'static>,

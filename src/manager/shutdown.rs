@@ -30,7 +30,7 @@ const NAP: Duration = Duration::from_millis(2);
 const LOOKS: u32 = 8;
 
 /// The result of [`PoolManager::shutdown`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
     /// Number of entries of this manager's root pool and backlog that the calling thread released.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// opened later, and entries of a root pool that is drained meanwhile may count twice as
 /// autoreleased. Each thread counts once: by itself or, after it has ended, in `departed`.
 /// [`fmt::Display`] writes a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// All live threads that have used the crate.
@@ -44,7 +44,7 @@ pub struct Snapshot {
 }
 
 /// One thread in a [`Snapshot`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadSnapshot {
     /// The thread's key.

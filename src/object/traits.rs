@@ -2,7 +2,6 @@
 
 use super::strong::Ref;
 use std::any::Any;
-use std::cmp::Ordering;
 use std::ffi::CStr;
 use std::fmt;
 use std::pin::Pin;
@@ -58,6 +57,34 @@ macro_rules! traits_of_value {
         impl<T: ?Sized + std::hash::Hash> std::hash::Hash for $reference {
             fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
                 (**self).hash(state);
+            }
+        }
+
+        impl<T: ?Sized + PartialOrd> PartialOrd for $reference {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                (**self).partial_cmp(&**other)
+            }
+
+            fn lt(&self, other: &Self) -> bool {
+                **self < **other
+            }
+
+            fn le(&self, other: &Self) -> bool {
+                **self <= **other
+            }
+
+            fn gt(&self, other: &Self) -> bool {
+                **self > **other
+            }
+
+            fn ge(&self, other: &Self) -> bool {
+                **self >= **other
+            }
+        }
+
+        impl<T: ?Sized + Ord> Ord for $reference {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                (**self).cmp(&**other)
             }
         }
     };
@@ -121,34 +148,6 @@ impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
     #[allow(clippy::partialeq_ne_impl, reason = "the value's own, as with `Arc`")]
     fn ne(&self, other: &Self) -> bool {
         **self != **other
-    }
-}
-
-impl<T: ?Sized + PartialOrd> PartialOrd for Ref<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-
-    fn lt(&self, other: &Self) -> bool {
-        **self < **other
-    }
-
-    fn le(&self, other: &Self) -> bool {
-        **self <= **other
-    }
-
-    fn gt(&self, other: &Self) -> bool {
-        **self > **other
-    }
-
-    fn ge(&self, other: &Self) -> bool {
-        **self >= **other
-    }
-}
-
-impl<T: ?Sized + Ord> Ord for Ref<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (**self).cmp(&**other)
     }
 }
 

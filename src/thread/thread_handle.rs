@@ -6,6 +6,7 @@ use super::record::Record;
 use crate::event::{Event, EventKind};
 use crate::sync::{boxed, unbox};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -195,6 +196,12 @@ impl PartialEq for ThreadHandle {
 }
 
 impl Eq for ThreadHandle {}
+
+impl Hash for ThreadHandle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
 
 impl fmt::Debug for ThreadHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,7 +7,6 @@ use crate::object::strong::Ref;
 use crate::object::traits::traits_of_value;
 use crate::object::weak::Weak;
 use crate::unsizing::{Coercible, coerced, sealed};
-use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -139,18 +138,6 @@ impl<T: ?Sized> Deref for PoolRef<'_, T> {
 impl<T: ?Sized + PartialEq> PartialEq for PoolRef<'_, T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
-    }
-}
-
-impl<T: ?Sized + PartialOrd> PartialOrd for PoolRef<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Ord> Ord for PoolRef<'_, T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (**self).cmp(&**other)
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 ///
 /// A token is valid for one [`pop`](crate::PoolManager::pop), by the same manager on the same
 /// thread; every other use is an error, and does nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PoolToken {
     manager: u64,
     /// `None` if the thread had already exited, so that no pool was opened.

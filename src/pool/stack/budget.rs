@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How much a drain may do before it leaves the rest for later.
 ///
 /// See [`AutoreleasePool::drain_within`](crate::AutoreleasePool::drain_within).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Budget {
     /// All releases.

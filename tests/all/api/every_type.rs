@@ -1,9 +1,10 @@
-//! Tests how other threads, and code that has panicked, may use every public type, and its size, in
-//! one table: a change of a private field shows here.
+//! Tests how other threads, and code that has panicked, may use every public type, whether its values can be
+//! copied and compared, and its size, in one table: a change of a private field shows here.
 
 use crate::api::auto_traits::implements;
 use releasepool::event::{Event, EventKind, Hook};
 use releasepool::*;
+use std::hash::Hash;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 /// Makes a line of the table.
@@ -12,13 +13,16 @@ macro_rules! line {
         let has = |yes: bool, what: &'static str| if yes { what } else { "-" };
         let size = size_of::<$t>();
         let line = format!(
-            "{:<21} {:<4} {:<4} {:<5} {:<6} {:<3} {size:>4}",
+            "{:<21} {:<4} {:<4} {:<5} {:<6} {:<3} {:<5} {:<2} {:<4} {size:>4}",
             $name,
             has(implements!($t: Send), "Send"),
             has(implements!($t: Sync), "Sync"),
             has(implements!($t: Unpin), "Unpin"),
             has(implements!($t: UnwindSafe), "Unwind"),
             has(implements!($t: RefUnwindSafe), "Ref"),
+            has(implements!($t: Clone), "Clone"),
+            has(implements!($t: Eq), "Eq"),
+            has(implements!($t: Hash), "Hash"),
         );
         line + "\n"
     }};
@@ -43,67 +47,67 @@ unsafe impl Foreign for Opaque {
 /// The table, with the payload `u8` where there is one. Unwind: `UnwindSafe`; Ref: `RefUnwindSafe`.
 /// Sizes are in bytes.
 const TABLE: &str = "\
-AllocError            Send Sync Unpin Unwind Ref   24
-AutoreleasePool       -    -    Unpin Unwind Ref    8
-BlockAllocator        Send Sync Unpin Unwind Ref    8
-BlockAllocatorBuilder Send Sync Unpin -      -     48
-BlockStats            Send Sync Unpin Unwind Ref   96
-Budget                Send Sync Unpin Unwind Ref   16
-Closed                Send Sync Unpin Unwind Ref    1
-Drained               Send Sync Unpin Unwind Ref   64
-EpochHolder           Send Sync Unpin Unwind Ref   48
-Event                 Send Sync Unpin Unwind Ref  256
-EventKind             Send Sync Unpin Unwind Ref    1
-ForeignRef            -    -    Unpin Unwind Ref    8
-ForeignScope          -    -    Unpin Unwind Ref    8
-Frame                 -    -    Unpin -      -     96
-FrameConfig           Send Sync Unpin Unwind Ref   80
-FrameLoop             -    -    Unpin -      -    424
-FrameProxy            Send Sync Unpin Unwind Ref    8
-FrameReport           Send Sync Unpin Unwind Ref  152
-Full                  Send Sync Unpin Unwind Ref    1
-HandoffPool           -    -    Unpin Unwind Ref   40
-HomeRef               Send Sync Unpin Unwind Ref    8
-HomeWeak              Send Sync Unpin Unwind Ref    8
-Hook                  Send Sync Unpin -      -     16
-Hot                   Send Sync Unpin Unwind Ref   16
-HotRef                Send Sync Unpin Unwind Ref   16
-HotTableFull          Send Sync Unpin Unwind Ref    8
-InboxHook             -    -    Unpin Unwind Ref   40
-Later                 Send Sync Unpin Unwind Ref    1
-Looper                Send Sync Unpin Unwind Ref   40
-LooperProxy           Send Sync Unpin Unwind Ref   16
-NotMade               Send Sync Unpin Unwind Ref   24
-NotOwner              Send Sync Unpin Unwind Ref    0
-OnReclaimer           Send Sync Unpin Unwind Ref    0
-OptionSlot            Send Sync Unpin Unwind Ref    8
-PendingDrops          Send Sync Unpin Unwind Ref   56
-PendingHome           Send Sync Unpin Unwind Ref   16
-PoolDump              -    -    Unpin Unwind Ref    8
-PoolManager           Send Sync Unpin Unwind Ref    8
-PoolManagerBuilder    Send Sync Unpin Unwind Ref   64
-PoolRef               Send Sync Unpin Unwind Ref    8
-PoolToken             Send Sync Unpin Unwind Ref   32
-Pooled                Send Sync Unpin Unwind Ref    1
-PopError              Send Sync Unpin Unwind Ref   12
-PostId                Send Sync Unpin Unwind Ref   24
-ReclaimerConfig       Send Sync Unpin Unwind Ref   24
-Ref                   Send Sync Unpin Unwind Ref    8
-RemoteRelease         Send Sync Unpin Unwind Ref   16
-RootPolicy            Send Sync Unpin Unwind Ref    1
-ShutdownReport        Send Sync Unpin Unwind Ref   88
-Slot                  Send Sync Unpin Unwind Ref    8
-SlotCache             Send Sync Unpin Unwind Ref   16
-Snapshot              Send Sync Unpin Unwind Ref  104
-StackAllocator        Send -    Unpin Unwind Ref   72
-StackBox              -    Sync Unpin Unwind Ref   16
-StackDump             -    -    Unpin Unwind Ref    8
-ThreadHandle          Send Sync Unpin Unwind Ref    8
-ThreadKey             Send Sync Unpin Unwind Ref    8
-ThreadSnapshot        Send Sync Unpin Unwind Ref  112
-Totals                Send Sync Unpin Unwind Ref   48
-Weak                  Send Sync Unpin Unwind Ref    8
-WhenFull              Send Sync Unpin Unwind Ref    1
+AllocError            Send Sync Unpin Unwind Ref Clone Eq -      24
+AutoreleasePool       -    -    Unpin Unwind Ref -     -  -       8
+BlockAllocator        Send Sync Unpin Unwind Ref Clone -  -       8
+BlockAllocatorBuilder Send Sync Unpin -      -   Clone -  -      48
+BlockStats            Send Sync Unpin Unwind Ref Clone Eq -      96
+Budget                Send Sync Unpin Unwind Ref Clone Eq Hash   16
+Closed                Send Sync Unpin Unwind Ref Clone Eq -       1
+Drained               Send Sync Unpin Unwind Ref Clone Eq -      64
+EpochHolder           Send Sync Unpin Unwind Ref Clone Eq -      48
+Event                 Send Sync Unpin Unwind Ref Clone Eq -     256
+EventKind             Send Sync Unpin Unwind Ref Clone Eq Hash    1
+ForeignRef            -    -    Unpin Unwind Ref Clone -  -       8
+ForeignScope          -    -    Unpin Unwind Ref -     -  -       8
+Frame                 -    -    Unpin -      -   -     -  -      96
+FrameConfig           Send Sync Unpin Unwind Ref Clone Eq -      80
+FrameLoop             -    -    Unpin -      -   -     -  -     424
+FrameProxy            Send Sync Unpin Unwind Ref Clone -  -       8
+FrameReport           Send Sync Unpin Unwind Ref Clone Eq -     152
+Full                  Send Sync Unpin Unwind Ref Clone Eq -       1
+HandoffPool           -    -    Unpin Unwind Ref -     -  -      40
+HomeRef               Send Sync Unpin Unwind Ref Clone -  -       8
+HomeWeak              Send Sync Unpin Unwind Ref Clone -  -       8
+Hook                  Send Sync Unpin -      -   -     -  -      16
+Hot                   Send Sync Unpin Unwind Ref -     Eq Hash   16
+HotRef                Send Sync Unpin Unwind Ref Clone Eq Hash   16
+HotTableFull          Send Sync Unpin Unwind Ref -     -  -       8
+InboxHook             -    -    Unpin Unwind Ref -     -  -      40
+Later                 Send Sync Unpin Unwind Ref Clone Eq Hash    1
+Looper                Send Sync Unpin Unwind Ref -     -  -      40
+LooperProxy           Send Sync Unpin Unwind Ref Clone -  -      16
+NotMade               Send Sync Unpin Unwind Ref Clone Eq -      24
+NotOwner              Send Sync Unpin Unwind Ref Clone Eq -       0
+OnReclaimer           Send Sync Unpin Unwind Ref Clone Eq -       0
+OptionSlot            Send Sync Unpin Unwind Ref -     -  -       8
+PendingDrops          Send Sync Unpin Unwind Ref Clone Eq -      56
+PendingHome           Send Sync Unpin Unwind Ref -     -  -      16
+PoolDump              -    -    Unpin Unwind Ref -     -  -       8
+PoolManager           Send Sync Unpin Unwind Ref Clone -  -       8
+PoolManagerBuilder    Send Sync Unpin Unwind Ref Clone -  -      64
+PoolRef               Send Sync Unpin Unwind Ref Clone Eq Hash    8
+PoolToken             Send Sync Unpin Unwind Ref Clone Eq Hash   32
+Pooled                Send Sync Unpin Unwind Ref Clone -  -       1
+PopError              Send Sync Unpin Unwind Ref Clone Eq -      12
+PostId                Send Sync Unpin Unwind Ref Clone Eq Hash   24
+ReclaimerConfig       Send Sync Unpin Unwind Ref Clone Eq Hash   24
+Ref                   Send Sync Unpin Unwind Ref Clone Eq Hash    8
+RemoteRelease         Send Sync Unpin Unwind Ref -     -  -      16
+RootPolicy            Send Sync Unpin Unwind Ref Clone Eq Hash    1
+ShutdownReport        Send Sync Unpin Unwind Ref Clone Eq -      88
+Slot                  Send Sync Unpin Unwind Ref -     -  -       8
+SlotCache             Send Sync Unpin Unwind Ref Clone -  -      16
+Snapshot              Send Sync Unpin Unwind Ref Clone Eq -     104
+StackAllocator        Send -    Unpin Unwind Ref -     -  -      72
+StackBox              -    Sync Unpin Unwind Ref -     Eq Hash   16
+StackDump             -    -    Unpin Unwind Ref -     -  -       8
+ThreadHandle          Send Sync Unpin Unwind Ref Clone Eq Hash    8
+ThreadKey             Send Sync Unpin Unwind Ref Clone Eq Hash    8
+ThreadSnapshot        Send Sync Unpin Unwind Ref Clone Eq -     112
+Totals                Send Sync Unpin Unwind Ref Clone Eq -      48
+Weak                  Send Sync Unpin Unwind Ref Clone -  -       8
+WhenFull              Send Sync Unpin Unwind Ref Clone Eq Hash    1
 ";
 
 #[test]

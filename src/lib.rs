@@ -3,6 +3,9 @@
 #![doc = include_str!("readme_links.md")]
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
+// docs.rs marks what a feature adds.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(docsrs, doc(auto_cfg(hide(releasepool_shuttle, loom, doc))))]
 #![debugger_visualizer(gdb_script_file = "../debuggers/releasepool.py")]
 
 // Pages that link to other pages begin with the targets of these links, as the README does.
@@ -49,6 +52,7 @@ compile_error!(
 // Also compiled for the documentation, which is built without loom: the signatures name no type of
 // loom, and rustdoc does not check function bodies.
 #[cfg(any(doc, releasepool_shuttle, all(loom, feature = "loom")))]
+#[cfg_attr(docsrs, doc(cfg(all(loom, feature = "loom"))))]
 pub mod model;
 sync::described! {
     mod note;

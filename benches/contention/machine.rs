@@ -41,6 +41,36 @@ fn profile() -> String {
     settings.join(", ")
 }
 
+/// The crates that are alternatives, or hold them.
+const RIVALS: &[&str] = &[
+    "arc-swap",
+    "basedrop",
+    "bumpalo",
+    "crossbeam-channel",
+    "crossbeam-epoch",
+    "dashmap",
+    "mimalloc",
+    "parking_lot",
+    "shared_arena",
+    "sharded-slab",
+    "snmalloc-rs",
+    "trc",
+    "triomphe",
+];
+
+/// Returns the alternatives with the versions that the workspace has locked.
+fn rivals() -> String {
+    let lock = include_str!("../../Cargo.lock");
+    let version = |name: &&str| {
+        let package = lock
+            .split(&format!("name = \"{name}\"\nversion = \""))
+            .nth(1);
+        let version = package.and_then(|rest| rest.split('"').next());
+        format!("{name} {}", version.unwrap_or("unknown"))
+    };
+    RIVALS.iter().map(version).collect::<Vec<_>>().join(", ")
+}
+
 pub fn parallelism() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
@@ -66,6 +96,7 @@ pub fn describe() -> Machine {
             env!("BENCHES_FLAGS")
         ),
         allocator: format!("malloc of {malloc}"),
+        rivals: rivals(),
         commit: commit(),
         began: began.map_or(0, |time| time.as_secs()),
     }

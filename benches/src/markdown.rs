@@ -32,7 +32,7 @@ pub fn replaced(page: &str, part: &str) -> Result<String, String> {
 }
 
 /// Describes the machine and the build.
-pub fn machine(machine: &Machine) -> [String; 6] {
+pub fn machine(machine: &Machine) -> [String; 7] {
     let threads = counted(machine.parallelism, "thread");
     let commit = machine.commit.as_deref().unwrap_or("unknown");
     [
@@ -44,6 +44,7 @@ pub fn machine(machine: &Machine) -> [String; 6] {
         format!("compiler: {}", machine.toolchain),
         format!("build: {}", machine.flags),
         format!("allocator: {}", machine.allocator),
+        format!("rivals: {}", machine.rivals),
         format!("commit: {commit}, on {}", date(machine.began)),
     ]
 }
@@ -109,6 +110,38 @@ fn others(row: &Measured) -> String {
     others.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let names: Vec<_> = others.into_iter().map(|(_, name)| name).collect();
     names.join("; ")
+}
+
+/// Says in a sentence how a row ended.
+pub fn sentence(row: &Measured) -> String {
+    let ours = row.ours();
+    let on = format!("On {}, {}", counted(row.threads, "thread"), ours.name);
+    let time = match ours.samples.time() {
+        Some(time) => format!("{} ns", number(time.median)),
+        None => "no time that can be measured".to_owned(),
+    };
+    let Some(standing) = row.standing() else {
+        return format!("{on} takes {time}.");
+    };
+    let (peer, ratio) = (
+        &standing.peer.name,
+        standing.ratio.map(|ratio| ratio.figure()),
+    );
+    let times = ratio.map_or(f64::NAN, |ratio| ratio.median);
+    match standing.outcome {
+        Outcome::Slower => format!(
+            "{on} takes {time}; {peer}, the fastest alternative, takes {} times as long.",
+            number(times)
+        ),
+        Outcome::Faster => format!(
+            "{on} takes {time}, {} times as long as {peer}, the fastest alternative.",
+            number(1.0 / times)
+        ),
+        Outcome::Even => format!("{on} takes {time}, as long as {peer}, the fastest alternative."),
+        Outcome::TooNoisy | Outcome::TooFew => {
+            format!("{on} takes {time}; against {peer}: {}.", ahead(row))
+        }
+    }
 }
 
 /// Returns the cells of a row.

@@ -1,10 +1,11 @@
 //! The results of a run as a page: a chart of each row, and the table. It needs neither network nor
 //! scripts, so that it can be opened, sent and kept as a file.
 //!
-//! In a chart each implementation has a line of its own with a point for each number of threads, so
-//! no label has to find a free place; that is less code here than by a library for charts.
+//! In a chart each implementation has its name, and below that a line with a point for each number of
+//! threads, so no label has to find a free place, and a phone is wide enough; that is less code here than by a
+//! library for charts.
 
-use crate::markdown::{TITLES, cells, machine, summary};
+use crate::markdown::{TITLES, cells, machine, sentence, summary};
 use crate::results::{Measured, Results, Side};
 use crate::text::{counted, digits, number};
 use crate::workload::Role;
@@ -13,11 +14,12 @@ use std::collections::BTreeSet;
 
 const STYLE: &str = include_str!("report.css");
 
-const WIDTH: f64 = 900.0;
-/// The width of the names.
-const NAMES: f64 = 320.0;
-/// The height of a line.
-const LINE: f64 = 22.0;
+/// As wide as a phone, so that texts have their size there.
+const WIDTH: f64 = 380.0;
+/// The height of a name and its line.
+const LINE: f64 = 40.0;
+/// The lines that a user would choose between; the others are faint.
+const CHOICES: usize = 5;
 
 /// A logarithmic axis.
 struct Axis {
@@ -40,15 +42,15 @@ impl Axis {
     }
 
     fn at(&self, value: f64) -> f64 {
-        NAMES + (WIDTH - NAMES - 20.0) * (value / self.low).ln() / (self.high / self.low).ln()
+        10.0 + (WIDTH - 20.0) * (value / self.low).ln() / (self.high / self.low).ln()
     }
 
-    /// Returns the numbers that have a label: 1, 2, 5, 10, 20 and so on, or powers of ten.
+    /// Returns the numbers that have a label: 1, 3, 10, 30 and so on, or powers of ten.
     fn ticks(&self) -> impl Iterator<Item = f64> {
         let digits: &[f64] = if self.high / self.low > 1_000.0 {
             &[1.0]
         } else {
-            &[1.0, 2.0, 5.0]
+            &[1.0, 3.0]
         };
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         decades
@@ -78,38 +80,64 @@ fn point(axis: &Axis, side: &Side, y: f64) -> Markup {
     }
 }
 
-/// Draws rows of one title, with different numbers of threads.
-fn chart(rows: &[Measured]) -> Markup {
-    let sides = || rows.iter().flat_map(|row| &row.sides);
+/// Returns the sides of one name each, in the order of a chart: those that a user would choose between, and the
+/// others. Of both, the fastest first.
+fn lines(rows: &[Measured]) -> (Vec<&Side>, Vec<&Side>) {
     let mut names: Vec<&Side> = Vec::new();
-    for side in sides() {
+    for side in rows.iter().flat_map(|row| &row.sides) {
         if !names.iter().any(|other| other.name == side.name) {
             names.push(side);
         }
     }
+    let ours = names.remove(0);
+    names.sort_by(|a, b| a.median().total_cmp(&b.median()));
+    let (alternatives, references): (Vec<&Side>, Vec<&Side>) = names
+        .into_iter()
+        .partition(|side| side.role != Role::Reference);
+    let (near, far) = alternatives.split_at(alternatives.len().min(CHOICES - 1));
+    let mut choices = [&[ours], near].concat();
+    choices.sort_by(|a, b| a.median().total_cmp(&b.median()));
+    (choices, [references, far.to_vec()].concat())
+}
+
+/// Draws rows of one title, with different numbers of threads.
+fn chart(rows: &[Measured]) -> Markup {
+    let sides = || rows.iter().flat_map(|row| &row.sides);
+    let (choices, others) = lines(rows);
     let axis = Axis::over(sides());
-    let height = LINE * names.len() as f64 + 24.0;
+    let height = LINE * (choices.len() + others.len()) as f64 + 24.0;
+    let names = choices.iter().map(|side| (side, false));
+    let names = names.chain(others.iter().map(|side| (side, true)));
+    // The fewest threads, and the most.
+    let said = rows.iter().take(1).chain(rows.iter().skip(1).last());
     html! {
         section {
             h2 { (rows[0].what) }
-            @for text in &rows[0].about { p { (text) } }
+            p { @for row in said { (sentence(row)) " " } }
             svg role="img" viewBox=(format!("0 0 {WIDTH} {height}")) {
                 @for tick in axis.ticks() {
                     @let x = axis.at(tick);
                     path .grid d=(format!("M{x:.1},0V{}", height - 20.0)) {}
                     text .tick x=(format!("{x:.1}")) y=(height - 6.0) { (number(tick)) }
                 }
-                text x="0" y=(height - 6.0) { "ns per operation; left is better" }
-                @for (at, name) in names.iter().enumerate() {
-                    @let y = LINE * (at as f64 + 0.5);
-                    text .ours[name.role == Role::Ours] .reference[name.role == Role::Reference]
-                        x="0" y=(y + 4.0) {
-                        (name.name)
-                        @if let Some(note) = &name.note { title { (note) } }
+                @for (at, (name, is_faint)) in names.enumerate() {
+                    @let y = LINE * at as f64;
+                    g .faint[is_faint] {
+                        text .ours[name.role == Role::Ours] .reference[name.role == Role::Reference]
+                            x="0" y=(y + 14.0) {
+                            (name.name)
+                            @if let Some(note) = &name.note { title { (note) } }
+                        }
+                        @for side in sides().filter(|side| side.name == name.name) {
+                            (point(&axis, side, y + 27.0))
+                        }
                     }
-                    @for side in sides().filter(|side| side.name == name.name) {
-                        (point(&axis, side, y))
-                    }
+                }
+            }
+            @if !rows[0].about.is_empty() {
+                details {
+                    summary { "What was measured" }
+                    @for text in &rows[0].about { p { (text) } }
                 }
             }
         }
@@ -142,14 +170,17 @@ pub fn html(results: &Results) -> String {
                     @for threads in threads {
                         b class=(format!("on{threads}")) { (counted(threads, "thread")) } " "
                     }
-                    "– releasepool is bold; what is grey can do less than the others."
+                    "– nanoseconds per operation, so left is better. releasepool is bold. What is faint is slower than "
+                    (CHOICES) " others, or, if it is grey, can do less: a lower bound."
                 }
-                @for rows in charts { (chart(rows)) }
-                h2 { "All rows" }
-                table {
-                    tr { @for title in TITLES { th { (title) } } }
-                    @for row in &results.rows {
-                        tr { @for cell in cells(row) { td { (cell) } } }
+                div .charts { @for rows in charts { (chart(rows)) } }
+                details {
+                    summary { "All rows" }
+                    table {
+                        tr { @for title in TITLES { th { (title) } } }
+                        @for row in &results.rows {
+                            tr { @for cell in cells(row) { td { (cell) } } }
+                        }
                     }
                 }
             }

@@ -32,6 +32,8 @@ pub struct Machine {
     pub flags: String,
     /// The implementation of `malloc`.
     pub allocator: String,
+    /// The crates that it is compared with, and their versions.
+    pub rivals: String,
     /// The commit, if it is known, and a remark if files were changed since.
     pub commit: Option<String>,
     /// The start of the run, in seconds since 1970, UTC.

@@ -198,6 +198,7 @@ fn made_up(medians: &[(&str, Role, f64)]) -> Results {
         toolchain: text(),
         flags: text(),
         allocator: text(),
+        rivals: text(),
         commit: None,
         began: 0,
     };
@@ -256,10 +257,32 @@ fn the_page_draws_each_side_and_text_stays_text() {
         "&lt;script&gt;",
         "What it is.",
         "All rows",
+        "On 1 thread, a &amp; b takes 4.00 ns; c, the fastest alternative, takes 2250 times as long.",
     ] {
         assert!(page.contains(text), "nowhere: {text}");
     }
     for outside in ["<script", "src=", "url(", "NaN"] {
         assert!(!page.contains(outside), "{outside} in the page");
     }
+}
+
+#[test]
+fn a_chart_shows_five_to_choose_between_and_the_others_faint() {
+    use Role::{Ours, Peer, Reference};
+    let peers = ["p1", "p2", "p3", "p4", "p5", "p6"];
+    let mut medians = vec![("ours", Ours, 9.0), ("bound", Reference, 0.5)];
+    medians.extend(
+        peers
+            .iter()
+            .enumerate()
+            .map(|(i, &name)| (name, Peer, 1.0 + i as f64)),
+    );
+    let page = html(&made_up(&medians));
+    let svg = page.split("<svg").nth(1).unwrap();
+    let at = |name: &str| svg.find(&format!(">{name}<")).unwrap();
+    let faint = svg.find("faint").unwrap();
+    let order = ["p1", "p2", "p3", "p4", "ours", "bound", "p5", "p6"].map(at);
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(order[4] < faint && faint < order[5]);
+    assert_eq!(svg.matches("faint").count(), 3);
 }

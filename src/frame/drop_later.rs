@@ -123,7 +123,8 @@ enum Refusal<T> {
 /// # The end
 /// [`shutdown`](Self::shutdown), or dropping the looper, waits until every value has been destroyed.
 /// Rust runs no code at a process's end: values that wait for a looper that nobody has shut down are
-/// then lost.
+/// then lost. In a child of `fork`, which has no thread but the one that called it, nobody destroys what is sent to a
+/// looper of the parent, and a sender that waits at the bound waits for ever: spawn loopers after `fork`.
 ///
 /// # Cost
 /// One block of memory for value and message, three or four read-modify-writes, and a wake-up if the looper
@@ -181,7 +182,8 @@ impl Looper {
     /// Waits until the looper has destroyed all values, and released all references, that the calling
     /// thread, or a thread that it has synchronized with, had sent before.
     ///
-    /// The looper does this before the commands that are posted later.
+    /// The looper does this before the commands that are posted later. Two loopers whose commands call this for
+    /// each other wait for ever.
     ///
     /// # Errors
     /// [`OnReclaimer`] on the looper's own thread.

@@ -142,7 +142,7 @@ impl FrameLoop {
     /// Calls `hook` when a loop that is driven by [`tick`](Self::tick) has something to do: a post,
     /// a release, a request for a frame, or a delayed post that is now the first to be due (see
     /// [`next_due`](Self::next_due)). The hook should wake the host's event loop: by winit's proxy,
-    /// `SDL_PushEvent` or `PostMessage`.
+    /// `SDL_PushEvent` or `PostMessage`. The host then calls `tick`.
     ///
     /// Between two frames the hook is called for the first post and for the first release. It is
     /// called at once if there is something to do when it is set, or at the end of a frame that had

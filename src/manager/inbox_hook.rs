@@ -32,7 +32,8 @@ impl PoolManager {
     /// them. The inbox belongs to the thread, and all managers share it.
     ///
     /// The hook is called for the first message after each `run_inbox`, and at once if something
-    /// waits already when it is set or when `run_inbox` ends. It may be called once too often, never
+    /// waits already when it is set or when `run_inbox` ends; the [backlog](Self::drain_backlog), which `run_inbox`
+    /// leaves alone, does not count. It may be called once too often, never
     /// too seldom, as long as each call leads to a later `run_inbox` on this thread, outside of
     /// destructors.
     ///

@@ -13,9 +13,15 @@ pub(crate) fn arm_if_idle(record: &Record, for_releases: bool) -> bool {
 }
 
 /// Makes the next message to the calling thread call the hook; calls it at once if there is something
-/// to do already. Does so even in a destructor, after which nothing else would.
+/// to do already. Does so even in a destructor, after which nothing else would. The backlog does not count:
+/// what follows from the call, `run_inbox`, leaves it alone.
 pub(crate) fn rearm(record: &Record) {
-    if record.waker.has_hook() && !arm_if_idle(record, true) {
+    let has_run = || {
+        this_thread::with(|pools| {
+            pools.is_none_or(|pools| pools.posted() == 0 && pools.has_served())
+        })
+    };
+    if record.waker.has_hook() && !(has_run() && record.arm(true)) {
         record.waker.wake();
     }
 }

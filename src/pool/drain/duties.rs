@@ -224,9 +224,14 @@ impl ThreadPools {
 
     /// Returns whether the thread's next drain has nothing to release: then its loop may sleep.
     pub(crate) fn may_sleep(&self) -> bool {
+        self.first.backlog.len() == 0 && self.has_served()
+    }
+
+    /// Returns whether nothing waits for the thread but its backlog.
+    pub(crate) fn has_served(&self) -> bool {
         let is_due = |duty: &Duty| !duty.is_light && (duty.is_due)(self, &self.first);
         // Drains inside a destructor serve no duties.
-        self.first.backlog.len() == 0 && (in_destructor() || !DUTIES.iter().any(is_due))
+        in_destructor() || !DUTIES.iter().any(is_due)
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::frame::{Told, quick};
 use crate::support::{LONG, Log, events, fresh, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, InboxHook, Looper, PoolManager, Ref, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, Budget, HomeRef, InboxHook, Looper, PoolManager, Ref, autoreleasepool,
+};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, mpsc};
@@ -206,6 +208,24 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
     }
     foreign.join().unwrap();
     assert_eq!(log.count() as u32, ROUNDS);
+}
+
+#[test]
+fn a_backlog_does_not_call_the_hook_again_and_again() {
+    fresh(|| {
+        let log = Log::new();
+        let mut pool = AutoreleasePool::new();
+        for id in 0..3 {
+            pool.autorelease(Ref::new(log.probe(id)));
+        }
+        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 2);
+        let (told, _hook) = told();
+        assert_eq!((told.take(), run_inbox(), told.take()), (0, 0, 0));
+        // What is sent calls it all the same.
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert_eq!((told.take(), run_inbox(), told.take()), (1, 1, 0));
+        assert_eq!(PoolManager::global().drain_backlog(Budget::All).released, 2);
+    });
 }
 
 #[test]

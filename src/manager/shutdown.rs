@@ -375,3 +375,28 @@ impl PoolManager {
         seen
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_counts_what_is_left() {
+        let mut report = ShutdownReport {
+            released: 1,
+            holders: Vec::new(),
+            orphans: 0,
+            hot: 0,
+            epoch_holders: Vec::new(),
+            elapsed: Duration::ZERO,
+        };
+        assert_eq!(report.to_string(), "shut down in 0ns: 1 entry released");
+        (report.orphans, report.hot) = (2, 2);
+        assert_eq!(
+            report.to_string(),
+            "not shut down after 0ns: 1 entry released, 2 orphans left, 2 dead hot objects not released"
+        );
+        (report.orphans, report.hot) = (0, 1);
+        assert!(report.to_string().starts_with("not shut down"));
+    }
+}

@@ -1,7 +1,7 @@
 //! `Ref` has the conversions, comparisons and formatting of `Arc`.
 
 use crate::support::Log;
-use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
+use releasepool::{AutoreleasePool, Hot, PoolRef, Ref, Weak, autoreleasepool};
 use std::borrow::{Borrow, Cow};
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -176,6 +176,29 @@ fn comparisons_are_the_values_own() {
     let (a, b) = (Ref::new(Agreeable), Ref::new(Agreeable));
     assert!(a == b && a != b && a < b && a <= b && a > b && a >= b);
     assert_eq!(a.partial_cmp(&b), None);
+}
+
+/// Compares as the values do, by every operator.
+fn all_comparisons<R: Ord + std::ops::Deref<Target = i32>>(references: &[R]) {
+    for a in references {
+        for b in references {
+            assert_eq!([a == b, a != b], [**a == **b, **a != **b]);
+            let ours = [a < b, a <= b, a > b, a >= b];
+            assert_eq!(ours, [**a < **b, **a <= **b, **a > **b, **a >= **b]);
+            assert_eq!(a.cmp(b), (**a).cmp(&**b));
+            assert_eq!(a.partial_cmp(b), Some((**a).cmp(&**b)));
+        }
+    }
+}
+
+#[test]
+fn all_references_compare_as_their_values() {
+    let values = [1, 2, 1];
+    all_comparisons(&values.map(Ref::new));
+    let hot = values.map(|value| Hot::try_new(Ref::new(value)).unwrap());
+    all_comparisons(&hot.each_ref().map(Hot::get));
+    all_comparisons(&hot);
+    autoreleasepool(|pool| all_comparisons(&values.map(|value| pool.create(value))));
 }
 
 #[test]

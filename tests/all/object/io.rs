@@ -18,7 +18,8 @@ fn references_to_a_file_share_its_position() {
     std::fs::remove_file(&path).unwrap();
     let mut other = file.clone();
     write!(file, "{} ", 1).unwrap();
-    other.write_all(b"two ").unwrap();
+    assert_eq!(other.write(b"two").unwrap(), 3);
+    other.write_all(b" ").unwrap();
     assert_eq!(file.write_vectored(&[IoSlice::new(b"3")]).unwrap(), 1);
     file.flush().unwrap();
     assert_eq!(other.stream_position().unwrap(), 7);
@@ -31,6 +32,9 @@ fn references_to_a_file_share_its_position() {
     file.read_exact(&mut word).unwrap();
     assert_eq!(&word, b"two");
     other.seek_relative(-3).unwrap();
+    let mut one = [0];
+    assert_eq!((file.read(&mut one).unwrap(), one), (1, *b"t"));
+    other.seek_relative(-1).unwrap();
     assert_eq!(
         file.read_vectored(&mut [IoSliceMut::new(&mut word[..2])])
             .unwrap(),

@@ -119,7 +119,7 @@ fn the_newest_entry_is_taken_back_if_it_is_this_object() {
         // SAFETY: each adopted object is new, and each type is right.
         unsafe {
             assert!(!pool.take_back(first), "an empty pool");
-            pool.adopt(first);
+            assert!(format!("{:?}", pool.adopt(first)).starts_with("ForeignRef(0x"));
             pool.adopt(second);
             assert!(!pool.take_back(first), "not the newest");
             assert!(pool.take_back(second));
@@ -127,6 +127,8 @@ fn the_newest_entry_is_taken_back_if_it_is_this_object() {
             assert!(!pool.take_back(NonNull::<Other>::dangling()));
             pool.autorelease(Ref::new(1));
             assert!(!pool.take_back(first), "a counted object is the newest");
+            pool.create(first.addr().get());
+            assert!(!pool.take_back(first), "a value that is its address");
             pool.drain();
             assert_eq!(freed(), [1]);
             Object::release(second);

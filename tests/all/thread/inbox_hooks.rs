@@ -32,8 +32,12 @@ fn run_inbox() -> usize {
 #[test]
 fn the_first_message_of_each_kind_after_run_inbox_calls_the_hook() {
     fresh(|| {
-        let (told, _hook) = told();
+        let (told, hook) = told();
         assert_eq!(told.take(), 0, "nothing waits");
+        assert!(
+            format!("{hook:?}").starts_with("InboxHook { thread: \""),
+            "{hook:?}"
+        );
         let log = Log::new();
         for _ in 0..3 {
             let home = HomeRef::new(log.probe(0));

@@ -90,14 +90,19 @@ fn inside(block: &syn::Block) -> Range<usize> {
 /// Returns the files that the settings name. They need not have mutants.
 pub fn files() -> Result<BTreeSet<String>, String> {
     let settings: toml_edit::DocumentMut = parse_settings(&read(SETTINGS)?)?;
-    let globs = settings["examine_globs"].as_array().into_iter().flatten();
-    let globs: Vec<&str> = globs.filter_map(|glob| glob.as_str()).collect();
+    let matches_any = |list: &str, file: &String| {
+        let globs = settings[list].as_array().into_iter().flatten();
+        globs
+            .filter_map(|glob| glob.as_str())
+            .any(|glob| match glob.strip_suffix("**") {
+                Some(folder) => file.starts_with(folder),
+                None => file == glob,
+            })
+    };
     let is_named = |file: &String| {
-        let matches = |glob: &&str| match glob.strip_suffix("**") {
-            Some(folder) => file.starts_with(folder),
-            None => file == glob,
-        };
-        globs.iter().any(matches) && !rust::is_test_file(file)
+        matches_any("examine_globs", file)
+            && !matches_any("exclude_globs", file)
+            && !rust::is_test_file(file)
     };
     Ok(rust::files("src", "rs")?
         .into_iter()

@@ -18,6 +18,7 @@ scripts=(
     ci/sanitize/careful.sh
     ci/sanitize/miri.sh
     ci/processors.sh
+    ci/bench/locked.sh
     ci/long/soak.sh
     ci/long/threads.sh
     ci/long/memory.sh

@@ -77,6 +77,9 @@ fn loading_does_not_touch_the_count() {
 #[test]
 fn a_swapped_out_object_is_shared_until_the_slots_release() {
     let slot = Slot::new(Ref::new(1));
+    // Pinned, so that no other test's thread releases it at once.
+    let pool = AutoreleasePool::new();
+    let _ = slot.load(&pool);
     let mut before = slot.swap(Ref::new(2));
     assert_eq!(*before, 1);
     assert_eq!(
@@ -84,6 +87,7 @@ fn a_swapped_out_object_is_shared_until_the_slots_release() {
         2,
         "the slot's own reference is retired"
     );
+    drop(pool);
     settle_until(|| Ref::strong_count(&before) == 1);
     assert_eq!(Ref::get_mut(&mut before), Some(&mut 1));
 }

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 scripts=(
     "ci/test.sh msrv"
     ci/package.sh
+    ci/dependencies.sh
     ci/shuttle.sh
     ci/sanitize/planted.sh
     ci/sanitize/tsan.sh

@@ -13,8 +13,9 @@ const KINDS: usize = 6;
 const SIZE: u32 = 24;
 /// Sprites that a frame adds.
 const NEW: usize = 12;
-/// A rocket bursts into so many in every so many frames.
+/// Sprites of a burst.
 const BURST: usize = 1_500;
+/// The number of frames from one burst to the next.
 const BURST_EVERY: u64 = 90;
 
 /// Stands for what a graphics driver holds: it may be used and destroyed on the window's thread only.
@@ -63,7 +64,7 @@ impl Sprite {
     }
 }
 
-/// What is to be drawn: a temporary, which the frame's pool owns.
+/// A draw command for one sprite: a temporary, which the frame's pool owns.
 struct Glow {
     sprite: Ref<Sprite>,
     light: u32,

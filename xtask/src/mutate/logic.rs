@@ -5,7 +5,7 @@
 //! outside of functions, and in constant functions, are not examined.
 
 use super::mutant::Kind;
-use super::order::lists::functions;
+use super::order::lists::{Function, functions};
 use super::switched::{Block, Edit, Program};
 use super::tree::sources;
 use crate::command::output;
@@ -45,7 +45,7 @@ pub fn program() -> Result<Program, String> {
         // Outer functions stand before those in them.
         let mut of_functions: BTreeMap<usize, Vec<&Made>> = BTreeMap::new();
         for made in &made {
-            let holds = |function: &super::order::lists::Function<'_>| {
+            let holds = |function: &Function<'_>| {
                 let inside = inside(function.body);
                 inside.start <= made.span.start && made.span.end <= inside.end
             };

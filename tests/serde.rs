@@ -168,6 +168,8 @@ fn slots_are_serialized_as_what_they_hold() {
     assert_eq!(serde_json::to_value(&slot).unwrap(), json!("text"));
     let slot: Slot<[u8]> = serde_json::from_value(json!([1, 2])).unwrap();
     assert_eq!(*slot.load_full(), [1, 2]);
+    let some: OptionSlot<u8> = serde_json::from_value(json!(3)).unwrap();
+    assert_eq!(serde_json::to_value(&some).unwrap(), json!(3));
     let none: OptionSlot<u8> = serde_json::from_value(json!(null)).unwrap();
     assert_eq!(serde_json::to_value(&none).unwrap(), json!(null));
     none.store(Some(Ref::new(3)));

@@ -129,6 +129,7 @@ fn bytes_are_bounded_and_a_value_larger_than_the_bound_is_accepted_alone() {
         let go = hold(&reclaimer);
         reclaimer.drop_later_weighed(log.probe(0), 5_000);
         assert_eq!(reclaimer.pending().bytes, 5_000);
+        assert_eq!(reclaimer.proxy().pending().bytes, 5_000);
         reclaimer.drop_later_weighed(log.probe(1), 1);
         assert_eq!(log.ids().last(), Some(&1), "here");
         reclaimer.drop_later(log.probe(2));
@@ -229,6 +230,31 @@ fn after_the_end_and_in_a_threads_teardown_values_are_destroyed_at_once() {
         panic!("the looper has ended");
     };
     assert_eq!((probe.id, proxy.pending().values), (2, 0));
+}
+
+#[test]
+fn a_reclaimer_is_busy_while_anything_waits() {
+    let becomes = |holds: &dyn Fn() -> bool| {
+        (0..6_000).any(|_| holds() || (thread::sleep(Duration::from_millis(10)), false).1)
+    };
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let is_busy = || !reclaimer.pending().busy.is_zero();
+    for _ in 0..2 {
+        assert!(becomes(&|| !is_busy()));
+        let go = hold(&reclaimer);
+        assert!(becomes(&is_busy));
+        drop(go);
+    }
+}
+
+#[test]
+fn the_texts_of_what_a_reclaimer_refuses() {
+    let later = Later::new(5);
+    assert_eq!(format!("{later:?}"), "Later(5)");
+    assert_eq!(Later::into_inner(later), 5);
+    assert_ne!(Full(5).to_string(), "");
+    assert!(format!("{:?}", Full(5)).contains("Full"));
+    assert_ne!(OnReclaimer.to_string(), "");
 }
 
 #[test]

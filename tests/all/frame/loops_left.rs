@@ -63,7 +63,11 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
             (1, 2),
             "the posts that are not due"
         );
+        let key = proxy.thread().key();
+        let waiting = || PoolManager::global().snapshot().thread(key).unwrap().inbox;
+        assert_eq!(waiting(), 4);
         assert_eq!(PoolManager::global().run_inbox(), 4);
+        assert_eq!(waiting(), 0);
         assert_eq!(sorted(&log), [0, 1, 2, 3]);
     });
 }
@@ -125,6 +129,24 @@ fn posts_of_a_forgotten_loop_run_when_its_thread_ends() {
         (EventKind::PostsDropped, 2)
     );
     assert!(proxy.is_closed() && proxy.call(|| ()).is_err());
+}
+
+#[test]
+fn all_forgotten_loops_of_a_thread_end_with_it() {
+    let log = Log::new();
+    let inner = log.clone();
+    let proxies = named_to_the_end("forgets two loops", move || {
+        [0, 1].map(|id| {
+            let (frames, note) = (new_loop(), inner.clone());
+            let proxy = frames.proxy();
+            let due = move || note.note(id);
+            proxy.post_after(Duration::ZERO, due).unwrap();
+            std::mem::forget(frames);
+            proxy
+        })
+    });
+    assert_eq!(sorted(&log), [0, 1]);
+    assert!(proxies.iter().all(FrameProxy::is_closed));
 }
 
 #[test]

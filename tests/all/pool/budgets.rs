@@ -140,9 +140,17 @@ fn a_budget_of_one_destroys_one_link_of_a_chain_at_a_time() {
                 true => me().release(links),
                 false => _ = pool.autorelease(links),
             }
+            let released = || {
+                let snapshot = global().snapshot();
+                snapshot.thread(me().key()).unwrap().totals.released
+            };
+            let before = released();
             for n in 1..=4 {
                 assert_eq!(pool.drain_within(Budget::Count(1)).released, 1);
                 assert_eq!(log.count(), n);
+            }
+            if !is_sent {
+                assert_eq!(released() - before, 1, "the others were no entries");
             }
         });
     }

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, Ref, autorelease,
+    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, PoolManager, Ref, autorelease,
 };
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -40,11 +40,18 @@ fn hot_objects() {
     drop(hot(Endless(hot_objects)));
 }
 
+fn backlogs() {
+    let mut pool = AutoreleasePool::new();
+    pool.create(Endless(backlogs));
+    pool.drain_within(Budget::Count(0));
+}
+
 /// Asserts that `f`, which is given what to feed its drains with, ends and leaves one object, that an
 /// event says so, and that the object can be released: none is lost or released twice.
 fn ends(f: fn(Feed)) {
     listen();
-    for feed in [entries, hot_objects] {
+    for feed in [entries, hot_objects, backlogs] {
+        MADE.store(0, Ordering::Relaxed);
         STOPPED.store(false, Ordering::Relaxed);
         f(feed);
         assert_eq!(global().snapshot().live_objects(), 1);
@@ -94,6 +101,24 @@ fn shutdown_at_its_deadline() {
         assert!(made < 50_000, "{made} generations after the deadline");
     }))
     .assert_success();
+}
+
+/// The limit of a shutdown past its deadline is far above what programs do.
+#[test]
+fn a_shutdown_past_its_deadline_releases_a_chain() {
+    struct Countdown(u32);
+    impl Drop for Countdown {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                autorelease(Ref::new(Countdown(self.0 - 1)));
+            }
+        }
+    }
+    fresh(|| {
+        let manager = PoolManager::new();
+        manager.autorelease(Ref::new(Countdown(20)));
+        manager.shutdown(Duration::ZERO).unwrap();
+    });
 }
 
 /// Gives a loop what to be fed with. Its name, and what does so.
@@ -167,6 +192,12 @@ fn the_end_of_a_thread_with_a_loop_that_entries_feed() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+fn the_end_of_a_thread_with_a_loop_that_backlogs_feed() {
+    child!(|| end_threads(backlogs, 0)).assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
 fn the_end_of_a_thread_with_a_loop_that_hot_objects_feed() {
     child!(|| end_threads(hot_objects, 1)).assert_success();
 }
@@ -187,6 +218,27 @@ fn but_an_ordinary_drain_goes_on() {
         pool.create(Countdown(200_000));
         assert_eq!(pool.drain(), 200_001);
         assert!(pool.is_empty());
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes long")]
+fn and_an_event_says_what_feeds_it() {
+    struct Countdown(u32);
+    impl Drop for Countdown {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                drop(hot(Countdown(self.0 - 1)));
+            }
+        }
+    }
+    listen();
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        drop(hot(Countdown(3_000)));
+        pool.create(());
+        pool.drain();
+        assert_eq!(events(EventKind::EndlessDrain).len(), 1);
     });
 }
 

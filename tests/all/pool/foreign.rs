@@ -164,6 +164,7 @@ fn a_scope_releases_while_its_token_is_held_even_in_a_destructor_and_by_a_panic(
         MAY_RELEASE.set(true);
         let lock = Lock;
         foreign_scope(&lock, |scope| {
+            assert!(format!("{scope:?}").contains("foreign"), "{scope:?}");
             // SAFETY: new objects, which may be released while the lock is held.
             unsafe { scope.adopt(object(id)) };
             // SAFETY: as above.

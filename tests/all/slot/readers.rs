@@ -42,6 +42,7 @@ fn with_and_caches_work_while_thread_locals_are_destroyed() {
             assert_eq!(there.with(str::len), 4);
             let mut cache = SlotCache::new(there);
             assert_eq!(&**cache.load(), "text");
+            assert!(format!("{cache:?}").contains("text"));
         });
         assert_eq!(Arc::strong_count(&slot), 1);
     }

@@ -117,6 +117,8 @@ fn a_pool_that_is_filled_after_a_budgeted_drain_closes_like_any_other() {
 fn sent_references_are_found_while_they_wait() {
     fresh(|| {
         let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
+        let singles = [(); 3].map(|()| Ref::new(0));
+        singles.iter().cloned().for_each(|r| me().release(r));
         me().release(single.clone());
         let mut pool = HandoffPool::new();
         pool.autorelease(pooled.clone());
@@ -124,6 +126,10 @@ fn sent_references_are_found_while_they_wait() {
         AutoreleasePool::new().drain_within(Budget::Count(0));
         let known = [&single, &pooled, &other].map(|r| global().contains(r));
         assert_eq!(known, [true, true, false]);
+        assert!(singles.iter().all(|r| global().contains(r)));
+        AutoreleasePool::new().drain_within(Budget::Count(1));
+        assert!(!global().contains(&singles[0]), "the oldest");
+        assert!(singles[1..].iter().all(|r| global().contains(r)));
         global().drain_backlog(Budget::All);
         assert!(!global().contains(&single) && !global().contains(&pooled));
     });
@@ -235,8 +241,9 @@ fn orphaned_pools_are_released_within_budgets() {
         let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
         assert_eq!((drained.released, drained.remaining), (10, 90));
         assert_eq!(log.count(), 10);
+        assert_eq!(global().snapshot().orphans, 90);
         global().drain_backlog(Budget::All);
-        assert_eq!(log.count(), 100);
+        assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
     })
     .assert_success();
 }

@@ -76,6 +76,7 @@ mod tests {
         assert_eq!([10, 11].map(look), [None, None]);
         assert_eq!(look(12), Some(2));
         assert_eq!(look(13), None, "it has been reported");
+        assert!(timer.is_running());
         timer.stop();
         assert_eq!(look(20), None);
         timer.start();

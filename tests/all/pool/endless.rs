@@ -3,7 +3,7 @@
 
 use crate::hot::handles::hot;
 use crate::support::{
-    Chain, LONG, child, events, fresh, fresh_to_the_end, global, listen, on_drop, react,
+    Chain, LONG, child, events, fresh, fresh_to_the_end, global, listen, me, on_drop, react,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -46,11 +46,15 @@ fn backlogs() {
     pool.drain_within(Budget::Count(0));
 }
 
+fn messages() {
+    me().release(Ref::new(Endless(messages)));
+}
+
 /// Asserts that `f`, which is given what to feed its drains with, ends and leaves one object, that an
 /// event says so, and that the object can be released: none is lost or released twice.
 fn ends(f: fn(Feed)) {
     listen();
-    for feed in [entries, hot_objects, backlogs] {
+    for feed in [entries, hot_objects, backlogs, messages] {
         MADE.store(0, Ordering::Relaxed);
         STOPPED.store(false, Ordering::Relaxed);
         f(feed);
@@ -94,7 +98,7 @@ fn shutdown_at_its_deadline() {
         let held: usize = report
             .holders
             .iter()
-            .map(|t| t.root_entries + t.backlog)
+            .map(|t| t.root_entries + t.backlog + t.inbox)
             .sum();
         assert_eq!(held + report.hot, 1, "{report}");
         let made = MADE.load(Ordering::Relaxed);

@@ -75,19 +75,10 @@ fn in_comments(folder: &str) -> Result<Vec<(String, String)>, String> {
     for path in rust::files(folder, "rs")? {
         for (line, text) in read(&path)?.lines().enumerate() {
             let place = format!("{path}:{}", line + 1);
-            found.extend(in_line(text).map(|name| (name.to_owned(), place.clone())));
+            found.extend(rust::models_in(text).map(|name| (name.to_owned(), place.clone())));
         }
     }
     Ok(found)
-}
-
-/// The names in each `Model: a, b` of a line.
-fn in_line(line: &str) -> impl Iterator<Item = &str> {
-    line.split("Model: ").skip(1).flat_map(|rest| {
-        let end = rest.find(|c: char| !(c.is_ascii_lowercase() || "_, ".contains(c)));
-        let names = &rest[..end.unwrap_or(rest.len())];
-        names.split([',', ' ']).filter(|name| !name.is_empty())
-    })
 }
 
 /// The models in the table of what they prove.
@@ -164,7 +155,7 @@ mod tests {
 
     #[test]
     fn comments_name_models() {
-        let names = |line| in_line(line).collect::<Vec<_>>();
+        let names = |line| rust::models_in(line).collect::<Vec<_>>();
         assert_eq!(names("// Acquire: why. Model: one, two."), ["one", "two"]);
         assert_eq!(names("// Model: one"), ["one"]);
         assert_eq!(names("let x: Model = 1;"), Vec::<&str>::new());

@@ -65,6 +65,15 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
+/// The names in each `Model: a, b` of these comments, each list on one line.
+pub fn models_in(comments: &str) -> impl Iterator<Item = &str> {
+    comments.split("Model: ").skip(1).flat_map(|rest| {
+        let end = rest.find(|c: char| !(c.is_ascii_lowercase() || "_, ".contains(c)));
+        let names = &rest[..end.unwrap_or(rest.len())];
+        names.split([',', ' ']).filter(|name| !name.is_empty())
+    })
+}
+
 /// The name, if it is one.
 pub fn word(token: Option<&TokenTree>) -> Option<String> {
     match token {

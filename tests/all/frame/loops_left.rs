@@ -131,6 +131,31 @@ fn posts_of_a_forgotten_loop_run_when_its_thread_ends() {
     assert!(proxy.is_closed() && proxy.call(|| ()).is_err());
 }
 
+/// Makes a loop when it is dropped, and posts to it what autoreleases another such object.
+struct MakesLoops(u32, Log);
+
+impl Drop for MakesLoops {
+    fn drop(&mut self) {
+        self.1.note(self.0);
+        if self.0 > 0 {
+            let next = MakesLoops(self.0 - 1, self.1.clone());
+            let post = move || autorelease(Ref::new(next));
+            new_loop().proxy().post(post).unwrap();
+        }
+    }
+}
+
+#[test]
+fn posts_of_loops_that_an_exiting_thread_makes_run_as_long_as_there_are_any() {
+    let log = Log::new();
+    let inner = log.clone();
+    named_to_the_end("its exit makes loops", move || {
+        // In the root pool, which the exit empties.
+        PoolManager::global().autorelease(Ref::new(MakesLoops(3, inner)));
+    });
+    assert_eq!(log.ids(), [3, 2, 1, 0]);
+}
+
 #[test]
 fn all_forgotten_loops_of_a_thread_end_with_it() {
     let log = Log::new();

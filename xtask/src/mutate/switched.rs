@@ -79,7 +79,7 @@ pub fn examine(
             mutant,
             switch: ("RELEASEPOOL_MUTANT", (mutant + 1).to_string()),
             place: program.block(mutant),
-            named: Vec::new(),
+            named: program.named(program.block(mutant)),
             most: reason.map_or(most, |_| MOST_IF_EXPLAINED),
             patience: 5.0,
         }

@@ -5,6 +5,7 @@ use super::render::{Edit, Place, Switched, rendered};
 use crate::mutate::build::{FEATURES, LOOM, NATIVE, Way};
 use crate::mutate::mutant::{Kind, Mutant};
 use crate::mutate::tree::{self, folder};
+use crate::rust;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -97,6 +98,13 @@ impl Program {
 
     pub fn block(&self, mutant: usize) -> usize {
         self.edits[mutant].block
+    }
+
+    /// The models that comments in a block name.
+    pub fn named(&self, block: usize) -> Vec<String> {
+        let block = &self.blocks[block];
+        let comments = &self.sources[block.source].1[block.inside.clone()];
+        rust::models_in(comments).map(str::to_owned).collect()
     }
 
     pub fn blocks(&self) -> usize {

@@ -72,6 +72,12 @@ use std::sync::Arc;
 /// [`ThreadKey`] that is never reused, and is removed when it ends. All managers share this
 /// registry.
 ///
+/// # When not to use it
+/// In Rust code that opens and closes its own pools, use [`AutoreleasePool`] or
+/// [`autoreleasepool`](crate::autoreleasepool()), whose guards cannot be popped in the wrong order or by
+/// another thread. Tokens, root pools and boundaries are for foreign code, and for hosts that run it.
+///
+/// # Handles
 /// Clones are handles to the same manager. After the last handle is dropped, open pools stay valid;
 /// a thread releases the entries of its root pool when it next uses a manager that is new to it, or
 /// ends.

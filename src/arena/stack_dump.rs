@@ -11,6 +11,13 @@ use std::fmt;
 /// each entry, entries on the heap first, then the entries in the arena from the top down: address,
 /// size, and in debug builds, and with the feature `checks`, its [name](crate::StackBox::named) or
 /// type.
+///
+/// # Example
+/// ```
+/// let arena = releasepool::StackAllocator::with_capacity(1_024);
+/// let _five = arena.alloc(5);
+/// assert!(arena.dump().to_string().contains("i32"));
+/// ```
 pub struct StackDump<'s>(&'s StackAllocator);
 
 impl StackAllocator {

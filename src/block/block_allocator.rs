@@ -77,6 +77,14 @@ use std::sync::Arc;
 pub struct BlockAllocator(pub(crate) Arc<AllocatorHandle>);
 
 /// Settings of a [`BlockAllocator`]; from [`BlockAllocator::builder`].
+///
+/// # Example
+/// ```
+/// use releasepool::BlockAllocator;
+///
+/// let textures = BlockAllocator::builder().hard_cap(1 << 20).build(); // at most 1 MiB
+/// assert_eq!(textures.stats().live_blocks, 0);
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder makes nothing until `build`"]
 pub struct BlockAllocatorBuilder(AllocatorSettings);

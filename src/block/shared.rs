@@ -219,6 +219,17 @@ impl Drop for AllocatorShared {
 /// on meanwhile.
 ///
 /// Cheap enough to be read in every frame: some twenty loads for each thread.
+///
+/// # Example
+/// ```
+/// use releasepool::{BlockAllocator, Ref};
+///
+/// let blocks = BlockAllocator::new();
+/// let _object = Ref::new_in([0_u8; 100], &blocks);
+/// let stats = blocks.stats();
+/// assert_eq!((stats.live_blocks, stats.heaps), (1, 1));
+/// assert!(stats.live_bytes > 100 && stats.chunk_bytes >= 65_536);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockStats {

@@ -18,6 +18,17 @@ use std::time::Duration;
 
 /// The error of [`Looper::try_drop_later`], with the value: the reclaimer has no room for it, or has
 /// ended.
+///
+/// # Example
+/// ```
+/// use releasepool::{Full, Looper};
+///
+/// let reclaimer = Looper::reclaimer("reclaimer")?;
+/// if let Err(Full(value)) = reclaimer.try_drop_later(vec![1, 2, 3]) {
+///     drop(value); // no room: here, or keep it and try again
+/// }
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
@@ -43,6 +54,19 @@ impl<T> fmt::Display for Full<T> {
 impl<T> std::error::Error for Full<T> {}
 
 /// The error of [`Looper::barrier`] on the looper's own thread, which cannot wait for itself.
+///
+/// # Example
+/// ```
+/// use releasepool::{Looper, OnReclaimer};
+/// use std::sync::Arc;
+///
+/// let reclaimer = Arc::new(Looper::reclaimer("reclaimer")?);
+/// assert_eq!(reclaimer.barrier(), Ok(()));
+/// let there = reclaimer.clone();
+/// let own = reclaimer.call(move || there.barrier());
+/// assert_eq!(own.ok(), Some(Err(OnReclaimer)));
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnReclaimer;
 
@@ -55,6 +79,16 @@ impl fmt::Display for OnReclaimer {
 impl std::error::Error for OnReclaimer {}
 
 /// The values that wait for a reclaimer, at about one moment: see [`Looper::pending`].
+///
+/// # Example
+/// ```
+/// let reclaimer = releasepool::Looper::reclaimer("reclaimer")?;
+/// reclaimer.drop_later_weighed(vec![0_u8; 4_096], 4_096);
+/// println!("{}", reclaimer.pending()); // how many values, bytes, and of which types
+/// reclaimer.barrier()?;
+/// assert_eq!(reclaimer.pending().values, 0);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PendingDrops {

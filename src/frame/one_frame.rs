@@ -14,6 +14,19 @@ use std::fmt;
 use std::time::Duration;
 
 /// One frame of a [`FrameLoop`](crate::FrameLoop).
+///
+/// # Example
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop};
+///
+/// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+/// let report = frames.tick(|frame| {
+///     frame.pool().create(5); // released at the frame's end
+///     let five = frame.arena().alloc(5); // its memory is used again by the next frame
+///     assert_eq!((*five, frame.index()), (5, 0));
+/// });
+/// assert_eq!(report.drained.released, 1);
+/// ```
 pub struct Frame<'f> {
     pub(super) pool: &'f AutoreleasePool,
     pub(super) arena: &'f OnceCell<StackAllocator>,

@@ -187,6 +187,19 @@ impl fmt::Debug for FrameProxy {
 ///
 /// Cheap to clone. It may outlive its looper; posts are then refused, and the closure is given
 /// back.
+///
+/// # Example
+/// ```
+/// use releasepool::{Closed, Looper};
+///
+/// let looper = Looper::spawn("worker")?;
+/// let proxy = looper.proxy();
+/// assert_eq!(proxy.call(|| 2 + 2).ok(), Some(4));
+/// looper.shutdown().unwrap();
+/// let refused = proxy.post(|| ());
+/// assert!(matches!(refused, Err(Closed(_))));
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct LooperProxy {
     pub(super) state: Arc<LoopState>,

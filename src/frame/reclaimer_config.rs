@@ -6,6 +6,16 @@
 /// for room waits for that destructor, and a destructor that runs in the sender takes the lock a
 /// second time. Where a lock may be held, use
 /// [`Looper::try_drop_later`](crate::Looper::try_drop_later), which never waits and runs no destructor.
+///
+/// # Example
+/// ```
+/// use releasepool::{ReclaimerConfig, WhenFull};
+///
+/// let config = ReclaimerConfig::new().values(10_000).when_full(WhenFull::DestroyHere);
+/// let reclaimer = config.spawn("reclaimer")?;
+/// reclaimer.drop_later(vec![1, 2, 3]); // there, or here if 10,000 values wait
+/// # Ok::<_, std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WhenFull {

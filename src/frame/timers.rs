@@ -6,6 +6,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Unique in the process.
+///
+/// # Example
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop};
+/// use std::time::Duration;
+///
+/// let frames = FrameLoop::new(FrameConfig::new());
+/// let proxy = frames.proxy();
+/// let id = proxy.post_after(Duration::from_secs(5), || println!("are you still there?")).unwrap();
+/// assert!(proxy.cancel(id));
+/// assert!(!proxy.cancel(id), "there is none of that name any more");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PostId {
     due: Duration,

@@ -13,6 +13,22 @@ use std::sync::Arc;
 /// A guard: as long as it lives, messages to its thread call a hook. Dropping it removes the hook.
 ///
 /// See [`PoolManager::set_inbox_hook`].
+///
+/// # Example
+/// ```
+/// use releasepool::PoolManager;
+/// use std::sync::mpsc;
+///
+/// let manager = PoolManager::global();
+/// let (wake, woken) = mpsc::channel();
+/// let hook = manager.set_inbox_hook(move || _ = wake.send(()));
+/// let here = manager.current_thread().unwrap();
+/// std::thread::spawn(move || here.post(|| println!("in the UI thread")).is_ok());
+/// woken.recv()?; // the foreign loop wakes up
+/// manager.run_inbox();
+/// drop(hook);
+/// # Ok::<_, mpsc::RecvError>(())
+/// ```
 #[must_use = "dropping it removes the hook"]
 pub struct InboxHook {
     record: Arc<Record>,

@@ -57,6 +57,19 @@ pub enum NotMade {
 /// # Cost
 /// Two allocations and a message, besides the value. A wait sleeps, and looks every 20 milliseconds
 /// whether the home still exists.
+///
+/// # Example
+/// ```
+/// use releasepool::{HomeRef, Looper};
+/// use std::cell::Cell;
+///
+/// let looper = Looper::spawn("home")?;
+/// looper.call(|| releasepool::PoolManager::global().run_inbox()).ok();
+/// let pending = HomeRef::new_on(looper.thread(), || Cell::new(5)); // neither Send nor Sync is needed
+/// let there = pending.wait()?;
+/// assert!(there.get().is_none(), "this thread is not its home");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 pub struct PendingHome<T: 'static> {
     shared: Arc<Shared<T>>,
     home: ThreadHandle,

@@ -30,6 +30,19 @@ const NAP: Duration = Duration::from_millis(2);
 const LOOKS: u32 = 8;
 
 /// The result of [`PoolManager::shutdown`].
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, Ref};
+/// use std::time::Duration;
+///
+/// let manager = PoolManager::new();
+/// manager.autorelease(Ref::new(5));
+/// match manager.shutdown(Duration::from_secs(1)) {
+///     Ok(report) => assert_eq!(report.released, 1),
+///     Err(report) => eprintln!("{report}"), // who holds what
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {

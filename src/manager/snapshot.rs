@@ -22,6 +22,17 @@ use std::sync::Arc;
 /// opened later, and entries of a root pool that is drained meanwhile may count twice as
 /// autoreleased. Each thread counts once: by itself or, after it has ended, in `departed`.
 /// [`fmt::Display`] writes a table.
+///
+/// # Example
+/// ```
+/// let manager = releasepool::PoolManager::new();
+/// let pool = manager.pool();
+/// pool.create(5);
+/// let snapshot = manager.snapshot();
+/// let here = manager.current_thread().unwrap().key();
+/// assert_eq!(snapshot.thread(here).map(|thread| thread.open_pools), Some(1));
+/// println!("{snapshot}"); // a table of all threads
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {

@@ -9,6 +9,15 @@ use std::fmt;
 /// Unlike the thread ids of the kernel or of pthreads, a key is never reused: it consists of the
 /// index of a slot in the registry and of the slot's generation when the thread claimed it. A key
 /// may outlive its thread; looking it up then finds nothing.
+///
+/// # Example
+/// ```
+/// use releasepool::PoolManager;
+///
+/// let manager = PoolManager::global();
+/// let key = std::thread::spawn(|| PoolManager::global().current_thread().unwrap().key()).join().unwrap();
+/// assert!(manager.thread(key).is_none(), "it has ended, and no other thread gets its key");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadKey {
     index: u32,

@@ -22,11 +22,33 @@ use std::sync::Arc;
 /// return a handle, or `None` if there is no such thread or it is ending;
 /// [`FrameProxy::thread`](crate::FrameProxy::thread) and [`Looper::thread`](crate::Looper::thread)
 /// return the handle of a loop's thread.
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, Ref};
+///
+/// let manager = PoolManager::global();
+/// let here = manager.current_thread().unwrap();
+/// let object = Ref::new(5);
+/// std::thread::spawn(move || here.release(object)).join().unwrap();
+/// manager.drain_root(); // the object is destroyed here, where it was made
+/// ```
 #[derive(Clone)]
 pub struct ThreadHandle(pub(crate) Arc<Record>);
 
 /// The error of a post to a thread or loop that has shut down; contains the closure, which was not
 /// accepted.
+///
+/// # Example
+/// ```
+/// use releasepool::{Closed, PoolManager};
+///
+/// let ended = std::thread::spawn(|| PoolManager::global().current_thread().unwrap());
+/// let ended = ended.join().unwrap();
+/// if let Err(Closed(closure)) = ended.post(|| println!("run by somebody")) {
+///     closure(); // here instead
+/// }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Closed<F>(pub F);
 

@@ -23,6 +23,18 @@ use std::sync::Arc;
 ///
 /// A token is valid for one [`pop`](crate::PoolManager::pop), by the same manager on the same
 /// thread; every other use is an error, and does nothing.
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, PopError, Ref, autorelease};
+///
+/// let manager = PoolManager::global();
+/// let token = manager.push();
+/// autorelease(Ref::new(5));
+/// assert_eq!(manager.pop(token)?, 1);
+/// assert_eq!(manager.pop(token), Err(PopError::Stale));
+/// # Ok::<_, PopError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PoolToken {
     manager: u64,

@@ -8,6 +8,18 @@ use std::time::Duration;
 /// How much a drain may do before it leaves the rest for later.
 ///
 /// See [`AutoreleasePool::drain_within`](crate::AutoreleasePool::drain_within).
+///
+/// # Example
+/// ```
+/// use releasepool::{AutoreleasePool, Budget};
+/// use std::time::Duration;
+///
+/// let mut pool = AutoreleasePool::new();
+/// (0..100).for_each(|n| _ = pool.create(n));
+/// assert_eq!(pool.drain_within(Budget::Count(10)).remaining, 90);
+/// pool.drain_within(Budget::Time(Duration::from_millis(2)));
+/// assert_eq!(pool.drain_within(Budget::All).remaining, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Budget {
@@ -25,6 +37,19 @@ pub enum Budget {
 }
 
 /// The result of a drain within a [`Budget`].
+///
+/// # Example
+/// ```
+/// use releasepool::{AutoreleasePool, Budget};
+///
+/// let mut pool = AutoreleasePool::new();
+/// pool.create(String::from("text"));
+/// let drained = pool.drain_within(Budget::All);
+/// assert_eq!((drained.released, drained.remaining), (1, 0));
+/// if let Some((type_name, time)) = drained.slowest {
+///     println!("{type_name} took {time:?}");
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Drained {

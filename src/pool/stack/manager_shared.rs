@@ -11,6 +11,16 @@ use std::sync::Arc;
 ///
 /// Set by [`PoolManagerBuilder::root_policy`](crate::PoolManagerBuilder::root_policy) and
 /// [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, Ref, RootPolicy};
+///
+/// let manager = PoolManager::new();
+/// manager.set_root_policy(RootPolicy::DrainAtBoundary);
+/// manager.autorelease(Ref::new(5));
+/// manager.boundary(); // drains the root pool if it has grown beyond its watermark
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RootPolicy {

@@ -11,6 +11,14 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 /// Displays a line with the pool's name, its thread and the number of entries, then a line for each
 /// entry with its address, type, and strong count at the time of writing. The entries are listed
 /// newest first, which is the order in which they will be released.
+///
+/// # Example
+/// ```
+/// let pool = releasepool::AutoreleasePool::named("frame");
+/// pool.create(5);
+/// let text = pool.dump().to_string();
+/// assert!(text.contains("frame") && text.contains("i32"), "{text}");
+/// ```
 pub struct PoolDump<'p>(pub(in crate::pool) &'p PoolState);
 
 // `AutoreleasePool` has these auto traits, too.

@@ -94,6 +94,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 /// The kind of an [`Event`].
+///
+/// # Example
+/// ```
+/// use releasepool::event::{self, EventKind};
+///
+/// event::set_hook(Some(Box::new(|event| match event.kind {
+///     EventKind::NoPool => eprintln!("open a pool at {:?}", event.site),
+///     _ => eprintln!("{event}"),
+/// })));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -215,6 +225,17 @@ pub enum EventKind {
 }
 
 /// A warning. [`Display`](std::fmt::Display) writes it as a sentence.
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, Ref, event};
+///
+/// event::set_hook(Some(Box::new(|event| {
+///     eprintln!("{event}"); // a sentence
+///     eprintln!("{:?} on {}: {}", event.kind, event.thread, event.occurrences);
+/// })));
+/// PoolManager::global().autorelease(Ref::new(5)); // no pool is open
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {

@@ -28,6 +28,16 @@ use std::time::Duration;
 /// The first frame has a `delta` of zero, and may be late, as it allocates memory that later frames
 /// reuse. The feature `metrics` records reports for dashboards, `serde` serializes them, and
 /// `tracing` shows frames as spans.
+///
+/// # Example
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop};
+///
+/// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+/// let report = frames.tick(|frame| _ = frame.pool().create(5));
+/// assert_eq!((report.index, report.drained.released, report.drained.remaining), (0, 1, 0));
+/// println!("busy for {:?}", report.busy);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameReport {

@@ -28,6 +28,18 @@ const BALANCES: usize = 10_000;
 /// `bytes`, `unrecorded` and `groups`. A group has the fields `type_name`, `objects`, `bytes`,
 /// `site` (`file`, `line` and `column`), `threads` (`thread`, `objects`), `pools` (`pool`,
 /// `thread`, `entries`), `backtrace`, and `unreleased` (`place`, `thread`, `count`).
+///
+/// # Example
+/// ```
+/// use releasepool::{Ref, leaks};
+///
+/// let scope = leaks::scope();
+/// let kept = Ref::new(5);
+/// let report = scope.report();
+/// assert_eq!((report.objects(), report.groups().len()), (1, 1));
+/// drop(kept);
+/// assert!(scope.report().is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakReport {
     objects: usize,
@@ -101,6 +113,17 @@ impl LeakReport {
 }
 
 /// The live objects of one type that were created at one place.
+///
+/// # Example
+/// ```
+/// use releasepool::{Ref, leaks};
+///
+/// let scope = leaks::scope();
+/// let _kept: Vec<_> = (0..3).map(Ref::new).collect();
+/// let report = scope.report();
+/// let group = &report.groups()[0];
+/// assert_eq!((group.type_name(), group.objects()), ("i32", 3));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakGroup {
     type_name: &'static str,

@@ -44,6 +44,15 @@ fn with_spans<R>(spans: &Spans, f: impl FnOnce(&mut Vec<Span>) -> R) -> R {
 
 /// The objects that a thread has created since the scope began; see
 /// [`leaks::scope`](crate::leaks::scope).
+///
+/// # Example
+/// ```
+/// use releasepool::{Ref, leaks};
+///
+/// let scope = leaks::scope();
+/// drop(Ref::new(5));
+/// scope.assert_none(); // panics with a report otherwise
+/// ```
 #[derive(Debug)]
 pub struct Scope {
     spans: Spans,
@@ -98,6 +107,21 @@ impl Scope {
 }
 
 /// A handle with which other threads enter a [`Scope`].
+///
+/// # Example
+/// ```
+/// use releasepool::{Ref, leaks};
+///
+/// let scope = leaks::scope();
+/// let handle = scope.handle();
+/// let object = std::thread::spawn(move || {
+///     let _inside = handle.enter();
+///     Ref::new(5)
+/// });
+/// let object = object.join().unwrap();
+/// assert_eq!(scope.report().objects(), 1);
+/// # drop(object);
+/// ```
 #[derive(Clone, Debug)]
 pub struct ScopeHandle {
     spans: Spans,

@@ -6,6 +6,18 @@ use crate::ledger::thread_names::thread_label;
 use std::fmt;
 
 /// A pool, or several of one name on one thread, that hold objects.
+///
+/// # Example
+/// ```
+/// use releasepool::{AutoreleasePool, leaks};
+///
+/// let scope = leaks::scope();
+/// let pool = AutoreleasePool::named("frame");
+/// pool.create(5);
+/// let report = scope.report();
+/// let holder = &report.groups()[0].pools()[0];
+/// assert_eq!((holder.pool(), holder.entries()), ("frame", 1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolHolder {
     pub(super) pool: &'static str,

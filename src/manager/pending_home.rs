@@ -16,6 +16,16 @@ use std::time::Duration;
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Why a [`PendingHome`] has no value.
+///
+/// # Example
+/// ```
+/// use releasepool::{HomeRef, NotMade};
+///
+/// let thread = std::thread::spawn(|| releasepool::PoolManager::global().current_thread().unwrap());
+/// let ended = thread.join().unwrap();
+/// let pending = HomeRef::new_on(&ended, || 5);
+/// assert_eq!(pending.wait().err(), Some(NotMade::HomeEnded));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotMade {

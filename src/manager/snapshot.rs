@@ -55,6 +55,17 @@ pub struct Snapshot {
 }
 
 /// One thread in a [`Snapshot`].
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, Ref};
+///
+/// let manager = PoolManager::new();
+/// manager.autorelease(Ref::new(5));
+/// for thread in manager.snapshot().threads {
+///     println!("{:?}: {} pools, {} entries", thread.name, thread.open_pools, thread.root_entries);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadSnapshot {
@@ -78,6 +89,15 @@ pub struct ThreadSnapshot {
 }
 
 /// Figures of one thread since its start.
+///
+/// # Example
+/// ```
+/// let manager = releasepool::PoolManager::new();
+/// (0..3).for_each(|n| _ = manager.pool().create(n));
+/// let snapshot = manager.snapshot();
+/// let here = snapshot.thread(manager.current_thread().unwrap().key()).unwrap();
+/// assert_eq!((here.totals.pools_pushed, here.totals.released), (3, 3));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {

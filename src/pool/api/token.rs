@@ -45,6 +45,17 @@ pub struct PoolToken {
 }
 
 /// The reason why a pool was not popped. The call has then done nothing.
+///
+/// # Example
+/// ```
+/// use releasepool::{PoolManager, PopError};
+///
+/// let token = PoolManager::global().push();
+/// let popped = std::thread::spawn(move || PoolManager::global().pop(token)).join().unwrap();
+/// assert!(matches!(popped, Err(PopError::WrongThread { .. })), "only the thread that pushed it");
+/// PoolManager::global().pop(token)?;
+/// # Ok::<_, PopError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PopError {

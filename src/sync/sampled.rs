@@ -107,6 +107,9 @@ pub(crate) fn abort(why: &str) -> ! {
     panic!("{why}")
 }
 
+/// Longer than the time that passes in any program.
+const YEARS: Duration = Duration::from_secs(1 << 30);
+
 /// The time since the execution began. No thread switches while it is locked.
 static CLOCK: std::sync::Mutex<Duration> = std::sync::Mutex::new(Duration::ZERO);
 
@@ -149,7 +152,8 @@ impl<T> Monitor<T> {
         locked: Locked<'m, T>,
         limit: Option<Duration>,
     ) -> Locked<'m, T> {
-        let Some(limit) = limit else {
+        // A wait of years is one for a wake-up: if that is lost, shuttle finds a deadlock.
+        let Some(limit) = limit.filter(|limit| *limit < YEARS) else {
             return self.changed.wait(locked).expect(FAILED);
         };
         drop(locked);

@@ -31,7 +31,7 @@ pub struct World {
     pub mail: Mutex<Vec<Thing>>,
     pub slots: Mutex<Option<Arc<Slots>>>,
     pub looper: LooperProxy,
-    pub reclaimer: ThreadHandle,
+    pub reclaimer: LooperProxy,
     /// The kinds of steps that threads choose from.
     pub steps: Vec<usize>,
 }
@@ -68,7 +68,7 @@ pub fn run(seed: u64) {
         mail: Default::default(),
         slots: Default::default(),
         looper: looper.proxy(),
-        reclaimer: reclaimer.thread().clone(),
+        reclaimer: reclaimer.proxy(),
         steps: worker::draw_steps(&mut random),
     });
     world.add_handle();

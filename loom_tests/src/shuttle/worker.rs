@@ -4,8 +4,8 @@ use crate::objects::{End, Known, Object, Thing};
 use crate::program::World;
 use crate::run::LOG;
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, Hot, PoolManager, PoolRef,
-    PoolToken, Ref, ThreadHandle, autorelease, model,
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Hot, InboxHook,
+    PendingHome, PoolManager, PoolRef, PoolToken, Ref, ThreadHandle, autorelease, model,
 };
 use shuttle::thread::current;
 use std::sync::Arc;
@@ -63,6 +63,8 @@ fn live(world: &Arc<World>, random: Random, steps: u64, things: Vec<Thing>) {
         things,
         pools: Vec::new(),
         frames: None,
+        hook: None,
+        pending: None,
     };
     for left in (0..steps).rev() {
         worker.step();
@@ -99,10 +101,13 @@ struct Worker {
     /// Open pools, oldest first. Only the last is ever closed.
     pools: Vec<Pool>,
     frames: Option<FrameLoop>,
+    hook: Option<InboxHook>,
+    /// An object that another thread was asked to make.
+    pending: Option<PendingHome<Object>>,
 }
 
 /// How many kinds of steps there are.
-const KINDS: usize = 34;
+const KINDS: usize = 37;
 
 /// Draws the steps of a program. Most leave out half of the kinds, so that threads meet more often
 /// in the others.
@@ -196,6 +201,13 @@ impl Worker {
             }
             31 => _ = manager.quiesce(Duration::ZERO),
             32 => _ = manager.shutdown(Duration::ZERO),
+            33 => self.drop_later(),
+            34 => {
+                // The hook of the loop, if there is one, is asked instead of this.
+                let is_set = self.hook.take().is_some();
+                self.hook = (!is_set).then(|| manager.set_inbox_hook(|| ()));
+            }
+            35 => self.make_elsewhere(),
             _ => {
                 manager.drain_root();
                 manager.drain_backlog(Budget::Count(self.random.below(3)));
@@ -223,7 +235,7 @@ impl Worker {
 
     fn someone(&mut self) -> ThreadHandle {
         match self.random.below(3) {
-            0 => self.world.reclaimer.clone(),
+            0 => self.world.reclaimer.thread().clone(),
             _ => self.world.handle(self.random.below(1 << 20)),
         }
     }
@@ -351,6 +363,27 @@ impl Worker {
             (_, new) => slots.option.swap(new),
         };
         self.things.extend(old.map(Thing::strong));
+    }
+
+    /// Has the reclaimer destroy something, if it has room, or the looper.
+    fn drop_later(&mut self) {
+        let (thing, world) = (self.take(), self.world.clone());
+        match self.random.below(3) {
+            0 => world.reclaimer.drop_later(thing),
+            // Here, if it does not fit.
+            1 => drop(world.reclaimer.try_drop_later(thing)),
+            _ => world.looper.drop_later_weighed(thing, 8),
+        }
+    }
+
+    /// Has another thread make an object that stays there.
+    fn make_elsewhere(&mut self) {
+        if let Some(Ok(object)) = self.pending.as_ref().and_then(PendingHome::try_get) {
+            object.get().into_iter().for_each(Object::look);
+        }
+        let (home, world, end) = (self.someone(), self.world.clone(), self.end());
+        let make = move || Object::new(&world, end, Some(current().id()), Vec::new());
+        self.pending = Some(HomeRef::new_on(&home, make));
     }
 
     /// Makes a frame of this thread's loop, to which others post.

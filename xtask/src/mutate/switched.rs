@@ -79,7 +79,11 @@ pub fn examine(
             mutant,
             switch: ("RELEASEPOOL_MUTANT", (mutant + 1).to_string()),
             place: program.block(mutant),
-            named: program.named(program.block(mutant)),
+            // What only confirms a reason need not take long.
+            named: match reason {
+                Some(_) => Vec::new(),
+                None => program.named(program.block(mutant)),
+            },
             most: reason.map_or(most, |_| MOST_IF_EXPLAINED),
             patience: 5.0,
         }

@@ -26,7 +26,7 @@ pub struct Job {
     pub switch: Switch,
     /// The place of the source that a check must reach.
     pub place: usize,
-    /// The models that the source names; they are asked first.
+    /// The models that the source names; they are asked first, however long they take.
     pub named: Vec<String>,
     /// The longest time in seconds, without a mutant, that its checks take together. Those that
     /// reach little else come first; most of the others only happen to run the same code.
@@ -112,24 +112,26 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
 
 /// Returns the checks that reach a mutant: those that the source names and those of its function's hints
 /// before the others; of these the quick ones first, models before tests, and those that reach little else
-/// first; and no more than may run.
+/// first; and, besides those that are named, no more than may run.
 fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) -> Vec<&'k Known> {
     let reaches = |known: &&Known| known.reached.contains(&job.place);
     let mut checks: Vec<_> = known.iter().filter(reaches).collect();
+    let is_named = |known: &Known| job.named.iter().any(|model| known.check.is_of(model));
     checks.sort_by_key(|known| {
         let (check, breadth) = (&known.check, known.reached.len());
-        let is_named = job.named.iter().any(|model| check.is_of(model));
         let hint = hints.get(&check.name).unwrap_or(&3);
         let steps = match hint {
             0 | 1 => 0,
             _ => (known.seconds / STEP) as u64,
         };
-        (!is_named, steps, hint, check.is_test, breadth)
+        (!is_named(known), steps, hint, check.is_test, breadth)
     });
     let mut seconds = 0.0;
     let fits = |known: &&&Known| {
-        seconds += known.seconds;
-        seconds <= job.most
+        is_named(known) || {
+            seconds += known.seconds;
+            seconds <= job.most
+        }
     };
     let fitting = checks.iter().take_while(fits).count();
     checks.truncate(fitting.max(1));
@@ -212,6 +214,7 @@ mod tests {
     fn no_more_checks_than_may_run_but_one() {
         assert_eq!(names(0.25, &[], &[]), ["few", "many"]);
         assert_eq!(names(0.0, &[], &[]), ["few"]);
+        assert_eq!(names(0.25, &["slow"], &[]), ["slow", "few", "many"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// let proxy = frames.proxy();
 /// let id = proxy.post_after(Duration::from_secs(5), || println!("are you still there?")).unwrap();
 /// assert!(proxy.cancel(id));
-/// assert!(!proxy.cancel(id), "there is none of that name any more");
+/// assert!(!proxy.cancel(id), "it was cancelled already");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PostId {

@@ -71,11 +71,11 @@ pub enum NotMade {
 /// # Example
 /// ```
 /// use releasepool::{HomeRef, Looper};
-/// use std::cell::Cell;
+/// use std::rc::Rc;
 ///
 /// let looper = Looper::spawn("home")?;
 /// looper.call(|| releasepool::PoolManager::global().run_inbox()).ok();
-/// let pending = HomeRef::new_on(looper.thread(), || Cell::new(5)); // neither Send nor Sync is needed
+/// let pending = HomeRef::new_on(looper.thread(), || Rc::new(5)); // need not be Send
 /// let there = pending.wait()?;
 /// assert!(there.get().is_none(), "this thread is not its home");
 /// # Ok::<_, Box<dyn std::error::Error>>(())

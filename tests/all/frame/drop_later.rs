@@ -2,7 +2,7 @@
 
 use crate::frame::{hold, id_of};
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{Log, Probe, child, events, fresh, listen, on_drop, panic_of};
+use crate::support::{Log, Probe, child, events, fresh, listen, on_drop, panic_of, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     Full, HandoffPool, Later, Looper, OnReclaimer, ReclaimerConfig, Ref, WhenFull, drop_later,
@@ -234,15 +234,12 @@ fn after_the_end_and_in_a_threads_teardown_values_are_destroyed_at_once() {
 
 #[test]
 fn a_reclaimer_is_busy_while_anything_waits() {
-    let becomes = |holds: &dyn Fn() -> bool| {
-        (0..6_000).any(|_| holds() || (thread::sleep(Duration::from_millis(10)), false).1)
-    };
     let reclaimer = Looper::reclaimer("reclaimer").unwrap();
     let is_busy = || !reclaimer.pending().busy.is_zero();
     for _ in 0..2 {
-        assert!(becomes(&|| !is_busy()));
+        wait_until(|| !is_busy());
         let go = hold(&reclaimer);
-        assert!(becomes(&is_busy));
+        wait_until(is_busy);
         drop(go);
     }
 }

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, PoolManager, Ref, autorelease,
+    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, Ref, autorelease,
 };
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -105,24 +105,6 @@ fn shutdown_at_its_deadline() {
         assert!(made < 50_000, "{made} generations after the deadline");
     }))
     .assert_success();
-}
-
-/// The limit of a shutdown past its deadline is far above what programs do.
-#[test]
-fn a_shutdown_past_its_deadline_releases_a_chain() {
-    struct Countdown(u32);
-    impl Drop for Countdown {
-        fn drop(&mut self) {
-            if self.0 > 0 {
-                autorelease(Ref::new(Countdown(self.0 - 1)));
-            }
-        }
-    }
-    fresh(|| {
-        let manager = PoolManager::new();
-        manager.autorelease(Ref::new(Countdown(20)));
-        manager.shutdown(Duration::ZERO).unwrap();
-    });
 }
 
 /// Gives a loop what to be fed with. Its name, and what does so.
@@ -228,18 +210,15 @@ fn but_an_ordinary_drain_goes_on() {
 #[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn and_an_event_says_what_feeds_it() {
-    struct Countdown(u32);
-    impl Drop for Countdown {
-        fn drop(&mut self) {
-            if self.0 > 0 {
-                drop(hot(Countdown(self.0 - 1)));
-            }
+    fn count_down(n: u32) {
+        if n > 0 {
+            drop(hot(on_drop(move || count_down(n - 1))));
         }
     }
     listen();
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        drop(hot(Countdown(3_000)));
+        count_down(3_000);
         pool.create(());
         pool.drain();
         assert_eq!(events(EventKind::EndlessDrain).len(), 1);

@@ -3,12 +3,13 @@
 use crate::pool::budgets::filled;
 use crate::support::{Log, child, fresh, fresh_to_the_end, global, me, wait_until};
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, Slot,
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot,
     ThreadHandle, autoreleasepool,
 };
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 #[test]
@@ -119,6 +120,9 @@ fn sent_references_are_found_while_they_wait() {
         let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
         let singles = [(); 3].map(|()| Ref::new(0));
         singles.iter().cloned().for_each(|r| me().release(r));
+        // A value that waits for its destructor hides nothing.
+        let at_home = HomeRef::new(0);
+        thread::spawn(move || drop(at_home)).join().unwrap();
         me().release(single.clone());
         let mut pool = HandoffPool::new();
         pool.autorelease(pooled.clone());

@@ -74,7 +74,7 @@
     ret
 
 # releasepool::pool::drain::engine::drain
-# instructions: 406, locked: 2, calls: 24
+# instructions: 412, locked: 2, calls: 24
     push rbp
     push r15
     push r14
@@ -137,15 +137,20 @@
 .5:
     cmp rcx, 64
     jle .6
-    mov rcx, qword ptr [rax - 72]
-    prefetcht0 byte ptr [rcx - 16]
+    mov rdx, qword ptr [rax - 72]
+    prefetcht0 byte ptr [rdx - 16]
 .6:
-    mov rax, qword ptr [rax - 8]
-    mov rsi, qword ptr [rax - 8]
+    mov rdx, qword ptr [rax - 8]
+    mov rsi, qword ptr [rdx - 8]
     cmp byte ptr [rsi + 38], 1
     jne .7
-    mov ecx, dword ptr [rsi + 40]
+    cmp rcx, 9
+    jl .7
+    mov rax, qword ptr [rax - 16]
+    cmp qword ptr [rax - 8], rsi
+    jne .7
     movzx edx, byte ptr [rsi + 39]
+    movzx ecx, byte ptr [rsi + 40]
     mov rdi, rbx
     call releasepool::pool::drain::alike::destroy_alike
     lea rcx, [rax + r13]
@@ -244,10 +249,10 @@
     call releasepool::object::destroy::drop_value
     jmp .18
 .16:
-    mov qword ptr [rsp + 48], rdi
+    mov qword ptr [rsp + 8], rdi
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
-    mov rdi, qword ptr [rsp + 48]
+    mov rdi, qword ptr [rsp + 8]
     mov rax, qword ptr [rdi - 16]
     test eax, -2
     jne .15
@@ -272,7 +277,7 @@
     mov rax, qword ptr fs:[rdx]
     test rax, rax
     mov qword ptr [rsp + 80], rbp
-    mov qword ptr [rsp + 48], r13
+    mov qword ptr [rsp + 8], r13
     je .22
     mov cx, 768
     cmp byte ptr fs:[rdx + 40], 2
@@ -293,30 +298,30 @@
     setae dl
     movzx eax, cx
     or eax, edx
-    xor r12d, r12d
+    xor r13d, r13d
     jmp .23
 .22:
     mov rax, rsp
     mov qword ptr fs:[rdx], rax
     mov byte ptr fs:[rdx + 41], 1
     mov ax, 768
-    mov r12b, 1
+    mov r13b, 1
 .23:
-    movzx r13d, ax
+    movzx r12d, ax
     mov ecx, eax
     shl ecx, 8
-    movzx edx, r12b
+    movzx edx, r13b
     or edx, ecx
-    mov byte ptr [rsp + 14], ah
-    mov word ptr [rsp + 12], dx
+    mov byte ptr [rsp + 6], ah
+    mov word ptr [rsp + 4], dx
     mov qword ptr [rsp + 24], r15
     mov rax, qword ptr [r14 + 32]
     mov qword ptr [rsp + 16], rax
     lea rbp, [rsp + 16]
     mov qword ptr [r14 + 32], rbp
     add dword ptr [r15 + 16], 8192
-    shr r13d, 8
-    lea rcx, [rsp + 12]
+    shr r12d, 8
+    lea rcx, [rsp + 4]
     lea r8, [rsp + 64]
     mov rdi, r15
     mov rsi, r14
@@ -332,16 +337,17 @@
     jne .37
     mov qword ptr [r14 + 32], rdx
     mov rbp, qword ptr [rsp + 80]
-    test r12b, r12b
+    test r13b, r13b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     je .38
 .24:
-    cmp r13b, 3
+    cmp r12b, 3
     je .25
-    mov byte ptr fs:[rcx + 40], r13b
+    mov byte ptr fs:[rcx + 40], r12b
     xor byte ptr fs:[rcx + 7], 64
 .25:
     cmp qword ptr fs:[rcx + 24], 0
+    mov r13, qword ptr [rsp + 8]
     jne .46
     xor eax, eax
     jmp .39
@@ -419,22 +425,22 @@
     lea rsi, [rsp + 16]
     mov rdi, r14
     call <releasepool::pool::stack::pool_stack::PoolStack>::cut
-    movzx r12d, byte ptr [rsp + 12]
-    movzx r13d, byte ptr [rsp + 14]
+    movzx r13d, byte ptr [rsp + 4]
+    movzx r12d, byte ptr [rsp + 6]
     mov rbp, qword ptr [rsp + 80]
-    test r12b, r12b
+    test r13b, r13b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     jne .24
 .38:
-    cmp r13b, 3
+    cmp r12b, 3
+    mov r13, qword ptr [rsp + 8]
     je .40
-    mov byte ptr fs:[rcx + 40], r13b
+    mov byte ptr fs:[rcx + 40], r12b
     movabs rax, 4611686018427387904
     xor rax, qword ptr fs:[rcx]
 .39:
     mov qword ptr fs:[rcx], rax
 .40:
-    mov r13, qword ptr [rsp + 48]
     add r13, rbx
     mov edi, dword ptr [rsp + 56]
     and dil, 1
@@ -514,15 +520,15 @@
     jne .54
     mov qword ptr [rdi + 32], rdx
 .53:
-    movzx edi, r12b
-    movzx esi, r13b
+    movzx edi, r13b
+    movzx esi, r12b
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
     jmp .56
 .54:
     lea rsi, [rsp + 16]
     call <releasepool::pool::stack::pool_stack::PoolStack>::cut
-    movzx r12d, byte ptr [rsp + 12]
-    movzx r13d, byte ptr [rsp + 14]
+    movzx r13d, byte ptr [rsp + 4]
+    movzx r12d, byte ptr [rsp + 6]
     jmp .53
 .55:
     mov rbx, rax
@@ -817,7 +823,7 @@
     call core::panicking::panic_bounds_check
 
 # <releasepool::pool::drain::plain::PlainDrain>::all
-# instructions: 299, locked: 2, calls: 22
+# instructions: 308, locked: 2, calls: 22
     push rbp
     push r15
     push r14
@@ -875,8 +881,17 @@
     mov rsi, qword ptr [rsp + 24]
     cmp byte ptr [rsi + 38], 1
     jne .16
-    mov ecx, dword ptr [rsi + 40]
+    mov rax, qword ptr [r13]
+    mov rcx, rax
+    sub rcx, qword ptr [r13 + 8]
+    cmp rcx, 9
+    jl .17
+    mov rax, qword ptr [rax - 16]
+    mov rsi, qword ptr [rsp + 24]
+    cmp qword ptr [rax - 8], rsi
+    jne .17
     movzx edx, byte ptr [rsi + 39]
+    movzx ecx, byte ptr [rsi + 40]
     mov rdi, r13
     call releasepool::pool::drain::alike::destroy_alike
     add qword ptr [rsp + 16], rax
@@ -989,8 +1004,8 @@
     call releasepool::object::destroy::settle_now
     jmp .26
 .16:
-    cmp byte ptr [rsi + 37], 1
-    jne .21
+    cmp byte ptr [rsi + 37], 0
+    je .22
 .17:
     mov rbx, qword ptr [r13]
     add rbx, -8
@@ -1000,7 +1015,7 @@
     mov rcx, qword ptr [rsp + 24]
     mov rax, qword ptr [rcx + 48]
     cmp byte ptr [rcx + 37], 0
-    je .22
+    je .21
     mov rdi, r15
     call rax
     cmp byte ptr [rsp + 6], 0
@@ -1029,14 +1044,14 @@
     call rax
     jmp .3
 .21:
+    mov rdi, r15
+    call rax
+    jmp .3
+.22:
     mov rdi, r13
     call releasepool::pool::drain::alike::destroy_in_turn
     add qword ptr [rsp + 16], rax
     add qword ptr [rsp + 8], rax
-    jmp .3
-.22:
-    mov rdi, r15
-    call rax
     jmp .3
 .23:
     mov edi, 1
@@ -1131,8 +1146,8 @@
 .36:
     mov rsi, qword ptr [rsp + 32]
     mov rdi, qword ptr [rsp + 8]
-    mov r9, qword ptr [rsp + 24]
     mov r8, qword ptr [rsp + 16]
+    mov r9, qword ptr [rsp + 24]
     add qword ptr [rsi + 64], r8
     mov rcx, qword ptr [rsi + 72]
     xor edx, edx

@@ -89,6 +89,16 @@ fn filled_pool_with_destructors() -> AutoreleasePool {
     pool
 }
 
+/// Returns a pool of objects of two types in turn.
+fn filled_pool_of_two_types() -> AutoreleasePool {
+    let pool = pool();
+    for _ in 0..TIMES / 2 {
+        pool.create([0u64; 6]);
+        pool.create([0i64; 6]);
+    }
+    pool
+}
+
 fn pool_and_object() -> (AutoreleasePool, Ref<Bytes>) {
     (pool(), object())
 }
@@ -179,6 +189,13 @@ fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
 #[library_benchmark(config = counted(66_438, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
+    pool.drain();
+    pool
+}
+
+#[library_benchmark(config = counted(61_425, 0), setup = filled_pool_of_two_types)]
+#[bench::one()]
+fn drain_of_two_types(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
     pool
 }
@@ -288,7 +305,7 @@ fn arena_value(arena: StackAllocator) -> StackAllocator {
 library_benchmark_group!(
     name = hot_paths;
     benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
-        drain_with_destructors, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool,
+        drain_with_destructors, drain_of_two_types, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool,
         scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value
 );
 main!(library_benchmark_groups = hot_paths);

@@ -232,6 +232,20 @@ impl Entries {
         }
     }
 
+    /// Returns the entry below the newest one of the topmost page, if both are there.
+    #[inline(always)]
+    pub(crate) fn second_in_page(&self) -> Option<Thin> {
+        let top = self.top.get();
+        // SAFETY: as in `newest`; without a page, both pointers are null.
+        unsafe {
+            if top.offset_from(self.start.get()) < 2 {
+                return None;
+            }
+            Page::touch(self.page.get());
+            Some(*top.sub(2))
+        }
+    }
+
     /// Takes out the entry that `newest` returned; the caller owns its reference.
     ///
     /// # Safety

@@ -1,7 +1,7 @@
 //! Gives up references: of one object, or of a stretch of entries, the innermost loop of every
 //! drain.
 
-use super::alike::{destroy_alike, destroy_in_turn};
+use super::alike::{are_two_alike, destroy_alike, destroy_in_turn};
 use crate::ledger::CHECKS;
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
@@ -186,12 +186,13 @@ pub(super) fn stretch<'n, P: Pace>(
         // In the usual case the entry's is the only reference, so the object has no other entry.
         let may_have_added = if !P::METERED && !deep && object.count.is_all(1) {
             if let Some(block) = type_info.plain_block {
-                // The next entries are probably of the same type.
-                let n = destroy_alike(entries, type_info, block);
-                pace.count(n);
-                pace.count_destroyed(n as u64);
-                if n != 0 {
-                    continue;
+                if are_two_alike(entries, type_info) {
+                    let n = destroy_alike(entries, type_info, block);
+                    pace.count(n);
+                    pace.count_destroyed(n as u64);
+                    if n != 0 {
+                        continue;
+                    }
                 }
             } else if !type_info.has_destructor {
                 let n = destroy_in_turn(entries, type_info);

@@ -2,7 +2,7 @@
 //! tell these apart.
 
 use crate::support::{Log, OnDrop, fresh, global, me, on_drop, panic_of};
-use releasepool::{AutoreleasePool, Ref, autorelease};
+use releasepool::{AutoreleasePool, PoolRef, Ref, autorelease};
 
 /// Numbers of entries. Up to four are few.
 const SIZES: [u32; 3] = [1, 3, 10];
@@ -132,4 +132,48 @@ fn an_entry_whose_destructor_panics_counts_as_released_and_its_object_as_destroy
             });
         }
     }
+}
+
+#[test]
+fn objects_of_several_types_in_any_order() {
+    struct Small(u32);
+    struct AsSmall(u32);
+    struct Large(u32, [u32; 40]);
+    // Each number is a pattern of kinds, the newest last: runs of each length, and changes between
+    // all kinds.
+    let patterns = if cfg!(miri) { 0..40 } else { 0..4_u32.pow(6) };
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        for pattern in patterns {
+            let log = Log::new();
+            let kinds = (0..6).map(|at| (at, pattern / 4_u32.pow(at) % 4));
+            let (mut small, mut large, mut probes) = (Vec::new(), Vec::new(), Vec::new());
+            for (id, kind) in kinds {
+                match kind {
+                    0 => {
+                        let made = pool.create(Small(id));
+                        small.extend((id % 2 == 0).then(|| PoolRef::downgrade(made)));
+                        assert_eq!(made.0, id);
+                    }
+                    1 => assert_eq!(pool.create(AsSmall(id)).0, id),
+                    // Outlives the pool.
+                    2 => large.push(PoolRef::retain(pool.create(Large(id, [id; 40])))),
+                    _ => {
+                        pool.create(log.probe(id));
+                        probes.push(id);
+                    }
+                }
+            }
+            assert_eq!(pool.drain(), 6, "pattern {pattern}");
+            assert!(pool.is_empty());
+            probes.reverse();
+            assert_eq!(log.ids(), probes, "pattern {pattern}");
+            assert!(small.iter().all(|weak| weak.upgrade().is_none()));
+            assert!(
+                large
+                    .iter()
+                    .all(|r| Ref::strong_count(r) == 1 && r.0 == r.1[7])
+            );
+        }
+    });
 }

@@ -9,11 +9,13 @@ pub struct Allocator {
     pub name: &'static str,
     pub note: &'static str,
     /// The alternatives that also run with it, here and there.
-    pub rivals: [(&'static str, &'static str); 4],
+    pub rivals: [(&'static str, &'static str); 5],
     /// The benchmark with that allocator, as cargo knows it.
     bench: &'static str,
     /// Further options for cargo.
     options: &'static [&'static str],
+    /// True if a quick run does without it.
+    pub slow_to_build: bool,
     /// The tools that cargo needs to build the benchmark.
     needs: &'static str,
     program: OnceLock<PathBuf>,
@@ -21,7 +23,7 @@ pub struct Allocator {
 
 /// Creates the entry of an allocator.
 macro_rules! allocator {
-    ($name:literal, $options:expr, $needs:literal) => {
+    ($name:literal, $options:expr, $needs:literal, $slow:literal) => {
         Allocator {
             name: $name,
             note: concat!(
@@ -32,6 +34,7 @@ macro_rules! allocator {
             rivals: [
                 ("Arc + Vec", concat!("Arc + Vec, ", $name)),
                 ("triomphe + Vec", concat!("triomphe + Vec, ", $name)),
+                ("Box + Vec", concat!("Box + Vec, ", $name)),
                 ("Arc", concat!("Arc, ", $name)),
                 (
                     "Arc + channel of Vec",
@@ -40,18 +43,26 @@ macro_rules! allocator {
             ],
             bench: concat!("contention-", $name),
             options: $options,
+            slow_to_build: $slow,
             needs: $needs,
             program: OnceLock::new(),
         }
     };
 }
 
-pub static ALLOCATORS: [Allocator; 2] = [
-    allocator!("mimalloc", &[], "a C compiler"),
+pub static ALLOCATORS: [Allocator; 3] = [
+    allocator!("mimalloc", &[], "a C compiler", false),
+    allocator!(
+        "jemalloc",
+        &["--package", "releasepool-benches", "--features", "jemalloc"],
+        "a C compiler and make",
+        true
+    ),
     allocator!(
         "snmalloc",
         &["--package", "releasepool-benches", "--features", "snmalloc"],
-        "a C++20 compiler"
+        "a C++20 compiler",
+        false
     ),
 ];
 

@@ -54,6 +54,7 @@ const RIVALS: &[&str] = &[
     "shared_arena",
     "sharded-slab",
     "snmalloc-rs",
+    "tikv-jemallocator",
     "trc",
     "triomphe",
 ];

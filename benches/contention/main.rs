@@ -3,7 +3,7 @@
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
 //! * `rival`, `allocator`: alternatives with another global allocator, in processes of their own
-//!   (`mimalloc`, `snmalloc`, `serving`)
+//!   (`mimalloc`, `jemalloc`, `snmalloc`, `serving`)
 //! * `select`, `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
 //! * `measure`, `instructions`: the measurements; `targets`: the rows with targets
@@ -104,7 +104,7 @@ fn run(options: &Options) -> Result<(), String> {
     markdown::machine(&machine)
         .iter()
         .for_each(|line| println!("{line}"));
-    rival::prepare(&mut scenarios);
+    rival::prepare(&mut scenarios, options.quick);
     eprintln!("checking that all implementations do the same work");
     let peaks = check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;

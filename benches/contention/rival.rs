@@ -44,8 +44,9 @@ pub fn add(scenario: &mut Scenario) {
     }
 }
 
-/// Builds the programs that these scenarios need. Removes the contestants of one that cannot be built.
-pub fn prepare(scenarios: &mut Vec<Scenario>) {
+/// Builds the programs that these scenarios need. Removes the contestants of one that cannot be built,
+/// or that takes too long for a quick run.
+pub fn prepare(scenarios: &mut Vec<Scenario>, quick: bool) {
     for allocator in &ALLOCATORS {
         let is_in = |contestant: &Contestant| {
             let elsewhere = contestant.elsewhere;
@@ -54,7 +55,12 @@ pub fn prepare(scenarios: &mut Vec<Scenario>) {
         if !scenarios.iter().flat_map(|s| &s.contestants).any(is_in) {
             continue;
         }
-        if let Err(error) = allocator.prepare() {
+        let prepared = if quick && allocator.slow_to_build {
+            Err("it takes minutes to build, too long for a quick run".to_owned())
+        } else {
+            allocator.prepare()
+        };
+        if let Err(error) = prepared {
             eprintln!("there are no rows with {}: {error}", allocator.name);
             for scenario in scenarios.iter_mut() {
                 scenario.contestants.retain(|c| !is_in(c));

@@ -94,16 +94,17 @@ macro_rules! contestant {
 }
 
 /// Creates the contestants of several kinds of pools: `with_pools!(work(arguments): kinds)`, where
-/// `work` is generic over the pools and the objects.
+/// `work` is generic over the pools and the objects. Other objects than [`Measured`] come first:
+/// `with_pools!(Plain; work(arguments): kinds)`.
 macro_rules! with_pools {
-    ($work:ident $arguments:tt: $($kind:ident),+ $(,)?) => {
-        vec![$($crate::scenario::Contestant::with_pools::<
-            $crate::scenario::Measured,
-            $kind<$crate::scenario::Measured>,
-        >(
-            move || $work::<$kind<$crate::scenario::Measured>, $crate::scenario::Measured> $arguments,
+    ($objects:ty; $work:ident $arguments:tt: $($kind:ident),+ $(,)?) => {
+        vec![$($crate::scenario::Contestant::with_pools::<$objects, $kind<$objects>>(
+            move || $work::<$kind<$objects>, $objects> $arguments,
             move || $work::<$kind<$crate::scenario::Checked>, $crate::scenario::Checked> $arguments,
         )),+]
+    };
+    ($($work:tt)+) => {
+        $crate::scenario::with_pools!($crate::scenario::Measured; $($work)+)
     };
 }
 

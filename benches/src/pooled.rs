@@ -21,6 +21,40 @@ pub fn by_create<P: Payload>(batch: u64) -> Workload {
     workload.role(Role::Ours)
 }
 
+/// A value of another type and size than [`Plain`], without a destructor.
+struct Other([u64; 14]);
+
+/// Returns a pool of objects in blocks, which are of two types in turn and have no destructor.
+pub fn by_create_of_two_types(batch: u64) -> Workload {
+    let name = "pool.create, of two types in turn";
+    Workload::timed(name, batch, AutoreleasePool::new, move |pool| {
+        for seed in 0..batch / 2 {
+            black_box(pool.create(Plain::new(seed)));
+            black_box(pool.create(Other([seed; 14])).0[0]);
+        }
+        pool.drain();
+    })
+}
+
+/// The alternative for one thread: a vector of both.
+pub fn arcs_of_two_types(batch: u64) -> Workload {
+    enum Either {
+        Plain { _arc: Arc<Plain> },
+        Other { _arc: Arc<Other> },
+    }
+    let name = "Arc in a Vec of enums";
+    let make = move || Vec::with_capacity(batch as usize);
+    Workload::timed(name, batch, make, move |vec| {
+        for seed in 0..batch / 2 {
+            let _arc = black_box(Arc::new(Plain::new(seed)));
+            vec.push(Either::Plain { _arc });
+            let _arc = black_box(Arc::new(Other([seed; 14])));
+            vec.push(Either::Other { _arc });
+        }
+        black_box(vec).clear();
+    })
+}
+
 /// Returns a pool of objects from the global allocator.
 pub fn by_autorelease<P: Payload>(batch: u64) -> Workload {
     let name = "pool.autorelease(Ref::new)";

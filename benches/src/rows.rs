@@ -74,6 +74,12 @@ fn other_means() -> Group {
         Row::new("control: 2 threads and 1", 2, &rc).beside(1, [&rc]),
         created("created in a pool").beside(1, &locked),
         created_by_two,
+        Row::new(
+            "created in a pool, of two types in turn, no destructors",
+            1,
+            &by_create_of_two_types(POOL),
+        )
+        .against(Target::AtMost(0.5), 1, &arcs_of_two_types(POOL)),
         Row::new("autoreleased in a pool", 2, &autorelease)
             .against(Target::AtMost(1.15), 1, &autorelease)
             .against(Target::AtMost(1.05), 2, &arc),

@@ -8,7 +8,7 @@ use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Boxes, Triomphes};
 use crate::pools::{Nested, Pools};
 use crate::scenario::{Scenario, with_pools};
-use releasepool_benches::objects::Payload;
+use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
 
@@ -25,6 +25,17 @@ fn frames<I: Pools<P>, P: Payload>(batch: u64) -> Workload {
             pools.add(seed);
         }
         pools.drain();
+    })
+}
+
+fn one_by_one<I: Pools<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    let make = move || I::here(&shared);
+    Workload::timed(I::NAME, FRAME, make, |pools| {
+        for seed in 0..FRAME {
+            pools.add(seed);
+            pools.drain();
+        }
     })
 }
 
@@ -68,6 +79,28 @@ const ANY_TYPE: &str = "A pool takes objects of any type, the vectors those of o
 
 pub fn all() -> Vec<Scenario> {
     vec![
+        Scenario {
+            contestants: with_pools!(one_by_one(): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes),
+            ..in_batches(
+                1,
+                "temporaries-1",
+                "Temporaries, one to a pool",
+                "Each thread creates an object of 48 bytes, adds it to its pool, and drains it. \
+                 An operation is one object: created, added to the pool, destroyed.",
+                ANY_TYPE,
+            )
+        },
+        Scenario {
+            contestants: with_pools!(Plain; one_by_one(): Created, Autoreleased, Cocos, Boxes, Arcs,
+                Triomphes),
+            ..in_batches(
+                1,
+                "temporaries-plain",
+                "Temporaries without a destructor, one to a pool",
+                "The same with objects that have no destructor.",
+                ANY_TYPE,
+            )
+        },
         in_batches(
             10,
             "temporaries-10",

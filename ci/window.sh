@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The example `window`, on a screen that is not shown: it draws what docs/window.png shows, and leaves no object.
+# The examples of `window`, on a screen that is not shown: a home in winit's event loop, and a window, which draws
+# what docs/window.png shows and leaves no object.
 #
 #   ci/window.sh          compares the sprites with the picture
 #   ci/window.sh renew    makes the picture anew
@@ -15,5 +16,6 @@ case ${1-} in
         ;;
 esac
 step cargo build --release -p releasepool-window
-step timeout 120 xvfb-run --auto-servernum --server-args="-screen 0 800x600x24" \
-    target/release/releasepool-window --frames 118 $what docs/window.png
+screen=(xvfb-run --auto-servernum "--server-args=-screen 0 800x600x24")
+step timeout 120 "${screen[@]}" target/release/home
+step timeout 120 "${screen[@]}" target/release/releasepool-window --frames 118 $what docs/window.png

@@ -54,3 +54,31 @@ macro_rules! functions {
         }
     };
 }
+
+/// The growth of the process's peak memory since this was made.
+pub struct Growth(Option<u64>);
+
+impl Growth {
+    /// Begins to measure.
+    pub fn begin() -> Self {
+        Self(peak_memory())
+    }
+
+    /// Checks that it is small, however many objects there have been meanwhile; says nothing where the
+    /// system does not tell it.
+    pub fn check(&self) {
+        let Self(Some(before)) = self else { return };
+        let grown = peak_memory().expect("it was known before") - before;
+        assert!(grown < 2_048, "memory has grown by {grown} kB");
+        println!("they took {grown} kB more than the first thousand of them");
+    }
+}
+
+/// Returns the peak of the process's resident memory in kB.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.trim().strip_suffix("kB")?.trim().parse().ok()
+}

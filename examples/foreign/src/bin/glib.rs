@@ -5,7 +5,7 @@
 //! Debian's package libglib2.0-dev; without it, it only says so.
 
 use releasepool::{AutoreleasePool, Foreign, HomeRef, PoolManager, RemoteRelease};
-use releasepool_foreign::{Library, functions};
+use releasepool_foreign::{Growth, Library, functions};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -76,6 +76,7 @@ fn temporaries(number: usize) {
     const EACH: usize = 1_000;
     DIED.store(0, Ordering::Relaxed);
     let mut pool = AutoreleasePool::new();
+    let mut growth = None;
     for round in 0..number / EACH {
         for _ in 0..EACH {
             // SAFETY: a new object's reference, which may be given up anywhere.
@@ -83,11 +84,13 @@ fn temporaries(number: usize) {
         }
         assert_eq!(DIED.load(Ordering::Relaxed), round * EACH);
         pool.drain();
+        growth.get_or_insert_with(Growth::begin);
     }
     println!(
         "{} temporaries died with their pools",
         DIED.load(Ordering::Relaxed)
     );
+    growth.iter().for_each(Growth::check);
 }
 
 /// Returns whether the calling thread runs GLib's main loop.

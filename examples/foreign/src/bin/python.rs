@@ -5,7 +5,7 @@
 //! Debian's package libpython3-dev; without it, it only says so.
 
 use releasepool::{Foreign, NotOwner, RemoteRelease, foreign_scope};
-use releasepool_foreign::{Library, functions};
+use releasepool_foreign::{Growth, Library, functions};
 use std::ffi::{CStr, c_char, c_long, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -126,6 +126,7 @@ fn temporaries(number: usize) {
     let python = Python::lock();
     let class = python.attribute(c"Counted");
     let before = python.died();
+    let mut growth = None;
     for round in 0..number / EACH {
         foreign_scope(&python, |scope| {
             for _ in 0..EACH {
@@ -134,11 +135,13 @@ fn temporaries(number: usize) {
             }
         });
         assert_eq!(python.died() - before, (round + 1) * EACH);
+        growth.get_or_insert_with(Growth::begin);
     }
     println!(
         "{} temporaries died with their scopes",
         python.died() - before
     );
+    growth.iter().for_each(Growth::check);
     // SAFETY: the lock is held; our reference.
     unsafe { PyObject::release(class) };
 }

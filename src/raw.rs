@@ -23,7 +23,8 @@ use std::any::Any;
 use std::mem;
 use std::ptr::NonNull;
 
-/// The payload of an object of foreign code: nothing that Rust reads.
+/// The payload of an object of foreign code: nothing that Rust reads. [`ForeignClass`] shows how such an
+/// object is made.
 ///
 /// Foreign code promises, by passing an object to a function that sends it to another thread, that
 /// the object may be used and destroyed there.

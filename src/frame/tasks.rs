@@ -15,6 +15,20 @@ use std::task::{Context, Poll};
 
 pin_project! {
     /// A future that has a pool of its own in each poll; made by [`pooled`].
+    ///
+    /// ```
+    /// use releasepool::{Pooled, Ref, autorelease, pooled};
+    /// # use std::{pin::pin, task::{Context, Poll, Waker}};
+    ///
+    /// fn load(name: &'static str) -> Pooled<impl Future<Output = usize>> {
+    ///     pooled(async move {
+    ///         autorelease(Ref::<str>::from(name)); // released when this poll ends
+    ///         name.len()
+    ///     })
+    /// }
+    /// # let poll = pin!(load("level")).poll(&mut Context::from_waker(Waker::noop()));
+    /// # assert_eq!(poll, Poll::Ready(5));
+    /// ```
     #[must_use = "futures do nothing unless polled"]
     #[derive(Clone)]
     pub struct Pooled<F> {

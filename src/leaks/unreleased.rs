@@ -59,6 +59,19 @@ where
 
 /// Retains at one place that have no release, of the objects of a
 /// [group](super::LeakGroup::unreleased).
+///
+/// ```
+/// use releasepool::{Ref, leaks};
+/// struct Texture;
+/// leaks::count_references(["Texture"]);
+/// let scope = leaks::scope();
+/// std::mem::forget(Ref::new(Texture));
+/// let report = scope.report();
+/// let [retain] = report.groups()[0].unreleased() else { panic!("{report}") };
+/// assert_eq!(retain.count(), 1);
+/// println!("{retain}"); // retained once and not released: at src/game.rs:7:19, by thread 'main'
+/// # leaks::count_references([""; 0]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreleasedRetain {
     pub(super) place: String,

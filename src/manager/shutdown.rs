@@ -66,6 +66,19 @@ pub struct ShutdownReport {
 }
 
 /// A pool that has loaded from a slot and has not been drained since, in a [`ShutdownReport`].
+///
+/// ```
+/// use releasepool::{AutoreleasePool, PoolManager, Ref, Slot};
+/// use std::time::Duration;
+///
+/// let slot = Slot::new(Ref::new("old"));
+/// let level = AutoreleasePool::named("level");
+/// let old = slot.load(&level);
+/// slot.store(Ref::new("new")); // the old object lives as long as `level` may lend it
+/// let report = PoolManager::global().shutdown(Duration::ZERO).unwrap_err();
+/// assert!(report.epoch_holders.iter().any(|holder| holder.pool == "level"));
+/// assert_eq!(*old, "old");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EpochHolder {

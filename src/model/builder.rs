@@ -11,11 +11,23 @@ use std::sync::Arc;
 
 /// The settings by which to check a model.
 ///
-/// ```rust,ignore
+/// ```
+/// # #[cfg(loom)] {
+/// use releasepool::model::{self, Builder};
+/// use releasepool::Ref;
+///
 /// Builder::new()
 ///     .preemption_bound(3)
-///     .outcomes(&["taken", "not yet"])
-///     .check(|| hand_over(Mailbox::put));
+///     .outcomes(&["the last one", "not the last one"])
+///     .check(|| {
+///         let r = Ref::new(5);
+///         let other = r.clone();
+///         let thread = model::spawn(move || drop(other));
+///         let value = Ref::into_inner(r);
+///         thread.join();
+///         if value.is_some() { "the last one" } else { "not the last one" }
+///     });
+/// # }
 /// ```
 ///
 /// By default a model is checked in both [modes](Mode), in every interleaving that loom explores,
@@ -255,6 +267,19 @@ where
 }
 
 /// The result of a check that passed. [`fmt::Display`] writes it as one line.
+///
+/// ```
+/// # #[cfg(loom)]
+/// # fn main() -> Result<(), releasepool::model::Failure> {
+/// use releasepool::model::{Builder, Report};
+///
+/// let report: Report = Builder::new().name("alone").run(|| "done")?;
+/// assert_eq!(report.executions, 2); // one in each mode
+/// # Ok(())
+/// # }
+/// # #[cfg(not(loom))]
+/// # fn main() {}
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -285,6 +310,19 @@ impl fmt::Display for Report {
 
 /// The failure of a model. [`fmt::Display`] writes the message, and the command that runs the
 /// failing interleaving again.
+///
+/// ```
+/// # #[cfg(loom)] {
+/// use releasepool::Ref;
+/// use releasepool::model::Builder;
+///
+/// let failure = Builder::new().run(|| {
+///     std::mem::forget(Ref::new(5)); // no object may be alive at the end
+///     "done"
+/// });
+/// assert_eq!(failure.unwrap_err().execution(), Some(1));
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Failure(pub(super) Box<Details>);
 

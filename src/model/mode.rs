@@ -5,6 +5,15 @@ use std::fmt;
 /// Determines how a model performs loads.
 ///
 /// Each mode reaches executions that the other one does not, so a model is checked in both.
+///
+/// ```
+/// # #[cfg(loom)] {
+/// use releasepool::model::Mode;
+/// for mode in Mode::ALL {
+///     assert_eq!(Mode::from_name(&mode.to_string()), Some(mode));
+/// }
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// Loads are plain loads and may read stale values.

@@ -25,6 +25,14 @@ where
 }
 
 /// Joins a thread that [`spawn`] started.
+///
+/// ```
+/// # #[cfg(loom)]
+/// releasepool::model::check(&["5"], || {
+///     let thread = releasepool::model::spawn(|| 2 + 3);
+///     thread.join().to_string()
+/// });
+/// ```
 pub struct JoinHandle<R>(PlatformJoinHandle<R>);
 
 impl<R> JoinHandle<R> {

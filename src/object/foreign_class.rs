@@ -30,7 +30,7 @@ pub enum ForeignMemory {
     Destructor,
 }
 
-/// The description of a class.
+/// The description of a class: see [`ForeignClass`].
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignClassSpec {
     /// Returns the name, for reports. Different classes have different functions.
@@ -48,6 +48,27 @@ pub struct ForeignClassSpec {
 }
 
 /// A class of foreign code. Lives as long as the process.
+///
+/// ```
+/// use releasepool::AutoreleasePool;
+/// use releasepool::raw::{self, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES, Object};
+/// use std::alloc::Layout;
+///
+/// let class = ForeignClass::leak(ForeignClassSpec {
+///     name: || "Texture",
+///     layout: Layout::from_size_align(HEADER_BYTES + 32, 8)?,
+///     payload_offset: HEADER_BYTES,
+///     is_embedded: false,
+///     destroy: None,
+///     memory: ForeignMemory::Library,
+/// });
+/// let object = class.and_then(ForeignClass::create).ok_or("no such object")?;
+/// let texture: releasepool::Ref<Object> = unsafe { raw::adopt(object) };
+/// let pool = AutoreleasePool::new();
+/// pool.autorelease(texture);
+/// assert!(pool.dump().to_string().contains("Texture"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[repr(C)]
 pub struct ForeignClass {
     info: TypeInfo,

@@ -14,6 +14,24 @@ use std::ptr::NonNull;
 /// [`Slot::load_dyn`](crate::Slot::load_dyn) shows. Code that is generic over what slots hold has the
 /// bound `T: ?Sized + ThinTarget + Send + Sync`; for sized types, `T: Send + Sync + 'static` suffices.
 ///
+/// ```
+/// use releasepool::{Ref, Slot, ThinTarget};
+///
+/// /// Stores what is equal to the present value only once.
+/// fn update<T: ?Sized + ThinTarget + PartialEq + Send + Sync>(slot: &Slot<T>, new: Ref<T>) -> bool {
+///     let differs = slot.with(|old| *old != *new);
+///     if differs {
+///         slot.store(new);
+///     }
+///     differs
+/// }
+///
+/// let title = Slot::new(Ref::<str>::from("Level 1"));
+/// assert!(!update(&title, Ref::from("Level 1")));
+/// let scores = Slot::new(Ref::<[u32]>::from([3, 5]));
+/// assert!(update(&scores, Ref::from([3, 6])));
+/// ```
+///
 /// # Safety
 /// No type outside of this crate may implement this trait.
 #[diagnostic::on_unimplemented(

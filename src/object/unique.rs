@@ -176,6 +176,15 @@ impl<T: ?Sized + Renew> Ref<T> {
     /// only weak ones, moves the value to a new object; the weak references can then no longer be
     /// upgraded.
     ///
+    /// ```
+    /// use releasepool::Ref;
+    ///
+    /// let mut scores = Ref::<[u32]>::from([3, 5]);
+    /// let shown = scores.clone();
+    /// Ref::make_mut(&mut scores)[0] = 4; // a new object, as `shown` refers to the old one
+    /// assert_eq!((&*scores, &*shown), (&[4, 5][..], &[3, 5][..]));
+    /// ```
+    ///
     /// # Panics
     /// If cloning panics; the reference is then unchanged.
     #[cfg_attr(feature = "leak-detection", track_caller)]

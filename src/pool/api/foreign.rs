@@ -79,6 +79,27 @@ impl<F: Foreign> Drop for Adopted<F> {
 
 /// A foreign object that a pool keeps alive: free to copy, valid until the pool is drained. It gives out
 /// only the object's address.
+///
+/// ```
+/// # use std::ptr::NonNull;
+/// # struct Thing(std::cell::Cell<i32>);
+/// # unsafe fn thing_value(thing: *const Thing) -> i32 { unsafe { &*thing }.0.get() }
+/// # unsafe impl releasepool::Foreign for Thing {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
+/// # }
+/// # let thing = Thing(5.into());
+/// # let thing_new = || NonNull::from(&thing);
+/// use releasepool::{AutoreleasePool, ForeignRef};
+///
+/// fn value(thing: ForeignRef<'_, Thing>) -> i32 {
+///     unsafe { thing_value(thing.as_ptr()) } // a function of C
+/// }
+///
+/// let pool = AutoreleasePool::new();
+/// let lent = unsafe { pool.adopt(thing_new()) };
+/// assert_eq!(value(lent) + value(lent), 10);
+/// ```
 pub struct ForeignRef<'pool, F: Foreign> {
     object: NonNull<F>,
     pool: PhantomData<&'pool ()>,
@@ -179,6 +200,33 @@ impl AutoreleasePool {
 }
 
 /// A pool for foreign objects that must not outlive a token of their runtime: see [`foreign_scope`].
+///
+/// A function that lends a new object takes the scope:
+///
+/// ```
+/// # use std::ptr::NonNull;
+/// # struct Python; // a token
+/// # struct Object(std::cell::Cell<u32>);
+/// # unsafe impl releasepool::Foreign for Object {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
+/// # }
+/// # unsafe fn new_list(_: &Python) -> NonNull<Object> { Box::leak(Box::new(Object(1.into()))).into() }
+/// use releasepool::{ForeignRef, ForeignScope, foreign_scope};
+///
+/// fn list<'s>(python: &Python, scope: &'s ForeignScope<'_>) -> ForeignRef<'s, Object> {
+///     unsafe { scope.adopt(new_list(python)) }
+/// }
+///
+/// # let python = Python;
+/// # let mut object = None;
+/// foreign_scope(&python, |scope| {
+///     let (first, second) = (list(&python, scope), list(&python, scope));
+///     assert_ne!(first.as_ptr(), second.as_ptr());
+/// #   object = Some(first.as_non_null());
+/// }); // both are released here
+/// # assert_eq!(unsafe { object.unwrap().as_ref() }.0.get(), 0);
+/// ```
 pub struct ForeignScope<'s> {
     pool: &'s AutoreleasePool,
 }

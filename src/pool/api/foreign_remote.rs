@@ -10,6 +10,27 @@ use std::fmt;
 use std::ptr::NonNull;
 
 /// The error of [`RemoteRelease::drain`] and [`RemoteRelease::close`] on a thread that is not the owner.
+///
+/// ```
+/// # use std::ptr::NonNull;
+/// # struct Widget(std::cell::Cell<u32>);
+/// # unsafe impl releasepool::Foreign for Widget {
+/// #     unsafe fn retain(_: NonNull<Self>) {}
+/// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
+/// # }
+/// # let widget = NonNull::from(Box::leak(Box::new(Widget(1.into()))));
+/// use releasepool::{NotOwner, RemoteRelease};
+/// use std::thread;
+///
+/// let ui = thread::current().id();
+/// let given_up = RemoteRelease::<Widget, _>::new(move || thread::current().id() == ui);
+/// assert!(unsafe { given_up.push(widget) });
+/// thread::scope(|s| {
+///     s.spawn(|| assert_eq!(given_up.drain(), Err(NotOwner))); // the widget still waits
+/// });
+/// assert_eq!(given_up.drain()?, 1);
+/// # Ok::<(), NotOwner>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "only the owner of these foreign references may release them, such as a thread with the runtime's lock"

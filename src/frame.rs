@@ -77,6 +77,9 @@
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 
+// First, so that rustdoc shows the methods in this file before those in `drop_later`.
+mod looper;
+
 mod call;
 mod clock;
 mod config;
@@ -87,7 +90,6 @@ mod frame_report;
 mod in_flight;
 mod later;
 mod loop_state;
-mod looper;
 mod loops_exit;
 mod one_frame;
 mod proxy;

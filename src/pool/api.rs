@@ -9,9 +9,11 @@
 //! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take
 //! * [`pin`]: pins, which slots take in the calling thread's pools
 
+// First, so that rustdoc shows the methods in this file before those in `foreign`.
+pub(crate) mod guard;
+
 pub(crate) mod foreign;
 pub(crate) mod foreign_remote;
-pub(crate) mod guard;
 pub(crate) mod handoff;
 mod home_ref;
 pub(crate) mod implicit;

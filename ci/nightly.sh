@@ -10,6 +10,8 @@ scripts=(
     "ci/test.sh msrv"
     ci/package.sh
     ci/dependencies.sh
+    ci/deny.sh
+    ci/semver.sh
     ci/shuttle.sh
     ci/sanitize/planted.sh
     ci/sanitize/tsan.sh

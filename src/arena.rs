@@ -36,12 +36,14 @@
 //! * [`stack_box`]: `StackBox`, which owns a value; [`values`]: makes values
 //! * `arena_collections`: `Allocator` of the crate `allocator-api2`
 
+// First, as rustdoc shows the methods of `StackAllocator` in the order of these files.
+pub(crate) mod stack_allocator;
+mod values;
+
 #[cfg(feature = "allocator-api2")]
 mod arena_collections;
 mod entry_label;
 mod overflow;
 mod reservation;
-pub(crate) mod stack_allocator;
 pub(crate) mod stack_box;
 pub(crate) mod stack_dump;
-mod values;

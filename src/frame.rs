@@ -77,7 +77,8 @@
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 
-// First, so that rustdoc shows the methods in this file before those in `drop_later`.
+// First, so that rustdoc shows the methods in this file before those in `drop_later`, to which links with
+// `#impl-Looper-1` lead.
 mod looper;
 
 mod call;

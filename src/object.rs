@@ -58,6 +58,11 @@
 //! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too;
 //!   `ref_serialize`: the traits of serde
 
+// First, as rustdoc shows the methods of `Ref` in the order of these files.
+mod make;
+pub(crate) mod strong;
+mod unique;
+
 mod boxed;
 pub(crate) mod count;
 pub(crate) mod destroy;
@@ -67,7 +72,6 @@ pub(crate) mod header;
 pub(crate) mod home_weak;
 mod io;
 pub(crate) mod later_value;
-mod make;
 pub(crate) mod object_memory;
 pub(crate) mod payload;
 pub(crate) mod plain_destroyer;
@@ -76,14 +80,12 @@ pub(crate) mod raw_checks;
 mod ref_serialize;
 pub(crate) mod settle;
 mod slices;
-pub(crate) mod strong;
 mod text_objects;
 pub(crate) mod thin_target;
 pub(crate) mod thread_bound;
 pub(crate) mod traits;
 pub(crate) mod type_info;
 mod uninit;
-mod unique;
 pub(crate) mod wake;
 pub(crate) mod weak;
 

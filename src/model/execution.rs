@@ -21,6 +21,19 @@ pub fn set_mode(mode: Mode) {
 /// Begins an execution of a model; call it first.
 ///
 /// For code that calls loom itself; [`Builder`](super::Builder) calls it itself.
+///
+/// ```
+/// # #[cfg(loom)] {
+/// use releasepool::model;
+///
+/// loom::model(|| {
+///     model::begin();
+///     let thread = model::spawn(|| releasepool::Ref::new(5));
+///     drop(thread.join());
+///     model::end(); // all objects are destroyed
+/// });
+/// # }
+/// ```
 pub fn begin() {
     super::live::begin();
 }

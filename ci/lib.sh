@@ -58,7 +58,7 @@ is_there() {
     shift
     case "$1 $2" in
         "apt-get install") type -P "$name" >/dev/null || dpkg -s "${@:3}" >/dev/null 2>&1 ;;
-        "rustup toolchain") rustup toolchain list | grep -q "^$4\(-\| \|$\)" ;;
+        "rustup toolchain") rustup toolchain list | grep -q "^$4\(-[^0-9]\| \|$\)" ;;
         "cargo install") type -P "$name" >/dev/null ;;
         "npm install")
             local package=${*: -1}

@@ -30,6 +30,7 @@ use clap::{CommandFactory, Parser};
 use options::Options;
 use releasepool_benches::contest::Effort;
 use releasepool_benches::results::{Measured, Results};
+use releasepool_benches::rows::check_elsewhere;
 use releasepool_benches::{budget, markdown, report, table, terminal};
 use std::fmt::Display;
 use std::fs;
@@ -121,6 +122,7 @@ fn run(options: &Options) -> Result<(), String> {
     }
     let all = page.is_some();
     if all || options.targets || !options.filtered() {
+        check_elsewhere()?;
         measure_rows(options.quick, all, &mut rows);
     }
     if all {

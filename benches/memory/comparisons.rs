@@ -22,10 +22,10 @@ fn row(all: &[Contestant], what: &str, work: Work, threads: usize, target: Targe
             Role::Peer => target,
             _ => Target::None,
         };
-        if let Some(workload) = theirs.work(work) {
-            if threads == 1 || theirs.on_threads() {
-                row = row.against(target, threads, &workload.clone().role(theirs.role));
-            }
+        if let Some(workload) = theirs.work(work)
+            && (threads == 1 || theirs.on_threads())
+        {
+            row = row.against(target, threads, &workload.clone().role(theirs.role));
         }
     }
     row

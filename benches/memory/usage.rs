@@ -2,6 +2,7 @@
 
 use crate::allocators::Memory;
 use crate::works::{Live, SIZES};
+use releasepool_benches::resident;
 
 /// Objects that are alive at the same time.
 pub const OBJECTS: usize = 100_000;
@@ -26,20 +27,6 @@ pub struct Usage {
     pub peak: Option<u64>,
 }
 
-/// Reads a line of this process's status. `sysinfo` does not have the peak.
-#[cfg(target_os = "linux")]
-fn status(name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn status(_: &str) -> Option<u64> {
-    None
-}
-
 /// Allocates the objects and returns the memory that they took.
 pub fn usage<M: Memory>(shape: Shape) -> Usage {
     let sizes = match shape {
@@ -47,7 +34,7 @@ pub fn usage<M: Memory>(shape: Shape) -> Usage {
         Shape::Mixed => SIZES,
     };
     let mut live = Live::<M>::none(OBJECTS, sizes);
-    let before = status("VmRSS:");
+    let before = resident::now();
     live.fill();
     let mut requested = live.bytes();
     if shape == Shape::Mixed {
@@ -58,7 +45,7 @@ pub fn usage<M: Memory>(shape: Shape) -> Usage {
             }
         }
     }
-    let peak = status("VmHWM:");
+    let peak = resident::peak();
     Usage {
         requested: requested as u64,
         peak: peak.zip(before).map(|(peak, before)| peak - before),

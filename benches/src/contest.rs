@@ -142,7 +142,11 @@ fn calibrate(job: &mut Job, sample: Duration) -> u64 {
 fn order(round: usize, entries: usize) -> impl Iterator<Item = usize> {
     (0..entries).map(move |i| {
         let at = (i + round / 2) % entries;
-        if round % 2 == 0 { at } else { entries - 1 - at }
+        if round.is_multiple_of(2) {
+            at
+        } else {
+            entries - 1 - at
+        }
     })
 }
 

@@ -11,7 +11,10 @@
 //!   in docs/PERFORMANCE.md, and as a page of charts
 //! * [`text`]: numbers as text
 //! * [`objects`], [`pooled`], [`references`], [`chain`], [`conversions`]: the costs of one object
-//! * [`sharing`], [`handing`]: the costs of sharing objects between threads
+//! * [`sharing`], [`slots`], [`handing`]: the costs of sharing objects between threads
+//! * [`later`]: the costs of having another thread destroy values
+//! * [`remote`]: the costs of giving up references that only their owner may release
+//! * [`held`]: the memory that a stalled reader holds back; [`resident`]: that of the process
 //! * [`budget`]: a check that a drain keeps to its time budget
 
 pub mod budget;
@@ -21,14 +24,19 @@ pub mod contest;
 pub mod conversions;
 pub mod crew;
 pub mod handing;
+pub mod held;
+pub mod later;
 pub mod markdown;
 pub mod objects;
 pub mod pooled;
 pub mod references;
+pub mod remote;
 pub mod report;
+pub mod resident;
 pub mod results;
 pub mod rows;
 pub mod sharing;
+pub mod slots;
 pub mod table;
 pub mod terminal;
 pub mod text;

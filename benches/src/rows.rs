@@ -1,5 +1,9 @@
 //! The rows of the benchmarks `core` and `sharing`: what is compared with what, and what is asked.
 
+mod elsewhere;
+
+pub use elsewhere::{check_elsewhere, elsewhere};
+
 use crate::chain::*;
 use crate::contest::Entry;
 use crate::conversions::conversions;
@@ -8,6 +12,7 @@ use crate::objects::*;
 use crate::pooled::*;
 use crate::references::*;
 use crate::sharing::*;
+use crate::slots::*;
 use crate::table::{Row, Target};
 use crate::workload::Workload;
 
@@ -240,7 +245,36 @@ fn all_loads(threads: usize) -> Row {
         epoch_atomic(),
         basedrop_load(),
     ];
-    asked.beside(threads, &others)
+    against_the_best(asked, threads, [hazarc_load(), kovan_load()]).beside(threads, &others)
+}
+
+/// Asks for a time that is close to that of the best of these.
+fn against_the_best(row: Row, threads: usize, rivals: impl IntoIterator<Item = Workload>) -> Row {
+    let target = Target::AtMostTheBest(1.1);
+    let against = |row: Row, rival| row.against(target, threads, &rival);
+    rivals.into_iter().fold(row, against)
+}
+
+/// Compares loads and stores of a slot that need no pool with those of its rivals.
+fn slots_without_pools(threads: usize) -> [Row; 4] {
+    let row = |what, ours| Row::new(what, threads, &ours);
+    let with = row("loads for one use each, without a pool", slot_with());
+    let counted = row("counted loads", slot_load_full());
+    let stores = row("stores", slot_store());
+    let caches = [arc_swap_cache(), hazarc_cache()];
+    let loads = [arc_swap_load(), hazarc_load(), kovan_load()];
+    let counts = [
+        arc_swap_load_full(),
+        hazarc_load_owned(),
+        kovan_load_clone(),
+    ];
+    let writes = [arc_swap_store(), hazarc_store(), kovan_store()];
+    [
+        against_the_best(with, threads, loads).beside(threads, [&epoch_atomic()]),
+        against_the_best(row("loads by a cache", slot_cache()), threads, caches),
+        against_the_best(counted, threads, counts).beside(threads, [&rw_lock()]),
+        against_the_best(stores, threads, writes).beside(threads, [&rw_lock_store()]),
+    ]
 }
 
 /// Returns the rows of the benchmark `sharing`.
@@ -262,16 +296,13 @@ pub fn sharing() -> Vec<Row> {
         basedrop_each(),
         here(),
     ];
-    vec![
+    let mut rows = vec![
         all_loads(1),
         all_loads(2),
         loads("loads, 1,000 per pool", 1, 1_000),
         Row::new("loads, 10 per pool", 1, &slot_load(10)).beside(1, &[arc_swap_load()]),
-        Row::new("counted loads", 1, &slot_load_full())
-            .beside(1, &[arc_swap_load_full(), rw_lock()]),
         Row::new("loads beside a writer", 1, &slot_load_beside_a_writer())
             .beside(1, &[arc_swap_load_beside_a_writer()]),
-        Row::new("stores", 1, &slot_store()).beside(1, &[arc_swap_store(), rw_lock_store()]),
         hot(1, 1_000).beside(1, &[hot_arc()]),
         hot(2, 1_000).against(Target::Faster(20.0), 2, &hot_arc()),
         hot(2, 100).beside(2, &[hot_arc()]),
@@ -295,5 +326,8 @@ pub fn sharing() -> Vec<Row> {
         )
         .within(5.0)
         .beside(1, &others),
-    ]
+    ];
+    rows.extend([1, 2].into_iter().flat_map(slots_without_pools));
+    rows.extend(elsewhere());
+    rows
 }

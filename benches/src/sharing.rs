@@ -18,15 +18,18 @@ use std::time::Duration;
 pub const USES: u64 = 100;
 
 /// Repeats an operation that needs no state of the thread.
-fn uses(name: &'static str, operation: impl Fn() + Copy + Send + Sync + 'static) -> Workload {
+pub(crate) fn uses(
+    name: &'static str,
+    operation: impl Fn() + Copy + Send + Sync + 'static,
+) -> Workload {
     repeated(name, USES, || (), move |(), _| operation())
 }
 
-fn new_slot() -> Slot<Object> {
+pub(crate) fn new_slot() -> Slot<Object> {
     Slot::new(Ref::new(Object::new(1)))
 }
 
-fn new_swap() -> ArcSwap<Object> {
+pub(crate) fn new_swap() -> ArcSwap<Object> {
     ArcSwap::from_pointee(Object::new(1))
 }
 

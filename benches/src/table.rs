@@ -147,10 +147,10 @@ fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     let mut best: Option<(&Side, f64)> = None;
     for ((_, target), theirs) in row.theirs.iter().zip(&sides[1..]) {
         verdicts.extend(judge(*target, &title(theirs), ours, &theirs.samples));
-        if let Target::AtMostTheBest(limit) = target {
-            if best.is_none_or(|(before, _)| theirs.median() < before.median()) {
-                best = Some((theirs, *limit));
-            }
+        if let Target::AtMostTheBest(limit) = target
+            && best.is_none_or(|(before, _)| theirs.median() < before.median())
+        {
+            best = Some((theirs, *limit));
         }
     }
     if let Some((theirs, limit)) = best {

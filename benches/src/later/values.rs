@@ -1,0 +1,144 @@
+//! Values to be destroyed, from a box to a graph.
+
+use crate::objects::{Dropping, Payload};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::collections::{BTreeMap, HashMap};
+use std::hint::black_box;
+use std::ptr::NonNull;
+
+/// Makes a value, which depends on the seed.
+pub type Make<T> = fn(u64) -> T;
+
+/// Bytes in a mebibyte.
+const MEBIBYTE: usize = 1 << 20;
+
+/// Modules of a [`Graph`].
+const MODULES: u64 = 20_000;
+
+/// Makes an object of 48 bytes in a box.
+pub fn object(seed: u64) -> Box<Dropping> {
+    Box::new(Dropping::new(seed))
+}
+
+/// Makes a box of 64 bytes.
+pub fn small_box(seed: u64) -> Box<[u64; 8]> {
+    Box::new([seed; 8])
+}
+
+/// 4 KiB that are moved with the value; the destructor reads some of it.
+pub struct Inline([u64; 512]);
+
+impl Drop for Inline {
+    fn drop(&mut self) {
+        black_box(self.0[0]);
+    }
+}
+
+/// Makes a value of 4 KiB that owns nothing else.
+pub fn inline(seed: u64) -> Inline {
+    Inline([seed; 512])
+}
+
+/// Makes a vector of 4 KiB.
+pub fn small_vector(seed: u64) -> Vec<u8> {
+    vec![seed as u8 | 1; 4_096]
+}
+
+/// Makes a vector of 1 MiB. Each page has been written to.
+pub fn large_vector(seed: u64) -> Vec<u8> {
+    vec![seed as u8 | 1; MEBIBYTE]
+}
+
+/// Memory from the operating system, which gets it back.
+pub struct Mapping(NonNull<u8>);
+
+// SAFETY: nothing else has the address of the memory, which any thread may unmap.
+unsafe impl Send for Mapping {}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the memory was mapped with this length, and nothing refers to it.
+        let unmapped = unsafe { munmap(self.0.as_ptr().cast(), MEBIBYTE) };
+        unmapped.expect("the memory is mapped");
+    }
+}
+
+/// Maps 1 MiB of memory, and writes to each page.
+pub fn mapping(seed: u64) -> Mapping {
+    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: the system chooses the address.
+    let memory = unsafe { mmap_anonymous(std::ptr::null_mut(), MEBIBYTE, access, flags) };
+    let memory = NonNull::new(memory.expect("there is memory").cast::<u8>());
+    let memory = memory.expect("memory is not mapped at null");
+    // SAFETY: the memory was mapped above, with this length.
+    unsafe { memory.write_bytes(seed as u8 | 1, MEBIBYTE) };
+    Mapping(memory)
+}
+
+fn text(seed: u64) -> String {
+    format!("text number {seed}, longer than a word")
+}
+
+/// Makes a vector of 100 texts.
+pub fn texts(seed: u64) -> Vec<String> {
+    (0..100).map(|n| text(seed + n)).collect()
+}
+
+/// Makes a hash map of 1,000 texts.
+pub fn hash_map(seed: u64) -> HashMap<u64, String> {
+    (0..1_000).map(|n| (n, text(seed + n))).collect()
+}
+
+/// Makes an ordered map of 10,000 texts.
+pub fn ordered_map(seed: u64) -> BTreeMap<u64, String> {
+    (0..10_000).map(|n| (n, text(seed + n))).collect()
+}
+
+/// A node of a tree.
+pub struct Node {
+    _name: String,
+    _children: Vec<Node>,
+}
+
+/// Makes a tree of 1,111 nodes: ten to each, three levels below the root.
+pub fn tree(seed: u64) -> Node {
+    fn node(seed: u64, levels: u32) -> Node {
+        let children = if levels == 0 { 0 } else { 10 };
+        Node {
+            _name: text(seed),
+            _children: (0..children).map(|n| node(seed + n, levels - 1)).collect(),
+        }
+    }
+    node(seed, 3)
+}
+
+/// A module of a bundler's graph.
+struct Module {
+    _path: String,
+    _source: String,
+    _imports: Vec<String>,
+    _exports: HashMap<String, u32>,
+    _dependencies: Vec<u32>,
+}
+
+/// What a bundler knows of a program: its modules, and where each path leads.
+pub struct Graph {
+    _modules: Vec<Module>,
+    _by_path: HashMap<String, u32>,
+}
+
+/// Makes a graph of 20,000 modules.
+pub fn graph(seed: u64) -> Graph {
+    let path = |n: u64| format!("/project/node_modules/package-{n}/index.js");
+    let module = |n: u64| Module {
+        _path: path(n),
+        _source: "export default 1; ".repeat(10 + ((n + seed) % 10) as usize),
+        _imports: (0..4).map(|other| path((n + other) % MODULES)).collect(),
+        _exports: (0..2).map(|n| (text(n as u64), n)).collect(),
+        _dependencies: (0..8).collect(),
+    };
+    Graph {
+        _modules: (0..MODULES).map(module).collect(),
+        _by_path: (0..MODULES).map(|n| (path(n), n as u32)).collect(),
+    }
+}

@@ -1,0 +1,293 @@
+//! References to foreign objects that any thread gives up, and that their owner releases.
+//!
+//! Every thread is an owner, as in a Python without a lock, so the measured threads drain, too.
+
+use crate::crew;
+use crate::workload::{Workload, repeated, timed_half};
+use releasepool::{Foreign, RemoteRelease};
+use std::mem::{swap, take};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// References that a thread gives up in a turn.
+const BATCH: u64 = 1_000;
+
+/// References between two drains, where these are timed.
+const FEW: usize = 100;
+
+/// A counted object of a foreign runtime.
+struct Thing(AtomicUsize);
+
+// SAFETY: the count is all that there is.
+unsafe impl Foreign for Thing {
+    unsafe fn retain(this: NonNull<Self>) {
+        // SAFETY: the object is alive.
+        let thing = unsafe { this.as_ref() };
+        thing.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: the object is alive.
+        let thing = unsafe { this.as_ref() };
+        thing.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// The objects of all threads, which live for ever: another thread may release the last references.
+static THINGS: Mutex<Vec<&'static [Thing]>> = Mutex::new(Vec::new());
+
+/// References that were released, by all queues.
+static RELEASED: AtomicU64 = AtomicU64::new(0);
+
+fn things() -> MutexGuard<'static, Vec<&'static [Thing]>> {
+    THINGS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the objects of a thread.
+fn new_things() -> &'static [Thing] {
+    let new: Vec<_> = (0..BATCH).map(|_| Thing(AtomicUsize::new(1))).collect();
+    let new = &*new.leak();
+    things().push(new);
+    new
+}
+
+/// The address of a reference that was given up.
+struct GivenUp(NonNull<Thing>);
+
+// SAFETY: any thread may release a reference to a thing.
+unsafe impl Send for GivenUp {}
+
+impl GivenUp {
+    fn release(self) {
+        // SAFETY: things live for ever, and this is the only use of the reference.
+        unsafe { Thing::release(self.0) };
+    }
+}
+
+/// A queue of references, of which there is one for all threads.
+trait Queue: 'static {
+    /// The name in the output.
+    const NAME: &'static str;
+
+    /// Takes over a reference.
+    fn push(thing: NonNull<Thing>);
+
+    /// Releases all references, and returns their number.
+    fn drain() -> usize;
+}
+
+/// `RemoteRelease`.
+struct Remote;
+
+static REMOTE: RemoteRelease<Thing> = RemoteRelease::new(|| true);
+
+impl Queue for Remote {
+    const NAME: &'static str = "RemoteRelease";
+
+    #[inline]
+    fn push(thing: NonNull<Thing>) {
+        // SAFETY: the caller owns the reference, which any thread may release.
+        let accepted = unsafe { REMOTE.push(thing) };
+        assert!(accepted, "the queue is open");
+    }
+
+    #[inline]
+    fn drain() -> usize {
+        REMOTE.drain().expect("every thread is an owner")
+    }
+}
+
+/// A vector behind a mutex, as PyO3 has it: the owner takes the vector, with its memory.
+struct Locked;
+
+static LOCKED: Mutex<Vec<GivenUp>> = Mutex::new(Vec::new());
+
+impl Queue for Locked {
+    const NAME: &'static str = "Mutex<Vec>, taken, as in PyO3";
+
+    #[inline]
+    fn push(thing: NonNull<Thing>) {
+        LOCKED.lock().expect("no panics").push(GivenUp(thing));
+    }
+
+    #[inline]
+    fn drain() -> usize {
+        let mut queue = LOCKED.lock().expect("no panics");
+        if queue.is_empty() {
+            return 0;
+        }
+        let taken = take(&mut *queue);
+        drop(queue);
+        let count = taken.len();
+        taken.into_iter().for_each(GivenUp::release);
+        count
+    }
+}
+
+/// A vector behind a mutex, which the owner swaps for an empty one with memory.
+struct Swapped;
+
+static SWAPPED: Mutex<Vec<GivenUp>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static SPARE: std::cell::RefCell<Vec<GivenUp>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+impl Queue for Swapped {
+    const NAME: &'static str = "Mutex<Vec>, swapped";
+
+    #[inline]
+    fn push(thing: NonNull<Thing>) {
+        SWAPPED.lock().expect("no panics").push(GivenUp(thing));
+    }
+
+    #[inline]
+    fn drain() -> usize {
+        SPARE.with_borrow_mut(|spare| {
+            let mut queue = SWAPPED.lock().expect("no panics");
+            if queue.is_empty() {
+                return 0;
+            }
+            swap(&mut *queue, spare);
+            drop(queue);
+            let count = spare.len();
+            spare.drain(..).for_each(GivenUp::release);
+            count
+        })
+    }
+}
+
+/// crossbeam's channel.
+struct Channel;
+
+type Ends = (
+    crossbeam_channel::Sender<GivenUp>,
+    crossbeam_channel::Receiver<GivenUp>,
+);
+
+static CHANNEL: LazyLock<Ends> = LazyLock::new(crossbeam_channel::unbounded);
+
+impl Queue for Channel {
+    const NAME: &'static str = "crossbeam channel";
+
+    #[inline]
+    fn push(thing: NonNull<Thing>) {
+        CHANNEL.0.send(GivenUp(thing)).expect("it has a receiver");
+    }
+
+    #[inline]
+    fn drain() -> usize {
+        CHANNEL.1.try_iter().map(GivenUp::release).count()
+    }
+}
+
+/// Drains a queue, and counts what was released.
+fn settle<Q: Queue>() {
+    RELEASED.fetch_add(Q::drain() as u64, Ordering::Relaxed);
+}
+
+/// Adds a reference to each of a thread's objects.
+fn retained(things: &'static [Thing]) -> &'static [Thing] {
+    for thing in things {
+        // SAFETY: things live for ever.
+        unsafe { Thing::retain(NonNull::from(thing)) };
+    }
+    things
+}
+
+fn pushes<Q: Queue>() -> Workload {
+    Workload::new(Q::NAME, BATCH, || {
+        let things = new_things();
+        let prepare = move || {
+            settle::<Q>();
+            retained(things)
+        };
+        timed_half(prepare, |things| {
+            for thing in things {
+                Q::push(NonNull::from(thing));
+            }
+        })
+    })
+}
+
+fn cycles<Q: Queue>() -> Workload {
+    Workload::new(Q::NAME, BATCH, || {
+        let things = new_things();
+        timed_half(
+            move || retained(things),
+            |things| {
+                for few in things.chunks(FEW) {
+                    for thing in few {
+                        Q::push(NonNull::from(thing));
+                    }
+                    settle::<Q>();
+                }
+            },
+        )
+    })
+}
+
+fn empty<Q: Queue>() -> Workload {
+    repeated(Q::NAME, 100, Q::drain, |_, _| settle::<Q>())
+}
+
+/// Returns references that threads give up, of which only the push is timed.
+pub fn given_up() -> [Workload; 4] {
+    [
+        pushes::<Remote>(),
+        pushes::<Locked>(),
+        pushes::<Swapped>(),
+        pushes::<Channel>(),
+    ]
+}
+
+/// Returns references that threads give up, and that an owner releases after each hundred.
+pub fn given_up_and_released() -> [Workload; 4] {
+    [
+        cycles::<Remote>(),
+        cycles::<Locked>(),
+        cycles::<Swapped>(),
+        cycles::<Channel>(),
+    ]
+}
+
+/// Returns drains of a queue in which nothing waits, as owners make them each time they get a lock.
+pub fn empty_drains() -> [Workload; 4] {
+    [
+        empty::<Remote>(),
+        empty::<Locked>(),
+        empty::<Swapped>(),
+        empty::<Channel>(),
+    ]
+}
+
+/// Checks that all queues release each reference once, on one thread and on two.
+///
+/// # Panics
+/// If one does not.
+pub fn check() {
+    const TURNS: u64 = 5;
+    fn check<Q: Queue>() {
+        for workload in [pushes::<Q>(), cycles::<Q>()] {
+            for threads in [1, 2] {
+                let from = things().len();
+                RELEASED.store(0, Ordering::Relaxed);
+                crew::run(threads, &workload, TURNS);
+                settle::<Q>();
+                let least = threads as u64 * TURNS * BATCH;
+                let released = RELEASED.load(Ordering::Relaxed);
+                assert!(released >= least, "{}: {released} released", Q::NAME);
+                assert_eq!(released % BATCH, 0, "{}: {released} released", Q::NAME);
+                let counts = things();
+                let mut counts = counts[from..].iter().flat_map(|things| *things);
+                let alive = counts.all(|thing| thing.0.load(Ordering::Acquire) == 1);
+                assert!(alive, "{}: each reference is released once", Q::NAME);
+            }
+        }
+    }
+    check::<Remote>();
+    check::<Locked>();
+    check::<Swapped>();
+    check::<Channel>();
+}

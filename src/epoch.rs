@@ -88,7 +88,7 @@ impl PinWatch {
             pinned: LazyTimer::new(),
             thread: own_key(),
             label: current_label(),
-            pool: Mutex::new(UNNAMED),
+            pool: Mutex::new(Cow::Borrowed(UNNAMED)),
         })
     }
 
@@ -149,7 +149,8 @@ impl Drop for PinWatch {
     }
 }
 
-const UNNAMED: Cow<'static, str> = Cow::Borrowed("unnamed");
+/// What reports call a pool without a name.
+static UNNAMED: &str = "unnamed";
 
 /// A participant of the epoch, for one pool or for one call.
 pub(crate) struct Participant {
@@ -157,8 +158,8 @@ pub(crate) struct Participant {
     guard: Option<Guard>,
     handle: LocalHandle,
     watch: Arc<PinWatch>,
-    /// True if the watch has a name other than [`UNNAMED`].
-    named: bool,
+    /// The name that the watch has, if it is a static one.
+    name: Option<&'static str>,
     /// The next in the thread's list of unused participants.
     next: Option<Box<Participant>>,
 }
@@ -172,16 +173,23 @@ impl Participant {
             guard: None,
             handle: SHARED.collector.register(),
             watch,
-            named: false,
+            name: Some(UNNAMED),
             next: None,
         })
     }
 
-    /// Sets the name that reports use.
+    /// Sets the name that reports use. Locks nothing if it is the same static one as before.
     fn set_name(&mut self, name: Option<&Cow<'static, str>>) {
-        if self.named || name.is_some() {
-            self.watch.set_pool(name.cloned().unwrap_or(UNNAMED));
-            self.named = name.is_some();
+        let text = match name {
+            None => Some(UNNAMED),
+            Some(Cow::Borrowed(text)) => Some(*text),
+            Some(Cow::Owned(_)) => None,
+        };
+        let both = text.zip(self.name);
+        if !both.is_some_and(|(new, old)| ptr::eq(new, old)) {
+            let name = name.cloned().unwrap_or(Cow::Borrowed(UNNAMED));
+            self.watch.set_pool(name);
+            self.name = text;
         }
     }
 

@@ -47,6 +47,14 @@ pub const MODELS: &[Model] = &[
     // Two threads enter the registry, and the owner has pools.
     .bounded(2),
     Model::new(
+        "caps_request_once",
+        "a thread that gets no chunk asks the owner of one, which closes pools",
+        &["served at once", "served after the owner's next pool"],
+        request_once,
+    )
+    // Two threads enter the registry, and the owner has pools.
+    .bounded(2),
+    Model::new(
         "caps_request_exit",
         "a thread that gets no chunk asks its owner, which ends",
         &["served at once", "served after the owner's end"],
@@ -179,12 +187,21 @@ fn capped() -> BlockAllocator {
 }
 
 fn request() -> String {
+    asked(|blocks| _ = blocks.trim())
+}
+
+fn request_once() -> String {
+    asked(|_| ())
+}
+
+/// Asks the owner of the only chunk for it, after `before`, while the owner closes a pool.
+fn asked(before: fn(&BlockAllocator)) -> String {
     let blocks = capped();
     let away = alloc(&blocks, LAYOUT).unwrap();
     let other = {
         let blocks = blocks.clone();
         spawn(move || {
-            blocks.trim();
+            before(&blocks);
             free(&blocks, away, LAYOUT);
             alloc(&blocks, LARGER).map(|block| free(&blocks, block, LARGER))
         })

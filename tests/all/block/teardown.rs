@@ -189,3 +189,16 @@ fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
         "the allocator was dropped with the last pool"
     );
 }
+
+#[test]
+fn a_heap_that_a_thread_first_uses_while_its_pools_exit_is_given_up() {
+    let blocks = BlockAllocator::new();
+    let there = blocks.clone();
+    // Made here, so that the thread uses no heap before its exit.
+    let last = Ref::new(on_drop(move || {
+        Filled::new(&there, layout(40, 8), 1).free(&there);
+    }));
+    fresh_to_the_end(move || releasepool::autorelease(last));
+    let stats = blocks.stats();
+    assert_eq!((stats.heaps, stats.orphans), (1, 1));
+}

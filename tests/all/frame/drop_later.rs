@@ -408,3 +408,16 @@ fn values_of_eight_threads_stay_within_the_bound() {
     assert_eq!(DROPPED.load(Ordering::Relaxed), 8 * EACH);
     fresh(|| assert!(reclaimer.wait_idle(LONG)));
 }
+
+#[test]
+fn nothing_is_pending_at_a_reclaimer_that_has_ended() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let proxy = reclaimer.proxy();
+    reclaimer.shutdown().unwrap();
+    proxy.drop_later_weighed(log.probe(1), 8);
+    let pending = proxy.pending();
+    assert_eq!((pending.values, pending.bytes), (0, 0));
+    assert!(pending.types.is_empty(), "{pending}");
+    assert_eq!(log.threads(), [thread::current().id()]);
+}

@@ -97,3 +97,25 @@ fn objects_count_before_and_after_the_exit_of_their_thread() {
     })
     .assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_object_that_lives_all_the_time_is_in_every_snapshot() {
+    child!(|| {
+        let lives = Ref::new(0);
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    drop(Ref::new(1));
+                }
+            });
+            let alive = || PoolManager::global().snapshot().live_objects();
+            let always = (0..10_000).all(|_| alive() >= 1);
+            over.store(true, Ordering::Relaxed);
+            assert!(always);
+        });
+        drop(lives);
+    })
+    .assert_success();
+}

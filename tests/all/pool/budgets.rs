@@ -15,7 +15,7 @@ use releasepool::{
 };
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
     let pool = AutoreleasePool::new();
@@ -548,4 +548,36 @@ fn contains_sees_entries_beside_the_one_whose_destructor_runs() {
         assert_eq!(pool.drain_within(Budget::All).remaining, 0);
         assert!(!contains());
     });
+}
+
+#[test]
+fn time_of_a_destructor_that_panics_is_not_that_of_the_next() {
+    struct Next(Rc<Cell<Option<Instant>>>);
+    impl Drop for Next {
+        fn drop(&mut self) {
+            assert!(self.0.get().is_some(), "it is the next");
+        }
+    }
+    let panicked = Rc::new(Cell::new(None));
+    let mut drained = None;
+    let message = panic_of(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Next(panicked.clone()));
+        let panicked = panicked.clone();
+        pool.create(on_drop(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            panicked.set(Some(Instant::now()));
+            panic!("slow");
+        }));
+        // Only while the thread unwinds is the panic reported, and the result returned.
+        let _drains = on_drop(|| drained = Some(pool.drain_within(Budget::Count(2))));
+        panic!("outer");
+    });
+    let since = panicked.get().unwrap().elapsed();
+    let (name, time) = drained.unwrap().slowest.unwrap();
+    assert_eq!(message, "outer");
+    assert!(
+        name.ends_with("::Next") && time <= since,
+        "{name}, {time:?}"
+    );
 }

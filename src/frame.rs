@@ -96,6 +96,7 @@ mod one_frame;
 mod proxy;
 mod reclaim;
 mod reclaimer_config;
+pub(crate) mod room;
 mod tasks;
 mod timers;
 mod type_counts;

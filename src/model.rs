@@ -51,6 +51,7 @@ pub fn slot(key: ThreadKey) -> u32 {
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub mod parts {
+    use crate::frame::room;
     use crate::hot;
     use crate::hot::hot_handle::Hot;
     use crate::object::strong::Ref;
@@ -239,6 +240,33 @@ pub mod parts {
         /// Closes the inbox and takes out all numbers, oldest first.
         pub fn close(&self) -> Vec<u32> {
             read(self.0.close())
+        }
+    }
+
+    /// A reclaimer's room for values.
+    pub struct Room(room::Room);
+
+    impl Default for Room {
+        fn default() -> Self {
+            Self(room::Room::new())
+        }
+    }
+
+    impl Room {
+        /// Sleeps until there may be room, unless `is_there` finds some; returns false once the
+        /// reclaimer has ended.
+        pub fn wait(&self, is_there: impl FnOnce() -> bool) -> bool {
+            self.0.wait(is_there)
+        }
+
+        /// Wakes those that wait; for one thread, after it has made room.
+        pub fn made(&self) {
+            self.0.made();
+        }
+
+        /// Ends all waits, for the thread that has made room.
+        pub fn end(&self) {
+            self.0.end();
         }
     }
 

@@ -321,6 +321,7 @@ fn send<T: Send + 'static>(record: &Record, reclaim: &Reclaim, value: T, bytes: 
             Err(Refusal::NoRoom(back)) => value = back,
         }
         if !reclaim.wait_for_room(record) {
+            reclaim.go_away(record);
             return drop(value);
         }
     }
@@ -333,7 +334,11 @@ where
 {
     match send_value(record, reclaim, value, 0) {
         Ok(()) => Ok(()),
-        Err(Refusal::Here(value) | Refusal::NoRoom(value)) => Err(Full(value)),
+        Err(Refusal::Here(value)) => Err(Full(value)),
+        Err(Refusal::NoRoom(value)) => {
+            reclaim.go_away(record);
+            Err(Full(value))
+        }
     }
 }
 

@@ -1,41 +1,26 @@
-//! `Reclaim`: the values that wait for a reclaimer, their bounds, and the senders that wait for room.
+//! `Reclaim`: the values that wait for a reclaimer, and their bounds.
 //!
-//! A sender that finds no room sleeps until the reclaimer has made some:
-//!
-//! ```text
-//! sender                                    reclaimer, after each round
-//! takes a ticket of the sleeper             has destroyed values, and counted them as done
-//! sets WANTED, by a read-modify-write       clears WANTED, by a read-modify-write
-//! looks for room again; if there is none,   if it was set: wakes all sleepers
-//! sleeps with that ticket
-//! ```
-//!
-//! One of the two read-modify-writes comes first. If it is the reclaimer's, the sender sees what was
-//! done; if it is the sender's, the reclaimer wakes the sender. Waiting values always make another
-//! round, so no sender sleeps for ever.
+//! A value counts as waiting until it is refused, so a sender may sleep because of one that another
+//! sender is about to get back. That one then waits for room, too, and finds it; or it goes away, and
+//! makes the reclaimer do a round.
 
 use super::reclaimer_config::{ReclaimerConfig, WhenFull};
+use super::room::Room;
 use super::type_counts::{TypeCounts, TypeIndex};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{Hint, Sleeper, elapsed, local};
+use crate::sync::{Hint, elapsed, local};
 use crate::thread::record::Record;
 use std::ptr;
 use std::time::Duration;
-
-/// A sender waits for room.
-const WANTED: u64 = 1;
-/// The reclaimer's thread has ended.
-const ENDED: u64 = 2;
 
 /// The part of a looper's state that values sent to it need.
 pub(super) struct Reclaim {
     pub(super) config: ReclaimerConfig,
     /// The bytes of the values that wait, as far as senders have weighed them.
     bytes: AtomicU64,
-    /// [`WANTED`] and [`ENDED`].
-    state: AtomicU64,
-    room: Sleeper,
+    /// Made after each round of the looper.
+    room: Room,
     pub(super) types: TypeCounts,
     /// The time since which the reclaimer has never been found idle, in nanoseconds; 0 if it is
     /// idle.
@@ -60,7 +45,7 @@ pub(super) fn on_own_thread(reclaim: &Reclaim, f: impl FnOnce()) {
     impl Drop for End<'_> {
         fn drop(&mut self) {
             OWN.with(|own| own.set(ptr::null()));
-            self.0.end();
+            self.0.room.end();
         }
     }
     OWN.with(|own| own.set(reclaim));
@@ -97,8 +82,7 @@ impl Reclaim {
         Self {
             config,
             bytes: AtomicU64::new(0),
-            state: AtomicU64::new(0),
-            room: Sleeper::default(),
+            room: Room::new(),
             types: TypeCounts::new(),
             busy_since: Hint::new(),
         }
@@ -110,7 +94,7 @@ impl Reclaim {
             return None;
         }
         if bytes != 0 {
-            // Relaxed: only the count matters; `made_room` publishes what was subtracted. Model:
+            // Relaxed: only the count matters; the room publishes what was subtracted. Model:
             // drop_later_bytes.
             let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before >= self.config.bytes {
@@ -133,7 +117,7 @@ impl Reclaim {
     fn forget(&self, value: &WaitingValue) {
         self.types.done(value.index);
         if value.bytes != 0 {
-            // Relaxed: `made_room` publishes it to senders that wait. Model: drop_later_bytes.
+            // Relaxed: the room publishes it to senders that wait. Model: drop_later_bytes.
             self.bytes.fetch_sub(value.bytes, Ordering::Relaxed);
         }
     }
@@ -147,39 +131,30 @@ impl Reclaim {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns whether a sender that finds no room waits until there is some.
+    fn senders_wait(&self) -> bool {
+        let config = &self.config;
+        config.values != 0 && config.bytes != 0 && config.when_full == WhenFull::Wait
+    }
+
+    /// Ends the attempts of a sender whose value was refused.
+    pub(super) fn go_away(&self, record: &Record) {
+        if self.senders_wait() {
+            record.look_for_room_again();
+        }
+    }
+
     /// Sleeps until there may be room. Returns false if the value must be destroyed here.
     pub(super) fn wait_for_room(&self, record: &Record) -> bool {
-        let config = &self.config;
-        let never = config.values == 0 || config.bytes == 0;
-        if never || config.when_full == WhenFull::DestroyHere || is_on_looper() {
+        if !self.senders_wait() || is_on_looper() {
             return false;
         }
-        let seen = self.room.ticket();
-        // Acquire: pairs with the Release in `made_room`, so that `has_room` sees what was done
-        // before. Model: drop_later_full.
-        let state = self.state.fetch_or(WANTED, Ordering::Acquire);
-        if state & ENDED != 0 {
-            return false;
-        }
-        if !self.has_room(record) {
-            self.room.sleep(seen, Duration::MAX);
-        }
-        true
+        self.room.wait(|| self.has_room(record))
     }
 
     /// Wakes the senders that wait for room; on the looper's thread, after each round.
     pub(super) fn made_room(&self) {
-        // Release: pairs with the Acquire in `wait_for_room`. Model: drop_later_full.
-        if self.state.swap(0, Ordering::Release) == WANTED {
-            self.room.wake();
-        }
-    }
-
-    /// Ends the reclaimer: senders destroy their values themselves from here on.
-    fn end(&self) {
-        // Relaxed: a sender that sees it reads nothing that the reclaimer wrote.
-        self.state.store(ENDED, Ordering::Relaxed);
-        self.room.wake();
+        self.room.made();
     }
 
     /// Notes whether the reclaimer has anything to do.

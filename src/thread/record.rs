@@ -166,12 +166,25 @@ impl Record {
     /// because the bound is reached, the caller must make these releases itself.
     pub(crate) fn admit(&self, n: u64) -> bool {
         match self.bound {
-            Some(bound) => self.releases.announce_within(n, bound),
+            Some(bound) => {
+                let is_admitted = self.releases.announce_within(n, bound);
+                if !is_admitted {
+                    self.look_for_room_again();
+                }
+                is_admitted
+            }
             None => {
                 self.releases.announce(n);
                 true
             }
         }
+    }
+
+    /// Makes the thread wake senders that wait for room: a release counts as waiting until it is
+    /// refused, so they may have found none because of it, and nothing else may wait that would wake
+    /// them. For senders that go away after a refusal. Model: drop_later_refused.
+    pub(crate) fn look_for_room_again(&self) {
+        self.nudge();
     }
 
     /// Returns whether the thread has, or has had, pools, whose exit runs what its inboxes accept.

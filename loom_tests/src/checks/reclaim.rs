@@ -3,6 +3,7 @@
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
+use releasepool::model::parts::{Atomic, Room};
 use releasepool::{Full, PoolManager, ReclaimerConfig, Ref, WhenFull};
 
 pub const MODELS: &[Model] = &[
@@ -15,6 +16,15 @@ pub const MODELS: &[Model] = &[
     // The locks of two sleeps. With three preemptions, the plain mode takes more than 400 s.
     .bounded(3)
     .plain_bounded(1),
+    Model::new(
+        "drop_later_refused",
+        "a sender waits for room, which another sender tries to take: it is woken if the other gets it, and if not",
+        &["full", "room"],
+        refused,
+    )
+    // The locks of two sleeps. With one preemption, the plain mode takes more than 100 s.
+    .bounded(2)
+    .plain_bounded(0),
     Model::new(
         "drop_later_end",
         "a value is sent to a reclaimer that ends: it is destroyed once, there or by the sender",
@@ -46,6 +56,19 @@ pub const MODELS: &[Model] = &[
     .bounded(2)
     .plain_bounded(1),
     Model::new(
+        "room_made",
+        "a sender finds no room, and none when another one has taken what was made: it is woken each time",
+        &["found room", "waited once", "waited twice"],
+        room_made,
+    )
+    .bounded(3),
+    Model::new(
+        "room_end",
+        "a sender waits for room that is never made: it is woken by the end",
+        &["before the end", "woken"],
+        room_end,
+    ),
+    Model::new(
         "inbox_hook",
         "two releases to a thread whose foreign loop sleeps until its hook is called: both are made",
         &["one turn", "two turns"],
@@ -75,16 +98,33 @@ fn full() -> String {
     outcome.to_owned()
 }
 
+fn refused() -> String {
+    let reclaimer = one_value().spawn("reclaimer").unwrap();
+    reclaimer.drop_later(Probe::new());
+    let proxy = reclaimer.proxy();
+    let other = spawn(move || proxy.try_drop_later(Probe::new()).is_ok());
+    reclaimer.drop_later(Probe::new());
+    let is_sent = other.join().unwrap();
+    reclaimer.shutdown().unwrap();
+    assert_eq!(take_deaths().len(), 3);
+    ["full", "room"][usize::from(is_sent)].to_owned()
+}
+
 fn end() -> String {
     let reclaimer = one_value().when_full(WhenFull::DestroyHere);
     let reclaimer = reclaimer.spawn("reclaimer").unwrap();
     let proxy = reclaimer.proxy();
-    let sender = spawn(move || {
-        proxy.drop_later(Probe::new());
-        me()
-    });
+    let sender = {
+        let proxy = proxy.clone();
+        spawn(move || {
+            proxy.drop_later(Probe::new());
+            me()
+        })
+    };
     reclaimer.shutdown().unwrap();
     let sender = sender.join().unwrap();
+    let pending = proxy.pending();
+    assert!(pending.values == 0 && pending.types.is_empty(), "{pending}");
     let deaths = take_deaths();
     assert_eq!(deaths.len(), 1);
     if deaths[0] == sender { "here" } else { "there" }.to_owned()
@@ -121,6 +161,44 @@ fn bytes() -> String {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert!(deaths.len() == 2 && here <= 1);
     ["both there", "one here"][here].to_owned()
+}
+
+fn room_made() -> String {
+    /// Whether these values wait, and the room for one.
+    #[derive(Default)]
+    struct Shared {
+        first: Atomic,
+        second: Atomic,
+        room: Room,
+    }
+    let shared = Arc::new(Shared::default());
+    shared.first.store(1);
+    let (here, there) = (shared.clone(), shared.clone());
+    let other = loom::thread::spawn(move || there.second.store(1));
+    let reclaimer = loom::thread::spawn(move || {
+        here.first.store(0);
+        here.room.made();
+        other.join().unwrap();
+        here.second.store(0);
+        here.room.made();
+    });
+    let is_there = || shared.first.load() == 0 && shared.second.load() == 0;
+    let mut waits = 0;
+    while !is_there() {
+        assert!(shared.room.wait(is_there), "not ended");
+        waits += 1;
+    }
+    reclaimer.join().unwrap();
+    ["found room", "waited once", "waited twice"][waits.min(2)].to_owned()
+}
+
+fn room_end() -> String {
+    let room = Arc::new(Room::default());
+    let there = room.clone();
+    let reclaimer = loom::thread::spawn(move || there.end());
+    let woken = std::iter::from_fn(|| room.wait(|| false).then_some(())).count();
+    reclaimer.join().unwrap();
+    ["before the end", "woken"][woken.min(1)].to_owned()
 }
 
 fn hook() -> String {

@@ -1,0 +1,69 @@
+//! `Room`: senders that wait until a reclaimer has made room for their values.
+//!
+//! ```text
+//! sender                                    reclaimer, after each round
+//! takes a ticket of the sleeper             has destroyed values, and counted them as done
+//! sets WANTED, by a read-modify-write       clears WANTED, by a read-modify-write
+//! looks for room again; if there is none,   if it was set: wakes all sleepers
+//! sleeps with that ticket
+//! ```
+//!
+//! One of the two read-modify-writes comes first. If it is the reclaimer's, the sender sees what was
+//! done; if it is the sender's, the reclaimer wakes the sender. Waiting values always make another
+//! round, so no sender sleeps for ever.
+
+use crate::sync::Sleeper;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A sender waits for room.
+const WANTED: u64 = 1;
+/// There will be no more rounds.
+const ENDED: u64 = 2;
+
+pub(crate) struct Room {
+    /// [`WANTED`] and [`ENDED`].
+    state: AtomicU64,
+    waiting: Sleeper,
+}
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: AtomicU64::new(0),
+            waiting: Sleeper::default(),
+        }
+    }
+
+    /// Sleeps until there may be room, unless `is_there` finds some; returns false once the reclaimer has
+    /// ended.
+    pub(crate) fn wait(&self, is_there: impl FnOnce() -> bool) -> bool {
+        let seen = self.waiting.ticket();
+        // Acquire: pairs with the Release in `made`, so that `is_there` sees what was done before. Model:
+        // room_made.
+        let state = self.state.fetch_or(WANTED, Ordering::Acquire);
+        if state & ENDED != 0 {
+            return false;
+        }
+        if !is_there() {
+            self.waiting.sleep(seen, Duration::MAX);
+        }
+        true
+    }
+
+    /// Wakes the senders; the reclaimer's thread, after it has made room.
+    pub(crate) fn made(&self) {
+        // Release: pairs with the Acquire in `wait`. Model: room_made.
+        if self.state.swap(0, Ordering::Release) == WANTED {
+            self.waiting.wake();
+        }
+    }
+
+    /// Wakes the senders, which wait no more from here on. No room may be made after this.
+    pub(crate) fn end(&self) {
+        // Relaxed: a sender that sees it reads nothing that the reclaimer wrote. A swap, as the order of
+        // read-modify-writes decides here, too. Model: room_end.
+        self.state.swap(ENDED, Ordering::Relaxed);
+        self.waiting.wake();
+    }
+}

@@ -4,8 +4,8 @@ use super::probe::take_deaths;
 use releasepool::model::{self, Builder, Failure, Mode, Report, Site, Weaker};
 use std::ops::Range;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// One model. Its threads end with `model::thread_exit`; the runner ends the main thread, and then
 /// asserts that no object is alive.
@@ -160,11 +160,30 @@ impl Model {
         // Events would print lines in each execution.
         releasepool::event::set_hook(Some(Box::new(|_| ())));
         let body = self.body;
+        std::thread::spawn(watch);
         builder.run(move || {
+            BEGUN.fetch_add(1, Ordering::Relaxed);
             // A failed execution leaves its event table behind.
             take_deaths();
             body()
         })
+    }
+}
+
+/// How many executions have begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// Ends the process when one execution takes a minute, where a millisecond is usual: it hangs.
+fn watch() {
+    let mut before = None;
+    loop {
+        let begun = BEGUN.load(Ordering::Relaxed);
+        if before == Some(begun) {
+            eprintln!("execution {begun} hangs: a thread holds a lock that loom does not see while others run");
+            std::process::abort();
+        }
+        before = Some(begun);
+        std::thread::sleep(Duration::from_secs(60));
     }
 }
 

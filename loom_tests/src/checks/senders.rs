@@ -6,6 +6,7 @@ use super::probe::{Probe, me, spawn, take_deaths};
 use loom::thread::{JoinHandle, yield_now};
 use releasepool::model::parts::enter_bounded;
 use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, ThreadHandle};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -27,6 +28,13 @@ pub const MODELS: &[Model] = &[
     .bounded(6)
     // All of them.
     .plain_bounded(20),
+    Model::new(
+        "claimed_in_order",
+        "three releases are sent to a thread that claims its messages in budgeted drains: they are made in the order in which they were sent",
+        &["0 first", "1 first", "2 first", "3 first"],
+        claimed_in_order,
+    )
+    .bounded(2),
     Model::new(
         "inbox_then_pool",
         "a release is sent to a thread that runs its inbox meanwhile: then, or at the end of its next pool, it is made",
@@ -108,6 +116,25 @@ fn bound_three_senders() -> String {
     assert_eq!(deaths.len() + waited, 3);
     assert!(waited <= 1, "two wait");
     ["most sent", "most refused"][usize::from(refused >= 2)].to_owned()
+}
+
+fn claimed_in_order() -> String {
+    static DIED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    struct Numbered(u32);
+    impl Drop for Numbered {
+        fn drop(&mut self) {
+            DIED.lock().unwrap().push(self.0);
+        }
+    }
+    DIED.lock().unwrap().clear();
+    let target = this();
+    let sender = spawn(move || (0..3).for_each(|n| target.release(Ref::new(Numbered(n)))));
+    let drain = || AutoreleasePool::new().drain_within(Budget::Count(4)).released;
+    let first = drain();
+    sender.join().unwrap();
+    assert_eq!(first + drain(), 3);
+    assert_eq!(*DIED.lock().unwrap(), [0, 1, 2]);
+    format!("{first} first")
 }
 
 fn inbox_then_pool() -> String {

@@ -407,6 +407,13 @@ fn values_of_eight_threads_stay_within_the_bound() {
     reclaimer.barrier().unwrap();
     assert_eq!(DROPPED.load(Ordering::Relaxed), 8 * EACH);
     fresh(|| assert!(reclaimer.wait_idle(LONG)));
+    // Each sender's values are in the figures of their type.
+    let go = hold(&reclaimer);
+    SENT.fetch_add(1, Ordering::Relaxed);
+    reclaimer.drop_later(Counted);
+    let types = reclaimer.pending().types;
+    assert_eq!(types.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [1]);
+    drop(go);
 }
 
 #[test]

@@ -249,6 +249,8 @@ fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
         let drained = pool.drain_within(Budget::Count(4));
         assert_eq!((drained.released, drained.remaining), (4, 2));
         assert!(pool.is_empty());
+        let snapshot = global().snapshot();
+        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 2);
         // Only the pool of `drain_backlog` is open here.
         let after = log.probe(20);
         pool.create(on_drop(move || autorelease(Ref::new(after))));

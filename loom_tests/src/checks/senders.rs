@@ -124,6 +124,8 @@ fn claimed_in_order() -> String {
     impl Drop for Numbered {
         fn drop(&mut self) {
             DIED.lock().unwrap().push(self.0);
+            // So that loom also explores the executions in which the next one arrives meanwhile.
+            yield_now();
         }
     }
     DIED.lock().unwrap().clear();

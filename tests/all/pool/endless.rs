@@ -189,6 +189,27 @@ fn the_end_of_a_thread_with_a_loop_that_hot_objects_feed() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn what_hot_objects_leave_to_an_endless_exit_the_next_thread_with_hot_objects_releases() {
+    child!(|| {
+        fresh_to_the_end(|| LOOPS[0].1(hot_objects));
+        STOPPED.store(true, Ordering::Relaxed);
+        let live = || global().snapshot().live_objects();
+        assert_eq!(live(), 1);
+        fresh(|| {
+            let own = hot(());
+            let _handle = own.get();
+            assert_eq!(live(), 2);
+            let mut pool = AutoreleasePool::new();
+            pool.create(());
+            pool.drain();
+            assert_eq!(live(), 1);
+        });
+    })
+    .assert_success();
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn but_an_ordinary_drain_goes_on() {
     struct Countdown(u32);

@@ -55,6 +55,26 @@ fn leak_label() -> String {
 }
 
 #[test]
+fn pools_of_one_name_on_two_threads_are_told_apart() {
+    let scope = leaks::scope();
+    let object = Ref::new(1);
+    let here = AutoreleasePool::named("ui");
+    here.autorelease(object.clone());
+    let label = |report: &LeakReport| {
+        let label = format!("pool \"ui\" of thread {}", leak_label());
+        assert!(report.to_string().contains(&label), "{label}: {report}");
+    };
+    fresh(|| {
+        let there = AutoreleasePool::named("ui");
+        there.autorelease(object.clone());
+        let report = scope.report();
+        assert_eq!(pools(&report), named(&[("ui", 1), ("ui", 1)]));
+        label(&report);
+    });
+    label(&scope.report());
+}
+
+#[test]
 fn a_name_does_not_outlive_its_pool() {
     let scope = leaks::scope();
     let object = Ref::new(1);

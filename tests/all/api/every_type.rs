@@ -192,6 +192,37 @@ fn the_table_of_all_types() {
     }
 }
 
+/// The same for the types of leak reports.
+#[cfg(feature = "leak-detection")]
+#[test]
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    ignore = "sizes differ"
+)]
+fn the_table_of_leak_reports() {
+    use releasepool::leaks::*;
+    const TABLE: &str = "\
+LeakGroup             Send Sync Unpin Unwind Ref Clone Eq -     144
+LeakReport            Send Sync Unpin Unwind Ref Clone Eq -      72
+PoolHolder            Send Sync Unpin Unwind Ref Clone Eq -      48
+Scope                 Send Sync Unpin Unwind Ref -     -  -       8
+ScopeEntry            -    -    Unpin Unwind Ref -     -  -      40
+ScopeHandle           Send Sync Unpin Unwind Ref Clone -  -       8
+UnreleasedRetain      Send Sync Unpin Unwind Ref Clone Eq -      56
+";
+    let lines = table! {
+        "LeakGroup": LeakGroup,
+        "LeakReport": LeakReport,
+        "PoolHolder": PoolHolder,
+        "Scope": Scope,
+        "ScopeEntry": ScopeEntry,
+        "ScopeHandle": ScopeHandle,
+        "UnreleasedRetain": UnreleasedRetain,
+    };
+    let found: String = lines.iter().map(|(_, line)| line.as_str()).collect();
+    assert_eq!(found, TABLE, "\n{found}");
+}
+
 /// Returns the names of the types, not of the traits, that the crate's root exports.
 fn public_types() -> impl Iterator<Item = &'static str> {
     let root = include_str!("../../../src/lib.rs");

@@ -146,6 +146,36 @@ struct LentToAVariableOutside;
 /// ```
 struct LentByTheInnerOfTwo;
 
+/// What an accessor autoreleases dies with the pool that it was given, which may be an inner one: objc2#811
+/// asks which of the two should be `unsafe`.
+///
+/// ```compile_fail,E0597
+/// # use releasepool::{AutoreleasePool, PoolRef};
+/// fn path<'p>(url: &str, pool: &'p AutoreleasePool) -> &'p str {
+///     PoolRef::get(pool.create_str(url.trim_start_matches("file:")))
+/// }
+/// let outer = AutoreleasePool::new();
+/// let shown = {
+///     let inner = AutoreleasePool::new();
+///     path("file:/tmp", &inner)
+/// };
+/// assert_eq!(shown, "/tmp");
+/// ```
+///
+/// ```
+/// # use releasepool::{AutoreleasePool, PoolRef};
+/// fn path<'p>(url: &str, pool: &'p AutoreleasePool) -> &'p str {
+///     PoolRef::get(pool.create_str(url.trim_start_matches("file:")))
+/// }
+/// let outer = AutoreleasePool::new();
+/// let shown = {
+///     let inner = AutoreleasePool::new();
+///     path("file:/tmp", &outer)
+/// };
+/// assert_eq!(shown, "/tmp");
+/// ```
+struct AccessedInTheInnerOfTwo;
+
 /// A pool cannot be moved into one value together with a reference that it has lent.
 ///
 /// ```compile_fail,E0505

@@ -4,24 +4,39 @@
 //! |---|---|---|
 //! | Cocos2d-x | all threads share one stack of pools: a worker that autoreleases while the render thread clears crashes | `thread::callback` |
 //! | SFML#790 | a pool is released by another thread than its own | `compile_fail_tests`: pools are not `Send` |
-//! | objc2#540, objc2#811, rust-objc#103 | an object that was autoreleased with the outer pool's lifetime dies with the inner pool | below |
+//! | objc2#540, rust-objc#103 | an object that was autoreleased with the outer pool's lifetime dies with the inner pool | below |
+//! | objc2#811 | accessors must not return references to what they autorelease, as their callers may have opened a pool | below, and `compile_fail_tests` |
 //! | objc2#861 | a retain is left out for an object that another call has autoreleased | below: the object is compared |
 //! | jni#392 | a local frame frees references that were lent for longer | `compile_fail_tests`: what a scope lends cannot leave it |
 //! | PyO3#883, PyO3#4590 | an object that was borrowed from a dictionary or a weak reference is freed by any code that runs | below |
 //! | PyO3#6199 | threads that get the interpreter's lock queue for the mutex of references that were given up without it | `pool::foreign_remote` |
+//! | PyO3#4105 | a count is raised later than an object is released | below: only releases can wait |
 //! | PyO3#3668, PyO3#319 | references are given up without the interpreter's lock | `pool::foreign` |
 //! | libobjc2#218 | objects that destructors autorelease while the pool is emptied leak when they fill a page | below |
 //! | axmol#3291 | temporaries without a pool around them live until some later drain | below: an event names the place |
+//! | WinObjC#1552 | an app does not react while a pool of its launch is drained | below |
+//! | godot#118678 | a release still uses the object that another thread's release has freed | below |
+//! | godot#93299 | an assignment releases the old object before it retains the new one | below |
+//! | rend3#472 | neither of two threads that drop the last handles at the same time destroys the resource | below |
+//! | capnproto#2702 | weak references are counted without atomics, and used by several threads | below |
+//! | gdext#1281 | a value that is confined to its thread is dropped on another one | below |
 //! | Kaku#325 | the exit of a thread drains a pool whose objects are gone | below |
 //! | tray-icon#350, bevy#13208 and others | the last reference to a value of the main thread is dropped by a worker | `thread::inbox_hooks` |
 //! | arc-swap#210 | a reader takes an old object for a new one at its address | `slot::readers` |
 
 use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Foreign, PoolRef, Ref, Weak, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, Budget, Foreign, HandoffPool, HomeRef, Looper, PoolManager, PoolRef, Ref,
+    RemoteRelease, Weak, autorelease, autoreleasepool,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// objc2#540: `autorelease` puts an object into the innermost pool, whatever pool it was given for its
 /// lifetime. Here it goes to the pool that was named.
@@ -36,6 +51,28 @@ fn objc2_540_an_object_of_the_outer_pool_outlives_the_inner_one() {
             assert_eq!((lent.id, log.count()), (2, 0));
         });
         assert_eq!(log.ids(), [2, 1]);
+    });
+}
+
+/// objc2#811: a caller may have opened a pool, so either opening pools or autoreleasing had to be `unsafe`,
+/// and accessors return counted references. Here neither is: an accessor takes the pool that gives its
+/// result the lifetime, whatever other pools are opened and closed around the call.
+#[test]
+fn objc2_811_accessors_return_references_though_callers_open_pools() {
+    struct Url(String);
+    impl Url {
+        fn path<'p>(&self, pool: &'p AutoreleasePool) -> &'p str {
+            PoolRef::get(pool.create_str(self.0.trim_start_matches("file:")))
+        }
+    }
+    fresh(|| {
+        autoreleasepool(|pool| {
+            let path = autoreleasepool(|_| {
+                let url = Url("file:/tmp".into());
+                autoreleasepool(|_| url.path(pool))
+            });
+            assert_eq!((path, pool.len()), ("/tmp", 1));
+        });
     });
 }
 
@@ -83,6 +120,41 @@ fn pyo3_883_what_was_read_lives_though_it_is_removed_meanwhile() {
     });
 }
 
+/// PyO3#4105: a clone that was made without the interpreter's lock was counted when the lock was next
+/// taken, and a release that came before freed the object. Here a clone counts at once, on any thread, and
+/// what waits for the owner of a foreign count are releases: it can only be too high.
+#[test]
+fn pyo3_4105_a_clone_counts_at_once_and_only_releases_wait() {
+    /// An object of a runtime that counts under a lock.
+    struct Counted(AtomicUsize);
+    // SAFETY: counts only.
+    unsafe impl Foreign for Counted {
+        unsafe fn retain(_: NonNull<Self>) {
+            panic!("a count is raised later");
+        }
+        unsafe fn release(this: NonNull<Self>) {
+            // SAFETY: alive, by the contract.
+            unsafe { this.as_ref() }.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    static COUNTED: Counted = Counted(AtomicUsize::new(2));
+    fresh(|| {
+        let log = Log::new();
+        let object = Ref::new(log.probe(1));
+        let clone = fresh(|| object.clone());
+        autoreleasepool(|pool| _ = pool.autorelease(object));
+        assert_eq!((clone.id, log.count()), (1, 0));
+
+        let without_lock = RemoteRelease::<Counted>::new(|| true);
+        // SAFETY: one of the two references; a release is an atomic operation.
+        let give_up = || unsafe { without_lock.push(NonNull::from(&COUNTED)) };
+        assert!(fresh(give_up));
+        let count = || COUNTED.0.load(Ordering::Relaxed);
+        assert_eq!(count(), 2);
+        assert_eq!((without_lock.drain(), count()), (Ok(1), 1));
+    });
+}
+
 /// libobjc2#218: the drain stopped at the page at which it had begun, though destructors had added pages.
 #[test]
 fn libobjc2_218_entries_that_destructors_add_by_the_page_are_released() {
@@ -111,7 +183,170 @@ fn axmol_3291_code_without_a_pool_is_named() {
         };
         assert!(event.type_name.unwrap().ends_with("Font"));
         assert!(event.site.unwrap().file().ends_with("famous_bugs.rs"));
-        releasepool::PoolManager::global().drain_root();
+        PoolManager::global().drain_root();
+    });
+}
+
+/// WinObjC#1552: the app's main thread was blocked for 750 ms while it drained the pool of the launch.
+#[test]
+fn winobjc_1552_events_are_handled_while_a_large_pool_is_drained() {
+    const OBJECTS: u32 = 1_000;
+    const EACH_TURN: usize = 100;
+    fresh(|| {
+        let log = Log::new();
+        let mut launch = AutoreleasePool::new();
+        (0..OBJECTS).for_each(|id| _ = launch.create(log.probe(id)));
+        let mut remaining = launch.drain_within(Budget::Count(EACH_TURN)).remaining;
+        while remaining != 0 {
+            // Here the loop handles an event.
+            let before = log.count();
+            let turn = PoolManager::global().drain_backlog(Budget::Count(EACH_TURN));
+            remaining = turn.remaining;
+            assert!(log.count() - before <= EACH_TURN);
+        }
+        assert_eq!(log.count() as u32, OBJECTS);
+
+        // Or a thread that handles no events drains all of it.
+        let log = Log::new();
+        let mut launch = HandoffPool::new();
+        (0..OBJECTS).for_each(|id| _ = launch.create(log.probe(id)));
+        let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+        launch.drain_on(reclaimer.thread());
+        reclaimer.shutdown().unwrap();
+        let here = thread::current().id();
+        assert_eq!(log.count() as u32, OBJECTS);
+        assert!(log.threads().iter().all(|thread| *thread != here));
+    });
+}
+
+const ROUNDS: u32 = if cfg!(miri) { 10 } else { 5_000 };
+
+/// Two threads drop one of each pair at the same time, and then call `next`.
+fn drop_at_once<R: Send>(pairs: impl Iterator<Item = [R; 2]>, next: impl Fn() + Sync) {
+    let (left, right): (Vec<_>, Vec<_>) = pairs.map(|[left, right]| (left, right)).unzip();
+    let (barrier, next) = (&Barrier::new(2), &next);
+    thread::scope(|scope| {
+        for references in [left, right] {
+            scope.spawn(move || {
+                for reference in references {
+                    barrier.wait();
+                    drop(reference);
+                    next();
+                }
+            });
+        }
+    });
+}
+
+/// godot#118678: of two threads that released an object at the same time, one freed it, and the other one
+/// still called its methods. Here a release does not touch the object after its decrement, so that the
+/// memory can be used again at once.
+#[test]
+fn godot_118678_a_release_leaves_an_object_alone_that_another_thread_frees() {
+    let log = Log::new();
+    let pair = |id| {
+        let object = Ref::new(log.probe(id));
+        [object.clone(), object]
+    };
+    drop_at_once((0..ROUNDS).map(pair), || {
+        let in_its_place = Ref::new([!0_usize; 2]);
+        assert_eq!(
+            (*in_its_place, Ref::strong_count(&in_its_place)),
+            ([!0; 2], 1)
+        );
+    });
+    let mut destroyed = log.ids();
+    destroyed.sort_unstable();
+    assert!(destroyed.into_iter().eq(0..ROUNDS), "each of them once");
+}
+
+/// godot#93299: an assignment released the old object first, and with it the new one, if only the old one
+/// referred to it; and a variable kept the address of an object that could no longer be retained.
+#[test]
+fn godot_93299_the_new_object_is_retained_before_the_old_one_is_released() {
+    struct Node {
+        id: u32,
+        next: Option<Ref<Node>>,
+        this: Weak<Node>,
+        log: Log,
+    }
+    impl Drop for Node {
+        fn drop(&mut self) {
+            assert!(self.this.upgrade().is_none(), "cannot be retained any more");
+            self.log.note(self.id);
+        }
+    }
+    let log = Log::new();
+    let node = |id, next| {
+        let log = log.clone();
+        Ref::new_cyclic(|this| Node {
+            id,
+            next,
+            this: this.clone(),
+            log,
+        })
+    };
+    let mut first = node(1, Some(node(2, Some(node(3, None)))));
+    while let Some(next) = &first.next {
+        let id = first.id;
+        first = next.clone();
+        assert_eq!((first.id, log.ids().last()), (id + 1, Some(&id)));
+    }
+    drop(first);
+    assert_eq!(log.ids(), [1, 2, 3]);
+}
+
+/// rend3#472: each of two threads that dropped the last two handles at the same time read a count of two,
+/// and neither told the renderer to destroy the resource.
+#[test]
+fn rend3_472_one_of_two_drops_at_the_same_time_is_the_last() {
+    fresh(|| {
+        let resource = Rc::new(());
+        let pairs: Vec<_> = (0..ROUNDS)
+            .map(|_| HomeRef::new(resource.clone()))
+            .map(|handle| [handle.clone(), handle])
+            .collect();
+        drop_at_once(pairs.into_iter(), || ());
+        assert_eq!(Rc::strong_count(&resource) as u32, 1 + ROUNDS);
+        PoolManager::global().run_inbox();
+        assert_eq!(Rc::strong_count(&resource), 1);
+    });
+}
+
+/// capnproto#2702: the cell of weak references was counted without atomics, though other threads cloned and
+/// dropped them; so counts were lost, and the cell was freed early, twice, or never.
+#[test]
+fn capnproto_2702_threads_share_the_count_of_weak_references() {
+    let log = Log::new();
+    let object = Ref::new(log.probe(0));
+    let weak = Ref::downgrade(&object);
+    let clones = (0..ROUNDS).map(|_| [weak.clone(), weak.clone()]);
+    drop_at_once(clones, || drop(weak.clone()));
+    assert_eq!(Ref::weak_count(&object), 1);
+    // The last reference and the last weak one: the value and its memory go once each.
+    let pair = |id| {
+        let object = Ref::new(log.probe(id));
+        let weak = Ref::downgrade(&object);
+        [(Some(object), None), (None, Some(weak))]
+    };
+    drop_at_once((0..ROUNDS).map(pair), || ());
+    assert_eq!(log.count() as u32, ROUNDS);
+}
+
+/// gdext#1281: the wrapper that confined a value to its thread did not implement `Drop`. So the value, which
+/// is not `Send`, was dropped wherever the wrapper was.
+#[test]
+fn gdext_1281_a_confined_value_is_dropped_on_its_own_thread() {
+    fresh(|| {
+        let log = Log::new();
+        let confined = HomeRef::new((log.probe(1), Rc::new(())));
+        fresh(move || {
+            assert!(confined.get().is_none());
+            drop(confined);
+        });
+        assert_eq!(log.count(), 0);
+        PoolManager::global().run_inbox();
+        assert_eq!(log.threads(), [thread::current().id()]);
     });
 }
 
@@ -124,7 +359,7 @@ fn kaku_325_the_exit_of_a_thread_releases_what_is_left_once() {
         let owned = Ref::new(there.probe(1));
         autorelease(owned.clone());
         drop(owned);
-        std::thread::current().id()
+        thread::current().id()
     });
     assert_eq!((log.ids(), log.threads()), (vec![1], vec![thread]));
 }

@@ -21,7 +21,7 @@
 //! | capnproto#2702 | weak references are counted without atomics, and used by several threads | below |
 //! | gdext#1281 | a value that is confined to its thread is dropped on another one | below |
 //! | Kaku#325 | the exit of a thread drains a pool whose objects are gone | below |
-//! | tray-icon#350, bevy#13208 and others | the last reference to a value of the main thread is dropped by a worker | `thread::inbox_hooks` |
+//! | tray-icon#350, bevy#13208, gtk-rs-core#1766, leptos#3746, compio#512, uniffi#2436 | the last reference to a value of one thread is dropped by another | `thread::last_drops` |
 //! | arc-swap#210 | a reader takes an old object for a new one at its address | `slot::readers` |
 
 use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};

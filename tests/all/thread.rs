@@ -6,6 +6,7 @@ mod exit;
 mod inbox_hooks;
 #[cfg(unix)]
 mod key_teardown;
+mod last_drops;
 mod messages;
 mod remote;
 mod teardown;

@@ -7,7 +7,6 @@ use releasepool::{
     AutoreleasePool, Budget, HomeRef, InboxHook, Looper, PoolManager, Ref, autoreleasepool,
 };
 use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -142,41 +141,6 @@ fn a_hook_that_panics_is_reported_to_the_sender_as_an_event() {
             events(EventKind::Panic).len()
         });
         assert_eq!((seen, run_inbox()), (1, 1));
-    });
-}
-
-/// tray-icon#350 (1,109 crash reports in one app), bevy#13208 (a drop that waits for the main thread
-/// deadlocks), gtk-rs-core#1766, leptos#3746, compio#512, gdext#1281, uniffi#2436: workers drop the last
-/// references to values of a thread that is blocked at that time.
-#[test]
-fn last_drops_on_workers_while_the_home_is_blocked_are_destroyed_in_its_next_turn() {
-    const EACH: usize = if cfg!(miri) { 20 } else { 25_000 };
-    fresh(|| {
-        let (wake, woken) = mpsc::channel();
-        let _hook = PoolManager::global().set_inbox_hook(move || _ = wake.send(()));
-        let shared = Rc::new(());
-        // Values that are neither Send nor Sync.
-        let make = || {
-            (0..EACH)
-                .map(|_| HomeRef::new(shared.clone()))
-                .collect::<Vec<_>>()
-        };
-        let batches = [make(), make(), make(), make()];
-        thread::scope(|scope| {
-            // No worker waits for this thread, which is blocked here until all have dropped theirs.
-            let workers = batches.map(|batch| scope.spawn(move || drop(batch)));
-            workers
-                .into_iter()
-                .for_each(|worker| worker.join().unwrap());
-        });
-        assert_eq!(
-            Rc::strong_count(&shared),
-            1 + 4 * EACH,
-            "none is destroyed elsewhere"
-        );
-        woken.recv().unwrap();
-        run_inbox();
-        assert_eq!(Rc::strong_count(&shared), 1);
     });
 }
 

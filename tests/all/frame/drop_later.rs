@@ -49,6 +49,69 @@ fn values_are_destroyed_there_in_order_once_each() {
     assert!(log.threads().iter().all(|thread| *thread == id));
 }
 
+/// reth#22908: nested vectors of a trie were dropped on the thread that computes the root of the state. A
+/// thread with a name of its own, which stays, drops them as they come.
+#[test]
+fn reth_22908_one_named_thread_destroys_nested_buffers_in_order() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("deferred-drop").unwrap();
+    for block in 0..3 {
+        let node = |n: u32| (10 * n..10 * n + 10).map(|id| log.probe(id));
+        let nodes = (10 * block..10 * block + 10).map(|n| node(n).collect());
+        reclaimer.drop_later(nodes.collect::<Vec<Vec<Probe>>>());
+    }
+    reclaimer.barrier().unwrap();
+    assert!(log.ids().into_iter().eq(0..300));
+    let (id, name) = reclaimer
+        .call(|| {
+            (
+                thread::current().id(),
+                thread::current().name().map(String::from),
+            )
+        })
+        .unwrap();
+    assert_eq!(name.as_deref(), Some("deferred-drop"));
+    assert!(log.threads().iter().all(|thread| *thread == id));
+}
+
+/// rolldown#9733: what one build has left to be dropped must not pile up with that of the next one, which
+/// therefore waits for it when it begins.
+#[test]
+fn rolldown_9733_a_build_begins_when_the_graph_of_the_last_one_is_destroyed() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    for build in 0..3 {
+        reclaimer.barrier().unwrap();
+        assert_eq!(log.count(), 100 * build);
+        assert_eq!(reclaimer.pending().values, 0);
+        let modules = (0..100).map(|_| Ref::new(log.probe(0)));
+        let go = hold(&reclaimer);
+        reclaimer.drop_later(modules.collect::<Vec<_>>());
+        assert_eq!(log.count(), 100 * build, "the build goes on");
+        drop(go);
+    }
+}
+
+/// rust-analyzer#21357 and #22258: maps that an LRU cache evicts were sent to a thread one by one, though the
+/// drop of one takes no longer than to send it; but many are evicted at a time. A pool takes them along, and
+/// is sent once, whatever the bound.
+#[test]
+fn rust_analyzer_22258_evicted_values_are_sent_together() {
+    let log = Log::new();
+    let reclaimer = bounded(WhenFull::DestroyHere);
+    let id = id_of(&reclaimer);
+    let go = hold(&reclaimer);
+    let mut evicted = HandoffPool::new();
+    (0..100).for_each(|n| evicted.push_value(Box::new(log.probe(n))));
+    assert_eq!(reclaimer.pending().values, 0, "not one by one");
+    assert_eq!(evicted.drain_on(reclaimer.thread()), 100);
+    assert_eq!((reclaimer.pending().values, log.count()), (100, 0));
+    drop(go);
+    reclaimer.barrier().unwrap();
+    assert_eq!(log.count(), 100);
+    assert!(log.threads().iter().all(|thread| *thread == id));
+}
+
 #[test]
 fn pushed_values_of_a_handoff_pool_are_destroyed_there() {
     let log = Log::new();
@@ -62,8 +125,10 @@ fn pushed_values_of_a_handoff_pool_are_destroyed_there() {
     assert!(log.threads().iter().all(|thread| *thread == id));
 }
 
+/// aptos-core#10563: values were dropped by other threads, which could not keep up: memory grew as if it
+/// leaked.
 #[test]
-fn at_the_bound_a_sender_waits_until_there_is_room() {
+fn aptos_core_10563_at_the_bound_a_sender_waits_until_there_is_room() {
     let log = Log::new();
     let reclaimer = bounded(WhenFull::Wait);
     let id = id_of(&reclaimer);
@@ -86,8 +151,9 @@ fn at_the_bound_a_sender_waits_until_there_is_room() {
     assert!(log.threads().iter().all(|thread| *thread == id));
 }
 
+/// ic#3241: beyond a threshold of values that wait, the sender destroys its value itself.
 #[test]
-fn at_the_bound_a_sender_destroys_the_value_if_that_was_chosen() {
+fn ic_3241_at_the_bound_a_sender_destroys_the_value_if_that_was_chosen() {
     let log = Log::new();
     let reclaimer = bounded(WhenFull::DestroyHere);
     let go = filled(&reclaimer, &log);
@@ -335,9 +401,11 @@ fn barrier_waits_for_all_that_a_value_owns() {
     assert_eq!(log.count() as u32, CHAINS + 1);
 }
 
+/// pnpm#14498: the process may end before a detached thread has dropped what was sent to it, so values that
+/// flush, unlock or signal must not be.
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
+fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
     let child = child!(|| {
         listen();
         assert!(finish_drops(Duration::ZERO), "it was never started");

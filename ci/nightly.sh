@@ -25,6 +25,7 @@ scripts=(
     ci/long/soak.sh
     ci/long/threads.sh
     ci/long/memory.sh
+    ci/long/slots.sh
     ci/fuzz.sh
     "ci/mutate.sh weaken all"
     "ci/mutate.sh order changed"

@@ -7,6 +7,7 @@ use releasepool::{AutoreleasePool, OptionSlot, PoolManager, Ref, Slot, SlotCache
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn with_keeps_the_object_alive_while_it_runs_and_no_longer() {
@@ -101,6 +102,10 @@ fn a_cache_has_the_next_object_when_it_drops_the_one_before() {
 #[test]
 fn versions_only_grow_while_addresses_are_reused() {
     const STORES: u64 = if cfg!(miri) { 60 } else { 100_000 };
+    // `ci/long/slots.sh` sets a time, which goes on after these stores.
+    let seconds = std::env::var("RELEASEPOOL_SECONDS").ok();
+    let seconds = seconds.map_or(0, |n| n.parse().expect("a number of seconds"));
+    let (start, time) = (Instant::now(), Duration::from_secs(seconds));
     struct Version(u64, u64);
     let slot = Slot::new(Ref::new(Version(0, !0)));
     let is_done = AtomicBool::new(false);
@@ -127,14 +132,19 @@ fn versions_only_grow_while_addresses_are_reused() {
                 read(&slot.load_full(), &mut last);
             }
         });
-        for n in 1..=STORES {
-            let pool = AutoreleasePool::new();
-            slot.store(Ref::new(Version(n, !n)));
-            drop(pool);
+        let mut version = 0;
+        while version < STORES || start.elapsed() < time {
+            // The clock is read after so many.
+            for _ in 0..STORES {
+                version += 1;
+                let pool = AutoreleasePool::new();
+                slot.store(Ref::new(Version(version, !version)));
+                drop(pool);
+            }
         }
         is_done.store(true, Ordering::Relaxed);
+        assert_eq!(slot.load_full().0, version);
     });
-    assert_eq!(slot.load_full().0, STORES);
 }
 
 #[test]

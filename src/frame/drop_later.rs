@@ -135,8 +135,9 @@ enum Refusal<T> {
 /// [`HandoffPool::push_value`](crate::HandoffPool::push_value).
 ///
 /// # When not to use them
-/// For values that are destroyed in less time than a message takes, some 100 nanoseconds: a box or a
-/// short string is cheaper to drop. For values whose destructors must have run when the caller goes
+/// For values that are destroyed in less time than it takes to send them: 15 to 30 nanoseconds while
+/// the looper is busy, and some 12,000 if it sleeps and must be woken by a system call. A box or a short
+/// string is cheaper to drop. For values whose destructors must have run when the caller goes
 /// on, such as a lock's guard or a file that is opened again.
 ///
 /// # Bounds, and deadlocks

@@ -29,6 +29,10 @@ pub enum WhenFull {
 
 /// The settings of a [reclaimer](crate::Looper::reclaimer): how much may wait for it.
 ///
+/// A reclaimer is one thread, which destroys values in the order in which they came. Where one thread is too
+/// slow, start several reclaimers and send each a share; the values of one tree that are released while it
+/// is destroyed stay on its thread.
+///
 /// ```
 /// use releasepool::{ReclaimerConfig, WhenFull};
 /// let reclaimer = ReclaimerConfig::new()
@@ -63,8 +67,9 @@ impl ReclaimerConfig {
         Self::default()
     }
 
-    /// Sets how many values and references may wait. A value is accepted if fewer wait; a pool that is [handed over](crate::HandoffPool::drain_on) is then accepted as a
-    /// whole. With 0, senders destroy everything themselves.
+    /// Sets how many values and references may wait. A value is accepted if fewer wait; a pool that is
+    /// [handed over](crate::HandoffPool::drain_on) is then accepted as a whole. With 0, senders destroy
+    /// everything themselves. Of two senders at the bound, both may be refused for a moment.
     pub fn values(mut self, values: usize) -> Self {
         self.values = values as u64;
         self

@@ -39,8 +39,8 @@ impl Room {
     /// ended.
     pub(crate) fn wait(&self, is_there: impl FnOnce() -> bool) -> bool {
         let seen = self.waiting.ticket();
-        // Acquire: pairs with the Release in `made`, so that `is_there` sees what was done before. Model:
-        // room_made.
+        // Acquire: pairs with the Release in `made`, so that `is_there` sees what was done before.
+        // Model: room_made.
         let state = self.state.fetch_or(WANTED, Ordering::Acquire);
         if state & ENDED != 0 {
             return false;

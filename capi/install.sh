@@ -35,9 +35,10 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../Cargo.toml" | head -n 1)
 so=libreleasepool.so
 
 to=$destdir$prefix
-mkdir -p "$to"/{include/releasepool,lib/pkgconfig,lib/cmake/releasepool}
+mkdir -p "$to"/{include/releasepool/detail,lib/pkgconfig,lib/cmake/releasepool}
 install -m 644 "$here"/include/releasepool.h "$here"/include/releasepool.hpp "$to/include/"
 install -m 644 "$here"/include/releasepool/*.hpp "$to/include/releasepool/"
+install -m 644 "$here"/include/releasepool/detail/*.hpp "$to/include/releasepool/detail/"
 
 install -m 755 "$built/libreleasepool_capi.so" "$to/lib/$so.$version"
 ln -sf "$so.$version" "$to/lib/$so.0"

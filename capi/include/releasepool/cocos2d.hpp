@@ -18,15 +18,11 @@
 
 #include "../releasepool.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <initializer_list>
 #include <iterator>
 #include <random>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #ifndef RP_COCOS_NAMESPACE
 #define RP_COCOS_NAMESPACE cocos2d
@@ -150,58 +146,21 @@ public:                                                                         
 
 namespace RP_COCOS_NAMESPACE {
 
-class RP_COCOS_REF;
-class AutoreleasePool;
-
-// An object that can be copied.
-class Clonable {
-public:
-    virtual Clonable* clone() const = 0;
-    virtual ~Clonable() = default;
-    // Not for use, as in the engine: call clone.
-    RP_COCOS_REF* copy() const {
-        CCASSERT(false, "copy is not implemented: call clone");
-        return nullptr;
-    }
-};
-
 // A counted object. It begins with one reference, which autorelease or release gives up.
 class RP_COCOS_REF : public rp::Object {
 public:
     ~RP_COCOS_REF() override = default;
 
-    void retain() {
-        CCASSERT(strong_count() > 0, "reference count should be greater than 0");
-        rp::detail::Access::retain(rp::detail::Access::payload(this));
-    }
-    void release() {
-        CCASSERT(strong_count() > 0, "reference count should be greater than 0");
-        rp::detail::Access::release(rp::detail::Access::payload(this));
-    }
+    void retain();
+    void release();
     // Moves a reference into the calling thread's current pool.
     RP_COCOS_REF* autorelease();
 
-    unsigned int getReferenceCount() const { return static_cast<unsigned int>(strong_count()); }
+    unsigned int getReferenceCount() const;
 
     // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
     // than their number.
-    static void printLeaks() {
-        std::size_t objects = 0;
-        const auto line = [](const rp_leak* leak, void*) {
-            std::printf("[memory] LEAK: %zu object(s) of type '%s' still active.\n", leak->objects,
-                        leak->type_name);
-        };
-        if (rp_leaks(line, nullptr, &objects) != RP_OK) {
-            rp_figures figures{};
-            rp_snapshot(nullptr, &figures);
-            objects = static_cast<std::size_t>(figures.live_objects);
-        }
-        if (objects == 0) {
-            std::printf("[memory] All Ref objects successfully cleaned up (no leaks detected).\n");
-        } else {
-            std::printf("[memory] WARNING: %zu Ref object(s) still active in memory.\n", objects);
-        }
-    }
+    static void printLeaks();
 
 #if defined(CC_ENABLE_SCRIPT_BINDING) && CC_ENABLE_SCRIPT_BINDING
     // For the engine's script bindings.
@@ -217,11 +176,11 @@ protected:
     RP_COCOS_REF& operator=(const RP_COCOS_REF&) = default;
 };
 
-// Member functions of a Ref, as schedulers and menus take them.
-using SEL_CallFunc = void (RP_COCOS_REF::*)();
-using SEL_CallFuncO = void (RP_COCOS_REF::*)(RP_COCOS_REF*);
-using SEL_MenuHandler = void (RP_COCOS_REF::*)(RP_COCOS_REF*);
-using SEL_SCHEDULE = void (RP_COCOS_REF::*)(float);
+} // namespace RP_COCOS_NAMESPACE
+
+#define RP_COCOS_ASSERT(condition, message) CCASSERT(condition, message)
+#define RP_COCOS_EXPLICIT
+#include "detail/cocos.hpp"
 
 #ifndef CC_CALLFUNC_SELECTOR
 #define CC_CALLFUNC_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFunc>(&F)
@@ -248,383 +207,7 @@ using SEL_SCHEDULE = void (RP_COCOS_REF::*)(float);
 #define schedule_selector(F) CC_SCHEDULE_SELECTOR(F)
 #endif
 
-// A pool, which is the calling thread's current one until it is destroyed. Meant for the stack.
-class AutoreleasePool {
-public:
-    AutoreleasePool() : AutoreleasePool(std::string_view()) {}
-    explicit AutoreleasePool(std::string_view name);
-    explicit AutoreleasePool(const std::string& name) : AutoreleasePool(std::string_view(name)) {}
-    explicit AutoreleasePool(const char* name) : AutoreleasePool(std::string_view(name)) {}
-    // Clears the pool. Only its own entries: other pools stay as they are, whatever the order.
-    ~AutoreleasePool();
-    AutoreleasePool(const AutoreleasePool&) = delete;
-    AutoreleasePool& operator=(const AutoreleasePool&) = delete;
-
-    // Takes over a reference; n calls are n releases. Null fails an assertion, and is ignored without one.
-    void addObject(RP_COCOS_REF* object);
-    // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear of this
-    // pool has called, leaves the rest to that clear, or, with RP_COCOS_FIFO, goes on where it is.
-    void clear();
-    bool isClearing() const { return clearing_ != 0; }
-    // Returns whether the pool has an entry for the object; false for null.
-    bool contains(RP_COCOS_REF* object) const;
-    void dump();
-
-private:
-    friend class PoolManager;
-    friend class RP_COCOS_REF;
-
-    // Fails on a thread that has not made the pool.
-    void check_thread() const;
-    // Returns whether this is the pool of getCurrentPool on a thread without another.
-    bool is_root() const;
-
-    std::string name_;
-    AutoreleasePool* below_ = nullptr;
-    int clearing_ = 0;
-    // The pools of the thread that has made this one.
-    const void* thread_;
-#ifdef RP_COCOS_FIFO
-    std::vector<RP_COCOS_REF*> entries_;
-    // The next entry that a clear in progress releases; those before it are gone.
-    std::size_t next_ = 0;
-#else
-    mutable rp_pool pool_{};
-#endif
-};
-
-namespace detail {
-
-// The pools of a thread. Without a destructor, so that it can be used while the thread ends.
-struct ThreadPools {
-    AutoreleasePool* top = nullptr;
-    AutoreleasePool* root = nullptr;
-    bool has_ended = false;
-};
-
-inline ThreadPools& own_pools() noexcept {
-    static thread_local ThreadPools pools;
-    return pools;
-}
-
-// The pool that a main loop clears: made when it is first asked for, cleared when the thread ends.
-struct RootPool {
-    RootPool() { own_pools().root = &pool; }
-    // The end of the pool itself clears it.
-    ~RootPool() {
-        own_pools().root = nullptr;
-        own_pools().has_ended = true;
-    }
-    AutoreleasePool pool{RP_COCOS_ROOT_NAME};
-};
-
-// Makes the thread's root pool, unless the thread has ended it.
-inline void need_root() {
-    ThreadPools& pools = own_pools();
-    if (pools.top == nullptr && !pools.has_ended) {
-        static thread_local RootPool root;
-        static_cast<void>(root);
-    }
-}
-
-} // namespace detail
-
-// Finds the pools of the calling thread.
-class PoolManager {
-public:
-    static PoolManager* getInstance() {
-        static PoolManager manager;
-        return &manager;
-    }
-    // Clears the calling thread's root pool, and the library's. Pools on the stack stay valid.
-    static void destroyInstance() {
-        if (AutoreleasePool* const root = detail::own_pools().root) {
-            root->clear();
-        } else {
-            rp_drain_root(nullptr, nullptr);
-        }
-    }
-    static PoolManager* sharedPoolManager() { return getInstance(); }
-    static void purgePoolManager() { destroyInstance(); }
-
-    // Returns the innermost pool; null only while the thread ends.
-    AutoreleasePool* getCurrentPool() const {
-        detail::need_root();
-        return detail::own_pools().top;
-    }
-    // Returns whether a pool of the calling thread has an entry for the object; false for null.
-    bool isObjectInPools(RP_COCOS_REF* object) const {
-        if (object == nullptr) {
-            return false;
-        }
-        for (AutoreleasePool* pool = detail::own_pools().top; pool != nullptr; pool = pool->below_) {
-            if (pool->contains(object)) {
-                return true;
-            }
-        }
-        return rp_is_in_pools(rp::detail::Access::payload(object));
-    }
-
-private:
-    PoolManager() = default;
-};
-
-inline AutoreleasePool::AutoreleasePool(std::string_view name)
-    : name_(name), below_(detail::own_pools().top), thread_(&detail::own_pools()) {
-    detail::own_pools().top = this;
-#ifndef RP_COCOS_FIFO
-    if (rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()) != RP_OK) {
-        rp::detail::fail(rp_last_error());
-    }
-#endif
-}
-
-inline void AutoreleasePool::check_thread() const {
-    if (thread_ != &detail::own_pools()) {
-        rp::detail::fail("an AutoreleasePool belongs to another thread: use it on the thread that made it");
-    }
-}
-
-inline bool AutoreleasePool::is_root() const { return detail::own_pools().root == this; }
-
-inline AutoreleasePool::~AutoreleasePool() {
-    check_thread();
-    if (clearing_ != 0) {
-        rp::detail::fail("an AutoreleasePool was destroyed by an object that it is releasing");
-    }
-    clear();
-    // Takes this pool out of the list, wherever it is.
-    for (AutoreleasePool** at = &detail::own_pools().top; *at != nullptr; at = &(*at)->below_) {
-        if (*at == this) {
-            *at = below_;
-            break;
-        }
-    }
-#ifdef RP_COCOS_FIFO
-    // A destructor may have added entries after the pool was taken out.
-    clear();
-#else
-    if (rp_pool_close(&pool_) != RP_OK) {
-        rp::detail::fail(rp_last_error());
-    }
-#endif
-}
-
-inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
-    CCASSERT(object != nullptr, "The object should not be nullptr");
-    if (object == nullptr) {
-        return;
-    }
-#ifdef RP_COCOS_FIFO
-    check_thread();
-    entries_.push_back(object);
-#else
-    if (rp_pool_add(&pool_, rp::detail::Access::payload(object)) != RP_OK) {
-        rp::detail::fail(rp_last_error());
-    }
-#endif
-}
-
-inline void AutoreleasePool::clear() {
-    check_thread();
-    ++clearing_;
-#ifdef RP_COCOS_FIFO
-    // A clear inside a clear, from a destructor, goes on where the outer one is.
-    while (next_ < entries_.size()) {
-        RP_COCOS_REF* const object = entries_[next_++];
-        object->release();
-    }
-    entries_.clear();
-    next_ = 0;
-#else
-    const rp_status status = rp_pool_drain(&pool_, nullptr);
-    if (status != RP_OK && status != RP_DRAINING) {
-        rp::detail::fail(rp_last_error());
-    }
-#endif
-    if (is_root() && clearing_ == 1) {
-        // What was autoreleased without a pool.
-        rp_drain_root(nullptr, nullptr);
-    }
-    --clearing_;
-}
-
-inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {
-    if (object == nullptr) {
-        return false;
-    }
-    // A root pool that is the current one stands for the library's, too.
-    if (is_root() && detail::own_pools().top == this && rp_is_in_pools(rp::detail::Access::payload(object))) {
-        return true;
-    }
-#ifdef RP_COCOS_FIFO
-    const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(next_);
-    return std::find(first, entries_.end(), object) != entries_.end();
-#else
-    return rp_pool_contains(&pool_, rp::detail::Access::payload(object));
-#endif
-}
-
-inline void AutoreleasePool::dump() {
-#ifdef RP_COCOS_FIFO
-    std::printf("autorelease pool: %s, number of managed object %zu\n", name_.c_str(), entries_.size() - next_);
-    std::printf("%20s%20s\n", "Object pointer", "reference count");
-    for (std::size_t at = next_; at < entries_.size(); ++at) {
-        std::printf("%20p%20u\n", static_cast<void*>(entries_[at]), entries_[at]->getReferenceCount());
-    }
-#else
-    rp_pool_dump(&pool_, [](const char* text, void*) { std::printf("autorelease %s\n", text); }, nullptr);
-#endif
-}
-
-inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
-    CCASSERT(strong_count() > 0, "reference count should be greater than 0");
-#ifdef RP_COCOS_FIFO
-    if (AutoreleasePool* const pool = detail::own_pools().top) {
-        pool->addObject(this);
-        return this;
-    }
-#endif
-    rp_embedded_autorelease(rp::detail::Access::payload(this));
-    return this;
-}
-
-// A reference that retains. Where it is a member, T may be incomplete.
-template <class T> class RefPtr {
-public:
-    RefPtr() noexcept = default;
-    // A template, so that NULL is that of T*.
-    template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>> RefPtr(N) noexcept {}
-    RefPtr(T* object) noexcept : ref_(object) { check_class(); }
-    RefPtr(const RefPtr&) noexcept = default;
-    RefPtr(RefPtr&&) noexcept = default;
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    RefPtr(const RefPtr<U>& other) noexcept : ref_(static_cast<T*>(other.get())) {}
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    RefPtr(RefPtr<U>&& other) noexcept : ref_(std::move(other.ref_)) {}
-    ~RefPtr() = default;
-
-    RefPtr& operator=(const RefPtr&) noexcept = default;
-    RefPtr& operator=(RefPtr&&) noexcept = default;
-    // Templates, so that `p = {}` and `p.weakAssign({})` are those of T*.
-    template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>>
-    RefPtr& operator=(N) noexcept {
-        ref_.reset();
-        return *this;
-    }
-    RefPtr& operator=(T* object) noexcept {
-        check_class();
-        ref_ = rp::Ref<T>(object);
-        return *this;
-    }
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    RefPtr& operator=(const RefPtr<U>& other) noexcept {
-        ref_ = rp::Ref<T>(static_cast<T*>(other.get()));
-        return *this;
-    }
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    RefPtr& operator=(RefPtr<U>&& other) noexcept {
-        ref_ = std::move(other.ref_);
-        return *this;
-    }
-
-    operator T*() const noexcept { return ref_.get(); }
-    T& operator*() const {
-        CCASSERT(ref_, "Attempt to dereference a null pointer!");
-        return *ref_;
-    }
-    T* operator->() const {
-        CCASSERT(ref_, "Attempt to dereference a null pointer!");
-        return ref_.get();
-    }
-    T* get() const noexcept { return ref_.get(); }
-    explicit operator bool() const noexcept { return static_cast<bool>(ref_); }
-
-    void reset() noexcept { ref_.reset(); }
-    void swap(RefPtr& other) noexcept { ref_.swap(other.ref_); }
-
-    // Takes over the reference that `new` has made, without adding one.
-    void weakAssign(T* object) noexcept {
-        check_class();
-        ref_ = rp::adopt(object);
-    }
-    template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>>
-    void weakAssign(N) noexcept {
-        ref_.reset();
-    }
-    // From another owner, this is an assignment: each of the two has a reference.
-    void weakAssign(const RefPtr& other) noexcept { ref_ = other.ref_; }
-    void weakAssign(RefPtr&& other) noexcept { ref_ = std::move(other.ref_); }
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    void weakAssign(const RefPtr<U>& other) noexcept {
-        *this = other;
-    }
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    void weakAssign(RefPtr<U>&& other) noexcept {
-        *this = std::move(other);
-    }
-
-    // Returns the address that C knows, without a reference.
-    void* to_c() const noexcept { return ref_.to_c(); }
-
-private:
-    template <class U> friend class RefPtr;
-
-    static void check_class() noexcept {
-        static_assert(std::is_base_of_v<RP_COCOS_REF, std::remove_cv_t<T>>, "T derives from the counted class");
-    }
-
-    rp::Ref<T> ref_;
-};
-
-namespace detail {
-
-// Returns what comparisons of a RefPtr<T> compare of a pointer: the address that C knows of an object, and of
-// another base of T that of its object.
-template <class T, class U> const void* identity(U* object) noexcept {
-    if constexpr (std::is_void_v<U>) {
-        return rp::detail::Access::payload_or_null(static_cast<const T*>(object));
-    } else if constexpr (rp::detail::is_object<U>) {
-        return rp::detail::Access::payload_or_null(object);
-    } else {
-        return rp::detail::Access::payload_or_null(static_cast<const T*>(object));
-    }
-}
-
-} // namespace detail
-
-// Comparisons by object, with references, pointers (constant and not) and null: the classes through which it
-// is seen do not matter.
-#define RP_COCOS_COMPARE(OP)                                                                           \
-    template <class T, class U> bool operator OP(const RefPtr<T>& a, const RefPtr<U>& b) noexcept {    \
-        return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(b.to_c());               \
-    }                                                                                                  \
-    template <class T, class U> bool operator OP(const RefPtr<T>& a, U* b) noexcept {                  \
-        return static_cast<const void*>(a.to_c()) OP detail::identity<T>(b);                           \
-    }                                                                                                  \
-    template <class T, class U> bool operator OP(U* a, const RefPtr<T>& b) noexcept {                  \
-        return detail::identity<T>(a) OP static_cast<const void*>(b.to_c());                           \
-    }                                                                                                  \
-    template <class T> bool operator OP(const RefPtr<T>& a, std::nullptr_t) noexcept {                 \
-        return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(nullptr);                \
-    }                                                                                                  \
-    template <class T> bool operator OP(std::nullptr_t, const RefPtr<T>& b) noexcept {                 \
-        return static_cast<const void*>(nullptr) OP static_cast<const void*>(b.to_c());                \
-    }
-RP_COCOS_COMPARE(==)
-RP_COCOS_COMPARE(!=)
-RP_COCOS_COMPARE(<)
-RP_COCOS_COMPARE(>)
-RP_COCOS_COMPARE(<=)
-RP_COCOS_COMPARE(>=)
-#undef RP_COCOS_COMPARE
-
-template <class T, class U> RefPtr<T> static_pointer_cast(const RefPtr<U>& r) {
-    return RefPtr<T>(static_cast<T*>(r.get()));
-}
-template <class T, class U> RefPtr<T> dynamic_pointer_cast(const RefPtr<U>& r) {
-    return RefPtr<T>(dynamic_cast<T*>(r.get()));
-}
+namespace RP_COCOS_NAMESPACE {
 
 // Makes an object that the result alone owns.
 template <class T, class... Args> RefPtr<T> makeRef(Args&&... args) {
@@ -632,50 +215,6 @@ template <class T, class... Args> RefPtr<T> makeRef(Args&&... args) {
     made.weakAssign(new T(std::forward<Args>(args)...));
     return made;
 }
-
-// A reference that does not keep its object alive; any thread may lock it.
-template <class T> class WeakPtr {
-public:
-    WeakPtr() noexcept = default;
-    WeakPtr(std::nullptr_t) noexcept {}
-    explicit WeakPtr(T* object) noexcept : weak_(object) {}
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    WeakPtr(const RefPtr<U>& r) noexcept : weak_(static_cast<T*>(r.get())) {}
-    // Empty if the object is dead.
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    WeakPtr(const WeakPtr<U>& other) noexcept : WeakPtr(other.lock()) {}
-    WeakPtr& operator=(T* object) noexcept {
-        weak_ = rp::Weak<T>(object);
-        return *this;
-    }
-    template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
-    WeakPtr& operator=(const RefPtr<U>& r) noexcept {
-        return *this = static_cast<T*>(r.get());
-    }
-
-    RefPtr<T> lock() const noexcept {
-        RefPtr<T> locked;
-        locked.weakAssign(weak_.lock().release());
-        return locked;
-    }
-    bool expired() const noexcept { return weak_.expired(); }
-    // Returns the object without a reference, or null once it is dead: for a thread that knows of another
-    // reference.
-    T* get() const noexcept { return weak_.lock().get(); }
-    T* operator->() const {
-        T* const object = get();
-        CCASSERT(object != nullptr, "Attempt to dereference a null pointer!");
-        return object;
-    }
-    T& operator*() const { return *operator->(); }
-    explicit operator bool() const noexcept { return !expired(); }
-    void reset() noexcept { weak_.reset(); }
-    friend bool operator==(const WeakPtr& a, const WeakPtr& b) noexcept { return a.weak_ == b.weak_; }
-    friend bool operator!=(const WeakPtr& a, const WeakPtr& b) noexcept { return a.weak_ != b.weak_; }
-
-private:
-    rp::Weak<T> weak_;
-};
 
 namespace detail {
 
@@ -1008,11 +547,5 @@ private:
 template <class V> using StringMap = Map<std::string, V>;
 
 } // namespace RP_COCOS_NAMESPACE
-
-template <class T> struct std::hash<RP_COCOS_NAMESPACE::RefPtr<T>> {
-    std::size_t operator()(const RP_COCOS_NAMESPACE::RefPtr<T>& r) const noexcept {
-        return std::hash<void*>()(r.to_c());
-    }
-};
 
 #endif

@@ -35,10 +35,11 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../Cargo.toml" | head -n 1)
 so=libreleasepool.so
 
 to=$destdir$prefix
-mkdir -p "$to"/{include/releasepool/detail,lib/pkgconfig,lib/cmake/releasepool}
+mkdir -p "$to"/{include/releasepool/{detail,axmol3/axmol/base},lib/pkgconfig,lib/cmake/releasepool}
 install -m 644 "$here"/include/releasepool.h "$here"/include/releasepool.hpp "$to/include/"
-install -m 644 "$here"/include/releasepool/*.hpp "$to/include/releasepool/"
-install -m 644 "$here"/include/releasepool/detail/*.hpp "$to/include/releasepool/detail/"
+for folder in releasepool releasepool/detail releasepool/axmol3/axmol/base; do
+    install -m 644 "$here/include/$folder"/*.h* "$to/include/$folder/"
+done
 
 install -m 755 "$built/libreleasepool_capi.so" "$to/lib/$so.$version"
 ln -sf "$so.$version" "$to/lib/$so.0"
@@ -53,6 +54,8 @@ cat >"$to/lib/pkgconfig/releasepool.pc" <<END
 prefix=\${pcfiledir}/../..
 includedir=\${prefix}/include
 libdir=\${prefix}/lib
+# To be put before the engine's own folder on the include path.
+axmol3dir=\${includedir}/releasepool/axmol3
 
 Name: releasepool
 Description: Counted objects and autorelease pools that are safe and fast on every thread
@@ -65,6 +68,8 @@ END
 cat >"$to/lib/cmake/releasepool/releasepoolConfig.cmake" <<'END'
 # Targets: releasepool::releasepool (shared) and releasepool::static.
 get_filename_component(_releasepool_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+# For target_include_directories(... BEFORE ...), ahead of the engine's own folder.
+set(releasepool_AXMOL3_DIR "${_releasepool_prefix}/include/releasepool/axmol3")
 if(NOT TARGET releasepool::releasepool)
   add_library(releasepool::releasepool SHARED IMPORTED)
   set_target_properties(releasepool::releasepool PROPERTIES

@@ -1,6 +1,6 @@
 //! Programs as they are written for Cocos2d-x and axmol, and the crash that they had.
 
-use crate::compiler::{has, output, program, run, succeed, texts};
+use crate::compiler::{has, output, package, place, program, run, succeed, texts};
 use crate::programs::can_play;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -53,6 +53,62 @@ fn program_of_cocos2d_x_v2() {
     let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     plays_program("clang++", "cocos_v2.cpp", &sanitizers);
     plays_program("g++", "cocos_v2.cpp", &["-DRP_COCOS_FIFO"]);
+}
+
+/// Compiles and runs the program of axmol 3, with the shadow folder first on the include path.
+fn plays_axmol3(compiler: &str, flags: &[&str]) {
+    let shadow = package().join("include/releasepool/axmol3");
+    let first = format!("-I{}", shadow.display());
+    plays_program(compiler, "axmol3.cpp", &[&[&*first], flags].concat());
+}
+
+/// Parts of an engine's folder that the headers look at. The engine's own four headers must not be found.
+const ENGINE: &[(&str, &str)] = &[
+    ("base/Object.h", "#error \"the engine's Object.h\"\n"),
+    ("base/AutoreleasePool.h", "#error \"the engine's pool\"\n"),
+    ("base/RefPtr.h", "#error \"the engine's RefPtr.h\"\n"),
+    ("base/WeakPtr.h", "#error \"the engine's WeakPtr.h\"\n"),
+    ("base/Config.h", "#define AX_ENABLE_SCRIPT_BINDING 1\n"),
+    ("base/Macros.h", "#include \"axmol/base/Object.h\"\n"),
+    (
+        "tlx/memory.hpp",
+        "namespace tlx {
+struct retain_object_t {};
+struct adopt_object_t {};
+inline constexpr retain_object_t retain_object{};
+inline constexpr adopt_object_t adopt_object{};
+template <class T, class R> struct retain_ptr {};
+template <class T, class U, class R> retain_ptr<T, R> static_pointer_cast(const retain_ptr<U, R>&);
+}
+",
+    ),
+];
+
+fn plays_axmol3_in_an_engine(compiler: &str, flags: &[&str]) {
+    let engine = place(&format!("axmol3-{compiler}"));
+    for (name, text) in ENGINE {
+        let at = engine.join("axmol").join(name);
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        std::fs::write(at, text).unwrap();
+    }
+    let second = format!("-I{}", engine.display());
+    plays_axmol3(compiler, &[&[&*second], flags].concat());
+}
+
+#[test]
+fn program_of_axmol_3() {
+    plays_axmol3("g++", &["-DRP_CHECKED=0"]);
+    plays_axmol3("g++", &["-std=c++20", "-DRP_COCOS_FIFO"]);
+    plays_axmol3("clang++", &["-DRP_COCOS_FIFO"]);
+    plays_axmol3("clang++", &["-std=c++20"]);
+}
+
+#[test]
+fn program_of_axmol_3_in_an_engine_leaks_nothing() {
+    let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    plays_axmol3_in_an_engine("clang++", &sanitizers);
+    let flags = ["-std=c++20", "-DRP_COCOS_FIFO"];
+    plays_axmol3_in_an_engine("g++", &[&sanitizers[..], &flags].concat());
 }
 
 /// The callback scenario with a single-threaded pool: the process dies of a signal, or finds that objects

@@ -29,6 +29,21 @@ int main() {
 }
 "#;
 
+const AXMOL3: &str = r#"
+#include "axmol/base/AutoreleasePool.h"
+#include "axmol/base/RefPtr.h"
+#include "axmol/base/WeakPtr.h"
+struct Sprite : ax::Object {};
+int main() {
+    ax::RefPtr<Sprite> sprite(new Sprite, tlx::adopt_object);
+    ax::WeakPtr<Sprite> weak(sprite.get());
+    ax::AutoreleasePool pool;
+    sprite.detach()->autorelease();
+    pool.clear();
+    return weak.expired() ? 0 : 1;
+}
+"#;
+
 /// Installs the library as it was built for these tests, moves the tree, and returns its new place.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
@@ -47,7 +62,7 @@ fn prefix() -> &'static Path {
             .arg("--built")
             .arg(built.parent().unwrap()));
         fs::rename(&first, &moved).unwrap();
-        for (name, text) in [("use.c", C), ("use.cpp", CPP)] {
+        for (name, text) in [("use.c", C), ("use.cpp", CPP), ("axmol3.cpp", AXMOL3)] {
             fs::write(place.join(name), text).unwrap();
         }
         moved
@@ -132,6 +147,47 @@ cmake --build build
 cp build/use use"#
         );
         works(&shell(&format!("cmake {target}"), &script));
+    }
+}
+
+/// A folder of the engine, which has headers of its own, and its program for axmol 3.
+const ENGINE: &str = r#"mkdir -p engine/axmol/base
+for name in Object AutoreleasePool RefPtr WeakPtr; do
+    echo '#error the header of the engine' >engine/axmol/base/$name.h
+done
+cp "$sources/axmol3.cpp" .
+"#;
+
+#[test]
+fn axmol_3_by_pkg_config() {
+    if has("clang++") && has("pkg-config") {
+        let script = format!(
+            r#"{ENGINE}eval "clang++ -std=c++17 {FLAGS} -I$(pkg-config --variable=axmol3dir releasepool) -Iengine \
+                axmol3.cpp -o use $(pkg-config --cflags --libs releasepool)""#
+        );
+        works(&shell("pkg-config-axmol3", &script));
+    }
+}
+
+#[test]
+fn axmol_3_by_cmake() {
+    if has("cmake") && has("g++") {
+        let script = format!(
+            r#"{ENGINE}cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(use CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(releasepool 0.1 REQUIRED)
+add_executable(use axmol3.cpp)
+target_include_directories(use PRIVATE engine)
+target_include_directories(use BEFORE PRIVATE "${{releasepool_AXMOL3_DIR}}")
+target_link_libraries(use releasepool::releasepool)
+END
+cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build build
+cp build/use use"#
+        );
+        works(&shell("cmake axmol3", &script));
     }
 }
 

@@ -2,8 +2,8 @@
 // class. Not for programs: cocos2d.hpp and axmol3.hpp include it, once they have declared the class.
 //
 // RP_COCOS_NAMESPACE and RP_COCOS_REF are their namespace and the class, RP_COCOS_ROOT_NAME is the name of the
-// root pool, RP_COCOS_ASSERT their assertion, and RP_COCOS_EXPLICIT says whether a pointer becomes a RefPtr by
-// itself.
+// root pool, RP_COCOS_ASSERT their assertion, RP_COCOS_EXPLICIT is `explicit` if a pointer does not become a
+// RefPtr by itself, and RP_COCOS_TAGS the namespace of the tags of axmol 3.
 #ifdef RELEASEPOOL_DETAIL_COCOS_HPP
 #error "a program includes one of cocos2d.hpp, axmol.hpp and axmol3.hpp"
 #endif
@@ -289,7 +289,9 @@ inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     return this;
 }
 
-inline unsigned int RP_COCOS_REF::getReferenceCount() const { return static_cast<unsigned int>(strong_count()); }
+inline unsigned int RP_COCOS_REF::getReferenceCount() const {
+    return static_cast<unsigned int>(strong_count());
+}
 
 inline void RP_COCOS_REF::printLeaks() {
     std::size_t objects = 0;
@@ -312,6 +314,8 @@ inline void RP_COCOS_REF::printLeaks() {
 // A reference that retains. Where it is a member, T may be incomplete.
 template <class T> class RefPtr {
 public:
+    using element_type = T;
+
     RefPtr() noexcept = default;
     // A template, so that NULL is that of T*.
     template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>> RefPtr(N) noexcept {}
@@ -361,7 +365,17 @@ public:
     explicit operator bool() const noexcept { return static_cast<bool>(ref_); }
 
     void reset() noexcept { ref_.reset(); }
+    void reset(T* object) noexcept { *this = object; }
     void swap(RefPtr& other) noexcept { ref_.swap(other.ref_); }
+    // Returns the object with its reference, which the caller now owns.
+    T* detach() noexcept { return ref_.release(); }
+
+#ifdef RP_COCOS_TAGS
+    RefPtr(T* object, RP_COCOS_TAGS::retain_object_t) noexcept : RefPtr(object) {}
+    RefPtr(T* object, RP_COCOS_TAGS::adopt_object_t) noexcept { weakAssign(object); }
+    void reset(T* object, RP_COCOS_TAGS::retain_object_t) noexcept { *this = object; }
+    void reset(T* object, RP_COCOS_TAGS::adopt_object_t) noexcept { weakAssign(object); }
+#endif
 
     // Takes over the reference that `new` has made, without adding one.
     void weakAssign(T* object) noexcept {
@@ -443,6 +457,9 @@ RP_COCOS_COMPARE(>=)
 template <class T, class U> RefPtr<T> static_pointer_cast(const RefPtr<U>& r) {
     return RefPtr<T>(static_cast<T*>(r.get()));
 }
+template <class T, class U> RefPtr<T> const_pointer_cast(const RefPtr<U>& r) {
+    return RefPtr<T>(const_cast<T*>(r.get()));
+}
 template <class T, class U> RefPtr<T> dynamic_pointer_cast(const RefPtr<U>& r) {
     return RefPtr<T>(dynamic_cast<T*>(r.get()));
 }
@@ -484,8 +501,13 @@ public:
     T& operator*() const { return *operator->(); }
     explicit operator bool() const noexcept { return !expired(); }
     void reset() noexcept { weak_.reset(); }
-    friend bool operator==(const WeakPtr& a, const WeakPtr& b) noexcept { return a.weak_ == b.weak_; }
-    friend bool operator!=(const WeakPtr& a, const WeakPtr& b) noexcept { return a.weak_ != b.weak_; }
+    // Two are equal if both find one object, or none; null is equal to one that finds none.
+    friend bool operator==(const WeakPtr& a, const WeakPtr& b) noexcept {
+        return a.weak_.lock() == b.weak_.lock();
+    }
+    friend bool operator!=(const WeakPtr& a, const WeakPtr& b) noexcept { return !(a == b); }
+    template <class U> bool operator==(const U* object) const noexcept { return get() == object; }
+    template <class U> bool operator!=(const U* object) const noexcept { return get() != object; }
 
 private:
     rp::Weak<T> weak_;

@@ -1,0 +1,172 @@
+// The memory interface of axmol 3 on releasepool: Object, Clonable, AutoreleasePool, PoolManager, RefPtr and
+// WeakPtr, in namespace ax. The folder "axmol3" beside this file has the engine's headers of these classes
+// (axmol/base/Object.h and so on): put it before the engine's folder on the include path.
+//
+// What changes for a program is what cocos2d.hpp says, and:
+//
+// * WeakPtr works on every thread, and objects with weak pointers may be ended by `delete`.
+// * getObjectID: the numbers of objects ascend on each thread, not across threads.
+// * `assign` and `adopt` change the variable before they release what it held.
+// * The script engine is not told of an object's end: dispose may do so.
+#ifndef RELEASEPOOL_AXMOL3_HPP
+#define RELEASEPOOL_AXMOL3_HPP
+
+#include "../releasepool.hpp"
+
+// The engine's settings, and its tags, where this is compiled with the engine.
+#if __has_include("axmol/platform/PlatformMacros.h")
+#include "axmol/platform/PlatformMacros.h"
+#endif
+#if __has_include("axmol/base/Config.h")
+#include "axmol/base/Config.h"
+#endif
+#if __has_include("axmol/tlx/memory.hpp")
+#include "axmol/tlx/memory.hpp"
+#else
+namespace tlx {
+
+struct retain_object_t {};
+struct adopt_object_t {};
+inline constexpr retain_object_t retain_object{};
+inline constexpr adopt_object_t adopt_object{};
+
+} // namespace tlx
+#endif
+
+#include <cassert>
+
+#ifndef AX_OBJECT_LEAK_DETECTION
+#define AX_OBJECT_LEAK_DETECTION 0
+#endif
+
+namespace ax {
+
+class Node;
+
+// A counted object. It begins with one reference, which autorelease or release gives up.
+class Object : public rp::Object {
+public:
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+    ~Object() override = default;
+
+    // Has `target` own a reference to `object`, which is counted, and releases what it held; returns whether
+    // that changes it.
+    template <class T> static bool assign(T*& target, T* object) {
+        if (object != nullptr && target != object) {
+            object->retain();
+        }
+        return adopt(target, object);
+    }
+    // Has `target` take over the caller's reference to `object`, and releases what it held; returns whether
+    // that changes it. Takes nothing if `target` is `object`.
+    template <class T> static bool adopt(T*& target, T* object) {
+        if (target == object) {
+            return false;
+        }
+        if (T* const old = std::exchange(target, object)) {
+            old->release();
+        }
+        return true;
+    }
+
+    void retain();
+    void release();
+    // Moves a reference into the calling thread's current pool.
+    Object* autorelease();
+
+    unsigned int getReferenceCount() const;
+    // Returns the object's number, which no other object has had.
+    std::uint64_t getObjectID() const noexcept { return id_; }
+
+    // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
+    // than their number.
+    static void printLeaks();
+
+    // An operator of its own has rp::make call `new`, which keeps the class that calls dispose.
+    using rp::Object::operator new;
+    static void* operator new(std::size_t size) { return rp::Object::operator new(size); }
+
+protected:
+    Object() { rp::detail::Access::set_class(this, own_class()); }
+
+    // The last release calls it before the destructor, when weak pointers find nothing any more. `delete` by
+    // hand does not.
+    virtual void dispose() {}
+
+private:
+    static void end(void* payload) noexcept {
+        auto* const object = static_cast<Object*>(rp::detail::Access::object(payload));
+        object->dispose();
+        delete object;
+    }
+
+    static const rp_class* own_class() noexcept {
+        static const rp_class* const made = rp::detail::Access::new_class(
+            "ax::Object", sizeof(rp::Object), alignof(rp::Object), sizeof(rp::Object), &end, 1);
+        return made;
+    }
+
+    static std::uint64_t next_id() noexcept {
+        // Each thread takes numbers by the thousand.
+        constexpr std::uint64_t taken = 1000;
+        static std::atomic<std::uint64_t> last{0};
+        static thread_local std::uint64_t last_here = 0;
+        if (last_here % taken == 0) {
+            last_here = last.fetch_add(taken, std::memory_order_relaxed);
+        }
+        return ++last_here;
+    }
+
+    const std::uint64_t id_ = next_id();
+
+#if defined(AX_ENABLE_SCRIPT_BINDING) && AX_ENABLE_SCRIPT_BINDING
+public:
+    // For the engine's script bindings.
+    unsigned int _ID = static_cast<unsigned int>(id_);
+    int _luaID = 0;
+#endif
+};
+
+} // namespace ax
+
+#define RP_COCOS_NAMESPACE ax
+#define RP_COCOS_REF Object
+#define RP_COCOS_ROOT_NAME "axmol autorelease pool"
+#define RP_COCOS_ASSERT(condition, message) assert((condition) && (message))
+#define RP_COCOS_EXPLICIT explicit
+#define RP_COCOS_TAGS tlx
+#include "detail/cocos.hpp"
+
+namespace ax {
+
+template <class T> using retain_ptr = RefPtr<T>;
+
+using SEL_CallFuncN = void (Object::*)(Node*);
+using SEL_CallFuncND = void (Object::*)(Node*, void*);
+
+} // namespace ax
+
+namespace tlx {
+
+using ax::const_pointer_cast;
+using ax::dynamic_pointer_cast;
+using ax::static_pointer_cast;
+
+} // namespace tlx
+
+#ifndef AX_CALLFUNC_SELECTOR
+#define AX_CALLFUNC_SELECTOR(F) static_cast<ax::SEL_CallFunc>(&F)
+#define AX_CALLFUNCN_SELECTOR(F) static_cast<ax::SEL_CallFuncN>(&F)
+#define AX_CALLFUNCND_SELECTOR(F) static_cast<ax::SEL_CallFuncND>(&F)
+#define AX_CALLFUNCO_SELECTOR(F) static_cast<ax::SEL_CallFuncO>(&F)
+#define AX_MENU_SELECTOR(F) static_cast<ax::SEL_MenuHandler>(&F)
+#define AX_SCHEDULE_SELECTOR(F) static_cast<ax::SEL_SCHEDULE>(&F)
+#endif
+
+// The engine's RefPtr.h has its macros, too. Last, as they may come back here.
+#if __has_include("axmol/base/Macros.h")
+#include "axmol/base/Macros.h"
+#endif
+
+#endif

@@ -7,27 +7,25 @@
 
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A function that wakes a foreign event loop.
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 
-/// A weak reference to the hook of a loop, which drops the hook at its own end.
-type OuterHook = Weak<dyn Fn() + Send + Sync>;
-
 /// The means to wake one thread.
 pub(crate) struct ThreadWaker {
     parker: Parker,
-    /// The lock is std's even in loom builds, as nothing yields while it is held.
-    hook: Mutex<Option<WakeHook>>,
+    /// The hooks, the one that is called last. The lock is std's even in loom builds, as nothing yields
+    /// while it is held.
+    hooks: Mutex<Vec<WakeHook>>,
 }
 
 impl ThreadWaker {
     pub(crate) fn new() -> Self {
         Self {
             parker: Parker::new(),
-            hook: Mutex::new(None),
+            hooks: Mutex::new(Vec::new()),
         }
     }
 
@@ -36,7 +34,7 @@ impl ThreadWaker {
     #[cold]
     pub(crate) fn wake(&self) {
         self.parker.unpark();
-        let hook = self.hook();
+        let hook = self.lock().last().cloned();
         if let Some(hook) = hook {
             // A panic of the receiver's hook must not reach the sender.
             if let Err(payload) = catch_unwind(|| hook()) {
@@ -46,8 +44,8 @@ impl ThreadWaker {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<WakeHook>> {
-        self.hook.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<WakeHook>> {
+        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sleeps until woken, or for `limit` at most; not at all if a wake-up has come since the last
@@ -56,51 +54,41 @@ impl ThreadWaker {
         self.parker.park(limit);
     }
 
-    /// Sets the hook that wake-ups call from now on; returns the previous one.
-    #[must_use = "its destructor is foreign code: see `drop_hook`"]
-    fn set_hook(&self, hook: Option<WakeHook>) -> Option<WakeHook> {
-        std::mem::replace(&mut *self.lock(), hook)
-    }
-
-    /// Returns the hook, if one is set.
-    fn hook(&self) -> Option<WakeHook> {
-        self.lock().clone()
-    }
-
     /// Returns whether a hook is set.
     pub(crate) fn has_hook(&self) -> bool {
-        self.lock().is_some()
+        !self.lock().is_empty()
     }
 }
 
-/// The place of one hook among those of a thread: the one that was set last is called, and when it is
-/// removed, the one before it is called again.
+/// One of the hooks of a thread: the one that was set last is called, and when it is removed, the one
+/// before it is called again.
 #[derive(Default)]
-pub(crate) struct HookPlace {
-    hook: Option<WakeHook>,
-    /// The hook that was called before this one.
-    outer: Option<OuterHook>,
-}
+pub(crate) struct HookPlace(Option<WakeHook>);
 
 impl HookPlace {
     /// Sets, replaces or removes the hook. For the thread itself.
     pub(crate) fn set(&mut self, waker: &ThreadWaker, hook: Option<WakeHook>) {
-        let old = std::mem::replace(&mut self.hook, hook);
-        let set = waker.hook();
-        if old.is_none() {
-            self.outer = set.as_ref().map(Arc::downgrade);
+        let old = std::mem::replace(&mut self.0, hook);
+        // Nothing is allocated or dropped under the lock, as both may run foreign code.
+        let mut hooks = Vec::new();
+        loop {
+            let len = waker.lock().len();
+            hooks.reserve(len + 1);
+            let mut now = waker.lock();
+            if now.len() < hooks.capacity() {
+                let is_old =
+                    |hook: &&WakeHook| old.as_ref().is_some_and(|old| Arc::ptr_eq(hook, old));
+                hooks.extend(
+                    now.iter()
+                        .filter(|hook| !is_old(hook))
+                        .chain(&self.0)
+                        .cloned(),
+                );
+                std::mem::swap(&mut *now, &mut hooks);
+                break;
+            }
         }
-        // Leaves the hook alone if another one was set since, which outlives this one.
-        let is_ours = match (&set, &old) {
-            (Some(set), Some(old)) => Arc::ptr_eq(set, old),
-            (set, _) => set.is_none(),
-        };
-        if self.hook.is_some() || is_ours {
-            let outer = || self.outer.as_ref()?.upgrade();
-            let before = waker.set_hook(self.hook.clone().or_else(outer));
-            before.into_iter().for_each(drop_hook);
-        }
-        [set, old].into_iter().flatten().for_each(drop_hook);
+        hooks.into_iter().chain(old).for_each(drop_hook);
     }
 }
 

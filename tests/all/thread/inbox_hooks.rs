@@ -1,7 +1,7 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, events, fresh, listen, on_drop, wait_until};
+use crate::support::{LONG, Log, events, fresh, listen, me, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, HomeRef, InboxHook, Looper, PoolManager, Ref, autoreleasepool,
@@ -117,6 +117,68 @@ fn the_hook_that_was_set_last_is_called_and_then_the_one_before() {
         drop(frames);
         elsewhere(|here| here.post(|| ()).unwrap());
         assert_eq!(outer.take(), 1);
+    });
+}
+
+#[test]
+fn hooks_are_removed_in_any_order() {
+    fresh(|| {
+        let post = || elsewhere(|here| here.post(|| ()).unwrap());
+        let (first, _first_hook) = told();
+        let (second, second_hook) = told();
+        let (third, third_hook) = told();
+        drop(second_hook);
+        post();
+        assert_eq!((first.take(), second.take(), third.take()), (0, 0, 1));
+        run_inbox();
+        drop(third_hook);
+        post();
+        assert_eq!((first.take(), second.take(), third.take()), (1, 0, 0));
+        run_inbox();
+        // A wake hook that is replaced is set last.
+        let mut frames = quick();
+        frames.set_wake_hook(|| ());
+        let (inner, inner_hook) = told();
+        let there = third.clone();
+        frames.set_wake_hook(move || there.note());
+        post();
+        assert_eq!((first.take(), inner.take(), third.take()), (0, 0, 1));
+        frames.tick(|_| ());
+        drop(frames);
+        post();
+        assert_eq!((first.take(), inner.take(), third.take()), (0, 1, 0));
+        run_inbox();
+        drop(inner_hook);
+        post();
+        assert_eq!((first.take(), inner.take()), (1, 0));
+    });
+}
+
+#[test]
+fn a_hook_that_is_removed_while_it_runs_does_not_come_back() {
+    fresh(|| {
+        let (calls, called) = mpsc::channel();
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = Mutex::new(wait);
+        let hook = move || {
+            calls.send(()).unwrap();
+            // The first call waits.
+            _ = wait.try_lock().map(|wait| wait.recv());
+        };
+        let removed = PoolManager::global().set_inbox_hook(hook);
+        let here = me();
+        thread::scope(|scope| {
+            scope.spawn(|| here.post(|| ()).unwrap());
+            called.recv().unwrap();
+            let (_told, next) = told();
+            drop(removed);
+            drop(next);
+            drop(go);
+        });
+        run_inbox();
+        elsewhere(|here| here.post(|| ()).unwrap());
+        assert!(called.recv().is_err(), "called, or kept");
+        run_inbox();
     });
 }
 

@@ -7,34 +7,32 @@ use crate::pool::api::scope::named_scope;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::unwind::{FirstPanic, resume_or_report};
-use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-pin_project! {
-    /// A future that has a pool of its own in each poll; made by [`pooled`].
-    ///
-    /// ```
-    /// use releasepool::{Pooled, Ref, autorelease, pooled};
-    /// # use std::{pin::pin, task::{Context, Poll, Waker}};
-    ///
-    /// fn load(name: &'static str) -> Pooled<impl Future<Output = usize>> {
-    ///     pooled(async move {
-    ///         autorelease(Ref::<str>::from(name)); // released when this poll ends
-    ///         name.len()
-    ///     })
-    /// }
-    /// # let poll = pin!(load("level")).poll(&mut Context::from_waker(Waker::noop()));
-    /// # assert_eq!(poll, Poll::Ready(5));
-    /// ```
-    #[must_use = "futures do nothing unless polled"]
-    #[derive(Clone)]
-    pub struct Pooled<F> {
-        #[pin]
-        future: F,
-    }
+/// A future that has a pool of its own in each poll; made by [`pooled`].
+///
+/// ```
+/// use releasepool::{Pooled, Ref, autorelease, pooled};
+/// # use std::{pin::pin, task::{Context, Poll, Waker}};
+///
+/// fn load(name: &'static str) -> Pooled<impl Future<Output = usize>> {
+///     pooled(async move {
+///         autorelease(Ref::<str>::from(name)); // released when this poll ends
+///         name.len()
+///     })
+/// }
+/// # let poll = pin!(load("level")).poll(&mut Context::from_waker(Waker::noop()));
+/// # assert_eq!(poll, Poll::Ready(5));
+/// ```
+#[must_use = "futures do nothing unless polled"]
+#[derive(Clone)]
+pub struct Pooled<F> {
+    /// Pinned wherever the `Pooled` is. So the type has no `Drop`, and `Unpin` only by its auto trait:
+    /// if `F` is.
+    future: F,
 }
 
 /// Gives each poll of `future` a pool of its own, named "poll": it is the current pool during the
@@ -85,7 +83,10 @@ impl<F: Future> Future for Pooled<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        settle_scope(|| named_scope("poll", |_| self.project().future.poll(cx)))
+        // SAFETY: the future does not move while its `Pooled` is pinned: the field says why nobody can move
+        // it, and the fields are private to this file, where nothing else takes `&mut` of the future.
+        let future = unsafe { self.map_unchecked_mut(|pooled| &mut pooled.future) };
+        settle_scope(|| named_scope("poll", |_| future.poll(cx)))
     }
 }
 

@@ -77,9 +77,10 @@
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 
-// First, so that rustdoc shows the methods in this file before those in `drop_later`, to which links with
+// First, so that rustdoc shows the methods in these files before those in `drop_later`, to which links with
 // `#impl-Looper-1` lead.
 mod looper;
+mod proxy;
 
 mod call;
 mod clock;
@@ -93,7 +94,6 @@ mod later;
 mod loop_state;
 mod loops_exit;
 mod one_frame;
-mod proxy;
 mod reclaim;
 mod reclaimer_config;
 pub(crate) mod room;

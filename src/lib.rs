@@ -42,7 +42,6 @@ mod layout;
 #[cfg(feature = "leak-detection")]
 pub mod leaks;
 mod ledger;
-mod manager;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 #[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
@@ -59,6 +58,10 @@ sync::described! {
 }
 mod object;
 mod pool;
+
+// After `pool`, as rustdoc shows `HomeRef::new` and `new_on` in the order of these modules.
+mod manager;
+
 #[doc(hidden)]
 pub mod raw;
 #[cfg(feature = "serde")]

@@ -58,9 +58,10 @@
 //! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too;
 //!   `ref_serialize`: the traits of serde
 
-// First, as rustdoc shows the methods of `Ref` in the order of these files.
+// First, as rustdoc shows the methods of `Ref` and `HomeRef` in the order of these files.
 mod make;
 pub(crate) mod strong;
+pub(crate) mod thread_bound;
 mod unique;
 
 mod boxed;
@@ -82,7 +83,6 @@ pub(crate) mod settle;
 mod slices;
 mod text_objects;
 pub(crate) mod thin_target;
-pub(crate) mod thread_bound;
 pub(crate) mod traits;
 pub(crate) mod type_info;
 mod uninit;

@@ -1,6 +1,6 @@
 //! `PoolManagerBuilder`: settings of new managers.
 
-use super::PoolManager;
+use super::pool_manager::PoolManager;
 use crate::block::block_allocator::BlockAllocator;
 use crate::pool::stack::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
 use std::sync::Arc;

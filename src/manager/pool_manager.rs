@@ -1,0 +1,392 @@
+//! `PoolManager`, and the functions that use the calling thread's pools.
+
+use super::manager_builder::PoolManagerBuilder;
+use crate::object::destroy::in_destructor;
+use crate::object::strong::Ref;
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::implicit::autorelease_to;
+use crate::pool::api::token;
+use crate::pool::api::token::{PoolToken, PopError};
+use crate::pool::drain::arming::rearm;
+use crate::pool::drain::prune::find_or_add;
+use crate::pool::drain::{drain_span, engine, pending, this_thread};
+use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
+use crate::pool::stack::manager_shared::{ManagerShared, RootPolicy};
+use crate::sync::lazy;
+use crate::sync::thread::ThreadId;
+use crate::thread::current;
+use crate::thread::inbox::Message;
+use crate::thread::key::ThreadKey;
+use crate::thread::registry::REGISTRY;
+use crate::thread::thread_handle::ThreadHandle;
+use crate::unwind::{FirstPanic, resume_or_report};
+use std::borrow::Cow;
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+
+/// Gives every thread its own stack of pools: Cocos2d-x's `PoolManager::getInstance()`, made for
+/// threads.
+///
+/// The process has one [global](Self::global) manager, which [`AutoreleasePool::new`],
+/// [`autoreleasepool`](crate::autoreleasepool()) and [`autorelease`](crate::autorelease) use; most
+/// programs need no other. A library that must not mix its pools with those of its host makes its
+/// own. No entry moves from one manager to another, or from one thread to another.
+///
+/// Threads need not be announced. A thread is registered when it first uses the crate, under a
+/// [`ThreadKey`] that is never reused, and is removed when it ends. All managers share this
+/// registry.
+///
+/// # When not to use it
+/// In Rust code that opens and closes its own pools, use [`AutoreleasePool`] or
+/// [`autoreleasepool`](crate::autoreleasepool()), whose guards cannot be popped in the wrong order or by
+/// another thread. Tokens, root pools and boundaries are for foreign code, and for hosts that run it.
+///
+/// # Handles
+/// Clones are handles to the same manager. After the last handle is dropped, open pools stay valid;
+/// a thread releases the entries of its root pool when it next uses a manager that is new to it, or
+/// ends.
+///
+/// ```
+/// use releasepool::{PoolManager, Ref};
+/// let manager = PoolManager::new();
+/// let token = manager.push();
+/// manager.autorelease(Ref::new("temporary"));
+/// assert_eq!(manager.pop(token), Ok(1));
+/// ```
+#[derive(Clone)]
+pub struct PoolManager {
+    handle: Arc<ManagerHandle>,
+}
+
+/// The handle that all clones of a `PoolManager` share; its drop marks the manager as abandoned.
+struct ManagerHandle {
+    shared: Arc<ManagerShared>,
+    /// True for handles of [`GLOBAL`]; several threads may make one at once, and only one is kept.
+    is_global: bool,
+}
+
+impl Drop for ManagerHandle {
+    fn drop(&mut self) {
+        if !self.is_global {
+            self.shared.abandon();
+        }
+    }
+}
+
+lazy! {
+    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global(), true);
+}
+
+impl PoolManager {
+    /// Returns the global manager, which its first use on any thread makes.
+    pub fn global() -> &'static Self {
+        &GLOBAL
+    }
+
+    /// Makes a manager with the default settings.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Returns a builder for a manager with other settings.
+    pub fn builder() -> PoolManagerBuilder {
+        PoolManagerBuilder::default()
+    }
+
+    pub(super) fn of(shared: Arc<ManagerShared>, is_global: bool) -> Self {
+        Self {
+            handle: Arc::new(ManagerHandle { shared, is_global }),
+        }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<ManagerShared> {
+        &self.handle.shared
+    }
+
+    /// Returns the manager's name for metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn label(&self) -> &str {
+        let is_global = || Arc::ptr_eq(&self.handle, &Self::global().handle);
+        let unnamed = || if is_global() { "global" } else { "unnamed" };
+        self.name().unwrap_or_else(unnamed)
+    }
+
+    /// Returns the allocator of the manager's pools, if it is not the process-wide one.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn memory(&self) -> Option<&crate::block::block_allocator::BlockAllocator> {
+        self.shared().memory.as_ref()
+    }
+
+    /// Returns the name given to the [builder](Self::builder).
+    pub fn name(&self) -> Option<&str> {
+        self.shared().name.as_deref()
+    }
+
+    /// Sets the watermark of root pools: the number of entries at which an
+    /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
+    /// 10,000 unless set here or by the [builder](PoolManagerBuilder::root_watermark); 0 counts as
+    /// 1.
+    ///
+    /// May be called at any time, by any thread. Every thread compares its root pool with the new
+    /// value when it next autoreleases while no pool is open, or marks a
+    /// [boundary](Self::boundary). A thread that has already reported its root pool reports again
+    /// only when the pool has doubled, or after it has been drained, even if the watermark is lower
+    /// now.
+    ///
+    /// ```
+    /// use releasepool::{PoolManager, RootPolicy};
+    /// let manager = PoolManager::global();
+    /// manager.set_root_watermark(1_000);
+    /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    /// ```
+    pub fn set_root_watermark(&self, entries: usize) {
+        self.shared().watermarks.set_root(entries);
+    }
+
+    /// Sets what happens when a root pool grows beyond its watermark: see [`RootPolicy`].
+    /// [`RootPolicy::Report`] unless set here or by the
+    /// [builder](PoolManagerBuilder::root_policy).
+    ///
+    /// May be called at any time, by any thread. Every thread applies the new policy when it next
+    /// marks a [boundary](Self::boundary).
+    pub fn set_root_policy(&self, policy: RootPolicy) {
+        self.shared().watermarks.set_root_policy(policy);
+    }
+
+    /// Sets the watermark of backlogs: the number of releases left by drains [within a
+    /// budget](AutoreleasePool::drain_within) at which an
+    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+    /// again at each doubling. 100,000 unless set here or by the
+    /// [builder](PoolManagerBuilder::backlog_watermark); 0 counts as 1.
+    ///
+    /// May be called at any time, by any thread. Every thread compares its backlog with the new
+    /// value at the end of its next budgeted drain. A thread that has already reported its backlog
+    /// reports again only when the backlog has doubled, or after it has been below half of the
+    /// watermark, even if the watermark is lower now.
+    pub fn set_backlog_watermark(&self, releases: usize) {
+        self.shared().watermarks.set_backlog(releases);
+    }
+
+    /// Sets the watermark of guard and token pools: the number of entries at which an
+    /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
+    /// 100,000 unless set here or by the [builder](PoolManagerBuilder::pool_watermark); 0 counts as
+    /// 1.
+    ///
+    /// May be called at any time, by any thread. A pool is compared with the new value when it next
+    /// takes a page, that is within 254 entries. A pool that is past the watermark by more than 254
+    /// entries is reported only when its length passes the next doubling.
+    pub fn set_pool_watermark(&self, entries: usize) {
+        self.shared().watermarks.set_pool(entries);
+    }
+
+    /// Opens a pool on the calling thread. See [`AutoreleasePool`].
+    #[must_use = "a pool that is not kept is closed at once"]
+    pub fn pool(&self) -> AutoreleasePool {
+        let shared = self.shared();
+        AutoreleasePool::open(|pools| find_or_add(pools, shared), || shared.clone())
+    }
+
+    /// Opens a pool with a name, which dumps and events include, on the calling thread.
+    #[must_use = "a pool that is not kept is closed at once"]
+    pub fn named_pool(&self, name: impl Into<Cow<'static, str>>) -> AutoreleasePool {
+        self.pool().with_name(name.into())
+    }
+
+    /// Opens a pool on the calling thread and returns a token for it: for foreign code, which
+    /// cannot hold a guard. In Rust use [`pool`](Self::pool).
+    ///
+    /// A pool that is never popped is drained when the thread ends.
+    #[must_use = "the pool stays open until the token is popped"]
+    pub fn push(&self) -> PoolToken {
+        token::push(self.shared())
+    }
+
+    /// Opens a pool with a name, which dumps and events include, and returns a token for it.
+    ///
+    /// ```
+    /// let manager = releasepool::PoolManager::global();
+    /// let token = manager.push_named("loading");
+    /// assert_eq!(manager.pop(token), Ok(0));
+    /// ```
+    #[must_use = "the pool stays open until the token is popped"]
+    pub fn push_named(&self, name: impl Into<Cow<'static, str>>) -> PoolToken {
+        token::push_named(self.shared(), name.into())
+    }
+
+    /// Drains and closes the pool of `token`, after all token pools that were opened inside it.
+    /// Guard pools inside it stay open and keep their entries. Returns the number of entries
+    /// released.
+    ///
+    /// # Errors
+    /// If the token is stale or belongs to another thread or manager, or if its pool is already
+    /// being drained further up the call stack: see [`PopError`]. Does nothing in these cases.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`] does; the pools are still closed.
+    pub fn pop(&self, token: PoolToken) -> Result<usize, PopError> {
+        token::pop(self.shared(), token)
+    }
+
+    /// Moves the reference into this manager's current pool on this thread, or into its root pool
+    /// if none is open. See [`autorelease`](crate::autorelease()).
+    #[inline]
+    #[track_caller]
+    pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) {
+        let shared = self.shared();
+        autorelease_to(Ref::into_payload(r).cast(), Location::caller(), |pools| {
+            find_or_add(pools, shared)
+        });
+    }
+
+    /// Drains this thread's root pool, as [`AutoreleasePool::drain`] does a pool, and returns the
+    /// number of entries released.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`] does.
+    pub fn drain_root(&self) -> usize {
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return 0 };
+            let root = &find_or_add(pools, self.shared()).root;
+            drain_span::around(root, || engine::drain(root, Limit::NONE)).resume()
+        })
+    }
+
+    /// Works off this thread's backlog, oldest first, as far as the budget allows: the releases
+    /// that drains [within a budget](AutoreleasePool::drain_within) of this manager's pools have
+    /// left.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain_within`] does.
+    pub fn drain_backlog(&self, budget: Budget) -> Drained {
+        // The new pool takes the objects that destructors autorelease meanwhile.
+        self.named_pool("backlog").drain_within(budget)
+    }
+
+    /// Marks an outermost boundary of this thread's work, such as the end of a callback that a
+    /// foreign host has made. If the manager's policy is [`RootPolicy::DrainAtBoundary`] and the
+    /// root pool has passed its watermark, drains the root pool. Returns the number of entries
+    /// released.
+    ///
+    /// Does nothing inside a pool or a destructor, which are no boundaries. Costs a few loads if
+    /// there is nothing to do.
+    ///
+    /// # Panics
+    /// As [`AutoreleasePool::drain`] does.
+    pub fn boundary(&self) -> usize {
+        let shared = self.shared();
+        if shared.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
+            return 0;
+        }
+        this_thread::with(|pools| {
+            let Some(stack) = pools.and_then(|pools| pools.find(shared)) else {
+                return 0;
+            };
+            if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
+                return 0;
+            }
+            drain_span::around(&stack.root, || engine::drain(&stack.root, Limit::NONE)).resume()
+        })
+    }
+
+    /// Runs the closures that were [posted](ThreadHandle::post) to this thread, in order, and
+    /// returns their number. Closures that they post in turn wait for the next call. Also makes the
+    /// releases that other threads have sent to this one.
+    ///
+    /// Inside a destructor or drain, does nothing and returns 0, so that closures never run in the
+    /// middle of a release. The inbox belongs to the thread, and all managers share it.
+    ///
+    /// # Panics
+    /// Resumes the first panic of a closure or destructor, after all have run.
+    pub fn run_inbox(&self) -> usize {
+        if in_destructor() {
+            // A hook's call has led to this one, which the hook's next call must make up for.
+            this_thread::with(|pools| pools?.record().map(rearm));
+            return 0;
+        }
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return 0 };
+            let mut panics = FirstPanic::default();
+            // Collected before the releases: an object that a sender released before it posted is
+            // then destroyed before the closure runs.
+            pools.collect_posted();
+            engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
+            let mut ran = 0;
+            for _ in 0..pools.posted() {
+                let run = |call: Message| panics.guard(|| call.run());
+                if pools.run_posted(run).is_none() {
+                    break;
+                }
+                ran += 1;
+            }
+            pools.record().into_iter().for_each(rearm);
+            if let Some(payload) = panics.into_first() {
+                resume_or_report(payload);
+            }
+            ran
+        })
+    }
+
+    /// Returns a handle by which other threads can send to the calling thread. `None` while its
+    /// thread-locals are torn down.
+    pub fn current_thread(&self) -> Option<ThreadHandle> {
+        current::current().map(ThreadHandle)
+    }
+
+    /// Returns the thread with this key, if it is alive. Wait-free.
+    pub fn thread(&self, key: ThreadKey) -> Option<ThreadHandle> {
+        REGISTRY.get(key).map(ThreadHandle)
+    }
+
+    /// Returns the thread that the standard library identifies by `id`, if it is alive and has used
+    /// this crate.
+    pub fn thread_by_id(&self, id: ThreadId) -> Option<ThreadHandle> {
+        current::by_id(id).map(ThreadHandle)
+    }
+
+    /// Returns all live threads that have used this crate, in no particular order. Threads that
+    /// start or end meanwhile may be missing.
+    pub fn threads(&self) -> Vec<ThreadHandle> {
+        REGISTRY.all().into_iter().map(ThreadHandle).collect()
+    }
+
+    /// Returns whether one of the calling thread's pools, or its backlog, has an entry for this
+    /// object. Linear in the number of entries.
+    pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return false };
+            let Some(stack) = pools.find(self.shared()) else {
+                return false;
+            };
+            let thin = Ref::thin(r);
+            stack.root.entries.contains(thin)
+                || pending::contains(stack, thin)
+                || pools.pools(stack).any(|pool| pool.entries.contains(thin))
+        })
+    }
+}
+
+// A panic leaves no pool or manager in a broken state: drains catch the panics of destructors.
+impl UnwindSafe for PoolManager {}
+impl RefUnwindSafe for PoolManager {}
+
+impl Default for PoolManager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for PoolManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let watermarks = &self.shared().watermarks;
+        f.debug_struct("PoolManager")
+            .field("name", &self.shared().name)
+            .field("root_watermark", &watermarks.root())
+            .field("root_policy", &watermarks.root_policy())
+            .field("backlog_watermark", &watermarks.backlog())
+            .field("pool_watermark", &watermarks.pool())
+            .field("memory", &self.shared().memory)
+            .finish()
+    }
+}

@@ -36,7 +36,7 @@ use std::ops::Deref;
 /// cache.clear(); // keeps no object while it is idle
 /// ```
 #[doc(alias = "Cache")]
-pub struct SlotCache<S, T: ?Sized + ThinTarget + Send + Sync> {
+pub struct SlotCache<S, T: ?Sized + 'static> {
     slot: S,
     last: Option<Ref<T>>,
 }
@@ -80,7 +80,7 @@ impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache
     }
 }
 
-impl<S: Clone, T: ?Sized + ThinTarget + Send + Sync> Clone for SlotCache<S, T> {
+impl<S: Clone, T: ?Sized> Clone for SlotCache<S, T> {
     fn clone(&self) -> Self {
         Self {
             slot: self.slot.clone(),
@@ -89,7 +89,7 @@ impl<S: Clone, T: ?Sized + ThinTarget + Send + Sync> Clone for SlotCache<S, T> {
     }
 }
 
-impl<S, T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for SlotCache<S, T> {
+impl<S, T: ?Sized + fmt::Debug> fmt::Debug for SlotCache<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SlotCache")
             .field("last", &self.last)

@@ -100,12 +100,12 @@ impl<F: Foreign> Drop for Adopted<F> {
 /// let lent = unsafe { pool.adopt(thing_new()) };
 /// assert_eq!(value(lent) + value(lent), 10);
 /// ```
-pub struct ForeignRef<'pool, F: Foreign> {
+pub struct ForeignRef<'pool, F> {
     object: NonNull<F>,
     pool: PhantomData<&'pool ()>,
 }
 
-impl<F: Foreign> ForeignRef<'_, F> {
+impl<F> ForeignRef<'_, F> {
     /// Returns the object's address, for calls of the foreign runtime. The object is alive until the
     /// pool is drained.
     pub fn as_ptr(self) -> *mut F {
@@ -118,15 +118,15 @@ impl<F: Foreign> ForeignRef<'_, F> {
     }
 }
 
-impl<F: Foreign> Clone for ForeignRef<'_, F> {
+impl<F> Clone for ForeignRef<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F: Foreign> Copy for ForeignRef<'_, F> {}
+impl<F> Copy for ForeignRef<'_, F> {}
 
-impl<F: Foreign> fmt::Debug for ForeignRef<'_, F> {
+impl<F> fmt::Debug for ForeignRef<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ForeignRef({:p})", self.object)
     }

@@ -290,6 +290,14 @@ const MANAGER: &[Metric] = &[
 ///
 /// See the [module](self) for names, units and cost. Counters are set to the manager's own totals,
 /// so it does not matter how often this is called, nor by how many threads.
+///
+/// ```
+/// use releasepool::{PoolManager, metrics};
+///
+/// let level = PoolManager::builder().name("level").build();
+/// metrics::publish(PoolManager::global());
+/// metrics::publish(&level); // with the label `manager="level"`
+/// ```
 pub fn publish(manager: &PoolManager) {
     let figures = Figures::of(manager);
     for metric in PROCESS {
@@ -319,6 +327,16 @@ const PANICS: &str = "releasepool_frame_panics_total";
 /// Records the report of a frame: call it once for each frame, on any thread.
 ///
 /// See the [module](self) for names and units. Looks up six metrics in the recorder.
+///
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop, metrics};
+///
+/// let mut frames = FrameLoop::new(FrameConfig::new());
+/// let report = frames.tick(|frame| {
+///     frame.pool().create("a sprite");
+/// });
+/// metrics::record_frame(&report);
+/// ```
 pub fn record_frame(report: &FrameReport) {
     histogram!(BUSY).record(report.busy);
     histogram!(DRAIN).record(report.drained.elapsed);
@@ -352,6 +370,14 @@ pub fn record_reclaimer(name: &str, pending: &PendingDrops) {
 
 /// Tells the recorder the units and descriptions of all metrics. Call `describe` once, after the
 /// recorder has been installed; before that, a call does nothing.
+///
+/// ```
+/// use releasepool::{PoolManager, metrics};
+///
+/// // The program installs its recorder here, such as an exporter for Prometheus.
+/// metrics::describe();
+/// metrics::publish(PoolManager::global());
+/// ```
 pub fn describe() {
     for metric in PROCESS.iter().chain(MANAGER) {
         match metric.kind {

@@ -60,6 +60,17 @@ pub fn drop_later<T: Send + 'static>(value: T) {
 /// again.
 ///
 /// Returns false at once in a destructor that the reclaimer itself runs.
+///
+/// ```
+/// use releasepool::{drop_later, finish_drops};
+/// use std::time::Duration;
+///
+/// drop_later(vec![String::from("a log that its destructor writes")]);
+/// // At the end of `main`:
+/// if !finish_drops(Duration::from_secs(10)) {
+///     eprintln!("some values are not destroyed yet");
+/// }
+/// ```
 pub fn finish_drops(deadline: Duration) -> bool {
     // A value that another thread sends at the same time may be missed, as one that it sends later is.
     if STARTED.get() == 0 {

@@ -179,7 +179,9 @@ fn watch() {
     loop {
         let begun = BEGUN.load(Ordering::Relaxed);
         if before == Some(begun) {
-            eprintln!("execution {begun} hangs: a thread holds a lock that loom does not see while others run");
+            eprintln!(
+                "execution {begun} hangs: a thread holds a lock that loom does not see while others run"
+            );
             std::process::abort();
         }
         before = Some(begun);

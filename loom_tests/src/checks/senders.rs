@@ -131,7 +131,11 @@ fn claimed_in_order() -> String {
     DIED.lock().unwrap().clear();
     let target = this();
     let sender = spawn(move || (0..3).for_each(|n| target.release(Ref::new(Numbered(n)))));
-    let drain = || AutoreleasePool::new().drain_within(Budget::Count(4)).released;
+    let drain = || {
+        AutoreleasePool::new()
+            .drain_within(Budget::Count(4))
+            .released
+    };
     let first = drain();
     sender.join().unwrap();
     assert_eq!(first + drain(), 3);

@@ -2,11 +2,13 @@
 
 use crate::program::World;
 use releasepool::{
-    AutoreleasePool, HomeRef, Hot, HotRef, Ref, ThreadHandle, Weak, autorelease, autoreleasepool,
+    AutoreleasePool, Foreign, HomeRef, Hot, HotRef, Ref, ThreadHandle, Weak, autorelease,
+    autoreleasepool,
 };
 use shuttle::thread::{ThreadId, current};
-use std::sync::Arc;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 /// What is known of an object from outside. shuttle does not see these atomics, so a handle and its
 /// count change in one step.
@@ -217,5 +219,40 @@ fn upgrade(weak: &Weak<Object>, known: &Known) -> Option<Ref<Object>> {
 impl Drop for Thing {
     fn drop(&mut self) {
         drop(self.take());
+    }
+}
+
+/// A foreign object with one reference, whose release drops a handle.
+pub struct ForeignThing(Mutex<Option<Thing>>);
+
+impl ForeignThing {
+    /// Makes one. The program keeps its memory, so a second release fails.
+    pub fn new(world: &World, thing: Thing) -> NonNull<Self> {
+        let foreign = Arc::new(Self(Mutex::new(Some(thing))));
+        let at = NonNull::from(&*foreign);
+        world.foreign.lock().unwrap().push(foreign);
+        at
+    }
+
+    /// Gives up the reference, and returns the handle.
+    ///
+    /// # Safety
+    /// The program has not ended.
+    pub unsafe fn take(this: NonNull<Self>) -> Thing {
+        // SAFETY: the program keeps all foreign objects until its end.
+        let thing = unsafe { this.as_ref() }.0.lock().unwrap().take();
+        thing.expect("a foreign object is released once")
+    }
+}
+
+// SAFETY: has one reference, which `release` gives up.
+unsafe impl Foreign for ForeignThing {
+    unsafe fn retain(_: NonNull<Self>) {
+        unreachable!("nobody retains")
+    }
+
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: nothing holds a reference at the program's end.
+        drop(unsafe { Self::take(this) });
     }
 }

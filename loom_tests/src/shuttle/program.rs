@@ -1,15 +1,16 @@
 //! A program: what its threads share, how it begins, and the checks at its end.
 
-use crate::objects::{End, Known, Object, Thing};
+use crate::objects::{End, ForeignThing, Known, Object, Thing};
 use crate::run::LOG;
 use crate::worker::{self, Random};
 use releasepool::model::{self, JoinHandle};
 use releasepool::{
-    FrameProxy, Hot, Looper, LooperProxy, OptionSlot, PoolManager, Ref, Slot, ThreadHandle,
+    FrameProxy, Hot, Looper, LooperProxy, OptionSlot, PoolManager, Ref, RemoteRelease, Slot,
+    ThreadHandle,
 };
 use shuttle::sync::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Threads that run at once, without the main thread, a looper and a reclaimer.
@@ -28,6 +29,9 @@ pub struct World {
     /// Of all threads so far, some of which have exited.
     handles: std::sync::Mutex<Vec<ThreadHandle>>,
     pub loops: std::sync::Mutex<Vec<FrameProxy>>,
+    /// Of all threads so far that have made one. Those of threads that have exited are closed.
+    pub queues: std::sync::Mutex<Vec<Arc<Queue>>>,
+    pub foreign: std::sync::Mutex<Vec<Arc<ForeignThing>>>,
     pub mail: Mutex<Vec<Thing>>,
     pub slots: Mutex<Option<Arc<Slots>>>,
     pub looper: LooperProxy,
@@ -36,9 +40,29 @@ pub struct World {
     pub steps: Vec<usize>,
 }
 
+/// Foreign references that any thread gives up and that one thread releases.
+pub type Queue = RemoteRelease<ForeignThing, Box<dyn Fn() -> bool + Send + Sync>>;
+
 pub struct Slots {
-    pub full: Slot<Object>,
+    pub full: Arc<Slot<Object>>,
     pub option: OptionSlot<Object>,
+    /// How many changes of `full` have begun, and how many have ended.
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+}
+
+impl Slots {
+    pub fn change<R>(&self, f: impl FnOnce(&Slot<Object>) -> R) -> R {
+        self.begun.fetch_add(1, Relaxed);
+        let result = f(&self.full);
+        self.ended.fetch_add(1, Relaxed);
+        result
+    }
+
+    /// Returns how many changes of `full` have begun, and how many have ended.
+    pub fn changes(&self) -> (usize, usize) {
+        (self.begun.load(Relaxed), self.ended.load(Relaxed))
+    }
 }
 
 impl World {
@@ -65,6 +89,8 @@ pub fn run(seed: u64) {
         threads: Default::default(),
         handles: Default::default(),
         loops: Default::default(),
+        queues: Default::default(),
+        foreign: Default::default(),
         mail: Default::default(),
         slots: Default::default(),
         looper: looper.proxy(),
@@ -74,8 +100,10 @@ pub fn run(seed: u64) {
     world.add_handle();
     let first = Ref::new(Object::new(&world, End::Quiet, None, Vec::new()));
     let slots = Arc::new(Slots {
-        full: Slot::new(first.clone()),
+        full: Arc::new(Slot::new(first.clone())),
         option: OptionSlot::empty(),
+        begun: AtomicUsize::new(0),
+        ended: AtomicUsize::new(0),
     });
     *world.slots.lock().unwrap() = Some(slots);
     let steps = if random.one_in(8) {

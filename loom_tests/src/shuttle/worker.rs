@@ -1,11 +1,12 @@
 //! A thread of a program, and its steps.
 
-use crate::objects::{End, Known, Object, Thing};
-use crate::program::World;
+use crate::objects::{End, ForeignThing, Known, Object, Thing};
+use crate::program::{Queue, Slots, World};
 use crate::run::LOG;
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Hot, InboxHook,
-    PendingHome, PoolManager, PoolRef, PoolToken, Ref, ThreadHandle, autorelease, model,
+    PendingHome, PoolManager, PoolRef, PoolToken, Ref, RemoteRelease, Slot, SlotCache,
+    ThreadHandle, autorelease, model,
 };
 use shuttle::thread::current;
 use std::sync::Arc;
@@ -65,6 +66,8 @@ fn live(world: &Arc<World>, random: Random, steps: u64, things: Vec<Thing>) {
         frames: None,
         hook: None,
         pending: None,
+        queue: None,
+        cache: None,
     };
     for left in (0..steps).rev() {
         worker.step();
@@ -75,6 +78,8 @@ fn live(world: &Arc<World>, random: Random, steps: u64, things: Vec<Thing>) {
             break;
         }
     }
+    worker.close_queue();
+    worker.clear_cache();
     // Token pools may stay open at the exit. Guards, and what they lend, go with this thread's stack.
     while worker.random.one_in(2) && worker.close() {}
     while let Some(pool) = worker.pools.pop() {
@@ -104,10 +109,19 @@ struct Worker {
     hook: Option<InboxHook>,
     /// An object that another thread was asked to make.
     pending: Option<PendingHome<Object>>,
+    /// The foreign references that this thread releases.
+    queue: Option<Arc<Queue>>,
+    cache: Option<Cache>,
+}
+
+/// A reader of the slot, and the object that it keeps.
+struct Cache {
+    reader: SlotCache<Arc<Slot<Object>>, Object>,
+    keeps: Arc<Known>,
 }
 
 /// How many kinds of steps there are.
-const KINDS: usize = 37;
+const KINDS: usize = 44;
 
 /// Draws the steps of a program. Most leave out half of the kinds, so that threads meet more often
 /// in the others.
@@ -208,6 +222,11 @@ impl Worker {
                 self.hook = (!is_set).then(|| manager.set_inbox_hook(|| ()));
             }
             35 => self.make_elsewhere(),
+            36 => self.load_from_cache(),
+            37 => self.clear_cache(),
+            38 => self.adopt(),
+            39..41 => self.give_up(),
+            41..43 => self.release_given_up(),
             _ => {
                 manager.drain_root();
                 manager.drain_backlog(Budget::Count(self.random.below(3)));
@@ -336,9 +355,13 @@ impl Worker {
         }
     }
 
-    fn use_slots(&mut self) {
+    fn slots(&self) -> Arc<Slots> {
         let slots = self.world.slots.lock().unwrap().clone();
-        let slots = slots.expect("they are there until all threads are joined");
+        slots.expect("they are there until all threads are joined")
+    }
+
+    fn use_slots(&mut self) {
+        let slots = self.slots();
         let new = self.any().and_then(Thing::to_ref);
         let old = match (self.random.below(6), new) {
             (0..3, _) => {
@@ -358,11 +381,110 @@ impl Worker {
                 }
                 slots.option.load_full()
             }
-            (3, Some(new)) => Some(slots.full.swap(new)),
-            (4, Some(new)) => Some(slots.full.rcu(|_| new.clone())),
+            (3, Some(new)) => Some(slots.change(|full| full.swap(new))),
+            (4, Some(new)) => Some(slots.change(|full| full.rcu(|_| new.clone()))),
             (_, new) => slots.option.swap(new),
         };
         self.things.extend(old.map(Thing::strong));
+    }
+
+    fn load_from_cache(&mut self) {
+        let slots = self.slots();
+        let mut reader = match self.cache.take() {
+            // It may let go of what it keeps.
+            Some(Cache { reader, keeps }) => {
+                keeps.let_go();
+                reader
+            }
+            None => SlotCache::new(slots.full.clone()),
+        };
+        let (begun, ended) = slots.changes();
+        let seen = reader.load();
+        let keeps = seen.known.clone();
+        keeps.hold();
+        let now = slots.full.load_full();
+        let was_changed = begun != ended || slots.changes().0 != begun;
+        assert!(was_changed || Ref::ptr_eq(seen, &now), "an old object");
+        self.cache = Some(Cache { reader, keeps });
+        self.things.push(Thing::strong(now));
+    }
+
+    fn clear_cache(&mut self) {
+        if let Some(Cache { mut reader, keeps }) = self.cache.take() {
+            keeps.let_go();
+            reader.clear();
+        }
+    }
+
+    /// Has a pool keep a foreign object, or takes it back at once.
+    fn adopt(&mut self) {
+        let Some(object) = self.any().and_then(Thing::to_ref) else {
+            return;
+        };
+        if let Some(Pool {
+            opened: Opened::Guard(pool),
+            entries,
+            held,
+        }) = self.pools.last_mut()
+        {
+            let known = object.known.clone();
+            let foreign = ForeignThing::new(&self.world, Thing::strong(object));
+            // SAFETY: its only reference, which any thread may release.
+            unsafe { pool.adopt(foreign) };
+            if self.random.one_in(2) {
+                known.hold();
+                held.push(known);
+                *entries += 1;
+            } else {
+                // SAFETY: of this type, and the program goes on.
+                let (taken, thing) =
+                    unsafe { (pool.take_back(foreign), ForeignThing::take(foreign)) };
+                assert!(taken, "the newest entry");
+                self.things.push(thing);
+            }
+        }
+    }
+
+    /// Gives foreign objects up to a thread, which may have exited.
+    fn give_up(&mut self) {
+        let queues = self.world.queues.lock().unwrap().clone();
+        let Some(to) = queues.get(self.random.below(queues.len() + 1)) else {
+            return;
+        };
+        for _ in 0..self.random.below(4) {
+            let Some(thing) = self.take() else {
+                break;
+            };
+            let foreign = ForeignThing::new(&self.world, thing);
+            // SAFETY: its only reference, which any thread may release.
+            if !unsafe { to.push(foreign) } {
+                // SAFETY: the program goes on.
+                drop(unsafe { ForeignThing::take(foreign) });
+            }
+        }
+    }
+
+    /// Releases what others have given up to this thread.
+    fn release_given_up(&mut self) {
+        let world = &self.world;
+        let queue = self.queue.get_or_insert_with(|| {
+            let me = current().id();
+            let queue: Arc<Queue> =
+                Arc::new(RemoteRelease::new(Box::new(move || me == current().id())));
+            world.queues.lock().unwrap().push(queue.clone());
+            queue
+        });
+        queue.drain().expect("this thread is the owner");
+        if self.random.one_in(8) {
+            self.close_queue();
+        }
+    }
+
+    fn close_queue(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            queue.close().expect("this thread is the owner");
+            assert!(queue.is_empty(), "a closed queue accepts nothing");
+        }
     }
 
     /// Has the reclaimer destroy something, if it has room, or the looper.

@@ -2,12 +2,16 @@
 //!
 //! * [`pools`]: pools that are nested, named, closed out of order, implicit, or of another manager
 //! * [`objects`]: strong and weak references, trees, chains
-//! * [`mail`]: releases and closures for other threads, including ended ones
+//! * [`mail`]: releases and closures for other threads, including ended ones; inbox hooks
 //! * [`sharing`]: hand-over pools, thread-bound values, slots, hot objects, drains within a budget
+//! * [`later`]: values that a reclaimer destroys
+//! * [`foreign`]: foreign objects in pools, and given up to other workers
 //! * [`trouble`]: destructors that panic or use pools
 //! * [`tokens`]: tokens and their misuse
 //! * [`teardown`]: what destructors of thread-locals do
 
+mod foreign;
+mod later;
 mod mail;
 mod objects;
 mod pools;
@@ -41,11 +45,19 @@ const JOBS: &[Job] = &[
     mail::release_to_ui,
     mail::to_some_thread,
     mail::look_up,
+    mail::hook,
     sharing::handoff,
     sharing::budget,
     sharing::home,
+    sharing::made_at_home,
     sharing::slot,
+    sharing::cached,
     sharing::hot,
+    later::process,
+    later::own,
+    foreign::adopt,
+    foreign::give_up,
+    foreign::release,
     trouble::bombs,
     trouble::busy,
     tokens::nested,
@@ -77,6 +89,7 @@ pub fn live(mut worker: Worker) {
         teardown::pack(&mut worker);
     }
     if !abstains {
+        foreign::close(&mut worker);
         leave(&mut worker);
     }
 }

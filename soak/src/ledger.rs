@@ -46,6 +46,9 @@ pub struct Ledger {
     pub misuses: Count,
     /// Closures that ran while a thread's thread-locals were destroyed.
     pub teardowns: Count,
+    /// Foreign references that were given up to workers, and those that workers released.
+    pub given_up: Count,
+    pub released: Count,
     /// Upgrades of weak references that succeeded, and those that came too late.
     pub upgraded: Count,
     pub too_late: Count,
@@ -67,6 +70,8 @@ pub static LEDGER: Ledger = Ledger {
     reported: Count::new(),
     misuses: Count::new(),
     teardowns: Count::new(),
+    given_up: Count::new(),
+    released: Count::new(),
     upgraded: Count::new(),
     too_late: Count::new(),
 };

@@ -4,16 +4,23 @@ use crate::ledger::{LEDGER, fail};
 use crate::payload::{Item, Thing};
 use crate::ui;
 use fastrand::Rng;
-use releasepool::{OptionSlot, Ref, ThreadHandle, Weak};
+use releasepool::{OptionSlot, Ref, RemoteRelease, Slot, ThreadHandle, Weak};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long to wait for something before it counts as hanging.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const SLOTS: usize = 16;
-/// How many handles are kept: to the latest threads, many of which have ended.
+/// How many handles and queues are kept: of the latest threads, many of which have ended.
 const HANDLES: usize = 12;
 /// How many roots may be on their way to the UI thread.
 const WAITING: u64 = 2_000;
+
+/// Foreign references that any worker gives up, and that one releases.
+pub type Queue = RemoteRelease<Item, Box<dyn Fn() -> bool + Send + Sync>>;
 
 pub struct Stage {
     pub ui: ThreadHandle,
@@ -24,13 +31,30 @@ pub struct Stage {
     slots: [Mutex<Option<Ref<dyn Thing>>>; SLOTS],
     weak: [Mutex<Option<Weak<dyn Thing>>>; SLOTS],
     handles: Mutex<VecDeque<ThreadHandle>>,
+    queues: Mutex<VecDeque<Arc<Queue>>>,
     /// All workers load and replace it.
     pub latest: OptionSlot<Item>,
+    /// Made by the first worker that asks for it.
+    cached: Mutex<Option<Arc<Slot<Item>>>>,
 }
 
 /// Locks a mutex. Poisoning can be ignored, because no worker panics while it holds one.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds the newest, and drops the oldest if there are too many.
+fn put_latest<T>(latest: &Mutex<VecDeque<T>>, new: T) {
+    let mut latest = lock(latest);
+    latest.push_back(new);
+    if latest.len() > HANDLES {
+        latest.pop_front();
+    }
+}
+
+fn some<T: Clone>(all: &Mutex<VecDeque<T>>, rng: &mut Rng) -> Option<T> {
+    let all = lock(all);
+    (!all.is_empty()).then(|| all[rng.usize(..all.len())].clone())
 }
 
 impl Stage {
@@ -42,7 +66,9 @@ impl Stage {
             slots: [const { Mutex::new(None) }; SLOTS],
             weak: [const { Mutex::new(None) }; SLOTS],
             handles: Mutex::default(),
+            queues: Mutex::default(),
             latest: OptionSlot::new(None),
+            cached: Mutex::default(),
         }
     }
 
@@ -76,20 +102,27 @@ impl Stage {
     }
 
     pub fn put_handle(&self, handle: ThreadHandle) {
-        let mut handles = lock(&self.handles);
-        handles.push_back(handle);
-        if handles.len() > HANDLES {
-            handles.pop_front();
-        }
+        put_latest(&self.handles, handle);
     }
 
     /// Returns a handle to a random thread, which may have ended long ago.
     pub fn some_handle(&self, rng: &mut Rng) -> Option<ThreadHandle> {
-        let handles = lock(&self.handles);
-        if handles.is_empty() {
-            return None;
-        }
-        Some(handles[rng.usize(..handles.len())].clone())
+        some(&self.handles, rng)
+    }
+
+    pub fn put_queue(&self, queue: Arc<Queue>) {
+        put_latest(&self.queues, queue);
+    }
+
+    /// Returns the queue of a random worker, which may have ended long ago.
+    pub fn some_queue(&self, rng: &mut Rng) -> Option<Arc<Queue>> {
+        some(&self.queues, rng)
+    }
+
+    /// Returns a slot whose items have growing numbers.
+    pub fn cached(&self) -> Arc<Slot<Item>> {
+        let new = || Arc::new(Slot::new(Ref::new(Item::new(0))));
+        lock(&self.cached).get_or_insert_with(new).clone()
     }
 
     /// Drops everything. All workers must have been joined.
@@ -97,6 +130,8 @@ impl Stage {
         self.slots.iter().for_each(|slot| drop(lock(slot).take()));
         self.weak.iter().for_each(|slot| drop(lock(slot).take()));
         self.latest.store(None);
+        drop(lock(&self.cached).take());
+        lock(&self.queues).clear();
         let handles = std::mem::take(&mut *lock(&self.handles));
         if handles.iter().any(ThreadHandle::is_alive) {
             fail("a thread lives that has been joined");

@@ -6,9 +6,9 @@ use crate::crew::Crew;
 use crate::growth::Growth;
 use crate::heap::{self, mib};
 use crate::ledger::{LEDGER, fail, failures, same};
-use crate::stage::Stage;
+use crate::stage::{PATIENCE, Stage};
 use crate::ui::{self, Ask, Settled};
-use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals};
+use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals, drop_later, finish_drops};
 use releasepool_examples_common::label;
 use releasepool_examples_common::output::{Output, grouped};
 use std::io;
@@ -22,15 +22,15 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Time from one stop of all workers to the next; shorter in short runs.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// How long to wait for something before it counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Upper bounds while workers are running.
 const LIVE_PER_WORKER: u64 = 1_000_000;
 const ORPHANS: usize = 100_000;
 
 /// How many seconds without a frame or a new thread a busy machine may cause.
 const STALL: u32 = 10;
+
+/// This thread, and the reclaimer of the process.
+const ALWAYS: usize = 2;
 
 pub struct Watch<'w> {
     options: &'w Options,
@@ -53,6 +53,8 @@ pub fn soak(options: &Options, out: &mut Output) -> io::Result<bool> {
     // This thread registers first, so that its slot in the registry has had no earlier thread.
     // Orphaned closures of such a thread would be left to other threads.
     let _me = PoolManager::global().current_thread();
+    // Starts the reclaimer of the process, which does not end.
+    drop_later(());
     let (asks, asked) = channel();
     let (ready, handle) = channel();
     let ui = thread::Builder::new().name("ui".to_owned());
@@ -124,9 +126,9 @@ impl Watch<'_> {
         if snapshot.orphans > ORPHANS {
             fail(format!("{} orphans pile up", snapshot.orphans));
         }
-        // Workers, each with two helpers at most; this thread and the UI thread.
+        // Workers, each with two helpers at most; and the UI thread.
         let threads = snapshot.threads.len() as u64;
-        if threads > workers * 3 + 2 {
+        if threads > workers * 3 + 1 + ALWAYS as u64 {
             fail(format!(
                 "{threads} threads are registered, for {workers} workers"
             ));
@@ -182,6 +184,9 @@ impl Watch<'_> {
         let manager = PoolManager::global();
         let end = Instant::now() + PATIENCE;
         loop {
+            if !finish_drops(PATIENCE) {
+                fail("the reclaimer has values left");
+            }
             match bomb::defuse(|| manager.quiesce(PATIENCE)) {
                 Ok(true) if manager.drain_root() == 0 => return,
                 Ok(false) => fail("quiesce left something"),
@@ -203,7 +208,7 @@ impl Watch<'_> {
         );
         check_books();
         same("payloads", LEDGER.alive(), settled.objects);
-        same("threads registered", snapshot.threads.len(), 2);
+        same("threads registered", snapshot.threads.len(), 1 + ALWAYS);
     }
 
     /// Ends all threads, checks that no object is left, and prints the report.
@@ -221,7 +226,7 @@ impl Watch<'_> {
         let snapshot = PoolManager::global().snapshot();
         same("live objects by the library", snapshot.live_objects(), 0);
         same("payloads", LEDGER.alive(), 0);
-        same("threads registered", snapshot.threads.len(), 1);
+        same("threads registered", snapshot.threads.len(), ALWAYS);
         let all = [
             ("objects", &LEDGER.made),
             ("threads", &LEDGER.threads),
@@ -233,6 +238,7 @@ impl Watch<'_> {
             ("panics reported", &LEDGER.reported),
             ("misuses of tokens", &LEDGER.misuses),
             ("closures in teardowns", &LEDGER.teardowns),
+            ("foreign references given up", &LEDGER.given_up),
             ("upgrades", &LEDGER.upgraded),
             ("upgrades too late", &LEDGER.too_late),
         ];
@@ -277,6 +283,11 @@ fn check_books() {
         "roots taken",
         ledger.roots_taken.get(),
         ledger.roots_sent.get(),
+    );
+    same(
+        "foreign references released",
+        ledger.released.get(),
+        ledger.given_up.get(),
     );
     let done = ledger.posts_run.get() + ledger.posts_refused.get();
     same("closures run or refused", done, ledger.posts_accepted.get());

@@ -1,11 +1,12 @@
-//! Releases and closures for other threads, and looking threads up.
+//! Releases and closures for other threads, inbox hooks, and looking threads up.
 
 use crate::bomb;
 use crate::ledger::{fail, same};
 use crate::payload::{Item, OnDrop, Thing, Tree};
-use crate::stage::post;
+use crate::stage::{PATIENCE, post};
 use crate::worker::Worker;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, unsize};
+use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -63,6 +64,28 @@ pub fn to_some_thread(worker: &mut Worker) {
 pub fn run_inbox() {
     if let Err(Some(id)) = bomb::defuse(|| PoolManager::global().run_inbox()) {
         fail(format!("bomb {id} was in a worker's inbox"));
+    }
+}
+
+/// Sleeps, as a foreign event loop does, until a hook says that something waits for this thread.
+pub fn hook(worker: &mut Worker) {
+    // Rare, because the UI thread looks at its inbox once in a frame.
+    if !worker.once_in(20) {
+        return;
+    }
+    let manager = PoolManager::global();
+    let (wake, woken) = channel();
+    let _hook = manager.set_inbox_hook(move || _ = wake.send(()));
+    let (answer, answered) = channel();
+    if let Some(me) = manager.current_thread() {
+        let answer = move || post(&me, move || _ = answer.send(()));
+        post(&worker.stage.ui, answer);
+    }
+    while answered.try_recv() == Err(TryRecvError::Empty) {
+        if woken.recv_timeout(PATIENCE).is_err() {
+            return fail("an inbox hook was not called");
+        }
+        run_inbox();
     }
 }
 

@@ -1,12 +1,14 @@
 //! Hand-over pools, thread-bound values, slots, hot objects, and drains within a budget.
 
 use crate::ledger::{fail, same};
-use crate::payload::{Item, Thing};
+use crate::payload::{Item, Stay, Thing};
 use crate::stage::post;
 use crate::worker::Worker;
 use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolManager, Ref, autoreleasepool,
+    AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolManager, Ref, SlotCache,
+    autoreleasepool,
 };
+use std::time::Duration;
 
 /// Hands a pool over to the UI thread or to a worker, which may be about to end.
 pub fn handoff(worker: &mut Worker) {
@@ -62,6 +64,42 @@ pub fn home(worker: &mut Worker) {
         drop(value);
     } else if let Some(to) = worker.stage.some_handle(&mut worker.rng) {
         post(&to, move || drop(value));
+    }
+}
+
+/// Has the UI thread make a value that stays there, and perhaps waits for it.
+pub fn made_at_home(worker: &mut Worker) {
+    let value = HomeRef::new_on(&worker.stage.ui, Stay::new);
+    if worker.once_in(2) {
+        match value.wait_within(Duration::from_millis(1)) {
+            Some(Ok(value)) if value.get().is_some() => fail("a value is reachable elsewhere"),
+            Some(Err(error)) => fail(error.to_string()),
+            _ => {}
+        }
+    }
+    // Otherwise the value may be made after this.
+}
+
+/// Loads from a slot that all workers use, through a cache, and replaces its object.
+pub fn cached(worker: &mut Worker) {
+    let mut cache = SlotCache::new(worker.stage.cached());
+    let mut newest = 0;
+    for _ in 0..worker.rng.u64(1..50) {
+        let number = cache.load().number();
+        if number < newest {
+            fail(format!("item {number} is loaded after {newest}"));
+        }
+        newest = number;
+        match worker.rng.u64(0..10) {
+            0 => {
+                let new = cache
+                    .slot()
+                    .rcu(|item| Ref::new(Item::new(item.number() + 1)));
+                newest = new.number();
+            }
+            1 => cache.clear(),
+            _ => {}
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod exit;
+mod foreign;
 mod objects;
 mod sharing;
 mod slots;

@@ -1,5 +1,5 @@
-//! Handing pools over, dropping `HomeRef`s and posting on real threads, for the checkers: see
-//! [`crate::races`].
+//! Handing pools over, dropping `HomeRef`s, posting and dropping later on real threads, for the
+//! checkers: see [`crate::races`].
 
 use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
@@ -131,5 +131,32 @@ fn releases_and_calls_to_a_looper_that_is_shut_down() {
             autoreleasepool(|_| ());
             log.count() == 2
         });
+    }
+}
+
+#[test]
+fn values_to_drop_later_are_sent_while_their_reclaimer_is_shut_down() {
+    for _ in 0..ROUNDS / 20 + 1 {
+        let log = Log::new();
+        let reclaimer = Looper::reclaimer_bounded("reclaimer", 2).unwrap();
+        let line = Line::of(3);
+        let senders = [0, 3].map(|first| {
+            let (proxy, deaths) = (reclaimer.proxy(), log.clone());
+            line.start(move || {
+                // Waits if there is no room.
+                proxy.drop_later(Watched::new(first, &deaths));
+                let refused = proxy.try_drop_later(Watched::new(first + 1, &deaths));
+                refused.err().iter().for_each(|full| full.0.look());
+                proxy.drop_later(Watched::new(first + 2, &deaths));
+            })
+        });
+        line.wait();
+        reclaimer.shutdown().unwrap();
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        let mut ids = log.ids();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2, 3, 4, 5], "there, or here after its end");
     }
 }

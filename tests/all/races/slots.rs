@@ -3,7 +3,7 @@
 
 use crate::races::{Line, ROUNDS, Watched};
 use crate::support::{Log, wait_until};
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot};
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot, SlotCache};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,5 +93,39 @@ fn two_writers_and_a_reader() {
             PoolManager::global().quiesce(Duration::ZERO);
             log.count() >= 5
         });
+    }
+}
+
+#[test]
+fn two_caches_and_a_writer() {
+    for _ in 0..ROUNDS / 4 + 1 {
+        let log = Log::new();
+        let slot = Arc::new(Slot::new(Ref::new(Watched::new(0, &log))));
+        let line = Line::of(3);
+        let readers = [(); 2].map(|()| {
+            let mut cache = SlotCache::new(slot.clone());
+            line.start(move || {
+                let first = cache.load().clone();
+                let second = cache.load().clone();
+                cache.clear();
+                first.look();
+                second.look();
+                assert!(first.id <= second.id && second.id <= cache.load().id);
+                cache
+            })
+        });
+        let writer = {
+            let log = log.clone();
+            line.start(move || {
+                slot.store(Ref::new(Watched::new(1, &log)));
+                slot.store(Ref::new(Watched::new(2, &log)));
+            })
+        };
+        writer.join().unwrap();
+        for reader in readers {
+            let (mut cache, _) = reader.join().unwrap();
+            assert_eq!(cache.load().id, 2, "after all stores");
+        }
+        all_died(&log, 3);
     }
 }

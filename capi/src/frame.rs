@@ -3,8 +3,9 @@
 use crate::error::{Fault, Outcome, Status, attempt, non_null, pointer, put, status};
 use crate::manager::hook;
 use crate::pool::DrainedFigures;
+use crate::thread::not_ending;
 use releasepool::raw::own_key;
-use releasepool::{FrameConfig, FrameLoop, FrameProxy, PoolManager, PostId};
+use releasepool::{FrameConfig, FrameLoop, FrameProxy, PostId};
 use std::ffi::c_void;
 use std::time::Duration;
 
@@ -78,10 +79,8 @@ pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
                 settings = settings.min_drain(Duration::from_nanos(config.min_drain_nanoseconds));
             }
         }
-        // A loop of a thread that is ending panics.
-        if PoolManager::global().current_thread().is_none() {
-            return Err(Fault(Status::Unavailable, "the thread is ending".into()));
-        }
+        // Making a loop on a thread that is ending panics.
+        not_ending()?;
         let frames = FrameLoop::new(settings);
         Ok(Box::into_raw(Box::new(Loop {
             frames,

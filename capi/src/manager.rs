@@ -5,6 +5,7 @@ use crate::error::{
 };
 use crate::object::taken;
 use crate::pool::{DrainedFigures, Token, budget, pop_from, push_to};
+use crate::thread::not_ending;
 use releasepool::{InboxHook, PoolManager, PopError, RootPolicy};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
@@ -191,6 +192,8 @@ pub extern "C" fn rp_inbox_hook_set(
 ) -> *mut InboxHook {
     pointer("rp_inbox_hook_set", || {
         let hook = hook(f, data)?;
+        // Setting a hook on a thread that is ending panics.
+        not_ending()?;
         let guard = PoolManager::global().set_inbox_hook(move || hook.call());
         Ok(Box::into_raw(Box::new(guard)))
     })

@@ -16,6 +16,14 @@ pub(crate) unsafe fn thread<'t>(at: *const ThreadHandle) -> Outcome<&'t ThreadHa
     Ok(unsafe { &*non_null(at.cast_mut(), "thread")?.as_ptr() })
 }
 
+/// Returns an error on a thread that is ending, on which the library has no place for hooks and loops.
+pub(crate) fn not_ending() -> Outcome {
+    match PoolManager::global().current_thread() {
+        Some(_) => Ok(()),
+        None => Err(Fault(Status::Unavailable, "the thread is ending".into())),
+    }
+}
+
 fn handle(found: Option<ThreadHandle>, why: &str) -> Outcome<*mut ThreadHandle> {
     match found {
         Some(handle) => Ok(Box::into_raw(Box::new(handle))),

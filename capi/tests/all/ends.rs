@@ -116,6 +116,14 @@ fn pool_in_the_order_of_the_engine_on_another_thread() {
     aborts("pool-of-another-thread", "belongs to another thread");
 }
 
+/// Functions that need a thread which is not ending fail without a panic.
+#[test]
+fn in_a_thread_local_that_ends_after_the_library() {
+    if let Some((code, text)) = end("after-the-library") {
+        assert_eq!((code, text.as_str()), (Some(3), ""));
+    }
+}
+
 #[test]
 fn freed_by_an_operator_of_its_own() {
     goes_on("own-delete", "");

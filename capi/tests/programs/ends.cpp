@@ -36,6 +36,29 @@ static void check_drain(rp::AutoreleasePool& pool) {
     static_cast<void>(other.release());
 }
 
+// A thread-local that was made before the thread's first call of the library ends after the library's own.
+struct AfterTheLibrary {
+    ~AfterTheLibrary() {
+        rp_class_desc desc = {"plain", 8, 0, 0, nullptr, 0};
+        const rp_class* plain = rp_class_new(&desc);
+        CHECK(rp_thread_current() == nullptr);
+        CHECK(rp_inbox_hook_set([](void*) {}, nullptr) == nullptr);
+        CHECK(rp_frame_loop_new(nullptr) == nullptr);
+        rp_home* home = rp_home_new(rp_new(plain));
+        CHECK(home && rp_home_release(home) == RP_OK);
+        rp_handoff* handoff = rp_handoff_new();
+        CHECK(rp_handoff_add(handoff, rp_new(plain)) == RP_OK);
+        CHECK(rp_handoff_free(handoff) == RP_OK);
+        rp_pool_token pool = rp_callback_begin();
+        rp_new_autoreleased(plain);
+        CHECK(rp_callback_end(pool) == RP_OK);
+        CHECK(rp_run_inbox(nullptr) == RP_OK && rp_drain_root(nullptr, nullptr) == RP_OK);
+        CHECK(rp_boundary(nullptr, nullptr) == RP_OK);
+        ++ended;
+    }
+};
+static thread_local AfterTheLibrary after_the_library;
+
 #if RP_EXCEPTIONS
 struct Shared : rp::Object {
     Shared() {
@@ -132,6 +155,13 @@ int main(int, char** arguments) {
     } else if (!std::strcmp(way, "pool-of-another-thread")) {
         auto pool = std::make_unique<cocos2d::AutoreleasePool>();
         std::thread([&pool] { pool.reset(); }).join();
+    } else if (!std::strcmp(way, "after-the-library")) {
+        std::thread([] {
+            static_cast<void>(&after_the_library);
+            rp::AutoreleasePool pool;
+        }).join();
+        CHECK(ended == 1);
+        return 3;
 #if RP_EXCEPTIONS
     } else if (!std::strcmp(way, "throws-shared")) {
         rp::AutoreleasePool pool;

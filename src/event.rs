@@ -83,6 +83,7 @@ mod cause;
 mod limit;
 mod message;
 pub(crate) mod numbers;
+pub(crate) mod place;
 pub(crate) mod span;
 pub(crate) mod thread_label;
 
@@ -256,6 +257,7 @@ pub struct Event {
     /// [`Ref::autorelease`](crate::Ref::autorelease) or of
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
     /// one of these and is `#[track_caller]`. For `ContendedCount`, a call that retained the object.
+    /// `None` for calls from C and C++.
     pub site: Option<&'static Location<'static>>,
     /// The number of entries, releases, generations, pools, posts or references that the
     /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
@@ -351,7 +353,7 @@ impl Event {
     }
 
     pub(crate) fn at(mut self, site: &'static Location<'static>) -> Self {
-        self.site = Some(site);
+        self.site = place::known(site);
         self
     }
 
@@ -392,7 +394,7 @@ impl Event {
 
     /// Sets where the object was created, if that is known.
     pub(crate) fn created_at(mut self, site: Option<&'static Location<'static>>) -> Self {
-        self.created_at = site;
+        self.created_at = site.and_then(place::known);
         self
     }
 

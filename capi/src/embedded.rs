@@ -116,7 +116,11 @@ pub unsafe extern "C" fn rp_embedded_note_class(of: *const ForeignClass, at: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_create(of: *const ForeignClass) -> *mut c_void {
     // SAFETY: the header says that the argument is a class.
-    let Some(thin) = unsafe { of.as_ref() }.and_then(ForeignClass::create) else {
+    let Some(class) = (unsafe { of.as_ref() }) else {
+        return std::ptr::null_mut();
+    };
+    // The call is direct, so that the object's place is here, and not in the standard library.
+    let Some(thin) = class.create() else {
         return std::ptr::null_mut();
     };
     // SAFETY: a new object, whose one reference goes to the pool.

@@ -2,7 +2,7 @@
 //!
 //! The documentation of each [`EventKind`] says which of its events have one cause.
 
-use super::{Event, EventKind, limit, thread_label};
+use super::{Event, EventKind, limit, place, thread_label};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::Location;
 
@@ -58,6 +58,12 @@ fn no_pool_cause(type_name: &str, site: Option<&Location<'_>>, manager_id: u64) 
 
 /// Adds to the count of an [`EventKind::NoPool`] cause without reporting, even if a report is due;
 /// the next event with this cause makes up for it.
-pub(crate) fn count_no_pool(type_name: &str, site: &Location<'_>, manager_id: u64, times: u64) {
-    limit::add(no_pool_cause(type_name, Some(site), manager_id), times);
+pub(crate) fn count_no_pool(
+    type_name: &str,
+    site: &'static Location<'static>,
+    manager_id: u64,
+    times: u64,
+) {
+    let site = place::known(site);
+    limit::add(no_pool_cause(type_name, site, manager_id), times);
 }

@@ -1,6 +1,7 @@
 //! Event messages: what happened, to what, on which thread, and what to do about it.
 
 use super::numbers::{CountAndNoun, Grouped};
+use super::place::At;
 use super::{Event, EventKind};
 use std::fmt;
 
@@ -28,7 +29,7 @@ impl Event {
         let pool = PoolName(self);
         let of = self.type_name.unwrap_or("an unknown type");
         let (thread, types, again) = (&self.thread, TypeList(self), SoFar(self.occurrences));
-        let site = Site(self);
+        let site = At(self.site);
         let counted = |one, many| CountAndNoun(self.count, one, many);
         let is_one = self.count == 1;
         match self.kind {
@@ -203,18 +204,6 @@ impl fmt::Display for PoolName<'_> {
         write!(f, "pool {:?}", self.0.pool.as_deref().unwrap_or("unnamed"))?;
         match &self.0.manager {
             Some(manager) => write!(f, " of manager {manager:?}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Displays the site: ` at src/main.rs:7:9`, or nothing if it is not known.
-struct Site<'e>(&'e Event);
-
-impl fmt::Display for Site<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.site {
-            Some(site) => write!(f, " at {site}"),
             None => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use super::object_record::{self, Record};
 use super::thread_names::thread_label;
 use super::{frames, index};
 use crate::event::numbers::Grouped;
+use crate::event::place::{At, known};
 use std::fmt::Write;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -57,8 +58,8 @@ pub(crate) fn describe_live(thin: NonNull<u8>) -> String {
 }
 
 fn live(object: &Copied) -> String {
-    let (site, creator) = (object.site, thread_label(object.thread));
-    let mut said = format!("; created at {site} by thread {creator}");
+    let (at, creator) = (At(known(object.site)), thread_label(object.thread));
+    let mut said = format!("; created{at} by thread {creator}");
     for &(pool, thread, entries) in &object.holders {
         let thread = thread_label(thread);
         let n = if entries == 1 {
@@ -85,10 +86,10 @@ pub(super) fn type_and_rest_of(record: &Record) -> (&'static str, String) {
 
 /// Returns the type of an object that died, and the rest of a sentence as [`describe_live`] does.
 pub(super) fn describe_dead(dead: &Dead) -> (&'static str, String) {
-    let site = dead.site;
+    let at = At(known(dead.site));
     let creator = thread_label(dead.created_by);
     let destroyer = thread_label(dead.destroyed_by);
-    let rest = format!("; created at {site} by thread {creator}; destroyed by thread {destroyer}");
+    let rest = format!("; created{at} by thread {creator}; destroyed by thread {destroyer}");
     ((dead.type_name)(), rest)
 }
 

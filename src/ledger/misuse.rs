@@ -4,6 +4,7 @@ use super::describe::{describe_dead, here, type_and_rest_of};
 use super::object_record::Record;
 use super::told::RawCall;
 use super::{dead, index};
+use crate::event::place::{At, known};
 use crate::sync::CHECKED;
 use crate::thread::current::current_label;
 use std::panic::Location;
@@ -20,18 +21,19 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     if CHECKED || index::is_recorded(address) || !index::is_complete() {
         return;
     }
-    let (name, site, thread) = (call.name(), Location::caller(), current_label());
+    let (name, thread) = (call.name(), current_label());
+    let at = At(known(Location::caller()));
     match dead::find(address) {
         Some(dead) if call != RawCall::WeakFromRaw || dead.freed => {
             let (object, rest) = describe_dead(&dead);
             let misuse = call.misuse();
             abort(&format!(
-                "{object} at {thin:p} {misuse}, by {name} at {site} (thread {thread}{rest})"
+                "{object} at {thin:p} {misuse}, by {name}{at} (thread {thread}{rest})"
             ))
         }
         // The object may have died long ago, with weak references that keep its memory.
         None if call != RawCall::WeakFromRaw => abort(&format!(
-            "{name} at {site} got {thin:p}, which is no object, or one that died long ago (thread \
+            "{name}{at} got {thin:p}, which is no object, or one that died long ago (thread \
              {thread})"
         )),
         _ => {}

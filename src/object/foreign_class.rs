@@ -218,6 +218,7 @@ impl ForeignClass {
     /// payload; `None` if there is no memory. If the class is embedded, its object is no more than
     /// header and payload.
     #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create(&'static self) -> Option<NonNull<u8>> {
         let memory = self.alloc()?;
         // SAFETY: the memory was just allocated with this layout.

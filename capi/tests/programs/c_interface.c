@@ -513,6 +513,17 @@ static void events(void) {
     CHECK(rp_set_event_hook(append, text) == RP_OK);
     rp_new_autoreleased(rp_class_new(&desc));
     CHECK(strstr(text, "stray"));
+    /* Events name no place in the library. A class for each call, as repeated events are left out. */
+    desc.name = "second";
+    rp_autorelease(rp_new(rp_class_new(&desc)));
+    desc.name = "third";
+    CHECK(rp_manager_autorelease(NULL, rp_new(rp_class_new(&desc))) == RP_OK);
+    desc.name = "fourth";
+    rp_embedded_create(rp_class_new(&desc));
+    desc.name = "fifth";
+    rp_embedded_autorelease(rp_new(rp_class_new(&desc)));
+    CHECK(strstr(text, "second") && strstr(text, "third") && strstr(text, "fourth"));
+    CHECK(strstr(text, "fifth") && !strstr(text, ".rs"));
     rp_set_event_hook(NULL, NULL);
     rp_drain_root(NULL, NULL);
 }

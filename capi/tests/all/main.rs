@@ -1,5 +1,6 @@
 //! Tests of the C interface: programs in C and C++, which are compiled here and run.
 
+mod abi;
 mod cocos;
 mod compiler;
 mod ends;

@@ -16,7 +16,8 @@ pub(crate) unsafe fn thread<'t>(at: *const ThreadHandle) -> Outcome<&'t ThreadHa
     Ok(unsafe { &*non_null(at.cast_mut(), "thread")?.as_ptr() })
 }
 
-/// Returns an error on a thread that is ending, on which the library has no place for hooks and loops.
+/// Returns an error on a thread that is ending, on which the library has no place for hooks and
+/// loops.
 pub(crate) fn not_ending() -> Outcome {
     match PoolManager::global().current_thread() {
         Some(_) => Ok(()),

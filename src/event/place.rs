@@ -4,8 +4,8 @@ use std::fmt;
 use std::panic::Location;
 use std::path::Path;
 
-/// Returns the place, unless it is in the sources of the C interface: the call has then come from C or
-/// C++, whose places are not known.
+/// Returns the place, unless it is in the sources of the C interface: the call has then come from C
+/// or C++, whose places are not known.
 pub(crate) fn known(site: &'static Location<'static>) -> Option<&'static Location<'static>> {
     // Cargo builds both packages in one workspace, so their paths begin alike.
     let own = Path::new(file!()).ancestors().nth(3)?;

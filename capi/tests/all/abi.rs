@@ -1,7 +1,8 @@
-//! The ABI: `abi.txt` lists it, so that nothing changes unseen.
+//! The ABI: `abi.txt` lists it, so that nothing changes unseen, and the functions of the library
+//! take what the header says.
 //!
-//! Not seen here: what functions do, the code of `releasepool.hpp`, which programs compile into themselves, and
-//! whether Rust has the same parameters and fields.
+//! Not seen here: what functions do, the code of `releasepool.hpp`, which programs compile into
+//! themselves, and whether the fields of a struct are the same in Rust.
 
 use crate::compiler::{has, package, run, shared_library};
 use releasepool_capi::embedded::rp_header_layout_get;
@@ -84,5 +85,104 @@ fn listing_has_every_symbol_and_declaration() {
         "the ABI is not that of capi/abi.txt: gone {gone:#?}, new {new:#?}. If that is intended, run this test with \
          RELEASEPOOL_RENEW_ABI=1. If something is gone or has changed, programs that were compiled before break: \
          raise the number in the library's soname"
+    );
+}
+
+/// Returns what a type is for a caller, in words of Rust.
+fn kind(of: &str) -> &str {
+    match of.trim() {
+        "rp_text_fn" => "pointer",
+        pointer if pointer.contains('*') || pointer.starts_with("Option<") => "pointer",
+        "size_t" => "usize",
+        "uint32_t" => "u32",
+        "uint64_t" => "u64",
+        "rp_status" => "Status",
+        "rp_pool_token" => "Token",
+        "rp_header_layout" => "HeaderLayout",
+        "!" | "" => "void",
+        other => other,
+    }
+}
+
+/// Splits a signature into name and parameters, and what comes after them.
+fn parts(signature: &str) -> (&str, Vec<&str>, &str) {
+    let (name, rest) = signature.split_once('(').unwrap();
+    let (mut parameters, mut begin, mut open) = (Vec::new(), 0, 0);
+    for (at, letter) in rest.char_indices() {
+        match letter {
+            '(' | '<' => open += 1,
+            ')' if open == 0 => {
+                parameters.push(&rest[begin..at]);
+                parameters.retain(|parameter| !["", "void"].contains(&parameter.trim()));
+                return (name, parameters, &rest[at + 1..]);
+            }
+            ')' | '>' => open -= 1,
+            ',' if open == 0 => {
+                parameters.push(&rest[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    panic!("no end of the parameters: {signature}")
+}
+
+fn signature<'a>(name: &str, parameters: impl Iterator<Item = &'a str>, result: &str) -> String {
+    let parameters: Vec<_> = parameters.map(kind).collect();
+    format!("{name}({}) -> {}", parameters.join(", "), kind(result))
+}
+
+/// Returns the functions of the header.
+fn functions_of_c() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for declaration in declarations() {
+        if declaration.starts_with("typedef") || declaration.starts_with("extern") {
+            continue;
+        }
+        let (before, parameters, _) = parts(&declaration);
+        let (result, name) = before.split_at(before.rfind([' ', '*']).unwrap() + 1);
+        // The name of a parameter is its last word.
+        let types = parameters
+            .iter()
+            .map(|parameter| match parameter.trim().rsplit_once(' ') {
+                Some((of, name)) if !name.contains('*') && !of.contains('*') => of,
+                _ => "*",
+            });
+        found.insert(signature(name, types, result));
+    }
+    found
+}
+
+/// Returns the functions in the sources of the library.
+fn functions_of_rust() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(package().join("src")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for part in text.split("#[unsafe(no_mangle)]").skip(1) {
+            let declaration = part.split(['{', '=']).next().unwrap();
+            let Some((_, function)) = declaration.split_once(" extern \"C\" fn ") else {
+                assert!(declaration.contains(" static "), "{declaration}");
+                continue;
+            };
+            let (name, parameters, result) = parts(function);
+            let types = parameters
+                .iter()
+                .map(|parameter| parameter.split_once(": ").unwrap().1);
+            let result = result.trim().trim_start_matches("->");
+            found.insert(signature(name, types, result));
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_take_and_return_what_the_header_says() {
+    let (c, rust) = (functions_of_c(), functions_of_rust());
+    assert!(c.len() > 90, "{}", c.len());
+    let only_c: Vec<_> = c.difference(&rust).collect();
+    let only_rust: Vec<_> = rust.difference(&c).collect();
+    assert!(
+        only_c.is_empty() && only_rust.is_empty(),
+        "only in the header: {only_c:#?}, only in the library: {only_rust:#?}"
     );
 }

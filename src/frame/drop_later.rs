@@ -321,7 +321,7 @@ fn send<T: Send + 'static>(record: &Record, reclaim: &Reclaim, value: T, bytes: 
             Err(Refusal::Here(value)) => return drop(value),
             Err(Refusal::NoRoom(back)) => value = back,
         }
-        if !reclaim.wait_for_room(record) {
+        if !reclaim.wait_for_room(record, bytes) {
             reclaim.go_away(record);
             return drop(value);
         }

@@ -94,7 +94,9 @@ pub fn finish_drops(deadline: Duration) -> bool {
 ///
 /// For a field or variable that is dropped in many places, or by `?` and panics, where a call would be
 /// forgotten. When not to use it, and where the destructor runs: see
-/// [`Looper`](Looper#impl-Looper-1).
+/// [`Looper`](Looper#impl-Looper-1). Not for the links of long chains: a `Later` in a value that the
+/// reclaimer destroys is destroyed at once, one in another, as with `Box`; a chain of
+/// [`Ref`](crate::Ref)s needs no stack.
 ///
 /// ```
 /// use releasepool::Later;

@@ -14,6 +14,9 @@ use crate::thread::record::Record;
 use std::ptr;
 use std::time::Duration;
 
+/// A weight that is greater counts as this one.
+const MAX_WEIGHT: u64 = 1 << 40;
+
 /// The part of a looper's state that values sent to it need.
 pub(super) struct Reclaim {
     pub(super) config: ReclaimerConfig,
@@ -90,6 +93,8 @@ impl Reclaim {
 
     /// Counts a value that is about to be sent to the thread of `record`, if there is room.
     pub(super) fn admit<T>(&self, record: &Record, bytes: u64) -> Option<WaitingValue> {
+        // So that the sum of all weights does not wrap.
+        let bytes = bytes.min(MAX_WEIGHT);
         if !record.releases.announce_within(1, self.config.values) {
             return None;
         }
@@ -122,8 +127,9 @@ impl Reclaim {
         }
     }
 
-    fn has_room(&self, record: &Record) -> bool {
-        record.releases.waiting() < self.config.values && self.bytes() < self.config.bytes
+    fn has_room(&self, record: &Record, bytes: u64) -> bool {
+        record.releases.waiting() < self.config.values
+            && (bytes == 0 || self.bytes() < self.config.bytes)
     }
 
     /// Returns the bytes of the values that wait.
@@ -133,23 +139,25 @@ impl Reclaim {
 
     /// Returns whether a sender that finds no room waits until there is some.
     fn senders_wait(&self) -> bool {
-        let config = &self.config;
-        config.values != 0 && config.bytes != 0 && config.when_full == WhenFull::Wait
+        self.config.values != 0 && self.config.when_full == WhenFull::Wait
     }
 
     /// Ends the attempts of a sender whose value was refused.
     pub(super) fn go_away(&self, record: &Record) {
+        // Model: drop_later_refused.
         if self.senders_wait() {
             record.look_for_room_again();
         }
     }
 
-    /// Sleeps until there may be room. Returns false if the value must be destroyed here.
-    pub(super) fn wait_for_room(&self, record: &Record) -> bool {
-        if !self.senders_wait() || is_on_looper() {
+    /// Sleeps until there may be room for a value of this weight. Returns false if the value must be
+    /// destroyed here.
+    pub(super) fn wait_for_room(&self, record: &Record, bytes: u64) -> bool {
+        let is_never = bytes != 0 && self.config.bytes == 0;
+        if is_never || !self.senders_wait() || is_on_looper() {
             return false;
         }
-        self.room.wait(|| self.has_room(record))
+        self.room.wait(|| self.has_room(record, bytes))
     }
 
     /// Wakes the senders that wait for room; on the looper's thread, after each round.

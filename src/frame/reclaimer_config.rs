@@ -78,7 +78,7 @@ impl ReclaimerConfig {
     /// Sets how many bytes may wait, of the values that senders have
     /// [weighed](crate::Looper::drop_later_weighed). A value is accepted if fewer bytes wait, so one that
     /// is larger than the bound is accepted when nothing else waits. With 0, senders destroy weighed
-    /// values themselves.
+    /// values themselves. A value of more than a tebibyte counts as one of a tebibyte.
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = bytes;
         self

@@ -55,7 +55,8 @@ pub enum NotMade {
 /// Any thread may hold it, look whether the value is there, or wait for it. What it returns is an
 /// ordinary [`HomeRef`], so that access at home costs no test for a value that may be missing.
 ///
-/// Dropping it does not cancel: the home makes the value, and destroys it if nobody has a `HomeRef`.
+/// Dropping it does not cancel: the home makes the value, and destroys it if nobody has a `HomeRef`. A
+/// `PendingHome` holds a `HomeRef` itself once there is one, so drop it when you have yours.
 ///
 /// # When not to use it
 /// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
@@ -118,6 +119,9 @@ impl<T> HomeRef<T> {
     /// The closure runs where [posted closures](ThreadHandle::post) do: when that thread calls
     /// [`run_inbox`](crate::PoolManager::run_inbox), or in its [`FrameLoop`](crate::FrameLoop) or
     /// [`Looper`](crate::Looper); at once, if it is the calling thread. Never blocks.
+    ///
+    /// A thread is a home once it has pools. A thread that does nothing but this calls `run_inbox` before it
+    /// gives its [handle](crate::PoolManager::current_thread) away; else it is [`NoPools`](NotMade::NoPools).
     ///
     /// ```
     /// use releasepool::{HomeRef, Looper};

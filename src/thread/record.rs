@@ -168,6 +168,7 @@ impl Record {
         match self.bound {
             Some(bound) => {
                 let is_admitted = self.releases.announce_within(n, bound);
+                // Model: drop_later_refused_release.
                 if !is_admitted {
                     self.look_for_room_again();
                 }
@@ -182,8 +183,9 @@ impl Record {
 
     /// Makes the thread wake senders that wait for room: a release counts as waiting until it is
     /// refused, so they may have found none because of it, and nothing else may wait that would wake
-    /// them. For senders that go away after a refusal. Model: drop_later_refused.
+    /// them. For senders that go away after a refusal.
     pub(crate) fn look_for_room_again(&self) {
+        // Model: drop_later_refused, drop_later_refused_release.
         self.nudge();
     }
 

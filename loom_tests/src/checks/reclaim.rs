@@ -4,7 +4,7 @@ use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::parts::{Atomic, Room};
-use releasepool::{Full, PoolManager, ReclaimerConfig, Ref, WhenFull};
+use releasepool::{Full, LooperProxy, PoolManager, ReclaimerConfig, Ref, WhenFull};
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -20,9 +20,17 @@ pub const MODELS: &[Model] = &[
         "drop_later_refused",
         "a sender waits for room, which another sender tries to take: it is woken if the other gets it, and if not",
         &["full", "room"],
-        refused,
+        || refused(|looper| drop(looper.try_drop_later(Probe::new()))),
     )
     // The locks of two sleeps. With one preemption, the plain mode takes more than 100 s.
+    .bounded(2)
+    .plain_bounded(0),
+    Model::new(
+        "drop_later_refused_release",
+        "a sender waits for room, which a release tries to take: it is woken if that gets it, and if not",
+        &["full", "room"],
+        || refused(|looper| looper.thread().release(Ref::new(Probe::new()))),
+    )
     .bounded(2)
     .plain_bounded(0),
     Model::new(
@@ -98,16 +106,21 @@ fn full() -> String {
     outcome.to_owned()
 }
 
-fn refused() -> String {
+/// While a sender waits for room, another thread calls `send`, which destroys what is refused.
+fn refused(send: fn(&LooperProxy)) -> String {
     let reclaimer = one_value().spawn("reclaimer").unwrap();
     reclaimer.drop_later(Probe::new());
     let proxy = reclaimer.proxy();
-    let other = spawn(move || proxy.try_drop_later(Probe::new()).is_ok());
+    let other = spawn(move || {
+        send(&proxy);
+        me()
+    });
     reclaimer.drop_later(Probe::new());
-    let is_sent = other.join().unwrap();
+    let other = other.join().unwrap();
     reclaimer.shutdown().unwrap();
-    assert_eq!(take_deaths().len(), 3);
-    ["full", "room"][usize::from(is_sent)].to_owned()
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 3);
+    ["room", "full"][usize::from(deaths.contains(&other))].to_owned()
 }
 
 fn end() -> String {

@@ -217,6 +217,37 @@ fn bytes_are_bounded_and_a_value_larger_than_the_bound_is_accepted_alone() {
 }
 
 #[test]
+fn weights_are_bounded_apart_from_numbers_and_their_sum_does_not_wrap() {
+    let log = Log::new();
+    // No room for what is weighed; the sender of what is not waits.
+    let reclaimer = ReclaimerConfig::new().values(1).bytes(0);
+    let reclaimer = reclaimer.spawn("reclaimer").unwrap();
+    reclaimer.drop_later_weighed(log.probe(0), 1);
+    assert_eq!(log.threads(), [thread::current().id()]);
+    let go = hold(&reclaimer);
+    reclaimer.drop_later(log.probe(1));
+    thread::scope(|scope| {
+        scope.spawn(|| reclaimer.drop_later(log.probe(2)));
+        thread::yield_now();
+        drop(go);
+    });
+    reclaimer.barrier().unwrap();
+    let there = log.threads()[1];
+    assert!(
+        there != thread::current().id() && log.threads() == [thread::current().id(), there, there]
+    );
+
+    let reclaimer = ReclaimerConfig::new().bytes(u64::MAX);
+    let reclaimer = reclaimer.spawn("reclaimer").unwrap();
+    let go = hold(&reclaimer);
+    (0..3).for_each(|_| reclaimer.drop_later_weighed((), usize::MAX));
+    assert!(reclaimer.pending().bytes >= 3 * usize::MAX.min(1 << 30) as u64);
+    drop(go);
+    reclaimer.barrier().unwrap();
+    assert_eq!(reclaimer.pending().bytes, 0);
+}
+
+#[test]
 fn a_destructor_takes_the_lock_that_a_sender_holds() {
     // The sender holds the lock, the reclaimer is full and its first destructor waits for the lock.
     let log = Log::new();

@@ -84,7 +84,7 @@ impl HookPlace {
                         .chain(&self.0)
                         .cloned(),
                 );
-                std::mem::swap(&mut *now, &mut hooks);
+                hooks = std::mem::replace(&mut *now, hooks);
                 break;
             }
         }

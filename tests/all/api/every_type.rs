@@ -62,7 +62,7 @@ ForeignRef            -    -    Unpin Unwind Ref Clone -  -       8
 ForeignScope          -    -    Unpin Unwind Ref -     -  -       8
 Frame                 -    -    Unpin -      -   -     -  -      96
 FrameConfig           Send Sync Unpin Unwind Ref Clone Eq -      80
-FrameLoop             -    -    Unpin -      -   -     -  -     424
+FrameLoop             -    -    Unpin -      -   -     -  -     408
 FrameProxy            Send Sync Unpin Unwind Ref Clone -  -       8
 FrameReport           Send Sync Unpin Unwind Ref Clone Eq -     152
 Full                  Send Sync Unpin Unwind Ref Clone Eq -       1
@@ -73,7 +73,7 @@ Hook                  Send Sync Unpin -      -   -     -  -      16
 Hot                   Send Sync Unpin Unwind Ref -     Eq Hash   16
 HotRef                Send Sync Unpin Unwind Ref Clone Eq Hash   16
 HotTableFull          Send Sync Unpin Unwind Ref -     -  -       8
-InboxHook             -    -    Unpin Unwind Ref -     -  -      40
+InboxHook             -    -    Unpin Unwind Ref -     -  -      24
 Later                 Send Sync Unpin Unwind Ref Clone Eq Hash    1
 Looper                Send Sync Unpin Unwind Ref -     -  -      40
 LooperProxy           Send Sync Unpin Unwind Ref Clone -  -      16

@@ -62,7 +62,7 @@
     mov rcx, qword ptr fs:[rcx]
     test rcx, rcx
     je .7
-    inc qword ptr [rcx + 624]
+    inc qword ptr [rcx + 632]
 .5:
     movups xmm0, xmmword ptr [rsi]
     movups xmm1, xmmword ptr [rsi + 16]
@@ -164,7 +164,7 @@
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .8
-    inc qword ptr [rax + 624]
+    inc qword ptr [rax + 632]
 .6:
     lea rax, [r15 + 16]
     mov qword ptr [r15 + 16], r14

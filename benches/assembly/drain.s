@@ -163,7 +163,7 @@
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .45
-    add qword ptr [rax + 632], r13
+    add qword ptr [rax + 640], r13
     mov rax, qword ptr [r14 + 8]
     add qword ptr [rax + 32], r13
     cmp r15, rbp
@@ -240,7 +240,7 @@
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .16
-    inc qword ptr [rax + 632]
+    inc qword ptr [rax + 640]
     mov rax, qword ptr [rdi - 16]
     test eax, -2
     je .17
@@ -384,7 +384,7 @@
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .47
-    add qword ptr [rax + 632], rdi
+    add qword ptr [rax + 640], rdi
 .32:
     test bl, bl
     jne .20
@@ -1030,7 +1030,7 @@
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .23
-    inc qword ptr [rax + 632]
+    inc qword ptr [rax + 640]
     mov rax, qword ptr [r15 - 16]
     test eax, -2
     je .24
@@ -1094,7 +1094,7 @@
     mov rax, qword ptr fs:[rax]
     test rax, rax
     je .31
-    add qword ptr [rax + 632], rcx
+    add qword ptr [rax + 640], rcx
 .29:
     cmp r12, r14
     je .32
@@ -1161,7 +1161,7 @@
     mov rcx, qword ptr fs:[rcx]
     test rcx, rcx
     je .38
-    add qword ptr [rcx + 632], rdi
+    add qword ptr [rcx + 640], rdi
 .37:
     mov rdi, rax
     call _Unwind_Resume@PLT

@@ -7,6 +7,7 @@
 
 use crate::sync::{Parker, catch_unwind};
 use crate::unwind::report;
+use std::ops::DerefMut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -84,7 +85,7 @@ impl HookPlace {
                         .chain(&self.0)
                         .cloned(),
                 );
-                hooks = std::mem::replace(&mut *now, hooks);
+                std::mem::swap(now.deref_mut(), &mut hooks);
                 break;
             }
         }

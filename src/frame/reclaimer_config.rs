@@ -69,7 +69,8 @@ impl ReclaimerConfig {
 
     /// Sets how many values and references may wait. A value is accepted if fewer wait; a pool that is
     /// [handed over](crate::HandoffPool::drain_on) is then accepted as a whole. With 0, senders destroy
-    /// everything themselves. Of two senders at the bound, both may be refused for a moment.
+    /// everything themselves. Of two senders at the same time, both may be refused although there is
+    /// room for one.
     pub fn values(mut self, values: usize) -> Self {
         self.values = values as u64;
         self

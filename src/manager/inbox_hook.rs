@@ -61,8 +61,8 @@ impl PoolManager {
     /// # Several hooks on one thread
     /// The one that was set last is called: this one, or that of a
     /// [`FrameLoop`](crate::FrameLoop::set_wake_hook). When it is removed, the one before it is
-    /// called again, in whatever order they are removed. A [`FrameLoop`](crate::FrameLoop) needs no inbox hook: its wake hook hears of all
-    /// messages, too.
+    /// called again, in whatever order they are removed. A [`FrameLoop`](crate::FrameLoop) needs no
+    /// inbox hook: its wake hook hears of all messages, too.
     ///
     /// # Panics
     /// While the thread's thread-locals are destroyed.

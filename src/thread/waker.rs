@@ -70,6 +70,9 @@ impl HookPlace {
     /// Sets, replaces or removes the hook. For the thread itself.
     pub(crate) fn set(&mut self, waker: &ThreadWaker, hook: Option<WakeHook>) {
         let old = std::mem::replace(&mut self.0, hook);
+        if old.is_none() && self.0.is_none() {
+            return;
+        }
         // Nothing is allocated or dropped under the lock, as both may run foreign code.
         let mut hooks = Vec::new();
         loop {

@@ -177,7 +177,7 @@ fn bytes() -> String {
 }
 
 fn room_made() -> String {
-    /// Whether these values wait, and the room for one.
+    /// Two values, each 1 while it waits, and the room for one.
     #[derive(Default)]
     struct Shared {
         first: Atomic,

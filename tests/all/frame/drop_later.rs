@@ -226,22 +226,27 @@ fn weights_are_bounded_apart_from_numbers_and_their_sum_does_not_wrap() {
     assert_eq!(log.threads(), [thread::current().id()]);
     let go = hold(&reclaimer);
     reclaimer.drop_later(log.probe(1));
+    let (begins, has_begun) = mpsc::channel();
     thread::scope(|scope| {
-        scope.spawn(|| reclaimer.drop_later(log.probe(2)));
-        thread::yield_now();
+        scope.spawn(|| {
+            begins.send(()).unwrap();
+            reclaimer.drop_later(log.probe(2));
+        });
+        has_begun.recv().unwrap();
+        // Time for a sender that does not wait to destroy its value.
+        thread::sleep(Duration::from_millis(20));
         drop(go);
     });
     reclaimer.barrier().unwrap();
-    let there = log.threads()[1];
-    assert!(
-        there != thread::current().id() && log.threads() == [thread::current().id(), there, there]
-    );
+    let there = id_of(&reclaimer);
+    assert_eq!(log.threads(), [thread::current().id(), there, there]);
 
     let reclaimer = ReclaimerConfig::new().bytes(u64::MAX);
     let reclaimer = reclaimer.spawn("reclaimer").unwrap();
     let go = hold(&reclaimer);
-    (0..3).for_each(|_| reclaimer.drop_later_weighed((), usize::MAX));
-    assert!(reclaimer.pending().bytes >= 3 << 30);
+    reclaimer.drop_later_weighed((), usize::MAX - 1);
+    reclaimer.drop_later_weighed((), 5);
+    assert!(reclaimer.pending().bytes >= 1 << 31);
     drop(go);
     reclaimer.barrier().unwrap();
     assert_eq!(reclaimer.pending().bytes, 0);

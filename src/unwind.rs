@@ -38,6 +38,13 @@ impl FirstPanic {
         self.0.is_none()
     }
 
+    /// Forgets that there was no panic: to drop an empty value takes a call.
+    #[inline(always)]
+    pub(crate) fn expect_none(self) {
+        debug_assert!(self.is_none(), "a panic would be lost");
+        std::mem::forget(self);
+    }
+
     pub(crate) fn into_first(self) -> Option<Payload> {
         self.0
     }

@@ -103,18 +103,18 @@
     call alloc::alloc::handle_alloc_error
 
 # releasepool_assembly::create_counted
-# instructions: 92, locked: 0, calls: 5
+# instructions: 87, locked: 0, calls: 4
     push r15
     push r14
     push rbx
-    sub rsp, 80
+    sub rsp, 64
     mov r14, qword ptr [rsi]
     mov rax, qword ptr [rsi + 40]
-    mov qword ptr [rsp + 48], rax
+    mov qword ptr [rsp + 32], rax
     movups xmm0, xmmword ptr [rsi + 24]
-    movaps xmmword ptr [rsp + 32], xmm0
-    movups xmm0, xmmword ptr [rsi + 8]
     movaps xmmword ptr [rsp + 16], xmm0
+    movups xmm0, xmmword ptr [rsi + 8]
+    movaps xmmword ptr [rsp], xmm0
     mov rbx, qword ptr [rdi]
     mov rax, qword ptr [rbx + 72]
     mov rsi, qword ptr [rax + 24]
@@ -124,39 +124,28 @@
     mov rax, qword ptr [rip + releasepool::block::thread_heaps::POINTERS::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax + 8]
     test rax, rax
-    je .4
+    je .7
     mov rcx, qword ptr [rax + 1096]
     cmp rcx, qword ptr [rsi]
-    jne .4
+    jne .7
     mov r15, qword ptr [rax + 352]
     test r15, r15
     jne .2
-    jmp .4
+    jmp .7
 .1:
     mov rax, qword ptr [rip + releasepool::block::thread_heaps::POINTERS::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .3
+    je .6
     mov r15, qword ptr [rax + 352]
     test r15, r15
-    je .3
+    je .6
 .2:
     mov rcx, qword ptr [r15]
     mov qword ptr [rax + 352], rcx
     prefetcht0 byte ptr [rcx]
     inc qword ptr [rax + 360]
-    jmp .5
 .3:
-    xor esi, esi
-.4:
-    lea rdi, [rsp + 56]
-    mov edx, 3
-    xor ecx, ecx
-    call releasepool::block::block_allocator::alloc_slowly
-    cmp qword ptr [rsp + 56], 0
-    jne .10
-    mov r15, qword ptr [rsp + 64]
-.5:
     mov qword ptr [r15], 1
     lea rax, [rip + constant.1]
     mov qword ptr [r15 + 8], rax
@@ -165,13 +154,13 @@
     test rax, rax
     je .8
     inc qword ptr [rax + 632]
-.6:
+.4:
     lea rax, [r15 + 16]
     mov qword ptr [r15 + 16], r14
-    mov rcx, qword ptr [rsp + 48]
+    mov rcx, qword ptr [rsp + 32]
     mov qword ptr [r15 + 56], rcx
-    movaps xmm0, xmmword ptr [rsp + 16]
-    movaps xmm1, xmmword ptr [rsp + 32]
+    movaps xmm0, xmmword ptr [rsp]
+    movaps xmm1, xmmword ptr [rsp + 16]
     movups xmmword ptr [r15 + 40], xmm1
     movups xmmword ptr [r15 + 24], xmm0
     mov rcx, qword ptr [rbx + 32]
@@ -180,30 +169,35 @@
     mov qword ptr [rcx], rax
     add rcx, 8
     mov qword ptr [rbx + 32], rcx
-.7:
-    add rsp, 80
+.5:
+    add rsp, 64
     pop rbx
     pop r14
     pop r15
     ret
+.6:
+    xor esi, esi
+.7:
+    lea rdi, [rsp + 40]
+    mov edx, 3
+    xor ecx, ecx
+    call releasepool::block::block_allocator::alloc_slowly
+    cmp qword ptr [rsp + 40], 0
+    jne .10
+    mov r15, qword ptr [rsp + 48]
+    jmp .3
 .8:
     mov edi, 1
     call releasepool::thread::current::tally_created_slow
-    jmp .6
+    jmp .4
 .9:
     mov rdi, rbx
     mov rsi, rax
     mov rbx, rax
     call <releasepool::pool::stack::pool_stack::PoolState>::push_in_new_page
     mov rax, rbx
-    jmp .7
+    jmp .5
 .10:
     mov edi, 8
     mov esi, 64
     call alloc::alloc::handle_alloc_error
-    ud2
-.11:
-    mov qword ptr [rsp + 8], r14
-    lea rcx, [rsp + 8]
-    mov rdi, rax
-    call _Unwind_Resume@PLT

@@ -11,6 +11,7 @@ use crate::block::error::AllocError;
 use crate::ledger;
 use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 
 impl<T> Ref<T> {
@@ -29,9 +30,20 @@ impl<T> Ref<T> {
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn made_in<S: Source>(value: T, source: S) -> Result<Self, S::Error> {
-        let payload = source.allocate::<One<T>>(One::<T>::OBJECT)?.cast::<T>();
+        // An allocation does not unwind, but the compiler cannot know that. A value that unwinding would
+        // drop is kept in memory: stored field by field, then copied in larger pieces, which the
+        // processor delays until the stores are done.
+        let mut value = ManuallyDrop::new(value);
+        let payload = match source.allocate::<One<T>>(One::<T>::OBJECT) {
+            Ok(thin) => thin.cast::<T>(),
+            Err(error) => {
+                // SAFETY: the value is not used after this.
+                unsafe { ManuallyDrop::drop(&mut value) };
+                return Err(error);
+            }
+        };
         // SAFETY: the payload was just allocated for a `T`.
-        unsafe { write_value(payload, value) };
+        unsafe { write_value(payload, ManuallyDrop::into_inner(value)) };
         // SAFETY: a new object with its value; the new handle owns the one reference that its count
         // has.
         Ok(unsafe { Self::adopt(payload) })

@@ -49,6 +49,7 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
         if is_idle && stack.is_topmost(&state.life.frame) && state.life.is_plain_guard() {
             stack.pop_frame(&state.life.frame);
             stack.stats.count_closed();
+            panics.expect_none();
             return stack.thread_pools().recycle_with_page(state);
         }
     }

@@ -146,6 +146,17 @@ impl Spread {
         }
     }
 
+    /// Returns the median in the range that leaves an outcome undecided: that of the quartiles and,
+    /// if there were enough rounds, of the confidence interval.
+    pub fn undecided(&self) -> Figure {
+        let (least, most) = self.interval.unwrap_or((self.low, self.high));
+        Figure {
+            low: self.low.min(least).exp(),
+            median: self.median.exp(),
+            high: self.high.max(most).exp(),
+        }
+    }
+
     /// Returns the number of rounds that count.
     pub fn rounds(&self) -> usize {
         self.rounds

@@ -80,14 +80,18 @@ fn ahead(row: &Measured) -> String {
     let Some(standing) = row.standing() else {
         return "–".to_owned();
     };
-    let ratio = standing.ratio.map(|ratio| ratio.figure());
-    let median = ratio.map_or(f64::NAN, |ratio| ratio.median);
+    let median = standing
+        .ratio
+        .map_or(f64::NAN, |ratio| ratio.figure().median);
     match standing.outcome {
         Outcome::Slower => format!("releasepool, {}", number(median)),
         Outcome::Faster => format!("{}, {}", standing.peer.name, number(1.0 / median)),
         Outcome::Even => "even".to_owned(),
         Outcome::TooNoisy if !standing.together => "the threads took turns".to_owned(),
-        Outcome::TooNoisy => format!("too noisy: {}", digits(ratio)),
+        Outcome::TooNoisy => {
+            let ratio = standing.ratio.map(|ratio| ratio.undecided());
+            format!("too noisy: {}", digits(ratio))
+        }
         Outcome::TooFew => "too few rounds".to_owned(),
     }
 }

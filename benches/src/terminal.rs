@@ -67,7 +67,10 @@ pub fn measured(row: &Measured) {
 /// Says what was asked, and what was measured.
 pub fn judged(target: &Verdict) -> String {
     let spread = Spread::of(target.samples.iter().copied().flatten());
-    let value = digits(spread.map(|spread| spread.figure()));
+    let value = digits(spread.map(|spread| match target.result {
+        Judged::TooNoisy => spread.undecided(),
+        _ => spread.figure(),
+    }));
     let result = match target.result {
         Judged::Met => "met",
         Judged::Missed => "MISSED",

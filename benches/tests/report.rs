@@ -2,7 +2,7 @@
 //! rows.
 
 use fastrand::Rng;
-use releasepool_benches::comparison::{Judged, Outcome, Spread, least_rounds};
+use releasepool_benches::comparison::{Figure, Judged, Outcome, Spread, least_rounds};
 use releasepool_benches::contest::{Effort, Samples};
 use releasepool_benches::markdown::{replaced, table};
 use releasepool_benches::report::html;
@@ -14,8 +14,11 @@ use std::time::Duration;
 
 /// Returns the outcome for these ratios, one for each round.
 fn of(ratios: &[f64]) -> Outcome {
-    let spread = Spread::of(ratios.iter().copied());
-    spread.expect("some count").outcome()
+    spread(ratios).outcome()
+}
+
+fn spread(ratios: &[f64]) -> Spread {
+    Spread::of(ratios.iter().copied()).expect("some count")
 }
 
 /// Returns 40 values: all of `first`, and the rest from `rest` by turns.
@@ -57,6 +60,10 @@ fn a_table_of_outcomes() {
     ];
     for (name, ratios, expected) in table {
         assert_eq!(of(ratios), *expected, "{name}");
+        if *expected == TooNoisy {
+            let Figure { low, high, .. } = spread(ratios).undecided();
+            assert!(low < 1.0 && 1.0 < high, "{name}: {low}..{high} says why");
+        }
         let mirrored: Vec<_> = ratios.iter().map(|ratio| 1.0 / ratio).collect();
         assert_eq!(of(&mirrored), expected.reversed(), "{name}, mirrored");
     }

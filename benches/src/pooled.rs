@@ -21,6 +21,15 @@ pub fn by_create<P: Payload>(batch: u64) -> Workload {
     workload.role(Role::Ours)
 }
 
+/// Returns a new pool for each object, which is closed.
+pub fn by_new_pools<P: Payload>() -> Workload {
+    let name = "pool.create, a new pool each";
+    let make = || ();
+    Workload::timed(name, 1, make, move |()| {
+        black_box(AutoreleasePool::new().create(P::new(1)));
+    })
+}
+
 /// A value of another type and size than [`Plain`], without a destructor.
 struct Other([u64; 14]);
 

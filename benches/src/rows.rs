@@ -166,6 +166,15 @@ fn pool_of_one<P: Payload>() -> Row {
     Row::new(what, 1, &ours).against(Target::AtMost(1.0), 1, &marks)
 }
 
+/// Compares a pool that is drained for each object with new pools, and with a vector.
+fn drained_for_one<P: Payload>() -> Row {
+    let what = format!("a pool drained for one object, {}", P::KIND);
+    let row = Row::new(what, 1, &by_create::<P>(1));
+    row.against(Target::AtMost(1.0), 1, &by_new_pools::<P>())
+        .against(Target::AtMost(1.0), 1, &arc_in_a_vec::<P>(1))
+        .beside(1, [&triomphe_in_a_vec::<P>(1)])
+}
+
 /// Returns the groups of the benchmark `core`.
 pub fn core() -> Vec<Group> {
     let mut groups = vec![other_means()];
@@ -198,7 +207,12 @@ pub fn core() -> Vec<Group> {
         empty(),
         Group::new(
             "pool of one",
-            [pool_of_one::<Plain>(), pool_of_one::<Dropping>()],
+            [
+                pool_of_one::<Plain>(),
+                pool_of_one::<Dropping>(),
+                drained_for_one::<Plain>(),
+                drained_for_one::<Dropping>(),
+            ],
         ),
         Group::new(
             "retain out of a pool, drop",

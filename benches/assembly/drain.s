@@ -74,7 +74,7 @@
     ret
 
 # releasepool::pool::drain::engine::drain
-# instructions: 412, locked: 2, calls: 24
+# instructions: 408, locked: 2, calls: 23
     push rbp
     push r15
     push r14
@@ -85,21 +85,23 @@
     mov rbx, rdx
     mov r15, rsi
     mov qword ptr [rsp + 96], rdi
-    mov r14, qword ptr [rsi + 72]
-    mov r12d, 680
-    add r12, qword ptr [r14 + 16]
+    mov rax, qword ptr [rsi + 72]
+    mov r13d, 680
+    mov qword ptr [rsp + 8], rax
+    add r13, qword ptr [rax + 16]
     mov qword ptr [rsp + 64], 0
     cmp byte ptr [rsi + 120], 1
-    je .36
+    je .33
 .1:
-    lea rbp, [r14 + 40]
-    cmp r15, rbp
+    mov rbp, qword ptr [rsp + 8]
+    lea r14, [rbp + 40]
+    cmp r15, r14
     sete al
+    mov qword ptr [rsp + 24], rbx
     cmp dword ptr [rbx + 16], -1
     setne cl
     or cl, al
     cmp cl, 1
-    mov qword ptr [rsp + 56], rbx
     je .2
     mov rcx, qword ptr [r15 + 32]
     mov rax, qword ptr [r15 + 40]
@@ -110,26 +112,24 @@
     je .2
     cmp rax, qword ptr [r15 + 64]
     jne .2
-    mov r12, r14
-    xorps xmm0, xmm0
-    movups xmmword ptr [rsp + 25], xmm0
-    movaps xmmword ptr [rsp + 16], xmm0
-    mov r14d, 8
-    movabs r13, -4294967296
-    movabs rbx, -4294967295
+    mov r13, r14
+    xor r12d, r12d
+    movabs rbx, -4294967296
+    movabs r14, -4294967295
+    xor ebp, ebp
     jmp .13
 .2:
     lea rbx, [r15 + 32]
     xor ecx, ecx
 .3:
-    mov r13, rcx
+    mov r12, rcx
 .4:
     mov rax, qword ptr [r15 + 32]
     mov rcx, rax
     sub rcx, qword ptr [r15 + 40]
     jne .5
     mov rdi, rbx
-    mov rsi, r12
+    mov rsi, r13
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .4
@@ -153,87 +153,81 @@
     movzx ecx, byte ptr [rsi + 40]
     mov rdi, rbx
     call releasepool::pool::drain::alike::destroy_alike
-    lea rcx, [rax + r13]
+    lea rcx, [rax + r12]
     test rax, rax
     jne .3
 .7:
-    test r13, r13
-    je .19
+    test r12, r12
+    je .18
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .45
-    add qword ptr [rax + 640], r13
-    mov rax, qword ptr [r14 + 8]
-    add qword ptr [rax + 32], r13
-    cmp r15, rbp
-    je .20
+    je .42
+    add qword ptr [rax + 640], r12
+    mov rax, qword ptr [rbp + 8]
+    add qword ptr [rax + 32], r12
+    cmp r15, r14
+    je .19
 .8:
     mov rax, qword ptr [r15 + 32]
     cmp rax, qword ptr [r15 + 64]
-    jne .20
+    jne .19
     mov rsi, qword ptr [r15 + 72]
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
     cmp rcx, 2
-    ja .20
+    ja .19
     mov rcx, qword ptr [rax + 80]
     test rcx, rcx
-    jne .20
+    jne .19
     mov rdi, qword ptr [rsi + 16]
     cmp byte ptr [rdi + 920], 0
-    jne .48
+    jne .46
     mov rcx, qword ptr [rdi + 816]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
-    ja .48
+    ja .46
     mov rax, qword ptr [rax + 16]
     cmp rax, 2
-    ja .48
+    ja .46
     mov rax, qword ptr [rsi + 8]
     mov rax, qword ptr [rax + 64]
     test rax, rax
-    jne .48
+    jne .46
 .9:
     xor edi, edi
-    jmp .44
+    jmp .41
 .10:
-    inc qword ptr [rsp + 24]
-    mov rax, qword ptr [rax + 48]
+    call qword ptr [rax + 48]
 .11:
-    call rax
+    inc rbp
 .12:
-    dec r14
-    je .26
+    inc r12
+    cmp r12, 8
+    je .27
 .13:
     mov rcx, qword ptr [r15 + 32]
     cmp rcx, qword ptr [r15 + 40]
-    je .28
+    je .25
     mov rdi, qword ptr [rcx - 8]
     mov rax, qword ptr [rdi - 8]
     cmp byte ptr [rax + 37], 0
-    jne .26
+    jne .28
     add rcx, -8
     mov qword ptr [r15 + 32], rcx
-    inc qword ptr [rsp + 16]
     mov rcx, qword ptr [rdi - 16]
     cmp rcx, 1
     je .10
-    mov byte ptr [rsp + 40], 0
     mov rax, qword ptr [rdi - 16]
     cmp rax, 1
     jne .14
-    mov rcx, qword ptr [rdi - 8]
-    inc qword ptr [rsp + 24]
-    mov rax, qword ptr [rcx + 48]
-    cmp byte ptr [rcx + 37], 0
-    je .11
-    call rax
-    jmp .18
+    mov rax, qword ptr [rdi - 8]
+    call qword ptr [rax + 48]
+    jmp .11
 .14:
-    mov rax, r13
+    mov rax, rbx
     lock xadd qword ptr [rdi - 16], rax
-    and rax, rbx
+    and rax, r14
     cmp rax, 1
     jne .12
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
@@ -247,47 +241,39 @@
 .15:
     lock inc qword ptr [rdi - 16]
     call releasepool::object::destroy::drop_value
-    jmp .18
+    jmp .12
 .16:
-    mov qword ptr [rsp + 8], rdi
+    mov qword ptr [rsp + 16], rdi
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
-    mov rdi, qword ptr [rsp + 8]
+    mov rdi, qword ptr [rsp + 16]
     mov rax, qword ptr [rdi - 16]
     test eax, -2
     jne .15
 .17:
     mov rax, qword ptr [rdi - 8]
     call qword ptr [rax + 48]
-.18:
-    cmp byte ptr [rsp + 40], 1
-    jne .12
-    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    cmp qword ptr fs:[rax + 24], 0
-    je .12
-    call releasepool::object::destroy::settle_now
     jmp .12
+.18:
+    xor r12d, r12d
 .19:
-    xor r13d, r13d
-.20:
     mov rdx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[0]
-    add rax, rdx
-    mov qword ptr [rsp + 88], rax
+    mov rsi, qword ptr fs:[0]
+    add rsi, rdx
     mov rax, qword ptr fs:[rdx]
     test rax, rax
-    mov qword ptr [rsp + 80], rbp
-    mov qword ptr [rsp + 8], r13
-    je .22
+    mov qword ptr [rsp + 88], r14
+    mov qword ptr [rsp + 16], rsi
+    je .21
     mov cx, 768
     cmp byte ptr fs:[rdx + 40], 2
-    jne .21
+    jne .20
     mov byte ptr fs:[rdx + 40], 0
     movabs rcx, 4611686018427387904
     xor rax, rcx
     mov qword ptr fs:[rdx], rax
     mov cx, 512
-.21:
+.20:
     mov rdx, rsp
     mov rsi, rdx
     sub rsi, rax
@@ -299,179 +285,175 @@
     movzx eax, cx
     or eax, edx
     xor r13d, r13d
-    jmp .23
-.22:
+    jmp .22
+.21:
     mov rax, rsp
     mov qword ptr fs:[rdx], rax
     mov byte ptr fs:[rdx + 41], 1
     mov ax, 768
     mov r13b, 1
-.23:
-    movzx r12d, ax
+.22:
+    movzx r14d, ax
     mov ecx, eax
     shl ecx, 8
     movzx edx, r13b
     or edx, ecx
     mov byte ptr [rsp + 6], ah
     mov word ptr [rsp + 4], dx
-    mov qword ptr [rsp + 24], r15
-    mov rax, qword ptr [r14 + 32]
-    mov qword ptr [rsp + 16], rax
-    lea rbp, [rsp + 16]
-    mov qword ptr [r14 + 32], rbp
+    mov qword ptr [rsp + 40], r15
+    mov rax, qword ptr [rbp + 32]
+    mov qword ptr [rsp + 32], rax
+    lea rax, [rsp + 32]
+    mov qword ptr [rbp + 32], rax
     add dword ptr [r15 + 16], 8192
-    shr r12d, 8
+    shr r14d, 8
     lea rcx, [rsp + 4]
     lea r8, [rsp + 64]
     mov rdi, r15
-    mov rsi, r14
-    mov rdx, qword ptr [rsp + 56]
+    mov rsi, rbp
+    mov rdx, qword ptr [rsp + 24]
     call releasepool::pool::drain::engine::release_rest
-    mov dword ptr [rsp + 56], edx
+    mov dword ptr [rsp + 24], edx
     mov rbx, rax
-    mov rax, qword ptr [r14 + 8]
+    mov rax, qword ptr [rbp + 8]
     add qword ptr [rax + 32], rbx
     add dword ptr [r15 + 16], -8192
-    mov rdx, qword ptr [rsp + 16]
-    cmp qword ptr [r14 + 32], rbp
-    jne .37
-    mov qword ptr [r14 + 32], rdx
-    mov rbp, qword ptr [rsp + 80]
+    mov rdx, qword ptr [rsp + 32]
+    lea rax, [rsp + 32]
+    cmp qword ptr [rbp + 32], rax
+    jne .34
+    mov qword ptr [rbp + 32], rdx
     test r13b, r13b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    je .38
-.24:
-    cmp r12b, 3
-    je .25
-    mov byte ptr fs:[rcx + 40], r12b
+    je .35
+.23:
+    cmp r14b, 3
+    je .24
+    mov byte ptr fs:[rcx + 40], r14b
     xor byte ptr fs:[rcx + 7], 64
-.25:
+.24:
     cmp qword ptr fs:[rcx + 24], 0
-    mov r13, qword ptr [rsp + 8]
-    jne .46
+    jne .43
     xor eax, eax
-    jmp .39
-.26:
-    lea rdx, [rsp + 16]
-    lea rcx, [rsp + 64]
-    mov rdi, r15
-    mov r14, r12
-    mov rsi, r12
-    call releasepool::pool::drain::few::release_nesting
-.27:
-    xor ebx, ebx
-    jmp .31
-.28:
+    jmp .36
+.25:
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 32]
+    mov bl, 1
     cmp rcx, 2
-    ja .29
+    ja .30
     mov rcx, qword ptr [rax + 80]
     test rcx, rcx
-    je .34
-.29:
-    mov bl, 1
-.30:
-    mov r14, r12
-.31:
-    mov rax, qword ptr [r14 + 8]
-    mov r13, qword ptr [rsp + 16]
-    add qword ptr [rax + 32], r13
-    mov rdi, qword ptr [rsp + 24]
-    test rdi, rdi
-    je .32
-    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[rax]
-    test rax, rax
-    je .47
-    add qword ptr [rax + 640], rdi
-.32:
-    test bl, bl
-    jne .20
-.33:
-    mov rax, qword ptr [r15 + 32]
-    cmp rax, qword ptr [r15 + 64]
-    jne .20
-    xor edi, edi
-    jmp .41
-.34:
-    mov r14, r12
-    mov rdi, qword ptr [r12 + 16]
+    jne .30
+    mov rcx, qword ptr [rsp + 8]
+    mov rdi, qword ptr [rcx + 16]
     cmp byte ptr [rdi + 920], 0
-    jne .35
+    jne .26
     mov rcx, qword ptr [rdi + 816]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
-    ja .35
+    ja .26
     mov rax, qword ptr [rax + 16]
     cmp rax, 2
-    ja .35
-    mov rax, qword ptr [r14 + 8]
+    ja .26
+    mov rax, qword ptr [rsp + 8]
+    mov rax, qword ptr [rax + 8]
     mov rax, qword ptr [rax + 64]
     test rax, rax
-    je .27
-.35:
-    mov rsi, r14
+    je .29
+.26:
+    mov rsi, qword ptr [rsp + 8]
     call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
-    test al, al
-    jne .29
-    xor ebx, ebx
+    mov ebx, eax
     jmp .30
-.36:
+.27:
+    mov r12d, 8
+.28:
+    xorps xmm0, xmm0
+    movups xmmword ptr [rsp + 41], xmm0
+    movaps xmmword ptr [rsp + 32], xmm0
+    lea rdx, [rsp + 32]
+    lea rcx, [rsp + 64]
+    mov rdi, r15
+    mov rsi, qword ptr [rsp + 8]
+    call releasepool::pool::drain::few::release_nesting
+    add r12, qword ptr [rsp + 32]
+    add rbp, qword ptr [rsp + 40]
+.29:
+    xor ebx, ebx
+.30:
+    mov rax, qword ptr [rsp + 8]
+    mov rax, qword ptr [rax + 8]
+    add qword ptr [rax + 32], r12
+    test rbp, rbp
+    je .31
+    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[rax]
+    test rax, rax
+    je .44
+    add qword ptr [rax + 640], rbp
+.31:
+    test bl, bl
+    mov r14, r13
+    je .45
+.32:
+    mov rbp, qword ptr [rsp + 8]
+    jmp .19
+.33:
     mov rdi, r15
     call <releasepool::pool::stack::pool_stack::PoolState>::unpin_now
     jmp .1
-.37:
-    lea rsi, [rsp + 16]
-    mov rdi, r14
+.34:
+    lea rsi, [rsp + 32]
+    mov rdi, rbp
     call <releasepool::pool::stack::pool_stack::PoolStack>::cut
     movzx r13d, byte ptr [rsp + 4]
-    movzx r12d, byte ptr [rsp + 6]
-    mov rbp, qword ptr [rsp + 80]
+    movzx r14d, byte ptr [rsp + 6]
     test r13b, r13b
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    jne .24
-.38:
-    cmp r12b, 3
-    mov r13, qword ptr [rsp + 8]
-    je .40
-    mov byte ptr fs:[rcx + 40], r12b
+    jne .23
+.35:
+    cmp r14b, 3
+    je .37
+    mov byte ptr fs:[rcx + 40], r14b
     movabs rax, 4611686018427387904
     xor rax, qword ptr fs:[rcx]
-.39:
+.36:
     mov qword ptr fs:[rcx], rax
-.40:
-    add r13, rbx
-    mov edi, dword ptr [rsp + 56]
+.37:
+    add r12, rbx
+    mov edi, dword ptr [rsp + 24]
     and dil, 1
-.41:
-    cmp r15, rbp
-    jne .44
+    mov rbp, qword ptr [rsp + 8]
+    mov r14, qword ptr [rsp + 88]
+    cmp r15, r14
+    jne .41
+.38:
     cmp dword ptr [r15 + 16], 8191
-    ja .44
-    mov rax, qword ptr [r14 + 8]
+    ja .41
+    mov rax, qword ptr [rbp + 8]
     mov rcx, qword ptr [r15 + 56]
     test rcx, rcx
-    je .42
+    je .39
     mov edx, dword ptr [rcx + 2040]
     mov rcx, qword ptr [r15 + 32]
     sub rcx, qword ptr [r15 + 40]
     sar rcx, 3
     add rcx, rdx
-    jmp .43
-.42:
+    jmp .40
+.39:
     xor ecx, ecx
-.43:
+.40:
     mov rdx, qword ptr [rax + 56]
     lea rsi, [rdx + 1]
     mov qword ptr [rax + 56], rsi
     mov qword ptr [rax + 40], rcx
     add rdx, 2
     mov qword ptr [rax + 56], rdx
-    mov qword ptr [r14 + 632], 0
-.44:
+    mov qword ptr [rbp + 632], 0
+.41:
     mov rax, qword ptr [rsp + 96]
-    mov qword ptr [rax], r13
+    mov qword ptr [rax], r12
     movaps xmm0, xmmword ptr [rsp + 64]
     movups xmmword ptr [rax + 8], xmm0
     mov byte ptr [rax + 24], dil
@@ -483,67 +465,79 @@
     pop r15
     pop rbp
     ret
-.45:
-    mov rdi, r13
+.42:
+    mov rdi, r12
     call releasepool::thread::current::tally_destroyed_slow
-    mov rax, qword ptr [r14 + 8]
-    add qword ptr [rax + 32], r13
-    cmp r15, rbp
+    mov rax, qword ptr [rbp + 8]
+    add qword ptr [rax + 32], r12
+    cmp r15, r14
     jne .8
-    jmp .20
-.46:
-    mov rdi, qword ptr [rsp + 88]
+    jmp .19
+.43:
+    mov rdi, qword ptr [rsp + 16]
     call <releasepool::object::destroy::Nesting>::finish_outermost
-    jmp .40
-.47:
+    jmp .37
+.44:
+    mov rdi, rbp
     call releasepool::thread::current::tally_destroyed_slow
     test bl, bl
-    jne .20
-    jmp .33
-.48:
+    mov r14, r13
+    jne .32
+.45:
+    mov rax, qword ptr [r15 + 32]
+    cmp rax, qword ptr [r15 + 64]
+    mov rbp, qword ptr [rsp + 8]
+    jne .19
+    xor edi, edi
+    cmp r15, r14
+    jne .41
+    jmp .38
+.46:
     call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
     test al, al
-    jne .20
+    jne .32
     jmp .9
+.47:
+    jmp .49
+.48:
 .49:
-    jmp .51
-.50:
-.51:
     mov rbx, rax
-    jmp .56
-.52:
+    jmp .54
+.50:
     add dword ptr [r15 + 16], -8192
     mov rbx, rax
-    mov rdx, qword ptr [rsp + 16]
-    mov rdi, r14
-    cmp qword ptr [r14 + 32], rbp
-    jne .54
-    mov qword ptr [rdi + 32], rdx
-.53:
+    mov rdx, qword ptr [rsp + 32]
+    lea rax, [rsp + 32]
+    cmp qword ptr [rbp + 32], rax
+    jne .52
+    mov rax, qword ptr [rsp + 8]
+    mov qword ptr [rax + 32], rdx
+.51:
     movzx edi, r13b
-    movzx esi, r12b
+    movzx esi, r14b
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-    jmp .56
-.54:
-    lea rsi, [rsp + 16]
+    jmp .54
+.52:
+    lea rsi, [rsp + 32]
+    mov rdi, qword ptr [rsp + 8]
     call <releasepool::pool::stack::pool_stack::PoolStack>::cut
     movzx r13d, byte ptr [rsp + 4]
-    movzx r12d, byte ptr [rsp + 6]
-    jmp .53
-.55:
+    movzx r14d, byte ptr [rsp + 6]
+    jmp .51
+.53:
     mov rbx, rax
     xor edi, edi
     mov esi, 3
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-.56:
+.54:
     mov rdi, qword ptr [rsp + 64]
     mov rsi, qword ptr [rsp + 72]
     call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
     mov rdi, rbx
     call _Unwind_Resume@PLT
-.57:
+.55:
     call core::panicking::panic_in_cleanup
-.58:
+.56:
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::engine::release_rest

@@ -41,7 +41,11 @@ pub(super) fn release(
     let done = unsafe { release_some(pool, &mut counts, &ReleaseScope::NONE, without_destructor) };
     let mut progress = Progress::Begun;
     if !done {
-        progress = release_nesting(pool, stack, &mut counts, panics);
+        // Other figures, so that those above stay in registers.
+        let mut nested = Unmetered::default();
+        progress = release_nesting(pool, stack, &mut nested, panics);
+        counts.taken += nested.taken;
+        counts.destroyed += nested.destroyed;
     } else if !owes(stack) {
         progress = Progress::Idle;
     }

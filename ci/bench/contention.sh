@@ -8,6 +8,8 @@ if [ $# -gt 0 ]; then
     step cargo bench --bench contention -- "$@"
     exit
 fi
+# No figure of this run is kept, so it is built the quick way.
+export CARGO_PROFILE_BENCH_LTO=off CARGO_PROFILE_BENCH_CODEGEN_UNITS=16
 has_c=$(can_have c++ && echo yes || true)
 out=${CARGO_TARGET_DIR:-target}/contention
 rm -rf "$out"

@@ -140,6 +140,15 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
     /// Returns the object that the slot holds, lent until `pool` is drained.
     ///
     /// Costs one load; the first load after the pool was opened or drained also pins it.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, Ref, Slot};
+    /// let scene = Slot::new(Ref::new("old"));
+    /// let pool = AutoreleasePool::new();
+    /// let old = scene.load(&pool);
+    /// scene.store(Ref::new("new"));
+    /// assert_eq!((*old, *scene.load(&pool)), ("old", "new")); // both live until the drain
+    /// ```
     #[inline]
     pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> PoolRef<'p, T> {
         // SAFETY: the pointer is never null (invariant 5).
@@ -188,6 +197,15 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
 
     /// Replaces the object with `new` if the slot holds the object at the address of `current`, and
     /// returns a reference to the old one, as [`swap`](Self::swap) does.
+    ///
+    /// ```
+    /// use releasepool::{Ref, Slot};
+    /// let slot = Slot::new(Ref::new(1));
+    /// let seen = slot.load_full();
+    /// assert_eq!(slot.compare_exchange(&seen, Ref::new(2)).as_deref(), Ok(&1));
+    /// let refused = slot.compare_exchange(&seen, Ref::new(3)); // the slot holds the 2
+    /// assert_eq!(*refused.unwrap_err(), 3);
+    /// ```
     ///
     /// # Errors
     /// Returns `new` if the slot holds another object.

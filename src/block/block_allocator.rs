@@ -97,6 +97,14 @@ impl BlockAllocatorBuilder {
     /// allocation of any kind. The hook may allocate, free, and [trim](BlockAllocator::trim).
     /// Panics of the hook, and of its captures, are reported as [events](crate::event). The hook is
     /// dropped with the last handle.
+    ///
+    /// ```
+    /// use releasepool::BlockAllocator;
+    /// let textures = BlockAllocator::builder()
+    ///     .soft_cap(16 << 20, |stats| eprintln!("textures: {} bytes", stats.live_bytes))
+    ///     .build();
+    /// # drop(textures);
+    /// ```
     pub fn soft_cap(
         mut self,
         bytes: usize,
@@ -169,6 +177,21 @@ impl BlockAllocator {
     ///
     /// The pointer has provenance for more than the block, which [`dealloc`](Self::dealloc) needs:
     /// free the memory by `dealloc`, and not by the `Allocator` that collections use.
+    ///
+    /// ```
+    /// use releasepool::{AllocError, BlockAllocator};
+    /// use std::alloc::Layout;
+    /// let blocks = BlockAllocator::new();
+    /// let layout = Layout::new::<[u32; 4]>();
+    /// let block = blocks.alloc(layout)?;
+    /// // SAFETY: the block is large enough and aligned; it is freed once, with its layout.
+    /// unsafe {
+    ///     block.cast::<[u32; 4]>().write([1, 2, 3, 4]);
+    ///     blocks.dealloc(block, layout);
+    /// }
+    /// assert_eq!(blocks.stats().live_blocks, 0);
+    /// # Ok::<(), AllocError>(())
+    /// ```
     ///
     /// # Errors
     /// [`AllocError::OutOfMemory`], and [`AllocError::Capped`] if the hard cap is reached.

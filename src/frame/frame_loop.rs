@@ -150,6 +150,19 @@ impl FrameLoop {
     ///
     /// The hook runs on the sending thread, under no lock. Its panics are reported as
     /// [events](crate::event).
+    ///
+    /// ```
+    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use std::{sync::mpsc, thread};
+    /// let mut frames = FrameLoop::new(FrameConfig::new());
+    /// let (wake, host) = mpsc::channel(); // the queue of the host's event loop
+    /// frames.set_wake_hook(move || wake.send(()).unwrap());
+    /// let ui = frames.proxy();
+    /// let worker = thread::spawn(move || ui.post(|| println!("on the UI thread")).unwrap());
+    /// host.recv().unwrap();
+    /// assert_eq!(frames.tick(|_frame| { /* draw */ }).closures, 1);
+    /// # worker.join().unwrap();
+    /// ```
     pub fn set_wake_hook(&mut self, hook: impl Fn() + Send + Sync + 'static) {
         self.hook(Some(Arc::new(hook)));
     }

@@ -201,6 +201,16 @@ impl Looper {
     /// Posts `f` to the looper, which runs it after `delay`. See
     /// [`FrameProxy::post_after`](crate::FrameProxy::post_after).
     ///
+    /// ```
+    /// use releasepool::Looper;
+    /// use std::time::Duration;
+    /// let looper = Looper::spawn("timeouts")?;
+    /// let timeout = looper.post_after(Duration::from_secs(60), || panic!("no answer"))?;
+    /// // The answer has come.
+    /// assert!(looper.cancel(timeout));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Returns [`Closed`] with the closure once the looper is closed.
     pub fn post_after<F: FnOnce() + Send + 'static>(

@@ -82,6 +82,21 @@ impl Frame<'_> {
 
     /// Returns how many updates are due: 1, or with a [fixed step](FrameConfig::fixed_step) as many
     /// updates as have become due since the last frame, possibly 0.
+    ///
+    /// ```
+    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use std::time::Duration;
+    /// let step = Duration::from_millis(10);
+    /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited().fixed_step(step));
+    /// let (mut position, speed) = (0.0, 3.0);
+    /// frames.tick(|frame| {
+    ///     for _ in 0..frame.steps() {
+    ///         position += speed * frame.step().as_secs_f64();
+    ///     }
+    ///     let drawn_at = position + speed * frame.leftover().as_secs_f64();
+    ///     assert!(drawn_at < 1.0);
+    /// });
+    /// ```
     pub fn steps(&self) -> u32 {
         self.times.steps
     }

@@ -201,6 +201,20 @@ impl PoolManager {
     /// destructors feed a pool for ever, `shutdown` leaves the rest soon after the deadline, and a
     /// thread that was asked leaves its rest after 100,000 generations.
     ///
+    /// ```
+    /// use releasepool::{PoolManager, Ref};
+    /// use std::time::Duration;
+    /// let manager = PoolManager::new();
+    /// let pool = manager.pool();
+    /// pool.create(1);
+    /// let held = manager.shutdown(Duration::from_secs(1)).unwrap_err();
+    /// assert_eq!(held.holders[0].open_pools, 1);
+    /// drop(pool);
+    /// manager.autorelease(Ref::new(2)); // to the root pool, as no other is open
+    /// assert_eq!(manager.shutdown(Duration::from_secs(1))?.released, 1);
+    /// # Ok::<(), releasepool::ShutdownReport>(())
+    /// ```
+    ///
     /// # Errors
     /// If something is still held at the deadline. The report says which thread holds what,
     /// including the calling thread's own open pools and the closures posted to it. If only the

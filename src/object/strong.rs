@@ -147,6 +147,15 @@ impl<T: ?Sized> Ref<T> {
     /// This is narrower than `Arc::from_raw`, which takes a pointer to another type of the same
     /// size and alignment: an object knows its destructor from its creation.
     ///
+    /// ```
+    /// use releasepool::Ref;
+    /// let name = Ref::new(String::from("callback"));
+    /// let user_data: *const String = Ref::into_raw(name); // to foreign code
+    /// // SAFETY: `user_data` came from `into_raw`, and its reference is taken back once.
+    /// let name = unsafe { Ref::from_raw(user_data) };
+    /// assert_eq!(*name, "callback");
+    /// ```
+    ///
     /// # Safety
     /// `p` came from [`Ref::into_raw`] (of a `Ref<U>` where `U` and `T` differ at most by an
     /// unsizing), and stands for one strong reference, which this call takes over. If it is the

@@ -60,6 +60,15 @@ impl<T> Ref<T> {
     /// Moves the value out if this is the only strong reference; weak references can then no longer
     /// be upgraded.
     ///
+    /// ```
+    /// use releasepool::Ref;
+    /// let a = Ref::new(String::from("one"));
+    /// let b = a.clone();
+    /// let a = Ref::try_unwrap(a).unwrap_err(); // there is `b`
+    /// drop(b);
+    /// assert_eq!(Ref::try_unwrap(a), Ok(String::from("one")));
+    /// ```
+    ///
     /// # Errors
     /// The reference itself, if other strong references exist.
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
@@ -111,6 +120,17 @@ impl<T> Ref<T> {
 impl<T: ?Sized> Ref<T> {
     /// Returns exclusive access to the value if there is no other reference, strong or weak. An
     /// entry of a pool is a reference, too.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, Ref};
+    /// let mut pool = AutoreleasePool::new();
+    /// let mut list = Ref::new(vec![1]);
+    /// pool.autorelease(list.clone());
+    /// assert!(Ref::get_mut(&mut list).is_none());
+    /// pool.drain();
+    /// Ref::get_mut(&mut list).unwrap().push(2);
+    /// assert_eq!(*list, [1, 2]);
+    /// ```
     #[inline]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         if count(this).is_unique() {

@@ -77,6 +77,13 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
     }
 
     /// Empties the slot and returns a reference to the old object, as [`swap`](Self::swap) does.
+    ///
+    /// ```
+    /// use releasepool::{OptionSlot, Ref};
+    /// let newest = OptionSlot::new(Some(Ref::new("frame 7")));
+    /// assert_eq!(newest.take().as_deref(), Some(&"frame 7")); // one thread alone gets it
+    /// assert!(newest.take().is_none());
+    /// ```
     pub fn take(&self) -> Option<Ref<T>> {
         self.swap(None)
     }

@@ -124,6 +124,14 @@ impl ThreadHandle {
     /// running it, the closure is not lost: it waits with the orphans for
     /// [`quiesce`](crate::PoolManager::quiesce) or [`shutdown`](crate::PoolManager::shutdown).
     ///
+    /// ```
+    /// use releasepool::PoolManager;
+    /// let manager = PoolManager::global();
+    /// let here = manager.current_thread().unwrap();
+    /// std::thread::spawn(move || here.post(|| println!("loaded")).unwrap()).join().unwrap();
+    /// assert_eq!(manager.run_inbox(), 1); // prints on this thread
+    /// ```
+    ///
     /// # Errors
     /// [`Closed`], with the closure, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {

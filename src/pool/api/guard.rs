@@ -127,6 +127,16 @@ impl AutoreleasePool {
     ///
     /// Costs one store, and for every 254th entry a page from the thread's cache. Aborts when
     /// memory for a page is exhausted.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, Ref};
+    /// let mut pool = AutoreleasePool::new();
+    /// let kept = Ref::new(String::from("kept"));
+    /// let lent = pool.autorelease(kept.clone());
+    /// assert_eq!((lent.len(), Ref::strong_count(&kept)), (4, 2));
+    /// pool.drain(); // ends the borrow `lent`
+    /// assert_eq!(Ref::strong_count(&kept), 1);
+    /// ```
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized>(&self, r: Ref<T>) -> PoolRef<'_, T> {

@@ -129,6 +129,10 @@ impl<T> Deref for Lazy<T> {
 
 /// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
 /// time in a thread's life, including its teardown, and an access is one instruction.
+///
+/// Only where std has native thread-locals. Elsewhere (`x86_64-pc-windows-gnu`, Android, OpenBSD,
+/// illumos), std keeps the value under a key of the system and frees it at the thread's end; a later
+/// access then finds a new initial value. So [`ExitGuard`] may run without the thread's state.
 macro_rules! local {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
         std::thread_local! { $(#[$doc])* $vis static $name: $t = const {

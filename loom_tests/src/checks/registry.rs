@@ -3,6 +3,7 @@
 use super::model::Model;
 use super::probe::spawn;
 use loom::sync::Arc;
+use releasepool::ThreadKey;
 use releasepool::model::{parts::Registry, slot};
 
 pub const MODELS: &[Model] = &[
@@ -32,6 +33,12 @@ pub const MODELS: &[Model] = &[
     )
     // The retries of the exchanges multiply; unbounded takes longer than all other models together.
     .bounded(6),
+    Model::new(
+        "registry_slots_read",
+        "a thread enters while two others look up threads that have left: a slot that is being read stays free",
+        &["2 slots", "3 slots"],
+        slots_read,
+    ),
     Model::new(
         "registry_iterate",
         "iteration while one thread leaves and another enters",
@@ -124,13 +131,34 @@ fn free_list() -> String {
     assert_eq!(registry.get(other), Some(other));
     registry.leave(two);
     registry.leave(other);
-    // All slots are free, so as many claims create no new ones.
-    let keys = [bottom, top, one, two, other];
-    let slots = 1 + keys.map(slot).into_iter().max().unwrap();
+    none_is_lost(&registry, &[bottom, top, one, two, other])
+}
+
+/// Asserts that all slots, which these keys have had, are free; returns how many there are.
+fn none_is_lost(registry: &Registry, keys: &[ThreadKey]) -> String {
+    let slots = 1 + keys.iter().copied().map(slot).max().unwrap();
+    // As many claims create no new ones.
     let mut again: Vec<_> = (0..slots).map(|_| slot(registry.claim())).collect();
     again.sort();
     assert!(again.into_iter().eq(0..slots), "a slot was lost");
     format!("{slots} slots")
+}
+
+fn slots_read() -> String {
+    let registry = Arc::new(Registry::default());
+    let [a, b] = [registry.claim(), registry.claim()];
+    registry.leave(a);
+    registry.leave(b);
+    let readers = [a, b].map(|key| {
+        let registry = registry.clone();
+        spawn(move || assert_eq!(registry.get(key), None))
+    });
+    let key = registry.claim();
+    readers
+        .into_iter()
+        .for_each(|reader| reader.join().unwrap());
+    registry.leave(key);
+    none_is_lost(&registry, &[a, b, key])
 }
 
 fn iterate() -> String {

@@ -1,10 +1,11 @@
 //! Waits with a time limit: they end by their wake-up, or when nothing else can happen.
 
+use super::hot::hot;
 use super::model::Model;
-use super::probe::{Overlap, Probe, Seen, Watched, spawn, take_deaths};
+use super::probe::{Overlap, Probe, Seen, Watched, me, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::now;
-use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, Hot, PoolManager, Ref, autorelease};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -52,6 +53,15 @@ pub const MODELS: &[Model] = &[
         shutdown_own_release,
     )
     .timed(),
+    Model::new(
+        "shutdown_hot",
+        "shutdown while another thread reviews hot objects, one of which is dead: it is released before shutdown returns",
+        &["died on 0", "died on 1"],
+        shutdown_hot,
+    )
+    .timed()
+    // Two threads enter the registry.
+    .bounded(3),
     Model::new(
         "shutdown_limit",
         "shutdown gives up at its limit while another thread keeps a pool open",
@@ -191,6 +201,21 @@ fn shutdown_own_release() -> String {
     PoolManager::global().shutdown(LONG).unwrap();
     assert_eq!(made + take_deaths().len(), 1);
     ["sent later", "made"][made].to_owned()
+}
+
+fn shutdown_hot() -> String {
+    drop(hot());
+    let other = spawn(|| {
+        Hot::review();
+        me()
+    });
+    // So that loom also explores the executions in which the other thread goes first.
+    loom::thread::yield_now();
+    PoolManager::global().shutdown(LONG).unwrap();
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 1, "done too early");
+    let other = other.join().unwrap();
+    format!("died on {}", usize::from(deaths == [other]))
 }
 
 fn shutdown_limit() -> String {

@@ -1,7 +1,7 @@
 //! Values that reclaimers destroy, and hooks by which messages wake a foreign event loop.
 
 use super::model::Model;
-use super::probe::{Probe, me, spawn, take_deaths};
+use super::probe::{Overlap, Probe, me, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::parts::{Atomic, Room};
 use releasepool::{Full, LooperProxy, PoolManager, ReclaimerConfig, Ref, WhenFull};
@@ -31,6 +31,16 @@ pub const MODELS: &[Model] = &[
         &["full", "room"],
         || refused(|looper| looper.thread().release(Ref::new(Probe::new()))),
     )
+    .bounded(2)
+    .plain_bounded(0),
+    Model::new(
+        "drop_later_refused_bytes",
+        "a sender waits for room, while a value is refused that is always too heavy: it is woken",
+        Overlap::ANY,
+        refused_bytes,
+    )
+    .plain(&["one after the other"])
+    // The locks of two sleeps.
     .bounded(2)
     .plain_bounded(0),
     Model::new(
@@ -121,6 +131,24 @@ fn refused(send: fn(&LooperProxy)) -> String {
     let deaths = take_deaths();
     assert_eq!(deaths.len(), 3);
     ["room", "full"][usize::from(deaths.contains(&other))].to_owned()
+}
+
+fn refused_bytes() -> String {
+    let reclaimer = one_value().bytes(0).spawn("reclaimer").unwrap();
+    let proxy = reclaimer.proxy();
+    let overlap = Overlap::default();
+    let sending = overlap.clone();
+    let other = spawn(move || {
+        sending.during(|| proxy.drop_later_weighed(Probe::new(), 1));
+        me()
+    });
+    overlap.during(|| reclaimer.drop_later(Probe::new()));
+    let other = other.join().unwrap();
+    reclaimer.shutdown().unwrap();
+    let deaths = take_deaths();
+    let there = deaths.iter().filter(|thread| **thread == other).count();
+    assert_eq!((deaths.len(), there), (2, 1));
+    overlap.outcome()
 }
 
 fn end() -> String {

@@ -246,6 +246,8 @@ fn hook() -> String {
     let manager = PoolManager::global();
     let woken = Arc::new((Mutex::new(false), Condvar::new()));
     let there = woken.clone();
+    // Of a loop around this one: it is not called meanwhile, and would wake nobody.
+    let outer = manager.set_inbox_hook(|| ());
     let hook = manager.set_inbox_hook(move || {
         *there.0.lock().unwrap() = true;
         there.1.notify_one();
@@ -270,6 +272,6 @@ fn hook() -> String {
     senders
         .into_iter()
         .for_each(|sender| sender.join().unwrap());
-    drop(hook);
+    drop((hook, outer));
     ["one turn", "two turns"][turns - 1].to_owned()
 }

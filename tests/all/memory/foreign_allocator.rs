@@ -3,7 +3,9 @@
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{Log, PAGE, child, fresh};
-use releasepool::{BlockAllocator, Hot, PoolManager, Ref, Slot, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, BlockAllocator, Hot, PoolManager, Ref, Slot, autorelease, autoreleasepool,
+};
 use std::cell::Cell;
 
 #[test]
@@ -79,6 +81,25 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_objects_it_frees() {
             assert_eq!(PoolManager::global().drain_root(), 0);
         });
     }
+}
+
+#[test]
+#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
+fn an_allocator_may_fill_the_pool_that_closes_with_few_objects() {
+    thread_local! {
+        static OBJECT: Ref<u32> = Ref::new(0);
+    }
+    // One page, which is empty by then, and some entries of the next one.
+    let fill = || OBJECT.with(|object| (0..PAGE + 3).for_each(|_| autorelease(object.clone())));
+    fresh(move || {
+        let pool = AutoreleasePool::new();
+        // Its memory is the global allocator's.
+        pool.create([0_u8; 100_000]);
+        FOREIGN.set(Some(fill));
+        drop(pool);
+        assert!(FOREIGN.get().is_none(), "it has been called");
+        assert_eq!(OBJECT.with(Ref::strong_count), 1);
+    });
 }
 
 /// Pins pools with and without names, and retires what a slot had.

@@ -283,6 +283,26 @@ fn hook_of_an_enclosing_loop_is_called_once_that_of_the_inner_one_is_cleared() {
 }
 
 #[test]
+fn hook_is_called_for_closures_that_a_frame_has_left_because_its_events_panicked() {
+    fresh(|| {
+        let told = Arc::new(Told::default());
+        let mut frames = on_demand();
+        frames.tick(|_| ());
+        let hook = told.clone();
+        frames.set_wake_hook(move || hook.note());
+        frames.set_events(|_| panic!("event"));
+        // It is taken out of the inbox, and waits for the frame.
+        frames.proxy().post(|| ()).unwrap();
+        assert_eq!(told.take(), 1);
+        assert_eq!(panic_of(|| frames.run(|_| Break(()))), "event");
+        assert_eq!(told.take(), 1, "for the closure that waits");
+        frames.set_events(|_| ());
+        assert_eq!(frames.tick(|_| ()).closures, 1);
+        assert_eq!(told.take(), 0);
+    });
+}
+
+#[test]
 fn loop_sleeps_although_a_loop_inside_it_has_armed_the_inbox() {
     fresh(|| {
         let mut outer = quick();

@@ -6,7 +6,7 @@
 #
 # * Compiled, with all features: see `checked`; and for wasm32 with atomics, for which the standard
 #   library has to be built, too.
-# * Tests run natively: i686, on x86_64 with Linux.
+# * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android, and with native ones.
 # * Tests run by Miri: the list `big-endian` of ci/tests.txt, on s390x.
 # * Tests run in qemu: AArch64, riscv64, and s390x, which is big-endian. qemu runs the instructions of
 #   those processors, but with the memory order of this one: what depends on a weaker order is for
@@ -85,8 +85,9 @@ tests() {
     step cargo test --quiet --target-dir target/processors --target "$target" -p releasepool "$@"
 }
 
-tests i686-unknown-linux-gnu i686 "" --lib --test all
+RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" --lib --test all
 [ "${1-}" != short ] || exit 0
+tests i686-unknown-linux-gnu i686 "" --lib --test all
 skip_tests qemu
 # emulated TARGET PROCESSOR: runs all others in qemu.
 emulated() {

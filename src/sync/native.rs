@@ -12,6 +12,23 @@ pub(crate) use std::alloc::{alloc, dealloc};
 mod roll;
 pub(crate) use roll::{Link, Roll};
 
+// The module is `key_locals` where std has no native thread-locals.
+#[cfg_attr(
+    any(
+        releasepool_key_locals,
+        target_os = "android",
+        target_os = "haiku",
+        target_os = "illumos",
+        target_os = "nto",
+        target_os = "openbsd",
+        target_os = "solaris",
+        target_env = "ohos",
+    ),
+    path = "native/key_locals.rs"
+)]
+mod locals;
+pub(crate) use locals::*;
+
 /// std's atomics, only for the documentation: users' models import atomics from this path.
 #[cfg(doc)]
 pub mod user_atomic {
@@ -68,12 +85,12 @@ local! {
 /// the process, so this function catches the panic, once for each such thread; the panic hook sees
 /// it.
 fn current() -> Option<std::thread::Thread> {
-    if FORGOTTEN.get() {
+    if FORGOTTEN.with(Cell::get) {
         return None;
     }
     let current = catch_unwind(std::thread::current);
     if current.is_err() {
-        FORGOTTEN.set(true);
+        FORGOTTEN.with(|forgotten| forgotten.set(true));
     }
     current.ok()
 }
@@ -126,22 +143,6 @@ impl<T> Deref for Lazy<T> {
         self.value.get().unwrap_or_else(|| self.made())
     }
 }
-
-/// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
-/// time in a thread's life, including its teardown, and an access is one instruction.
-///
-/// Only where std has native thread-locals. Elsewhere (`x86_64-pc-windows-gnu`, Android, OpenBSD,
-/// illumos), std keeps the value under a key of the system and frees it at the thread's end; a later
-/// access then finds a new initial value. So [`ExitGuard`] may run without the thread's state.
-macro_rules! local {
-    ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
-        std::thread_local! { $(#[$doc])* $vis static $name: $t = const {
-            assert!(!std::mem::needs_drop::<$t>());
-            $init
-        } }
-    };
-}
-pub(crate) use local;
 
 /// Returns null pointers.
 pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>; N] {
@@ -252,7 +253,7 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 /// thread that std still knows. The exit of that thread is not noticed.
 #[cfg(unix)]
 mod late_exit {
-    use super::{EXIT, FORGOTTEN};
+    use super::{EXIT, FORGOTTEN, local};
     use std::cell::Cell;
     use std::ffi::c_void;
     use std::ptr;
@@ -316,7 +317,7 @@ mod late_exit {
             return;
         }
         // std may have forgotten the thread already, or may forget it next.
-        FORGOTTEN.set(true);
+        FORGOTTEN.with(|forgotten| forgotten.set(true));
         if let Some(exit) = LATE.with(|late| late.exit.take()) {
             exit();
         }

@@ -14,6 +14,7 @@ pub use crate::pool::api::token::token_words::{
 };
 
 use crate::object::count::Misuse;
+use crate::object::object_name::ObjectName;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::object::{destroy, header};
@@ -84,13 +85,14 @@ pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
     unwind::message_of(payload)
 }
 
-/// Returns the name of the object's type.
+/// Returns the name of the object's type, or that of the object if it has [one of its
+/// own](ForeignClass::name_objects_by).
 ///
 /// # Safety
-/// The memory of the object exists.
+/// The object is alive.
 pub unsafe fn type_name(thin: NonNull<u8>) -> &'static str {
     // SAFETY: forwards the contract.
-    unsafe { header::header(thin) }.type_info.type_name()
+    unsafe { ObjectName::of(thin) }.get()
 }
 
 /// Turns a reference with a home into a pointer that stands for the reference.

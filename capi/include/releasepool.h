@@ -135,7 +135,8 @@ size_t rp_weak_count(const void *object);
  * Threads: any thread. Errors: false if an argument is NULL. */
 bool rp_is_of(const void *object, const rp_class *type);
 
-/* Returns the name of the object's class; "rp::Object" for an object that C++'s `new` has made.
+/* Returns the name of the object's class; "rp::Object" for an object that C++'s `new` has made if the
+ * program was compiled without RTTI.
  * Ownership: the caller owns the result. Give it up by rp_text_free.
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 char *rp_type_name(const void *object);
@@ -740,6 +741,14 @@ void rp_embedded_note(const rp_class *type, void *object);
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: none. */
 void rp_embedded_note_class(const rp_class *type, void *object);
+
+/* Has reports name each object of a class with `frees_memory` by the word before its header, the object's
+ * pointer to virtual functions: `name` gets that pointer and writes at most `size` bytes to `to`, a zero at
+ * the end included, or nothing. `name` must not call the library.
+ * Ownership: borrows the arguments.
+ * Threads: any thread; `name` may be called on any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_embedded_name_by(const rp_class *type,
+                              void (*name)(const void *table, char *to, size_t size));
 
 /* Makes an object that the current pool owns, with its header, in one call; of a class without `destroy`.
  * The caller writes the payload before it does anything else.

@@ -15,8 +15,9 @@
 // compiler inlines; the header is checked against the library when the program is loaded.
 //
 // Any order of base classes works, and so do objects on the stack, as members and in arrays, and `delete`
-// by hand. rp::make and rp::create are the fastest ways to make an object, and the only ones of which reports
-// know the class: they call all others rp::Object. A class with an operator new of its own uses that.
+// by hand. rp::make and rp::create are the fastest ways to make an object. Reports name the class of an object
+// that was made in another way if the program has RTTI, and else call the object rp::Object. A class with an
+// operator new of its own uses that.
 //
 // An object that ends by hand while references to it are left keeps its memory until they are gone, if the
 // memory is from rp::make, rp::create or the operator new of rp::Object, or is part of an object with such
@@ -60,6 +61,16 @@
 #define RP_EXCEPTIONS 1
 #else
 #define RP_EXCEPTIONS 0
+#endif
+
+// Whether reports name the classes of objects that `new` has made: with RTTI, where the tables of virtual
+// functions are as in the Itanium C++ ABI.
+#if (defined(__GXX_RTTI) || defined(__cpp_rtti)) && defined(__GXX_ABI_VERSION) && !defined(_MSC_VER)
+#define RP_TABLE_NAMES 1
+#include <cxxabi.h>
+#include <typeinfo>
+#else
+#define RP_TABLE_NAMES 0
 #endif
 
 // Whether counts go through the library, so that its checks see them. A program that defines it as 0 saves
@@ -431,15 +442,37 @@ struct Access {
         return made;
     }
 
-    // The class of objects that were made by `new`, or not on the heap: reports call all of them rp::Object.
+#if RP_TABLE_NAMES
+    // Writes the name of the class whose objects have this pointer to virtual functions; nothing if the class
+    // was compiled without RTTI. The word before the first function points to the class's type_info.
+    static void name_table(const void* table, char* to, std::size_t size) noexcept {
+        const std::type_info* const type = static_cast<const std::type_info* const*>(table)[-1];
+        if (type == nullptr) {
+            return;
+        }
+        int status = 0;
+        char* const name = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+        std::snprintf(to, size, "%s", name != nullptr ? name : type->name());
+        std::free(name);
+    }
+#endif
+
+    // The class of objects that were made by `new`, or not on the heap. With RTTI, reports name the class of
+    // each object; without, they call all of them rp::Object.
     static const rp_class* any_class() noexcept {
         const rp_class* known = any_.load(std::memory_order_acquire);
         return known != nullptr ? known : make_any_class();
     }
 
     static const rp_class* make_any_class() noexcept {
-        static const rp_class* const made
-            = new_class("rp::Object", sizeof(Object), alignof(Object), sizeof(Object), &delete_object, 1);
+        static const rp_class* const made = [] {
+            const rp_class* const any
+                = new_class("rp::Object", sizeof(Object), alignof(Object), sizeof(Object), &delete_object, 1);
+#if RP_TABLE_NAMES
+            rp_embedded_name_by(any, &name_table);
+#endif
+            return any;
+        }();
         any_.store(made, std::memory_order_release);
         return made;
     }

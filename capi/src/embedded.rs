@@ -1,13 +1,13 @@
 //! Objects of C++, which embed their header: for `releasepool.hpp` only.
 
 use crate::class::class;
-use crate::error::{Fault, Status, object, pointer, status};
+use crate::error::{Fault, Status, invalid, object, pointer, status};
 use releasepool::raw::{
     self, CHECKED, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG, UNIQUE, adopt,
     alloc_by_hand, end_by_hand, free_by_hand,
 };
 use std::alloc::Layout;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 
 /// The layout of headers, which C++ compares with its own; `rp_header_layout` in C.
@@ -147,6 +147,57 @@ pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void, is_held: bool) {
         unsafe { end_by_hand(thin, is_held, || place_of(thin)) };
         Ok(())
     });
+}
+
+/// A function of C++ that writes the name of the class with this table of virtual functions.
+pub type TableNameFn = unsafe extern "C" fn(*const c_void, *mut c_char, usize);
+
+/// The bytes for a name that a function of C++ writes.
+const NAME_BYTES: usize = 1024;
+
+/// Returns the name of the class with this table; `None` if nothing tells it.
+fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
+    let table: *const c_void = std::ptr::with_exposed_provenance(table);
+    let function = NonNull::new(name as *mut c_void)?;
+    // The library that had the class may have been unloaded, and what was taken for a table may be none.
+    let is_whole = table.cast::<usize>().is_aligned();
+    if !is_whole
+        || !is_static(NonNull::new(table.cast_mut())?.cast())
+        || !is_static(function.cast())
+    {
+        return None;
+    }
+    let mut text = [0_u8; NAME_BYTES];
+    // SAFETY: the function is loaded, and gets a table of an object of its class; it writes at most this
+    // many bytes.
+    unsafe { name(table, text.as_mut_ptr().cast(), text.len()) };
+    let text = std::ffi::CStr::from_bytes_until_nul(&text)
+        .ok()?
+        .to_string_lossy();
+    (!text.is_empty()).then(|| text.into_owned())
+}
+
+/// Has reports name each object of a class by its table of virtual functions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_embedded_name_by(
+    of: *const ForeignClass,
+    name: Option<TableNameFn>,
+) -> Status {
+    status("rp_embedded_name_by", || {
+        // SAFETY: the header says that the argument is a class.
+        let class = unsafe { class(of) }?;
+        let Some(name) = name else {
+            return Err(Fault(Status::Null, "the function is null".into()));
+        };
+        if class.name_objects_by(move |table| name_of_table(name, table)) {
+            Ok(())
+        } else {
+            let name = class.name();
+            invalid(format!(
+                "the class {name} does not free its memory, so it has no table"
+            ))
+        }
+    })
 }
 
 /// Returns the name of an object's class, which ends with a zero, in memory that the caller frees by

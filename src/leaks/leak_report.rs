@@ -3,13 +3,17 @@
 use super::place::{PoolHolder, labelled};
 use super::unreleased::{self, UnreleasedRetain};
 use crate::event::numbers::{CountAndNoun, Grouped};
+use crate::event::place::{At, known};
 use crate::ledger::balance::{not_met, short_name};
 use crate::ledger::describe::{PoolEntries, holders};
 use crate::ledger::object_record::{BALANCED, Record};
 use crate::ledger::thread_names::thread_label;
 use crate::ledger::{frames, index};
+use crate::object::foreign_delete::own_memory;
+use crate::object::object_name::{ObjectName, has_namer};
 use std::collections::HashMap;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::{fmt, ptr};
 
 /// The greatest number of threads, pools and functions that [`LeakReport`] writes for a group.
@@ -154,8 +158,10 @@ impl LeakGroup {
     }
 
     /// Returns where the objects were created; see [sites](crate::leaks#sites).
+    ///
+    /// `None` if C or C++ code has created them.
     pub fn site(&self) -> Option<&'static Location<'static>> {
-        Some(self.site)
+        known(self.site)
     }
 
     /// Returns name and key of each thread that created some of the objects, and how many; the
@@ -191,7 +197,7 @@ impl LeakGroup {
 
 /// Accumulates the figures of one group.
 struct Collected {
-    type_name: fn() -> &'static str,
+    name: ObjectName,
     site: &'static Location<'static>,
     objects: usize,
     bytes: usize,
@@ -203,9 +209,9 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(record: &Record) -> Self {
+    fn new(record: &Record, name: ObjectName) -> Self {
         Self {
-            type_name: record.type_name,
+            name,
             site: record.site,
             objects: 0,
             bytes: 0,
@@ -268,7 +274,7 @@ impl Collected {
         let frames = self.frames.as_deref().unwrap_or_default();
         let backtrace = frames::of_user(frames, FUNCTIONS);
         LeakGroup {
-            type_name: (self.type_name)(),
+            type_name: self.name.get(),
             site: self.site,
             objects: self.objects,
             bytes: self.bytes,
@@ -288,24 +294,47 @@ fn add(threads: &mut Vec<(u64, usize)>, thread: u64, n: usize) {
     }
 }
 
+/// Returns what tells the names of objects that have names of their own, by their addresses.
+fn names() -> HashMap<usize, ObjectName> {
+    let mut named = Vec::new();
+    index::for_each(|record| {
+        if has_namer(record.type_info) {
+            named.push(record.address.get());
+        }
+    });
+    // Without a lock of the ledger, as this takes locks under which memory is allocated. The library cannot
+    // know whether any other memory, such as the stack, has been given up without a destructor.
+    let thin = |address: usize| NonNull::new(ptr::without_provenance_mut(address));
+    named.retain(|&address| thin(address).is_some_and(own_memory::contains));
+    let name = |address: usize| {
+        // SAFETY: the entry is locked, so the object has not died, and its memory is the library's.
+        let name = index::with_record(address, |record| unsafe { ObjectName::of_record(record) });
+        Some((address, name?))
+    };
+    named.into_iter().filter_map(name).collect()
+}
+
 /// Returns a report of the live objects for which `includes` returns true.
 pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
     // Groups by the addresses of site and type info first, which is quick; then by their contents,
     // as one line may have several addresses, and one type several type infos.
-    let mut by_address: HashMap<(usize, usize), Collected> = HashMap::new();
+    let names = names();
+    let mut by_address: HashMap<_, Collected> = HashMap::new();
     index::for_each(|record| {
         if includes(record) {
-            let key = (record.type_name as usize, ptr::from_ref(record.site).addr());
+            let name = names.get(&record.address.get()).copied();
+            let name = name.unwrap_or_else(|| ObjectName::of_type(record.type_name));
+            let key = (name.key(), ptr::from_ref(record.site).addr());
             let group = by_address
                 .entry(key)
-                .or_insert_with(|| Collected::new(record));
+                .or_insert_with(|| Collected::new(record, name));
             group.add(record);
         }
     });
     let mut by_name: HashMap<_, Collected> = HashMap::new();
     for group in by_address.into_values() {
         let site = group.site;
-        let key = ((group.type_name)(), site.file(), site.line(), site.column());
+        let key = (group.name.get(), site.file(), site.line(), site.column());
         match by_name.get_mut(&key) {
             Some(known) => known.merge(group),
             None => {
@@ -364,11 +393,8 @@ impl fmt::Display for LeakReport {
 impl fmt::Display for LeakGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, site, bytes) = (self.type_name, self.site, bytes(self.bytes));
-        write!(
-            f,
-            "{} of {name}, {bytes}, created at {site}",
-            objects(self.objects)
-        )?;
+        let (objects, at) = (objects(self.objects), At(known(site)));
+        write!(f, "{objects} of {name}, {bytes}, created{at}")?;
         match &self.threads[..] {
             [(thread, _)] => write!(f, " by thread {thread}")?,
             threads => {
@@ -417,7 +443,7 @@ mod tests {
     #[test]
     fn groups_of_one_site_add_up_their_pools_and_threads() {
         let group = |pools: &[PoolEntries]| Collected {
-            type_name: std::any::type_name::<u8>,
+            name: ObjectName::of_type(std::any::type_name::<u8>),
             site: Location::caller(),
             objects: 1,
             bytes: 1,

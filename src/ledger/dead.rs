@@ -3,6 +3,7 @@
 use super::address::{Hidden, hash};
 use super::object_record::Record;
 use super::thread_names::own_number;
+use crate::object::object_name::ObjectName;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +18,7 @@ const IN_RING: usize = 64;
 #[derive(Clone, Copy)]
 pub(super) struct Dead {
     address: Hidden,
-    pub(super) type_name: fn() -> &'static str,
+    pub(super) name: ObjectName,
     pub(super) site: &'static Location<'static>,
     pub(super) created_by: u64,
     pub(super) destroyed_by: u64,
@@ -47,7 +48,8 @@ fn with_ring<R>(address: usize, f: impl FnOnce(&mut Ring) -> R) -> R {
 pub(super) fn note(record: &Record, freed: bool) {
     let dead = Dead {
         address: record.address,
-        type_name: record.type_name,
+        // SAFETY: the destructor runs later, or the memory is freed later.
+        name: unsafe { ObjectName::of_record(record) },
         site: record.site,
         created_by: record.thread,
         destroyed_by: own_number(),

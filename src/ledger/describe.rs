@@ -6,6 +6,7 @@ use super::thread_names::thread_label;
 use super::{frames, index};
 use crate::event::numbers::Grouped;
 use crate::event::place::{At, known};
+use crate::object::object_name::ObjectName;
 use std::fmt::Write;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -78,19 +79,24 @@ pub(crate) fn type_and_rest(thin: NonNull<u8>) -> Option<(&'static str, String)>
     Some(((object.type_name)(), live(&object)))
 }
 
-/// Describes an object that died with entries in pools.
-pub(super) fn type_and_rest_of(record: &Record) -> (&'static str, String) {
-    let object = Copied::of(record, Vec::new());
-    ((object.type_name)(), live(&object))
+/// Describes an object that died with entries in pools: its name, and the rest of a sentence as
+/// [`describe_live`] does.
+///
+/// # Safety
+/// The memory of the object can be read.
+pub(super) unsafe fn name_and_rest_of(record: &Record) -> (&'static str, String) {
+    // SAFETY: forwards the contract.
+    let name = unsafe { ObjectName::of_record(record) };
+    (name.get(), live(&Copied::of(record, Vec::new())))
 }
 
-/// Returns the type of an object that died, and the rest of a sentence as [`describe_live`] does.
+/// Returns the name of an object that died, and the rest of a sentence as [`describe_live`] does.
 pub(super) fn describe_dead(dead: &Dead) -> (&'static str, String) {
     let at = At(known(dead.site));
     let creator = thread_label(dead.created_by);
     let destroyer = thread_label(dead.destroyed_by);
     let rest = format!("; created{at} by thread {creator}; destroyed by thread {destroyer}");
-    ((dead.type_name)(), rest)
+    (dead.name.get(), rest)
 }
 
 /// Returns the site of a live object.

@@ -1,6 +1,6 @@
 //! Misuse that the ledger detects, in debug builds and with the feature `checks`.
 
-use super::describe::{describe_dead, here, type_and_rest_of};
+use super::describe::{describe_dead, here, name_and_rest_of};
 use super::object_record::Record;
 use super::told::RawCall;
 use super::{dead, index};
@@ -41,9 +41,13 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
 }
 
 /// Aborts because an object was destroyed while pools held it.
+///
+/// # Safety
+/// The memory of the object can be read.
 #[cold]
-pub(super) fn destroyed_while_held(record: &Record) -> ! {
-    let ((name, rest), thread) = (type_and_rest_of(record), current_label());
+pub(super) unsafe fn destroyed_while_held(record: &Record) -> ! {
+    // SAFETY: forwards the contract.
+    let ((name, rest), thread) = (unsafe { name_and_rest_of(record) }, current_label());
     let at = record.address.get();
     abort(&format!(
         "{name} at {at:#x} was destroyed while a pool holds it, so it was released more often than \

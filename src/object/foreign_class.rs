@@ -8,7 +8,7 @@ use super::foreign_delete::{self, own_memory};
 use super::header::{Header, ObjectLayout, Thin, header, write_header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
-use super::{destroy as destruction, raw_checks};
+use super::{destroy as destruction, object_name, raw_checks};
 use crate::ledger::{self, ObjectDescription};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
@@ -163,6 +163,23 @@ impl ForeignClass {
     /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.info.type_name()
+    }
+
+    /// Has reports name each object of this class by the word before its header, for which `name` returns
+    /// the name; `None` stands for that of the class. In C++, that word leads to the virtual functions of
+    /// the object's class. Returns whether objects have such a word: their headers are embedded, and the
+    /// destructor frees their memory.
+    ///
+    /// `name` may be called on any thread.
+    pub fn name_objects_by(
+        &'static self,
+        name: impl Fn(usize) -> Option<String> + Send + Sync + 'static,
+    ) -> bool {
+        let has_word = self.memory == ForeignMemory::Destructor;
+        if has_word {
+            object_name::add(&self.info, Box::new(name));
+        }
+        has_word
     }
 
     /// Returns whether the library writes the header of new objects, in [`create`](Self::create).

@@ -427,7 +427,7 @@ fn report(message: &str) {
 }
 
 /// Finds out whether an address lies in memory that [`free_by_hand`] or a class frees.
-pub(super) mod own_memory {
+pub(crate) mod own_memory {
     use super::{Thin, block_of};
     use crate::sync::cell::Cell;
     use crate::sync::{array_of, local};
@@ -533,7 +533,7 @@ pub(super) mod own_memory {
     }
 
     /// Returns whether the header of an object lies in noted memory.
-    pub(super) fn contains(thin: Thin) -> bool {
+    pub(crate) fn contains(thin: Thin) -> bool {
         let at = thin.addr().get() - 1;
         if lock(&REGIONS).contains(&(at / REGION)) {
             return true;

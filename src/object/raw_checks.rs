@@ -2,6 +2,7 @@
 //! feature `checks`. The [`ledger`] tells them which objects are alive.
 
 use super::header::{Header, Thin, TypeInfo, header};
+use super::object_name::ObjectName;
 use crate::ledger::{self, CHECKS, RawCall};
 use crate::sync::{CHECKED, Counter};
 use crate::thread::current::current_label;
@@ -110,7 +111,7 @@ pub(super) fn raw_call(payload: *const u8, call: RawCall) {
     }
 }
 
-/// Returns the name of an object's type, if its header is intact.
+/// Returns the name of an object, if its header is intact.
 ///
 /// # Safety
 /// The memory of the header can be read.
@@ -121,7 +122,12 @@ pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
         if CHECKS && !is_intact(thin) {
             "an object with an overwritten header"
         } else {
-            header(thin).type_info.type_name()
+            let object = header(thin);
+            if object.count.strong() == 0 {
+                object.type_info.type_name()
+            } else {
+                ObjectName::of(thin).get()
+            }
         }
     }
 }

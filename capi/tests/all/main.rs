@@ -6,5 +6,6 @@ mod compiler;
 mod ends;
 mod installed;
 mod interface;
+mod names;
 mod programs;
 mod warnings;

@@ -2,6 +2,7 @@
 
 use super::pool_stack::PoolState;
 use crate::object::header::header;
+use crate::object::object_name::ObjectName;
 use crate::thread::current::current_label;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -41,7 +42,9 @@ impl fmt::Display for PoolDump<'_> {
         for thin in unsafe { pool.entries.newest_first() } {
             // SAFETY: the entry's reference keeps the object alive while the pool is borrowed.
             let object = unsafe { header(thin) };
-            let (name, count) = (object.type_info.type_name(), object.count.strong());
+            // SAFETY: as above.
+            let name = unsafe { ObjectName::of(thin) }.get();
+            let count = object.count.strong();
             write!(f, "\n  {thin:p} {name} count {count}")?;
         }
         Ok(())

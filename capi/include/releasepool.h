@@ -3,7 +3,10 @@
  * Words that this file uses:
  *
  *   object      the address of an object's payload, as `rp_new` returns it. Behind it are the fields of
- *               the class; before it is a header of two words, which belongs to the library.
+ *               the class; before it is a header of two words, which belongs to the library. Rust's
+ *               `Ref::into_raw` returns such an address, too: every function that takes an object takes
+ *               that of a sized type, with the reference, which `Ref::from_raw` of the same type takes
+ *               back. rp_autorelease_foreign takes what has no such header.
  *   reference   what keeps an object alive. A reference is counted, and belongs to one owner: a
  *               variable of the program, a pool, a slot, a message.
  *
@@ -203,6 +206,14 @@ rp_pool_token rp_callback_begin(void);
  * Ownership: takes the argument unless it fails.
  * Threads: the thread that began. Errors: as rp_pool_pop. */
 rp_status rp_callback_end(rp_pool_token token);
+
+/* Moves a reference to an object that another runtime counts (GObject, CoreFoundation, Python), or anything
+ * else that a function gives up, into the calling thread's current pool: `release(object)` is called when
+ * the pool is drained, in the order of its other entries. It must be allowed on this thread then, which may
+ * be in a later drain after a drain within a budget, or at the thread's end.
+ * Ownership: takes the argument unless it fails.
+ * Threads: any thread. Errors: RP_NULL. */
+rp_status rp_autorelease_foreign(void *object, void (*release)(void *object));
 
 /* ---- Pools, in place ----------------------------------------------------------------------------- */
 

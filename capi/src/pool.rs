@@ -5,7 +5,9 @@ use crate::manager::{manager, pop_fault};
 use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
 use releasepool::raw::{TokenWords, own_key, pool_from_raw, pool_into_raw, token_of, words_of};
-use releasepool::{AutoreleasePool, Budget, Drained, PoolManager, callback_scope};
+use releasepool::{
+    AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, callback_scope,
+};
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -151,6 +153,38 @@ pub extern "C" fn rp_callback_end(token: Token) -> Status {
         // If no pool is open any more, drains the root pool and the backlog, and makes the releases
         // that other threads have sent.
         callback_scope(|_| ());
+        Ok(())
+    })
+}
+
+/// A function of C that gives up a reference to a foreign object.
+pub type ReleaseFn = unsafe extern "C" fn(*mut c_void);
+
+/// Owns one reference to an object that another runtime counts.
+struct Adopted {
+    object: NonNull<c_void>,
+    release: ReleaseFn,
+}
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        // SAFETY: the header says that the function may be called where the pool releases its entries.
+        unsafe { (self.release)(self.object.as_ptr()) };
+    }
+}
+
+/// Moves a reference to an object of another runtime into the current pool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_autorelease_foreign(
+    object: *mut c_void,
+    release: Option<ReleaseFn>,
+) -> Status {
+    status("rp_autorelease_foreign", || {
+        let object = non_null(object, "object")?;
+        let Some(release) = release else {
+            return Err(Fault(Status::Null, "the function is null".into()));
+        };
+        autorelease(Ref::new(Adopted { object, release }));
         Ok(())
     })
 }

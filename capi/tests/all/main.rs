@@ -8,4 +8,5 @@ mod installed;
 mod interface;
 mod names;
 mod programs;
+mod rust;
 mod warnings;

@@ -126,6 +126,12 @@ static void weak_references(void) {
     CHECK(rp_weak_release(weak) == RP_OK && rp_weak_release(other) == RP_OK);
 }
 
+/* Gives up a number, which says when. */
+static void give_up(void *object) {
+    static int times;
+    *(int *)object = ++times;
+}
+
 static void append(const char *text, void *to) { strncat(to, text, 4000 - strlen(to)); }
 
 static void pools(void) {
@@ -143,6 +149,16 @@ static void pools(void) {
     CHECK(rp_pool_pop(outer, NULL) == RP_OK && destroyed == 2);
     rp_pool_token nothing = {{0, 0, 0}};
     FAILS(rp_pool_pop(nothing, NULL), RP_STALE);
+
+    /* What the library does not count. */
+    int given_up[2] = {0, 0};
+    outer = rp_pool_push();
+    FAILS(rp_autorelease_foreign(NULL, give_up), RP_NULL);
+    FAILS(rp_autorelease_foreign(given_up, NULL), RP_NULL);
+    CHECK(rp_autorelease_foreign(&given_up[0], give_up) == RP_OK);
+    CHECK(rp_autorelease_foreign(&given_up[1], give_up) == RP_OK && given_up[1] == 0);
+    CHECK(rp_pool_pop(outer, &released) == RP_OK && released == 2);
+    CHECK(given_up[1] != 0 && given_up[0] == given_up[1] + 1);
 
     /* The root pool. */
     rp_set_event_hook(append, (char[4096]){0});

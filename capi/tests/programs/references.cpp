@@ -260,6 +260,45 @@ static void on_the_stack_and_in_others() {
     CHECK(alive == 0);
 }
 
+// Memory of the program, with an operator new.
+struct Arena {
+    alignas(64) char bytes[1024];
+    std::size_t used = 0;
+};
+void* operator new(std::size_t size, Arena& arena) {
+    char* const memory = arena.bytes + arena.used;
+    arena.used += (size + 63) / 64 * 64;
+    return memory;
+}
+void operator delete(void*, Arena&) noexcept {}
+
+// An object at a place that the program has chosen ends by its destructor.
+static void use_and_end(Node* node) {
+    CHECK(node->value == 7 && node->strong_count() == 1 && alive == 1);
+    {
+        rp::AutoreleasePool pool;
+        rp::Ref<Node> r(node);
+        rp::Weak<Node> weak(r);
+        CHECK(weak.lock() == r && pool.autorelease(r) == node);
+        CHECK(node->strong_count() == 3);
+    }
+    CHECK(node->strong_count() == 1);
+    node->~Node();
+    CHECK(alive == 0);
+}
+
+static void placed() {
+    Arena arena;
+    // The class has operators of its own, which hide the program's.
+    use_and_end(::new (arena) Node(7));
+    use_and_end(::new (arena) Node(7));
+    CHECK(arena.used >= 2 * sizeof(Node));
+    use_and_end(new (arena.bytes) Node(7));
+    rp_stack* const stack = rp_stack_new(1024);
+    use_and_end(new (rp_stack_alloc(stack, sizeof(Node))) Node(7));
+    CHECK(rp_stack_free(stack) == RP_OK);
+}
+
 static void pools() {
     rp::AutoreleasePool pool("outer");
     Node* first = rp::create<Node>(1);
@@ -475,6 +514,7 @@ int main() {
     plain_values();
     made_by_new();
     on_the_stack_and_in_others();
+    placed();
     pools();
     slots();
     special_cases();

@@ -135,6 +135,30 @@ skip_tests() {
     for test in "${tests[@]}"; do skips+=(--skip "$test"); done
 }
 
+# callbacks SANITIZER ROUNDS: the scenario of an SDK's callback (capi/tests/programs/crash.cpp) in C++, on the
+# static library; both are instrumented. With counts inlined by the header, and with counts by calls. `build`
+# and `host` say how the library is built; `RUSTFLAGS` instruments it.
+callbacks() {
+    if ! can_have clang++ clang-runtime; then
+        skipped "the callback in C++: $missing"
+        return
+    fi
+    # No other kind of library, as those are linked with the sanitizer.
+    step cargo +nightly rustc "${build[@]}" -p releasepool-capi --lib --crate-type staticlib
+    local target=${build[*]: -1} calls program runtime
+    # Rust's runtime, as that of an older clang has not all functions that Rust calls. Clang's own calls are
+    # the same ones.
+    runtime=$(rustc +nightly --print target-libdir)/librustc-nightly_rt.${1:0:1}san.a
+    for calls in 0 1; do
+        program=$target/callbacks-$calls
+        step clang++ -std=c++17 -O1 -g "-fsanitize=$1" "-DRP_CHECKED=$calls" -I capi/include \
+            -c capi/tests/programs/crash.cpp -o "$program.o"
+        step clang++ "$program.o" -o "$program" "$target/$host/debug/libreleasepool_capi.a" \
+            -Wl,--whole-archive "$runtime" -Wl,--no-whole-archive -pthread -ldl -lm -lrt -lresolv
+        step "$program" ours "$2"
+    done
+}
+
 # Skips unless there is a nightly toolchain with these components, or it can be had.
 needs_nightly() {
     needs nightly "$@"

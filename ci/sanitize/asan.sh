@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # AddressSanitizer, with LeakSanitizer: use after free, out of bounds, use of a
-# stack frame that is gone, and leaks; in the tests and in the main job. Which tests it leaves out,
+# stack frame that is gone, and leaks; in the tests, in the main job and in C++. Which tests it leaves out,
 # and why: ci/tests.txt.
 #
 #   ci/sanitize/asan.sh             everything, with the features and the inspector, too
 #   ci/sanitize/asan.sh short       what CI runs: without the slowest tests, and `share` for a shorter time
 #   ci/sanitize/asan.sh only NAME   only those tests
+#   ci/sanitize/asan.sh callbacks   only the callback in C++, as in the short form
 . "$(dirname "$0")/../lib.sh"
 
 needs_nightly
@@ -24,20 +25,25 @@ case ${1-} in
         # With the ledger and all other features; and the inspector's reader.
         step cargo +nightly test "${build[@]}" -p releasepool-with-features -- "${skips[@]}"
         step cargo +nightly test "${build[@]}" -p releasepool-inspect --lib --test library
-        seconds=25
+        seconds=25 rounds=1000000
         ;;
     short)
         skip_tests asan asan-short
         step cargo +nightly test "${build[@]}" -p releasepool --lib --test all -- "${skips[@]}"
-        seconds=5
+        seconds=5 rounds=20000
         ;;
     only)
         step cargo +nightly test "${build[@]}" -p releasepool --test all -- "$2"
         exit
         ;;
+    callbacks)
+        callbacks address 20000
+        exit
+        ;;
     *)
-        echo "usage: ci/sanitize/asan.sh [short | only NAME]" >&2
+        echo "usage: ci/sanitize/asan.sh [short | only NAME | callbacks]" >&2
         exit 2
         ;;
 esac
 step cargo +nightly run --release "${build[@]}" -p releasepool-share --example share -- "${share[@]}" --seconds "$seconds"
+callbacks address "$rounds"

@@ -1,5 +1,6 @@
 // The crash that this library ends. A render thread clears the autorelease pool in every frame; an SDK calls
-// back on a thread of its own, where the program builds a graph of dictionaries and autoreleases it.
+// back on a thread of its own, where the program builds a graph of dictionaries, autoreleases it, and hands it
+// to the render thread.
 //
 //     crash single ROUNDS    with a single-threaded pool, as Cocos2d-x has it: crashes, or finds damage
 //     crash ours ROUNDS      with releasepool: succeeds
@@ -122,6 +123,9 @@ private:
     std::map<std::string, Value*> entries_;
 };
 
+// The latest answer, with a reference to it.
+template <class World> static std::atomic<Value<World>*> latest{nullptr};
+
 // What the SDK's callback does: an answer of 1 + 3 * (1 + 2) dictionaries.
 template <class World> static void callback() {
     typename World::Callback scope;
@@ -136,6 +140,21 @@ template <class World> static void callback() {
     if (answer->size() != 10) {
         damaged();
     }
+    // Either thread may make the last release.
+    answer->retain();
+    if (Value<World>* const missed = latest<World>.exchange(answer, std::memory_order_acq_rel)) {
+        missed->release();
+    }
+}
+
+// What the render thread does with the latest answer.
+template <class World> static void show() {
+    if (Value<World>* const answer = latest<World>.exchange(nullptr, std::memory_order_acq_rel)) {
+        if (answer->size() != 10) {
+            damaged();
+        }
+        answer->release();
+    }
 }
 
 template <class World> static int play(long rounds) {
@@ -146,8 +165,10 @@ template <class World> static int play(long rounds) {
             if (sprite->size() != 1) {
                 damaged();
             }
+            show<World>();
             World::clear();
         }
+        show<World>();
     });
     std::thread sdk([rounds] {
         for (long i = 0; i < rounds; ++i) {

@@ -123,6 +123,18 @@ rp_status rp_release(void *object);
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 void *rp_autorelease(void *object);
 
+/* Has a thread of the library, which the first call starts, give up a reference, so that the end of a large
+ * structure does not hold this thread up. The objects must bear to be destroyed there. Waits while very many
+ * objects wait. Call rp_finish_releases before the process ends: it ends without a destructor of what waits.
+ * Ownership: takes the argument unless it fails.
+ * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
+rp_status rp_release_later(void *object);
+
+/* Waits until everything that rp_release_later has got was given up, at most for this time.
+ * Ownership: none.
+ * Threads: any thread. Errors: RP_TIMED_OUT, at once in a destructor that rp_release_later runs. */
+rp_status rp_finish_releases(uint64_t nanoseconds);
+
 /* Returns the number of references. Other threads may change it at any time.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: 0 if `object` is NULL. */
@@ -403,8 +415,8 @@ typedef struct rp_inbox_hook rp_inbox_hook;
 rp_inbox_hook *rp_inbox_hook_set(void (*f)(void *data), void *data);
 
 /* Removes the function. It may still be running on other threads.
- * Ownership: takes the argument.
- * Threads: the thread that set it. Errors: RP_NULL. */
+ * Ownership: takes the argument unless it fails.
+ * Threads: the thread that set it. Errors: RP_NULL, RP_WRONG_THREAD. */
 rp_status rp_inbox_hook_clear(rp_inbox_hook *hook);
 
 /* ---- Handoff ------------------------------------------------------------------------------------- */

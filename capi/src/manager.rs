@@ -4,8 +4,9 @@ use crate::error::{
     Fault, Outcome, Status, attempt, non_null, optional_text, pointer, put, status,
 };
 use crate::object::taken;
-use crate::pool::{DrainedFigures, Token, budget, pop_from, push_to};
+use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
 use crate::thread::not_ending;
+use releasepool::raw::own_key;
 use releasepool::{InboxHook, PoolManager, PopError, RootPolicy};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
@@ -62,7 +63,7 @@ pub unsafe extern "C" fn rp_manager_push(at: *const PoolManager, name: *const c_
         // SAFETY: the header says that the manager is null or one, and the name null or a text.
         Ok(unsafe { push_to(manager(at), optional_text(name)) })
     });
-    pushed.unwrap_or_else(|_| crate::pool::rp_pool_push())
+    pushed.unwrap_or(NO_TOKEN)
 }
 
 /// Closes a pool of a manager.
@@ -184,26 +185,43 @@ pub(crate) fn hook(
         .ok_or_else(|| Fault(Status::Null, "the function is null".into()))
 }
 
+/// The hook of an inbox, and the thread that may remove it; `rp_inbox_hook` in C.
+#[derive(Debug)]
+pub struct SetHook {
+    _hook: InboxHook,
+    thread: u64,
+}
+
 /// Sets the hook of the calling thread's inbox.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_inbox_hook_set(
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
-) -> *mut InboxHook {
+) -> *mut SetHook {
     pointer("rp_inbox_hook_set", || {
         let hook = hook(f, data)?;
         // Setting a hook on a thread that is ending panics.
         not_ending()?;
-        let guard = PoolManager::global().set_inbox_hook(move || hook.call());
-        Ok(Box::into_raw(Box::new(guard)))
+        Ok(Box::into_raw(Box::new(SetHook {
+            _hook: PoolManager::global().set_inbox_hook(move || hook.call()),
+            thread: own_key(),
+        })))
     })
 }
 
 /// Removes the hook of the calling thread's inbox.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut InboxHook) -> Status {
+pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut SetHook) -> Status {
     status("rp_inbox_hook_clear", || {
         let at = non_null(at, "hook")?;
+        // SAFETY: the header says that the hook is from `rp_inbox_hook_set`; the field never changes.
+        if unsafe { (*at.as_ptr()).thread } != own_key() {
+            return Err(Fault(
+                Status::WrongThread,
+                "the hook belongs to another thread: remove it on the thread that has set it"
+                    .into(),
+            ));
+        }
         // SAFETY: the header says that the hook is from `rp_inbox_hook_set`, and is given up.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
         Ok(())

@@ -3,10 +3,11 @@
 use crate::class::class;
 use crate::error::{Fault, Outcome, Status, attempt, object, pointer, status};
 use releasepool::raw::{self, ForeignClass, Object, adopt};
-use releasepool::{Ref, Weak, autorelease};
+use releasepool::{Ref, Weak, autorelease, drop_later, finish_drops};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// Returns a reference that is not dropped, for a call that only borrows the object.
 ///
@@ -103,6 +104,28 @@ pub unsafe extern "C" fn rp_release(at: *mut c_void) -> Status {
         // SAFETY: the header says that the caller owns a reference.
         unsafe { Ref::<Object>::decrement_strong_count(thin.cast().as_ptr()) };
         Ok(())
+    })
+}
+
+/// Has the reclaimer of the process give up a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_release_later(at: *mut c_void) -> Status {
+    status("rp_release_later", || {
+        // SAFETY: the header says that the caller owns a reference.
+        drop_later(unsafe { taken(at, "object") }?);
+        Ok(())
+    })
+}
+
+/// Waits until the reclaimer of the process has nothing left.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_finish_releases(nanoseconds: u64) -> Status {
+    status("rp_finish_releases", || {
+        if finish_drops(Duration::from_nanos(nanoseconds)) {
+            return Ok(());
+        }
+        let message = "some objects are still waiting to be destroyed".into();
+        Err(Fault(Status::TimedOut, message))
     })
 }
 

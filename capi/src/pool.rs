@@ -105,7 +105,8 @@ pub(crate) fn pop_from(manager: &PoolManager, token: Token) -> Outcome<usize> {
     manager.pop(token_of(token.words)).map_err(pop_fault)
 }
 
-const NO_TOKEN: Token = Token { words: [0; 3] };
+/// A token that no pool has.
+pub(crate) const NO_TOKEN: Token = Token { words: [0; 3] };
 
 /// Opens a pool.
 #[unsafe(no_mangle)]

@@ -375,6 +375,7 @@ typedef struct shared {
     rp_pool pool;
     rp_home *home;
     rp_frame_loop *loop;
+    rp_inbox_hook *hook;
 } shared;
 
 static void *elsewhere(void *data) {
@@ -384,6 +385,12 @@ static void *elsewhere(void *data) {
     FAILS(rp_pool_close(&s->pool), RP_WRONG_THREAD);
     FAILS(rp_frame_loop_tick(s->loop, NULL, NULL, NULL), RP_WRONG_THREAD);
     FAILS(rp_frame_loop_free(s->loop), RP_WRONG_THREAD);
+    FAILS(rp_frame_loop_set_wake_hook(s->loop, NULL, NULL), RP_WRONG_THREAD);
+    CHECK(rp_frame_proxy_new(s->loop) == NULL && strstr(rp_last_error(), "another thread"));
+    FAILS(rp_inbox_hook_clear(s->hook), RP_WRONG_THREAD);
+    FAILS(rp_pool_add(&s->pool, s), RP_WRONG_THREAD);
+    FAILS(rp_pool_drain_within(&s->pool, 1, 0, NULL), RP_WRONG_THREAD);
+    CHECK(rp_pool_len(&s->pool) == 0 && strstr(rp_last_error(), "another thread"));
     CHECK(rp_home_get(s->home) == NULL && rp_home_key(s->home) != 0);
     CHECK(rp_home_release(s->home) == RP_OK);
     return NULL;
@@ -394,6 +401,7 @@ static void on_the_wrong_thread(void) {
     s.token = rp_pool_push();
     CHECK(rp_pool_open(&s.pool, NULL) == RP_OK);
     s.loop = rp_frame_loop_new(NULL);
+    s.hook = rp_inbox_hook_set(wake, &woken);
     destroyed = 0;
     node *n = new_node(1);
     s.home = rp_home_new(n);
@@ -408,6 +416,7 @@ static void on_the_wrong_thread(void) {
     pthread_join(thread, NULL);
     CHECK(destroyed == 0);
     CHECK(rp_run_inbox(NULL) == RP_OK && destroyed == 1);
+    CHECK(rp_inbox_hook_clear(s.hook) == RP_OK);
     CHECK(rp_frame_loop_free(s.loop) == RP_OK);
     CHECK(rp_pool_close(&s.pool) == RP_OK && rp_pool_pop(s.token, NULL) == RP_OK);
 }
@@ -544,6 +553,27 @@ static void events(void) {
     rp_drain_root(NULL, NULL);
 }
 
+static rp_status finished_inside;
+
+static void finish_inside(void *object) {
+    note_thread(object);
+    finished_inside = rp_finish_releases(1000000000);
+}
+
+static void releases_later(void) {
+    rp_class_desc desc = {.name = "later", .size = 8, .destroy = finish_inside};
+    const rp_class *type = rp_class_new(&desc);
+    CHECK(rp_finish_releases(0) == RP_OK);
+    FAILS(rp_release_later(NULL), RP_NULL);
+    destroyed_on = pthread_self();
+    void *object = rp_new(type);
+    CHECK(rp_release_later(rp_retain(object)) == RP_OK);
+    CHECK(rp_finish_releases(60000000000) == RP_OK && rp_strong_count(object) == 1);
+    CHECK(rp_release_later(object) == RP_OK);
+    CHECK(rp_finish_releases(60000000000) == RP_OK);
+    CHECK(!pthread_equal(destroyed_on, pthread_self()) && finished_inside == RP_TIMED_OUT);
+}
+
 int main(void) {
     CHECK(strcmp(rp_last_error(), "") == 0);
     CHECK(strcmp(rp_version(), "0.1.0") == 0);
@@ -562,6 +592,7 @@ int main(void) {
     frame_loops();
     memory();
     events();
+    releases_later();
     CHECK(rp_shutdown(NULL, 1000000000) == RP_OK);
     return 0;
 }

@@ -35,6 +35,7 @@
 //!   `contention`, `moves`: objects that several threads retain by turns
 //! * `dead`: the objects that died last; `describe`: descriptions of objects for messages;
 //!   `misuse`: misuse that the ledger detects; `life`: creations and deaths
+//! * `object_name`: names of single objects, also without the feature
 //! * `drains`: functions that wait for the end of an outermost drain
 
 #[cfg(feature = "leak-detection")]
@@ -69,6 +70,7 @@ pub(crate) mod misuse;
 mod moves;
 #[cfg(not(feature = "leak-detection"))]
 mod no_ledger;
+pub(crate) mod object_name;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod object_record;
 #[cfg(feature = "leak-detection")]

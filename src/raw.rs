@@ -14,7 +14,6 @@ pub use crate::pool::api::token::token_words::{
 };
 
 use crate::object::count::Misuse;
-use crate::object::object_name::ObjectName;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::object::{destroy, header};
@@ -92,7 +91,7 @@ pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
 /// The object is alive.
 pub unsafe fn type_name(thin: NonNull<u8>) -> &'static str {
     // SAFETY: forwards the contract.
-    unsafe { ObjectName::of(thin) }.get()
+    unsafe { header::name_of(thin) }
 }
 
 /// Turns a reference with a home into a pointer that stands for the reference.

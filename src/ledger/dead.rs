@@ -1,9 +1,9 @@
 //! The objects that died last, for messages about misuse.
 
 use super::address::{Hidden, hash};
+use super::object_name::ObjectName;
 use super::object_record::Record;
 use super::thread_names::own_number;
-use crate::object::object_name::ObjectName;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 

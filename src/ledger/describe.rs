@@ -1,12 +1,12 @@
 //! Descriptions of objects for messages about misuse, from the ledger.
 
 use super::dead::Dead;
+use super::object_name::ObjectName;
 use super::object_record::{self, Record};
 use super::thread_names::thread_label;
 use super::{frames, index};
 use crate::event::numbers::Grouped;
 use crate::event::place::{At, known};
-use crate::object::object_name::ObjectName;
 use std::fmt::Write;
 use std::panic::Location;
 use std::ptr::NonNull;

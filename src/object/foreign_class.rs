@@ -8,13 +8,16 @@ use super::foreign_delete::{self, own_memory};
 use super::header::{Header, ObjectLayout, Thin, header, write_header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
-use super::{destroy as destruction, object_name, raw_checks};
+use super::{destroy as destruction, raw_checks};
+use crate::ledger::object_name::{Namer, add_namer};
 use crate::ledger::{self, ObjectDescription};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
 use std::ffi::c_void;
 use std::fmt;
+use std::mem::offset_of;
 use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
 
 /// The destructor of a class: gets the address of the payload, and must not unwind.
 pub type Destructor = unsafe extern "C" fn(*mut c_void);
@@ -177,7 +180,16 @@ impl ForeignClass {
     ) -> bool {
         let has_word = self.memory == ForeignMemory::Destructor;
         if has_word {
-            object_name::add(&self.info, Box::new(name));
+            let to_type_info = HEADER_BYTES - offset_of!(Header, type_info);
+            let namer = Namer {
+                type_info: ptr::from_ref(&self.info).addr(),
+                to_type_info,
+                to_word: HEADER_BYTES + size_of::<usize>(),
+                name: Box::new(name),
+                next: OnceLock::new(),
+            };
+            // SAFETY: `leak` has found room for the word, and every object has a header.
+            unsafe { add_namer(namer) };
         }
         has_word
     }

@@ -7,6 +7,7 @@
 use super::count::{Count, Misuse};
 use super::raw_checks;
 pub(crate) use super::type_info::{Thin, TypeInfo};
+use crate::ledger::object_name::ObjectName;
 use crate::ledger::{self, ObjectDescription};
 use crate::sync::{CHECKED, Witness, described};
 use crate::thread::current::{current_label, tally_created};
@@ -35,6 +36,19 @@ pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
     // SAFETY: the header is right before the payload (invariant 1 of `object`); by the contract,
     // the memory is not freed.
     unsafe { thin.cast::<Header>().sub(1).as_ref() }
+}
+
+/// Returns the name of an object, for reports: that of its type, unless it has one of its own.
+///
+/// # Safety
+/// The object is alive, or its destructor is running.
+pub(crate) unsafe fn name_of(thin: Thin) -> &'static str {
+    // SAFETY: forwards the contract.
+    let name = unsafe {
+        let type_info = header(thin).type_info;
+        ObjectName::of(thin, ptr::from_ref(type_info).cast(), type_info.type_name)
+    };
+    name.get()
 }
 
 impl Header {

@@ -1,8 +1,7 @@
 //! Checks that find misuse of raw calls, and overwritten headers, in debug builds and with the
 //! feature `checks`. The [`ledger`] tells them which objects are alive.
 
-use super::header::{Header, Thin, TypeInfo, header};
-use super::object_name::ObjectName;
+use super::header::{Header, Thin, TypeInfo, header, name_of};
 use crate::ledger::{self, CHECKS, RawCall};
 use crate::sync::{CHECKED, Counter};
 use crate::thread::current::current_label;
@@ -126,7 +125,7 @@ pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
             if object.count.strong() == 0 {
                 object.type_info.type_name()
             } else {
-                ObjectName::of(thin).get()
+                name_of(thin)
             }
         }
     }

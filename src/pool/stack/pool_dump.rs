@@ -1,8 +1,7 @@
 //! `PoolDump`: a pool's entries, for display.
 
 use super::pool_stack::PoolState;
-use crate::object::header::header;
-use crate::object::object_name::ObjectName;
+use crate::object::header::{header, name_of};
 use crate::thread::current::current_label;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -43,7 +42,7 @@ impl fmt::Display for PoolDump<'_> {
             // SAFETY: the entry's reference keeps the object alive while the pool is borrowed.
             let object = unsafe { header(thin) };
             // SAFETY: as above.
-            let name = unsafe { ObjectName::of(thin) }.get();
+            let name = unsafe { name_of(thin) };
             let count = object.count.strong();
             write!(f, "\n  {thin:p} {name} count {count}")?;
         }

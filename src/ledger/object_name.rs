@@ -3,34 +3,40 @@
 //!
 //! Only reports ask for names, so objects cost nothing more.
 
-use super::header::{Header, Thin, header};
-use super::type_info::TypeInfo;
 #[cfg(feature = "leak-detection")]
-use crate::ledger::object_record::Record;
+use super::object_record::Record;
 use std::collections::BTreeSet;
-use std::ptr;
+use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Returns the name that belongs to the word before a header; foreign code.
-type NameOfWord = Box<dyn Fn(usize) -> Option<String> + Send + Sync>;
+pub(crate) type NameOfWord = Box<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
 /// A class whose objects have names of their own. Lives as long as the process.
-struct Namer {
-    /// The address of the class's type info.
-    type_info: usize,
-    name: NameOfWord,
-    next: OnceLock<Box<Namer>>,
+pub(crate) struct Namer {
+    /// The type info of the class.
+    pub(crate) type_info: usize,
+    /// The bytes from the place of the type info's address in a header to the payload.
+    #[cfg_attr(
+        not(feature = "leak-detection"),
+        allow(dead_code, reason = "nothing is recorded")
+    )]
+    pub(crate) to_type_info: usize,
+    /// The bytes from the word before a header to the payload.
+    pub(crate) to_word: usize,
+    pub(crate) name: NameOfWord,
+    pub(crate) next: OnceLock<Box<Namer>>,
 }
 
 static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();
 
 /// Has reports name the objects of a class by the word before their header.
-pub(super) fn add(type_info: &'static TypeInfo, name: NameOfWord) {
-    let mut new = Box::new(Namer {
-        type_info: ptr::from_ref(type_info).addr(),
-        name,
-        next: OnceLock::new(),
-    });
+///
+/// # Safety
+/// All objects of the class have the type info and the word at these places, which can be read while an
+/// object is alive.
+pub(crate) unsafe fn add_namer(namer: Namer) {
+    let mut new = Box::new(namer);
     let mut place = &NAMERS;
     while let Err(refused) = place.set(new) {
         new = refused;
@@ -40,16 +46,28 @@ pub(super) fn add(type_info: &'static TypeInfo, name: NameOfWord) {
     }
 }
 
-fn namer_of(type_info: usize) -> Option<&'static Namer> {
+fn namer_of(type_info: *const ()) -> Option<&'static Namer> {
     let mut namers = std::iter::successors(NAMERS.get(), |namer| namer.next.get());
-    let found = namers.find(|namer| namer.type_info == type_info);
+    let found = namers.find(|namer| namer.type_info == type_info.addr());
     found.map(Box::as_ref)
 }
 
 /// Returns whether the objects of this type info have names of their own.
 #[cfg(feature = "leak-detection")]
 pub(crate) fn has_namer(type_info: *const ()) -> bool {
-    namer_of(type_info.addr()).is_some()
+    namer_of(type_info).is_some()
+}
+
+impl Namer {
+    /// Reads a word before the payload. Volatile, as another thread may run the object's constructor or
+    /// destructor, which writes the word.
+    ///
+    /// # Safety
+    /// `thin` is an object of the class, whose memory can be read, and `back` is one of the two distances.
+    unsafe fn word(&self, thin: NonNull<u8>, back: usize) -> usize {
+        // SAFETY: `add_namer` says that there is a word, and headers are aligned.
+        unsafe { thin.byte_sub(back).cast::<usize>().read_volatile() }
+    }
 }
 
 /// What tells the name of an object. Made without a call of foreign code, so that a lock may be held.
@@ -70,19 +88,20 @@ impl ObjectName {
         }
     }
 
-    /// Reads the word of an object.
+    /// Reads the word of an object of this type info, which returns the name of the type by `type_name`.
     ///
     /// # Safety
     /// The object is alive, or its destructor is running.
-    pub(crate) unsafe fn of(thin: Thin) -> Self {
-        // SAFETY: by the contract, the header can be read.
-        let type_info = unsafe { header(thin) }.type_info;
-        let namer = namer_of(ptr::from_ref(type_info).addr());
-        // SAFETY: `add` says that the word exists.
-        let of_object = namer.map(|namer| (namer, unsafe { word_of(thin) }));
+    pub(crate) unsafe fn of(
+        thin: NonNull<u8>,
+        type_info: *const (),
+        type_name: fn() -> &'static str,
+    ) -> Self {
+        let namer = namer_of(type_info);
         Self {
-            of_type: type_info.type_name,
-            of_object,
+            of_type: type_name,
+            // SAFETY: by the contract, the memory can be read.
+            of_object: namer.map(|namer| (namer, unsafe { namer.word(thin, namer.to_word) })),
         }
     }
 
@@ -93,14 +112,17 @@ impl ObjectName {
     /// If the type info has a namer, the memory of the object can be read.
     #[cfg(feature = "leak-detection")]
     pub(crate) unsafe fn of_record(record: &Record) -> Self {
-        let of_object = namer_of(record.type_info.addr()).and_then(|namer| {
-            let thin = ptr::with_exposed_provenance_mut::<u8>(record.address.get());
-            let header = thin.cast::<Header>().wrapping_sub(1);
-            // SAFETY: by the contract; the type info is only compared.
-            let found = unsafe { (&raw const (*header).type_info).cast::<usize>().read() };
-            // SAFETY: as in `of`; a payload's address is not null.
-            let word = || unsafe { word_of(Thin::new_unchecked(thin)) };
-            (found == namer.type_info).then(|| (namer, word()))
+        let thin = std::ptr::with_exposed_provenance_mut::<u8>(record.address.get());
+        let named = namer_of(record.type_info).zip(NonNull::new(thin));
+        let of_object = named.and_then(|(namer, thin)| {
+            // SAFETY: by the contract, the memory can be read.
+            let (type_info, word) = unsafe {
+                (
+                    namer.word(thin, namer.to_type_info),
+                    namer.word(thin, namer.to_word),
+                )
+            };
+            (type_info == namer.type_info).then_some((namer, word))
         });
         Self {
             of_type: record.type_name,
@@ -121,23 +143,6 @@ impl ObjectName {
     pub(crate) fn get(self) -> &'static str {
         let of_object = self.of_object.and_then(|(namer, word)| (namer.name)(word));
         of_object.map_or_else(self.of_type, kept)
-    }
-}
-
-/// Returns the word before the header.
-///
-/// # Safety
-/// `thin` is an object with a namer, whose memory can be read.
-unsafe fn word_of(thin: Thin) -> usize {
-    // SAFETY: `ForeignClass::name_objects_by` has found room for the word. Volatile, as another thread
-    // may run the object's constructor or destructor, which writes the word.
-    unsafe {
-        thin.cast::<Header>()
-            .sub(1)
-            .cast::<usize>()
-            .sub(1)
-            .as_ptr()
-            .read_volatile()
     }
 }
 

@@ -10,12 +10,20 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Returns the name that belongs to the word before a header; foreign code.
-pub(crate) type NameOfWord = Box<dyn Fn(usize) -> Option<String> + Send + Sync>;
+type NameOfWord = Box<dyn Fn(usize) -> Option<String> + Send + Sync>;
 
 /// A class whose objects have names of their own. Lives as long as the process.
-pub(crate) struct Namer {
+struct Namer {
+    places: NamePlaces,
+    name: NameOfWord,
+    next: OnceLock<Box<Namer>>,
+}
+
+/// Where the objects of a class have what tells their names.
+#[derive(Clone, Copy)]
+pub(crate) struct NamePlaces {
     /// The type info of the class.
-    pub(crate) type_info: usize,
+    pub(crate) type_info: *const (),
     /// The bytes from the place of the type info's address in a header to the payload.
     #[cfg_attr(
         not(feature = "leak-detection"),
@@ -24,9 +32,12 @@ pub(crate) struct Namer {
     pub(crate) to_type_info: usize,
     /// The bytes from the word before a header to the payload.
     pub(crate) to_word: usize,
-    pub(crate) name: NameOfWord,
-    pub(crate) next: OnceLock<Box<Namer>>,
 }
+
+// SAFETY: the type info is only compared.
+unsafe impl Send for NamePlaces {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for NamePlaces {}
 
 static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();
 
@@ -35,8 +46,12 @@ static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();
 /// # Safety
 /// All objects of the class have the type info and the word at these places, which can be read while an
 /// object is alive.
-pub(crate) unsafe fn add_namer(namer: Namer) {
-    let mut new = Box::new(namer);
+pub(crate) unsafe fn add_namer(places: NamePlaces, name: NameOfWord) {
+    let mut new = Box::new(Namer {
+        places,
+        name,
+        next: OnceLock::new(),
+    });
     let mut place = &NAMERS;
     while let Err(refused) = place.set(new) {
         new = refused;
@@ -48,7 +63,7 @@ pub(crate) unsafe fn add_namer(namer: Namer) {
 
 fn namer_of(type_info: *const ()) -> Option<&'static Namer> {
     let mut namers = std::iter::successors(NAMERS.get(), |namer| namer.next.get());
-    let found = namers.find(|namer| namer.type_info == type_info.addr());
+    let found = namers.find(|namer| namer.places.type_info == type_info);
     found.map(Box::as_ref)
 }
 
@@ -101,7 +116,8 @@ impl ObjectName {
         Self {
             of_type: type_name,
             // SAFETY: by the contract, the memory can be read.
-            of_object: namer.map(|namer| (namer, unsafe { namer.word(thin, namer.to_word) })),
+            of_object: namer
+                .map(|namer| (namer, unsafe { namer.word(thin, namer.places.to_word) })),
         }
     }
 
@@ -118,11 +134,11 @@ impl ObjectName {
             // SAFETY: by the contract, the memory can be read.
             let (type_info, word) = unsafe {
                 (
-                    namer.word(thin, namer.to_type_info),
-                    namer.word(thin, namer.to_word),
+                    namer.word(thin, namer.places.to_type_info),
+                    namer.word(thin, namer.places.to_word),
                 )
             };
-            (type_info == namer.type_info).then_some((namer, word))
+            (type_info == namer.places.type_info.addr()).then_some((namer, word))
         });
         Self {
             of_type: record.type_name,

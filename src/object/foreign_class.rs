@@ -9,7 +9,7 @@ use super::header::{Header, ObjectLayout, Thin, header, write_header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
 use super::{destroy as destruction, raw_checks};
-use crate::ledger::object_name::{Namer, add_namer};
+use crate::ledger::object_name::{NamePlaces, add_namer};
 use crate::ledger::{self, ObjectDescription};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
@@ -17,7 +17,6 @@ use std::ffi::c_void;
 use std::fmt;
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
 
 /// The destructor of a class: gets the address of the payload, and must not unwind.
 pub type Destructor = unsafe extern "C" fn(*mut c_void);
@@ -180,16 +179,13 @@ impl ForeignClass {
     ) -> bool {
         let has_word = self.memory == ForeignMemory::Destructor;
         if has_word {
-            let to_type_info = HEADER_BYTES - offset_of!(Header, type_info);
-            let namer = Namer {
-                type_info: ptr::from_ref(&self.info).addr(),
-                to_type_info,
+            let places = NamePlaces {
+                type_info: ptr::from_ref(&self.info).cast(),
+                to_type_info: HEADER_BYTES - offset_of!(Header, type_info),
                 to_word: HEADER_BYTES + size_of::<usize>(),
-                name: Box::new(name),
-                next: OnceLock::new(),
             };
             // SAFETY: `leak` has found room for the word, and every object has a header.
-            unsafe { add_namer(namer) };
+            unsafe { add_namer(places, Box::new(name)) };
         }
         has_word
     }

@@ -18,6 +18,8 @@ if can_have c++; then
         skipped "some tests of the C interface: $missing"
     fi
     cargo_test -p releasepool-capi
+    # With the ledger, lists of leaks and messages about misuse name the classes of C++.
+    cargo_test -p releasepool-capi --features leak-detection -- names::
 else
     skipped "tests of the C interface: $missing"
 fi

@@ -13,6 +13,9 @@ pub use crate::pool::api::token::token_words::{
     TokenWords, key_from_word, key_to_word, token_of, words_of,
 };
 
+mod quick;
+pub use quick::ThreadContext;
+
 use crate::object::count::Misuse;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
@@ -164,24 +167,107 @@ mod tests {
         }
     }
 
+    crate::sync::local! {
+        /// The bytes of the objects that have ended, in a list of digits, the first one 1.
+        static ORDER: Cell<u64> = Cell::new(1);
+    }
+    crate::sync::local! {
+        /// The class of the objects that `go_on` makes.
+        static CHAIN: Cell<Option<&'static ForeignClass>> = Cell::new(None);
+    }
+
+    /// Returns a new object with this byte in its payload.
+    fn digit(class: &'static ForeignClass, n: u8) -> Ref<Object> {
+        let thin = class.create().unwrap();
+        // SAFETY: a new object with one reference, and at least one byte.
+        unsafe {
+            thin.write(n);
+            adopt(thin)
+        }
+    }
+
+    unsafe extern "C" fn note_digit(payload: *mut c_void) {
+        // SAFETY: `digit` has written the byte.
+        let n = unsafe { payload.cast::<u8>().read() };
+        ORDER.with(|order| order.set(order.get() * 10 + u64::from(n)));
+    }
+
+    /// Autoreleases an object with the next lower byte.
+    unsafe extern "C" fn go_on(payload: *mut c_void) {
+        // SAFETY: `digit` has written the byte.
+        let n = unsafe { payload.cast::<u8>().read() };
+        // SAFETY: the contract is the same.
+        unsafe { note_digit(payload) };
+        if n > 0 {
+            crate::autorelease(digit(CHAIN.with(Cell::get).unwrap(), n - 1));
+        }
+    }
+
+    /// Drains the pool, and returns the digits of the objects that have ended.
+    fn drained(pool: &mut AutoreleasePool, released: usize) -> u64 {
+        ORDER.with(|order| order.set(1));
+        assert_eq!(pool.drain(), released);
+        ORDER.with(Cell::get)
+    }
+
+    #[test]
+    fn neighbors_of_one_class_end_newest_first_unless_others_hold_them() {
+        for bytes in [8, 600, 10_000] {
+            let (class, other) = (class(bytes, Some(note_digit)), class(8, Some(note_digit)));
+            let mut pool = AutoreleasePool::new();
+            let (before, ended) = tallies();
+            for n in 1..=6 {
+                pool.autorelease(digit(class, n));
+            }
+            let held = digit(class, 7);
+            let weak = Ref::downgrade(&held);
+            pool.autorelease(held.clone());
+            pool.autorelease(digit(other, 8));
+            pool.autorelease(digit(class, 9));
+            assert_eq!(drained(&mut pool, 9), 198_654_321);
+            assert_eq!(tallies(), (before + 9, ended + 8));
+            assert!(weak.upgrade().is_some());
+            for n in 1..=6 {
+                pool.autorelease(digit(class, n));
+            }
+            let kept = Ref::downgrade(&held);
+            pool.autorelease(held);
+            assert_eq!(drained(&mut pool, 7), 17_654_321);
+            assert!(kept.upgrade().is_none());
+        }
+    }
+
+    #[test]
+    fn a_drain_releases_what_neighbors_of_one_class_autorelease() {
+        let class = class(8, Some(go_on));
+        CHAIN.with(|chain| chain.set(Some(class)));
+        let mut pool = AutoreleasePool::new();
+        for n in [2, 0, 1, 0, 0] {
+            pool.autorelease(digit(class, n));
+        }
+        assert_eq!(drained(&mut pool, 8), 100_100_210);
+    }
+
+    /// Returns how many objects the thread has created and destroyed.
+    fn tallies() -> (u64, u64) {
+        let snapshot = PoolManager::global().snapshot();
+        let key = PoolManager::global().current_thread().unwrap().key();
+        let totals = snapshot.thread(key).unwrap().totals;
+        (totals.created, totals.destroyed)
+    }
+
     #[test]
     fn objects_without_a_destructor_are_counted_and_freed() {
         let class = class(32, None);
-        let figures = || {
-            let snapshot = PoolManager::global().snapshot();
-            let key = PoolManager::global().current_thread().unwrap().key();
-            let totals = snapshot.thread(key).unwrap().totals;
-            (totals.created, totals.destroyed)
-        };
         let mut pool = AutoreleasePool::new();
-        let (created, destroyed) = figures();
+        let (created, destroyed) = tallies();
         for _ in 0..1_000 {
             // SAFETY: a new object with one reference.
             pool.autorelease(unsafe { adopt(class.create().unwrap()) });
         }
-        assert_eq!(figures(), (created + 1_000, destroyed));
+        assert_eq!(tallies(), (created + 1_000, destroyed));
         pool.drain();
-        assert_eq!(figures(), (created + 1_000, destroyed + 1_000));
+        assert_eq!(tallies(), (created + 1_000, destroyed + 1_000));
     }
 
     #[test]

@@ -357,6 +357,20 @@ pub(crate) fn alloc_block(
     alloc_slowly(allocator, class, fragmentation)
 }
 
+/// Hands out an uninitialized block of this heap, if it has one at hand.
+///
+/// # Safety
+/// The calling thread owns the heap; `class` is a size class.
+#[inline(always)]
+pub(crate) unsafe fn alloc_at_hand(
+    heap: NonNull<Heap>,
+    class: usize,
+    fragmentation: usize,
+) -> Option<NonNull<u8>> {
+    // SAFETY: a heap that a thread owns exists (invariant 3 of `block`); the rest is the contract.
+    unsafe { heap.as_ref().alloc(class, fragmentation) }
+}
+
 #[cold]
 #[inline(never)]
 fn alloc_slowly(

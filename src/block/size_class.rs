@@ -34,11 +34,17 @@ const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
 /// layout's size is 0 or too large, or its alignment is greater than that of blocks.
 #[inline]
 pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
+    class_of_size(layout.size(), layout.align())
+}
+
+/// Returns what [`class_of`] returns for a layout of this size and alignment.
+#[inline(always)]
+pub(crate) const fn class_of_size(size: usize, align: usize) -> Option<usize> {
     // One comparison for both: 0 wraps around to the largest number.
-    if layout.size().wrapping_sub(1) >= LARGEST || layout.align() > ALIGN {
+    if size.wrapping_sub(1) >= LARGEST || align > ALIGN {
         return None;
     }
-    Some(BY_UNITS[layout.size().div_ceil(ALIGN)] as usize)
+    Some(BY_UNITS[size.div_ceil(ALIGN)] as usize)
 }
 
 described! {

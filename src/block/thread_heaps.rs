@@ -212,6 +212,12 @@ pub(crate) fn process_heap() -> Option<NonNull<Heap>> {
     NonNull::new(POINTERS.with(|pointers| pointers.process.get()).cast_mut())
 }
 
+/// Returns the place of the pointer that [`process_heap`] reads, which stays until the calling thread
+/// ends.
+pub(crate) fn process_heap_place() -> NonNull<Cell<*const Heap>> {
+    POINTERS.with(|pointers| NonNull::from(&pointers.process))
+}
+
 /// Returns the calling thread's heap of the allocator, if that is the heap that was found last.
 #[inline(always)]
 pub(crate) fn last_heap(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
@@ -232,16 +238,29 @@ pub(super) fn set_last_heap(heap: NonNull<Heap>) {
 /// larger than was asked for; the caller gives it up.
 #[inline(always)]
 pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, fragmentation: usize) {
+    let own = || POINTERS.with(|pointers| pointers.process.get());
+    // SAFETY: forwards the contract.
+    unsafe { free_with(own, block, class, fragmentation) };
+}
+
+/// Frees a block of any thread's heap, for a caller whose `own` returns what [`process_heap`] finds.
+///
+/// # Safety
+/// The contract of [`free`].
+#[inline(always)]
+pub(crate) unsafe fn free_with(
+    own: impl FnOnce() -> *const Heap,
+    block: NonNull<u8>,
+    class: usize,
+    fragmentation: usize,
+) {
     // SAFETY: a block that the caller gives up. This thread owns the heap to which its thread-local
     // pointer leads.
     unsafe {
         block_checks::freed(block, class, Heap::owner_label);
         let chunk = ChunkPtr::of(block);
         let heap = Heap::of(chunk);
-        if ptr::eq(
-            POINTERS.with(|pointers| pointers.process.get()),
-            heap.as_ptr(),
-        ) {
+        if ptr::eq(own(), heap.as_ptr()) {
             heap.as_ref()
                 .free(chunk, block.cast(), class, fragmentation);
         } else {

@@ -263,6 +263,12 @@ impl ReleaseScope {
         NESTING.with(|nesting| nesting.push(thin));
     }
 
+    /// Returns whether nested releases have queued an object.
+    #[inline(always)]
+    pub(crate) fn has_queued(&self) -> bool {
+        NESTING.with(|nesting| !nesting.is_empty())
+    }
+
     /// Destroys the objects that nested releases have queued; for the outermost scope.
     #[inline]
     pub(crate) fn settle(&self) {

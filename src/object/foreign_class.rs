@@ -5,7 +5,7 @@
 
 use super::count::Count;
 use super::foreign_delete::{self, own_memory};
-use super::header::{Header, ObjectLayout, Thin, header, write_header};
+use super::header::{Header, ObjectLayout, Thin, header, write_header, write_uncounted_header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
 use super::{destroy as destruction, raw_checks};
@@ -71,7 +71,9 @@ pub struct ForeignClassSpec {
 /// assert!(pool.dump().to_string().contains("Texture"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[repr(C)]
+// On cache lines of its own: all threads read it for each object, and beside it, the global allocator might put
+// what another thread writes for each object.
+#[repr(C, align(128))]
 pub struct ForeignClass {
     info: TypeInfo,
     object: ObjectLayout,
@@ -130,6 +132,7 @@ impl ForeignClass {
                     ObjectKind::Sized
                 },
                 has_destructor: spec.destroy.is_some(),
+                is_foreign: true,
                 plain_block: if is_plain { block } else { None },
                 destroy: if in_library {
                     destroy
@@ -214,6 +217,15 @@ impl ForeignClass {
         ptr::eq(unsafe { header(thin) }.type_info, &self.info)
     }
 
+    /// Returns the class with this type info, which `is_foreign`.
+    #[inline(always)]
+    fn with_info(type_info: &'static TypeInfo) -> &'static Self {
+        debug_assert!(type_info.is_foreign);
+        // SAFETY: only `leak` makes such a type info, as the first field of a class, which it has
+        // exposed and which is never freed.
+        unsafe { &*ptr::with_exposed_provenance::<Self>(ptr::from_ref(type_info).addr()) }
+    }
+
     /// Returns the class of an object.
     ///
     /// # Safety
@@ -221,10 +233,27 @@ impl ForeignClass {
     #[inline]
     pub(super) unsafe fn of(thin: Thin) -> &'static Self {
         // SAFETY: by the contract, the header can be read.
-        let info = ptr::from_ref(unsafe { header(thin) }.type_info);
-        // SAFETY: the type info is the first field of a class, which `leak` has exposed and which
-        // is never freed.
-        unsafe { &*ptr::with_exposed_provenance::<Self>(info.addr()) }
+        let type_info = unsafe { header(thin) }.type_info;
+        Self::with_info(type_info)
+    }
+
+    /// Returns the size class of the block of an object, and the bytes of it that the object does not
+    /// need; `None` if the memory is the global allocator's.
+    #[inline(always)]
+    pub(crate) fn block(&self) -> Option<(usize, usize)> {
+        let block = self.block?;
+        Some((block.size.into(), block.waste.into()))
+    }
+
+    /// Writes the header of an object into a new block, and does not count the object. Returns the
+    /// payload.
+    ///
+    /// # Safety
+    /// The block is of the class's size, and belongs to the caller.
+    #[inline(always)]
+    pub(crate) unsafe fn begin_uncounted(&'static self, block: NonNull<u8>) -> NonNull<u8> {
+        // SAFETY: the block has room for an object of this layout, by the contract.
+        unsafe { write_uncounted_header(block, self.object, &self.info, Count::unique()) }
     }
 
     /// Calls the destructor, if there is one.
@@ -325,6 +354,51 @@ impl ForeignClass {
     /// `thin` is an object of this class, to which there is one reference.
     pub unsafe fn note_retyped(&'static self, thin: NonNull<u8>) {
         ledger::retyped(thin, ptr::from_ref(&self.info).cast(), self.info.type_name);
+    }
+}
+
+/// Destroys objects of one class that has a destructor, one after the other. The look-ups of the class
+/// and of the thread's state are made once.
+#[derive(Clone, Copy)]
+pub(crate) struct ForeignDestroyer {
+    class: &'static ForeignClass,
+    destroy: Destructor,
+}
+
+impl ForeignDestroyer {
+    /// Returns a destroyer for objects of this type; `None` if the type is none of a foreign class
+    /// with a destructor.
+    #[inline(always)]
+    pub(crate) fn begin(type_info: &'static TypeInfo) -> Option<Self> {
+        if !type_info.is_foreign {
+            return None;
+        }
+        let class = ForeignClass::with_info(type_info);
+        class.destroy.map(|destroy| Self { class, destroy })
+    }
+
+    /// Runs the destructor and frees the memory, as `TypeInfo::destroy` does.
+    ///
+    /// # Safety
+    /// The caller is the unique owner of the object, which is of the type.
+    #[inline(always)]
+    pub(crate) unsafe fn destroy(&self, thin: Thin) {
+        let class = self.class;
+        let in_library = class.is_in_library();
+        if !in_library {
+            foreign_delete::begin_delete(thin);
+        }
+        // SAFETY: the caller is the unique owner.
+        unsafe {
+            header(thin).count.begin_unique_destruction();
+            (self.destroy)(thin.as_ptr().cast());
+            if in_library {
+                if !foreign_delete::has_no_pending() {
+                    return class.free_unless_kept(thin);
+                }
+                class.free_object(thin);
+            }
+        }
     }
 }
 

@@ -53,9 +53,49 @@ impl Drop for KeptMemory {
     }
 }
 
+/// The pending objects of a thread.
+type PendingList = ManuallyDrop<UnsafeCell<Vec<Pending>>>;
+
 local! {
     /// The calling thread's pending objects. Never borrowed while foreign code runs.
-    static PENDING: ManuallyDrop<UnsafeCell<Vec<Pending>>> = ManuallyDrop::new(UnsafeCell::new(Vec::new()));
+    static PENDING: PendingList = ManuallyDrop::new(UnsafeCell::new(Vec::new()));
+}
+
+/// The context of a thread for objects that end by hand: the addresses of its thread-locals.
+#[derive(Clone, Copy)]
+pub(crate) struct ByHandContext {
+    pending: NonNull<PendingList>,
+    regions: NonNull<own_memory::KnownRegions>,
+}
+
+impl ByHandContext {
+    /// Returns the context of the calling thread, which stays until the thread ends.
+    pub(crate) fn of_this_thread() -> Self {
+        Self {
+            pending: PENDING.with(|all| NonNull::from(all)),
+            regions: own_memory::known_regions(),
+        }
+    }
+
+    /// Returns whether the thread has no pending object.
+    ///
+    /// # Safety
+    /// The context is that of the calling thread.
+    #[inline(always)]
+    pub(crate) unsafe fn has_no_pending(self) -> bool {
+        // SAFETY: the list is the thread's own, by the contract, and is only read here.
+        unsafe { self.pending.as_ref().with(|all| (*all).is_empty()) }
+    }
+
+    /// Returns whether a new block is in memory that the thread has noted.
+    ///
+    /// # Safety
+    /// The contract of [`has_no_pending`](Self::has_no_pending).
+    #[inline(always)]
+    pub(crate) unsafe fn knows(self, block: NonNull<u8>) -> bool {
+        // SAFETY: the regions are the thread's own, by the contract.
+        own_memory::is_known(unsafe { self.regions.as_ref() }, block)
+    }
 }
 
 fn with_pending<R>(f: impl FnOnce(&mut Vec<Pending>) -> R) -> R {
@@ -223,15 +263,21 @@ fn kept_place(thin: Thin) -> NonNull<*const KeptMemory> {
 /// # Safety
 /// The contract of `TypeInfo::destroy`, for an object of a class with `ForeignMemory::Destructor`.
 pub(super) unsafe fn destroy(thin: Thin) {
-    // Makes up for the count of the caller, as `free_by_hand` counts the object if its memory is
-    // the library's.
-    tally_created(1);
-    ledger::died(thin);
+    begin_delete(thin);
     // SAFETY: the caller is the unique owner, and the object is of a foreign class.
     unsafe {
         header(thin).count.begin_unique_destruction();
         ForeignClass::of(thin).call_destructor(thin);
     }
+}
+
+/// Prepares for a destructor that frees the memory of the object, too.
+#[inline(always)]
+pub(super) fn begin_delete(thin: Thin) {
+    // Makes up for the count of the caller, as `free_by_hand` counts the object if its memory is
+    // the library's.
+    tally_created(1);
+    ledger::died(thin);
 }
 
 /// Ends the value; the memory stays until the last weak reference is given up.
@@ -478,9 +524,24 @@ pub(crate) mod own_memory {
 
     const RECENT: usize = 16;
 
+    /// Regions that a thread knows to be in the set.
+    pub(super) type KnownRegions = [Cell<usize>; RECENT];
+
     local! {
-        /// Regions that the calling thread knows to be in the set.
-        static KNOWN: [Cell<usize>; RECENT] = array_of!(Cell::new(0); RECENT);
+        /// The regions that the calling thread knows.
+        static KNOWN: KnownRegions = array_of!(Cell::new(0); RECENT);
+    }
+
+    /// Returns the place of the regions that the calling thread knows.
+    pub(super) fn known_regions() -> NonNull<KnownRegions> {
+        KNOWN.with(|known| NonNull::from(known))
+    }
+
+    /// Returns whether a block is in a known region.
+    #[inline(always)]
+    pub(super) fn is_known(known: &KnownRegions, block: NonNull<u8>) -> bool {
+        let region = block.addr().get() / REGION;
+        known[region % RECENT].get() == region
     }
 
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -504,14 +565,20 @@ pub(crate) mod own_memory {
         if block_of(layout).is_none() {
             return note_large(begin, layout.size());
         }
-        let region = begin / REGION;
         KNOWN.with(|known| {
-            let place = &known[region % RECENT];
-            if place.get() != region {
+            if !is_known(known, memory) {
+                let region = begin / REGION;
                 lock(&REGIONS).insert(region);
-                place.set(region);
+                known[region % RECENT].set(region);
             }
         });
+    }
+
+    /// Notes a new block.
+    pub(crate) fn note_block(block: NonNull<u8>) {
+        let layout = Layout::new::<usize>();
+        debug_assert!(block_of(layout).is_some());
+        note(block, layout);
     }
 
     #[inline(never)]

@@ -11,7 +11,7 @@ use super::payload::{One, Payload, Slice, write_length};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, Thin, TypeInfo};
 use crate::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
 use crate::block::error::AllocError;
-use crate::block::size_class::{SIZES, class_of};
+use crate::block::size_class::{SIZES, class_of_size};
 use crate::block::thread_heaps;
 use crate::sync::{alloc, dealloc};
 use std::alloc::{Layout, handle_alloc_error};
@@ -75,8 +75,14 @@ impl Block {
 /// that the object does not need; `None` if the object is too large for a block, or over-aligned.
 #[inline(always)]
 pub(super) const fn block_of(layout: Layout) -> Option<(usize, usize)> {
-    match class_of(layout) {
-        Some(size_class) => Some((size_class, SIZES[size_class] - layout.size())),
+    block_of_size(layout.size(), layout.align())
+}
+
+/// Returns what [`block_of`] returns for a layout of this size and alignment.
+#[inline(always)]
+pub(crate) const fn block_of_size(size: usize, align: usize) -> Option<(usize, usize)> {
+    match class_of_size(size, align) {
+        Some(size_class) => Some((size_class, SIZES[size_class] - size)),
         None => None,
     }
 }
@@ -97,6 +103,7 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
             kind => kind,
         },
         has_destructor: P::HAS_DESTRUCTOR,
+        is_foreign: false,
         plain_block: Self::PLAIN_BLOCK,
         destroy: Self::destroy,
         drop_value: P::drop_value,

@@ -53,6 +53,8 @@ pub(crate) struct TypeInfo {
     pub(super) kind: ObjectKind,
     /// True if destroying an object runs any code other than the allocator's.
     pub(crate) has_destructor: bool,
+    /// True if the type info is that of a [`ForeignClass`](super::foreign_class::ForeignClass).
+    pub(crate) is_foreign: bool,
     /// The block of the object, if it has no destructor and its memory is a block: drains then need
     /// not call `destroy`.
     pub(crate) plain_block: Option<PlainBlock>,

@@ -103,7 +103,7 @@ impl Entries {
     /// Returns whether the page has room.
     #[inline(always)]
     pub(crate) fn push_in_page(&self, thin: Thin) -> bool {
-        let has_room = self.top.get() != self.end.get();
+        let has_room = self.has_room();
         if has_room {
             // SAFETY: the page has room.
             unsafe { self.put(thin) };
@@ -111,12 +111,18 @@ impl Entries {
         has_room
     }
 
-    /// Writes an entry to the topmost page.
+    /// Returns whether the topmost page has room for an entry.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.top.get() != self.end.get()
+    }
+
+    /// Writes an entry, which takes over one strong reference, to the topmost page.
     ///
     /// # Safety
     /// The page has room: `top` is not at its end.
     #[inline(always)]
-    unsafe fn put(&self, thin: Thin) {
+    pub(crate) unsafe fn put(&self, thin: Thin) {
         ledger::entered_pool(thin, self.label.get());
         let top = self.top.get();
         // SAFETY: the page is the caller's (invariant 1 of `pool`) and has room, by the contract.

@@ -8,7 +8,7 @@ use crate::event::thread_label;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Table, at_thread_exit, lazy, local};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 lazy! {
@@ -225,6 +225,12 @@ fn move_figures(tally: &Tally) {
 fn tally<'t>() -> Option<&'t Tally> {
     // SAFETY: null, or kept alive by `owner` (invariant 7 of `thread`).
     unsafe { CURRENT.with(|c| c.record.get()).as_ref() }.map(|record| &record.tally)
+}
+
+/// Returns the place of the pointer to the calling thread's record, which stays until the thread ends.
+/// The pointer is null before the thread is entered and after its exit.
+pub(crate) fn record_place() -> NonNull<Cell<*const Record>> {
+    CURRENT.with(|c| NonNull::from(&c.record))
 }
 
 /// Counts `n` objects made by this thread.

@@ -1,7 +1,10 @@
 //! Releases of neighboring entries that are alike: objects without a destructor, with no other
-//! reference. They run no foreign code, so they need no precautions of a drain.
+//! reference. They run no foreign code, so they need no precautions of a drain. And objects of one
+//! class of C or C++ with a destructor: the class and the thread-locals are looked up once for all.
 
 use super::release::check;
+use crate::object::destroy::ReleaseScope;
+use crate::object::foreign_class::ForeignDestroyer;
 use crate::object::header::{Thin, TypeInfo, header};
 use crate::object::plain_destroyer::PlainDestroyer;
 use crate::object::type_info::PlainBlock;
@@ -100,4 +103,40 @@ pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -
         unsafe { (type_info.destroy)(thin.assume_init()) };
     }
     n
+}
+
+/// Destroys the objects of the newest entries as long as they are of this type and have no other
+/// reference, and their destructors neither add entries nor queue objects. Returns how many, and
+/// [`Entries::mark`] as it was before the last destructor ran. The newest entry is such an object.
+// Not inlined, so that its loop has all registers.
+#[inline(never)]
+pub(super) fn destroy_foreign<'n>(
+    entries: &Entries,
+    type_info: &'static TypeInfo,
+    destroyer: ForeignDestroyer,
+    scope: &ReleaseScope,
+    pages: &PageCache,
+    name: &impl Fn() -> &'n str,
+) -> (usize, *mut Thin) {
+    let mut n = 0;
+    let mut mark = entries.mark();
+    while let Some(thin) = entries.newest(pages) {
+        check(thin, name);
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let object = unsafe { header(thin) };
+        if !ptr::eq(object.type_info, type_info) || !object.count.is_all(1) {
+            break;
+        }
+        // Each entry is taken out before its destructor runs, as in `stretch`.
+        // SAFETY: no code that could take the entry out has run since `newest` returned it.
+        unsafe { entries.pop() };
+        mark = entries.mark();
+        n += 1;
+        // SAFETY: the only reference was the entry's, which has been taken out.
+        unsafe { destroyer.destroy(thin) };
+        if entries.mark() != mark || scope.has_queued() {
+            return (n, mark);
+        }
+    }
+    (n, mark)
 }

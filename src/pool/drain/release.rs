@@ -1,10 +1,11 @@
 //! Gives up references: of one object, or of a stretch of entries, the innermost loop of every
 //! drain.
 
-use super::alike::{are_two_alike, destroy_alike, destroy_in_turn};
+use super::alike::{are_two_alike, destroy_alike, destroy_foreign, destroy_in_turn};
 use crate::ledger::CHECKS;
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
+use crate::object::foreign_class::ForeignDestroyer;
 use crate::object::header::{Thin, TypeInfo, checked, header};
 use crate::object::raw_checks::header_in;
 use crate::pool::entries::Entries;
@@ -147,16 +148,32 @@ pub(super) unsafe fn destroy_unique<P: Pace>(
     scope: &ReleaseScope,
     pace: &mut P,
 ) -> bool {
+    // SAFETY: forwards the contract.
+    unsafe { destroy_unique_of(thin, type_info, type_info.has_destructor, scope, pace) }
+}
+
+/// Destroys an object as [`destroy_unique`] does, for a caller that knows whether it `has_destructor`.
+///
+/// # Safety
+/// The contract of [`destroy_unique`].
+#[inline(always)]
+unsafe fn destroy_unique_of<P: Pace>(
+    thin: Thin,
+    type_info: &'static TypeInfo,
+    has_destructor: bool,
+    scope: &ReleaseScope,
+    pace: &mut P,
+) -> bool {
     pace.count_destroyed(1);
     // SAFETY: the only reference is the caller's.
     let run = || unsafe { (type_info.destroy)(thin) };
-    if type_info.has_destructor {
+    if has_destructor {
         pace.destroy(type_info, scope, run);
     } else {
         run();
         pace.quick();
     }
-    type_info.has_destructor
+    has_destructor
 }
 
 /// Releases the newest of these entries until none is left, the pace stops, or a destructor has
@@ -185,7 +202,8 @@ pub(super) fn stretch<'n, P: Pace>(
         let mark;
         // In the usual case the entry's is the only reference, so the object has no other entry.
         let may_have_added = if !P::METERED && !deep && object.count.is_all(1) {
-            if let Some(block) = type_info.plain_block {
+            let plain_block = type_info.plain_block;
+            if let Some(block) = plain_block {
                 if are_two_alike(entries, type_info) {
                     let n = destroy_alike(entries, type_info, block);
                     pace.count(n);
@@ -199,13 +217,25 @@ pub(super) fn stretch<'n, P: Pace>(
                 pace.count(n);
                 pace.count_destroyed(n as u64);
                 continue;
+            } else if let Some(destroyer) = ForeignDestroyer::begin(type_info) {
+                let (n, mark) = destroy_foreign(entries, type_info, destroyer, scope, pages, &name);
+                pace.count(n);
+                pace.count_destroyed(n as u64);
+                // Destroys what the last destructor has queued.
+                pace.destroy(type_info, scope, || ());
+                if entries.mark() != mark {
+                    return true;
+                }
+                continue;
             }
             // SAFETY: no code that could take the entry out has run since `newest` returned it.
             unsafe { entries.pop() };
             mark = entries.mark();
             pace.count(1);
+            // The second test above has found a destructor, unless the first one has found a block.
+            let has_destructor = plain_block.is_none();
             // SAFETY: the only reference was the entry's, which has been taken out.
-            unsafe { destroy_unique(thin, type_info, scope, pace) }
+            unsafe { destroy_unique_of(thin, type_info, has_destructor, scope, pace) }
         } else {
             let Some((thin, n)) = entries.take_some(pages, pace.at_most()) else {
                 unreachable!("`newest` has returned an entry");

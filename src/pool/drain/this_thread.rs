@@ -43,6 +43,12 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     f(unsafe { pools.as_ref() })
 }
 
+/// Returns the place of the pointer to the calling thread's pools, which stays until the thread ends.
+/// The pointer is null before the first use and after the thread's exit.
+pub(crate) fn place() -> NonNull<Cell<*const ThreadPools>> {
+    THIS.with(|this| NonNull::from(&this.pools))
+}
+
 /// Serves the calling thread's duties, as [`engine::serve`] does.
 ///
 /// A thread without a key has only orphans to release. This function does not register such a

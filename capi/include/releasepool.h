@@ -735,25 +735,35 @@ extern const uint32_t rp_checked;
  * Threads: any thread. Errors: none. */
 rp_header_layout rp_header_layout_get(void);
 
-/* Allocates the memory of an object, header included.
+/* The context of a thread, which leads to the library's thread-locals. A thread that keeps its address saves
+ * several calls of the dynamic linker for each object. */
+typedef struct rp_thread_context rp_thread_context;
+
+/* Returns the context of the calling thread, which is always the same.
+ * Ownership: the result is lent. Until the thread ends, or the library is unloaded.
+ * Threads: any thread; the result is for the calling thread only. Errors: none. */
+const rp_thread_context *rp_thread_context_get(void);
+
+/* Allocates the memory of an object, header included. `here` is the context of the calling thread.
  * Ownership: the caller owns the result. Give it up by rp_embedded_free, or make an object of it.
  * Threads: any thread. Errors: NULL. */
-void *rp_embedded_alloc(const rp_class *type);
+void *rp_embedded_alloc(const rp_thread_context *here, const rp_class *type);
 
 /* Frees the memory of an object that was not made.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: none. */
 void rp_embedded_free(const rp_class *type, void *memory);
 
-/* Allocates memory for a class's operator new.
+/* Allocates memory for a class's operator new. `here` is the context of the calling thread.
  * Ownership: the caller owns the result. Give it up by rp_memory_free.
  * Threads: any thread. Errors: NULL. */
-void *rp_memory_alloc(size_t size, size_t align);
+void *rp_memory_alloc(const rp_thread_context *here, size_t size, size_t align);
 
-/* Frees memory of rp_memory_alloc or rp_embedded_alloc, unless weak references keep it.
+/* Frees memory of rp_memory_alloc or rp_embedded_alloc, unless weak references keep it. `here` is the
+ * context of the calling thread.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: none. */
-void rp_memory_free(void *memory, size_t size, size_t align);
+void rp_memory_free(const rp_thread_context *here, void *memory, size_t size, size_t align);
 
 /* Records a new object, if rp_checked.
  * Ownership: borrows the arguments.
@@ -774,15 +784,15 @@ rp_status rp_embedded_name_by(const rp_class *type,
                               void (*name)(const void *table, char *to, size_t size));
 
 /* Makes an object that the current pool owns, with its header, in one call; of a class without `destroy`.
- * The caller writes the payload before it does anything else.
+ * The caller writes the payload before it does anything else. `here` is the context of the calling thread.
  * Ownership: the result is lent. Until the current pool is drained.
  * Threads: any thread. Errors: NULL. */
-void *rp_embedded_create(const rp_class *type);
+void *rp_embedded_create(const rp_thread_context *here, const rp_class *type);
 
-/* Moves a reference into the current pool.
+/* Moves a reference into the current pool. `here` is the context of the calling thread.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: none. */
-void rp_embedded_autorelease(void *object);
+void rp_embedded_autorelease(const rp_thread_context *here, void *object);
 
 /* Ends the value of an object whose destructor no release has called (`is_held`), or whose destructor has
  * made references. Aborts if references are left and the memory is neither the library's nor static.

@@ -82,9 +82,13 @@
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define RP_UNLIKELY(condition) (!!(condition))
+#define RP_RARE __declspec(noinline)
+#define RP_INLINE __forceinline
 #define RP_FUNCTION __FUNCSIG__
 #else
 #define RP_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
+#define RP_RARE __attribute__((cold, noinline))
+#define RP_INLINE inline __attribute__((always_inline))
 #define RP_FUNCTION __PRETTY_FUNCTION__
 #endif
 
@@ -132,6 +136,14 @@ inline std::uint64_t subtract_release(std::uint64_t* word, std::uint64_t n) noex
     std::abort();
 }
 
+[[noreturn]] RP_RARE inline void fail_without_memory() {
+#if RP_EXCEPTIONS
+    throw std::bad_alloc();
+#else
+    fail("there is no memory for an object");
+#endif
+}
+
 // Compares the header with that of the library which was loaded.
 inline bool check_layout() noexcept {
     const rp_header_layout layout = rp_header_layout_get();
@@ -146,6 +158,21 @@ inline bool check_layout() noexcept {
 }
 
 inline const bool layout_is_ours = check_layout();
+
+// The context of the calling thread, for calls that are made for each object: a program finds a variable of its
+// own by one instruction.
+struct Context {
+    static inline thread_local const rp_thread_context* own = nullptr;
+
+    RP_RARE static const rp_thread_context* find() noexcept {
+        own = rp_thread_context_get();
+        return own;
+    }
+};
+RP_INLINE const rp_thread_context* context() noexcept {
+    const rp_thread_context* const known = Context::own;
+    return RP_UNLIKELY(known == nullptr) ? Context::find() : known;
+}
 
 // Returns a text in which the compiler names T.
 template <class T> const char* text_with_name() noexcept { return RP_FUNCTION; }
@@ -216,17 +243,17 @@ public:
     static void* operator new[](std::size_t, void* place) noexcept { return place; }
 
     static void operator delete(void* memory, std::size_t size) noexcept {
-        rp_memory_free(memory, size, default_align);
+        rp_memory_free(detail::context(), memory, size, default_align);
     }
     static void operator delete(void* memory, std::size_t size, std::align_val_t align) noexcept {
-        rp_memory_free(memory, size, static_cast<std::size_t>(align));
+        rp_memory_free(detail::context(), memory, size, static_cast<std::size_t>(align));
     }
     static void operator delete(void*, void*) noexcept {}
     static void operator delete[](void* memory, std::size_t size) noexcept {
-        rp_memory_free(memory, size, default_align);
+        rp_memory_free(detail::context(), memory, size, default_align);
     }
     static void operator delete[](void* memory, std::size_t size, std::align_val_t align) noexcept {
-        rp_memory_free(memory, size, static_cast<std::size_t>(align));
+        rp_memory_free(detail::context(), memory, size, static_cast<std::size_t>(align));
     }
     static void operator delete[](void*, void*) noexcept {}
     // A constructor under new(std::nothrow) has thrown. These functions do not get the size.
@@ -260,13 +287,9 @@ private:
     static constexpr std::size_t default_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
     static void* allocate(std::size_t size, std::size_t align) {
-        void* memory = rp_memory_alloc(size, align);
+        void* memory = rp_memory_alloc(detail::context(), size, align);
         if (RP_UNLIKELY(memory == nullptr)) {
-#if RP_EXCEPTIONS
-            throw std::bad_alloc();
-#else
-            detail::fail("there is no memory for an object");
-#endif
+            detail::fail_without_memory();
         }
         return memory;
     }
@@ -288,7 +311,7 @@ private:
     }
 
     static void* allocate_or_null(std::size_t size, std::size_t align) noexcept {
-        void* const memory = rp_memory_alloc(size, align);
+        void* const memory = rp_memory_alloc(detail::context(), size, align);
 #if RP_EXCEPTIONS
         Newest& own = newest();
         own.all[own.next++ % Newest::length] = {memory, size, align};
@@ -304,7 +327,7 @@ private:
             Newest::Memory& found = own.all[(own.next - back) % Newest::length];
             if (found.memory == memory) {
                 found.memory = nullptr;
-                rp_memory_free(memory, found.size, found.align);
+                rp_memory_free(detail::context(), memory, found.size, found.align);
                 return;
             }
         }
@@ -464,7 +487,7 @@ struct Access {
         return known != nullptr ? known : make_any_class();
     }
 
-    static const rp_class* make_any_class() noexcept {
+    RP_RARE static const rp_class* make_any_class() noexcept {
         static const rp_class* const made = [] {
             const rp_class* const any
                 = new_class("rp::Object", sizeof(Object), alignof(Object), sizeof(Object), &delete_object, 1);
@@ -483,7 +506,7 @@ struct Access {
         object->count_ = unique;
         object->class_ = any_class();
         if (RP_UNLIKELY(RP_CHECKED)) {
-            rp_embedded_note(object->class_, object->payload());
+            note(object->class_, object->payload());
         }
     }
 
@@ -491,8 +514,14 @@ struct Access {
     static void set_class(Object* object, const rp_class* type) noexcept {
         object->class_ = type;
         if (RP_UNLIKELY(RP_CHECKED)) {
-            rp_embedded_note_class(type, object->payload());
+            note_class(type, object->payload());
         }
+    }
+
+    // Of these calls, the compiler knows that they are rare.
+    RP_RARE static void note(const rp_class* type, void* payload) noexcept { rp_embedded_note(type, payload); }
+    RP_RARE static void note_class(const rp_class* type, void* payload) noexcept {
+        rp_embedded_note_class(type, payload);
     }
 
     // Writes the header of a new object that is no Object.
@@ -500,7 +529,7 @@ struct Access {
         header(payload)->count = unique;
         header(payload)->type = type;
         if (RP_UNLIKELY(RP_CHECKED)) {
-            rp_embedded_note(type, payload);
+            note(type, payload);
         }
     }
 
@@ -544,7 +573,7 @@ private:
         contain<T>([payload] { Access::end(Access::from_payload<T>(payload)); });
     }
 
-    static const rp_class* make() noexcept {
+    RP_RARE static const rp_class* make() noexcept {
         static const rp_class* const made = [] {
             char name[200];
             copy_name<T>(name, sizeof(name));
@@ -565,16 +594,12 @@ struct Memory {
     const rp_class* type;
     void* memory;
 
-    explicit Memory(const rp_class* of) : type(of), memory(rp_embedded_alloc(of)) {
+    RP_INLINE explicit Memory(const rp_class* of) : type(of), memory(rp_embedded_alloc(context(), of)) {
         if (RP_UNLIKELY(memory == nullptr)) {
-#if RP_EXCEPTIONS
-            throw std::bad_alloc();
-#else
-            fail("there is no memory for an object");
-#endif
+            fail_without_memory();
         }
     }
-    ~Memory() {
+    RP_INLINE ~Memory() {
         if (RP_UNLIKELY(memory != nullptr)) {
             rp_embedded_free(type, memory);
         }
@@ -604,7 +629,7 @@ template <class T> constexpr bool is_made_by_new() noexcept {
 }
 
 // Makes an object with one reference, which belongs to the caller.
-template <class T, class... Args> T* make_raw(Args&&... args) {
+template <class T, class... Args> RP_INLINE T* make_raw(Args&&... args) {
     if constexpr (is_made_by_new<T>()) {
         return new T(std::forward<Args>(args)...);
     } else {
@@ -751,18 +776,18 @@ template <class T> Ref<T> adopt(T* object) noexcept {
 
 // Makes an object that the calling thread's current pool owns, as `create()` does in Cocos2d-x. Not for a
 // thread-local destructor that runs after the library's end of the thread: see rp_new_autoreleased.
-template <class T, class... Args> T* create(Args&&... args) {
+template <class T, class... Args> RP_INLINE T* create(Args&&... args) {
     if constexpr (detail::ClassOf<T>::is_plain) {
         // The value comes first, as making it may run code that drains the pool.
         const T value(std::forward<Args>(args)...);
-        void* const payload = rp_embedded_create(detail::ClassOf<T>::get());
+        void* const payload = rp_embedded_create(detail::context(), detail::ClassOf<T>::get());
         if (RP_UNLIKELY(payload == nullptr)) {
             detail::fail(rp_last_error());
         }
         return ::new (payload) T(value);
     } else {
         T* const made = detail::make_raw<T>(std::forward<Args>(args)...);
-        rp_embedded_autorelease(detail::Access::payload(made));
+        rp_embedded_autorelease(detail::context(), detail::Access::payload(made));
         return made;
     }
 }
@@ -771,7 +796,7 @@ template <class T, class... Args> T* create(Args&&... args) {
 template <class T> T* autorelease(Ref<T> object) noexcept {
     T* const lent = object.get();
     if (object) {
-        rp_embedded_autorelease(object.into_c());
+        rp_embedded_autorelease(detail::context(), object.into_c());
     }
     return lent;
 }

@@ -3,12 +3,13 @@
 use crate::class::class;
 use crate::error::{Fault, Status, invalid, object, pointer, status};
 use releasepool::raw::{
-    self, CHECKED, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG, UNIQUE, adopt,
-    alloc_by_hand, end_by_hand, free_by_hand,
+    self, CHECKED, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG, ThreadContext,
+    UNIQUE, adopt, alloc_by_hand, end_by_hand, free_by_hand,
 };
 use std::alloc::Layout;
+use std::cell::Cell;
 use std::ffi::{c_char, c_void};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// The layout of headers, which C++ compares with its own; `rp_header_layout` in C.
 #[derive(Clone, Copy, Debug)]
@@ -44,15 +45,62 @@ pub static rp_checked: u32 = if cfg!(feature = "leak-detection") {
     CHECKED as u32
 };
 
+std::thread_local! {
+    /// The context of which C++ keeps the address. It has no destructor, so the address is valid until the
+    /// thread ends.
+    static CONTEXT: Cell<Option<ThreadContext>> = const { Cell::new(None) };
+}
+
+/// Returns the calling thread's context; `rp_thread_context` in C.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_thread_context_get() -> *const c_void {
+    CONTEXT.with(|place| {
+        if place.get().is_none() {
+            place.set(Some(ThreadContext::of_this_thread()));
+        }
+        // SAFETY: the cell has a value, and nothing writes to it any more.
+        let context = unsafe { (*place.as_ptr()).as_ref() };
+        context.map_or(ptr::null(), |context| ptr::from_ref(context).cast())
+    })
+}
+
+/// Returns the context of an argument.
+///
+/// # Safety
+/// The argument is from [`rp_thread_context_get`] on the calling thread.
+#[inline(always)]
+unsafe fn context<'c>(here: *const c_void) -> &'c ThreadContext {
+    // SAFETY: the thread-local has no destructor, and is never written again.
+    unsafe { &*here.cast() }
+}
+
+// The functions for each object end in a call of what follows if there is more to do than usual. A function
+// that is `extern "C"` does not unwind: so they need no frame that would catch a panic, and no registers but
+// those of the usual way. A panic could only come from an event's hook, and aborts.
+
+fn or_null(memory: Option<NonNull<u8>>) -> *mut c_void {
+    memory.map_or(ptr::null_mut(), |memory| memory.as_ptr().cast())
+}
+
 /// Allocates the memory of an object.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_embedded_alloc(of: *const ForeignClass) -> *mut c_void {
-    // A test of a pointer and an allocation, which do not panic: the call has no frame for them.
-    // SAFETY: the header says that the argument is a class.
-    match unsafe { of.as_ref() }.and_then(ForeignClass::alloc_uninit) {
+pub unsafe extern "C" fn rp_embedded_alloc(
+    here: *const c_void,
+    of: *const ForeignClass,
+) -> *mut c_void {
+    // SAFETY: the header says that the arguments are the thread's context and a class.
+    match unsafe { context(here).alloc_uninit(&*of) } {
         Some(memory) => memory.as_ptr().cast(),
-        None => std::ptr::null_mut(),
+        // SAFETY: as above.
+        None => unsafe { alloc_slowly(of) },
     }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn alloc_slowly(of: *const ForeignClass) -> *mut c_void {
+    // SAFETY: a class, as `rp_embedded_alloc` has said.
+    or_null(unsafe { &*of }.alloc_uninit())
 }
 
 /// Frees the memory of an object that was not made.
@@ -70,21 +118,51 @@ pub unsafe extern "C" fn rp_embedded_free(of: *const ForeignClass, memory: *mut 
 
 /// Allocates memory for `new`.
 #[unsafe(no_mangle)]
-pub extern "C" fn rp_memory_alloc(size: usize, align: usize) -> *mut c_void {
+pub unsafe extern "C" fn rp_memory_alloc(
+    here: *const c_void,
+    size: usize,
+    align: usize,
+) -> *mut c_void {
+    // SAFETY: the header says that this is the thread's context.
+    match unsafe { context(here).alloc_by_hand(size, align) } {
+        Some(memory) => memory.as_ptr().cast(),
+        None => alloc_by_hand_slowly(size, align),
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn alloc_by_hand_slowly(size: usize, align: usize) -> *mut c_void {
     let layout = Layout::from_size_align(size.max(1), align).ok();
-    layout
-        .and_then(alloc_by_hand)
-        .map_or(std::ptr::null_mut(), |memory| memory.as_ptr().cast())
+    or_null(layout.and_then(alloc_by_hand))
 }
 
 /// Frees memory for `delete`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_memory_free(memory: *mut c_void, size: usize, align: usize) {
-    let layout = Layout::from_size_align(size.max(1), align).ok();
-    if let (Some(memory), Some(layout)) = (NonNull::new(memory), layout) {
-        // SAFETY: the header says that the memory is from `rp_memory_alloc` or `rp_embedded_alloc`,
-        // for these sizes.
-        unsafe { free_by_hand(memory.cast(), layout) };
+pub unsafe extern "C" fn rp_memory_free(
+    here: *const c_void,
+    memory: *mut c_void,
+    size: usize,
+    align: usize,
+) {
+    // SAFETY: the header says that this is the thread's context, and that the memory is from
+    // `rp_memory_alloc` or `rp_embedded_alloc`, for these sizes.
+    unsafe {
+        match NonNull::new(memory.cast()) {
+            Some(memory) if !context(here).free_by_hand(memory, size, align) => {
+                free_by_hand_slowly(memory, size, align);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn free_by_hand_slowly(memory: NonNull<u8>, size: usize, align: usize) {
+    if let Ok(layout) = Layout::from_size_align(size.max(1), align) {
+        // SAFETY: as `rp_memory_free` has said.
+        unsafe { free_by_hand(memory, layout) };
     }
 }
 
@@ -111,31 +189,50 @@ pub unsafe extern "C" fn rp_embedded_note_class(of: *const ForeignClass, at: *mu
 }
 
 /// Makes an object that the current pool owns.
-// A panic could only come from an event's hook, and aborts: a frame that catches it would cost as much
-// as the allocation.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_embedded_create(of: *const ForeignClass) -> *mut c_void {
-    // SAFETY: the header says that the argument is a class.
-    let Some(class) = (unsafe { of.as_ref() }) else {
-        return std::ptr::null_mut();
-    };
+pub unsafe extern "C" fn rp_embedded_create(
+    here: *const c_void,
+    of: *const ForeignClass,
+) -> *mut c_void {
+    // SAFETY: the header says that the arguments are the thread's context and a class.
+    unsafe {
+        match context(here).create(&*of) {
+            Some(thin) => thin.as_ptr().cast(),
+            None => create_slowly(of),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn create_slowly(of: *const ForeignClass) -> *mut c_void {
     // The call is direct, so that the object's place is here, and not in the standard library.
-    let Some(thin) = class.create() else {
-        return std::ptr::null_mut();
+    // SAFETY: a class, as `rp_embedded_create` has said.
+    let Some(thin) = (unsafe { &*of }).create() else {
+        return ptr::null_mut();
     };
     // SAFETY: a new object, whose one reference goes to the pool.
-    releasepool::autorelease(unsafe { adopt(thin) });
+    unsafe { autorelease_slowly(thin) };
     thin.as_ptr().cast()
 }
 
 /// Moves the reference of a new object into the current pool.
-// A panic aborts, as in `rp_embedded_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_embedded_autorelease(at: *mut c_void) {
-    if let Some(thin) = NonNull::new(at) {
-        // SAFETY: the header says that the caller owns a reference.
-        releasepool::autorelease(unsafe { adopt(thin.cast()) });
+pub unsafe extern "C" fn rp_embedded_autorelease(here: *const c_void, at: *mut c_void) {
+    // SAFETY: the header says that this is the thread's context, and that the caller owns a reference.
+    unsafe {
+        let thin = NonNull::new_unchecked(at.cast());
+        if !context(here).autorelease(thin) {
+            autorelease_slowly(thin);
+        }
     }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn autorelease_slowly(thin: NonNull<u8>) {
+    // SAFETY: the caller's reference goes to the pool.
+    releasepool::autorelease(unsafe { adopt(thin) });
 }
 
 /// Ends the value of an object that no release destroys.
@@ -252,7 +349,7 @@ fn is_static(_: NonNull<u8>) -> bool {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn is_on_own_stack(at: NonNull<u8>) -> bool {
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
-    let (mut begin, mut size) = (std::ptr::null_mut(), 0);
+    let (mut begin, mut size) = (ptr::null_mut(), 0);
     // SAFETY: the first call initializes the attributes, the second reads them, the third ends them.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {

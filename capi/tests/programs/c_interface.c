@@ -544,9 +544,9 @@ static void events(void) {
     desc.name = "third";
     CHECK(rp_manager_autorelease(NULL, rp_new(rp_class_new(&desc))) == RP_OK);
     desc.name = "fourth";
-    rp_embedded_create(rp_class_new(&desc));
+    rp_embedded_create(rp_thread_context_get(), rp_class_new(&desc));
     desc.name = "fifth";
-    rp_embedded_autorelease(rp_new(rp_class_new(&desc)));
+    rp_embedded_autorelease(rp_thread_context_get(), rp_new(rp_class_new(&desc)));
     CHECK(strstr(text, "second") && strstr(text, "third") && strstr(text, "fourth"));
     CHECK(strstr(text, "fifth") && !strstr(text, ".rs"));
     rp_set_event_hook(NULL, NULL);

@@ -285,7 +285,7 @@ inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
         return this;
     }
 #endif
-    rp_embedded_autorelease(rp::detail::Access::payload(this));
+    rp_embedded_autorelease(rp::detail::context(), rp::detail::Access::payload(this));
     return this;
 }
 

@@ -1,19 +1,30 @@
 // Time for one object of 48 bytes, made, autoreleased and cleared, 1,000 to a pool: against a single-threaded
-// pool as Cocos2d-x has it, in plain C++. And a retain with a release, against a bare std::atomic.
+// pool as Cocos2d-x has it, in plain C++, and against the same in Rust. And a retain with a release, against a
+// bare std::atomic. By one thread, and by two at once.
 //
-//     cargo build --release -p releasepool-capi
-//     L=target/release/libreleasepool_capi.a
-//     c++ -O2 -std=c++17 -Icapi/include capi/bench/pools.cpp $L -o pools -pthread -ldl -lm && ./pools
+//     cargo build --release -p releasepool-capi --example bench_pools
+//     L=target/release/examples/libbench_pools.a
+//     c++ -O2 -std=c++17 -DRUST -Icapi/include capi/bench/pools.cpp $L -o pools -pthread -ldl -lm && ./pools
 //
-// Each figure is the median of 2,000 rounds, in nanoseconds; the second line is from two threads at once.
+// With the libraries of an installation there are no figures of Rust: without -DRUST, and with
+// L=libreleasepool.a or L=libreleasepool.so. All ways take turns, 100 rounds at a time. Each figure is the median
+// of 2,000 rounds, in nanoseconds.
 #include "releasepool.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
-#include <mutex>
+#include <functional>
 #include <thread>
 #include <vector>
+
+#ifdef RUST
+extern "C" {
+void bench_rust_values(std::int64_t n);
+void bench_rust_nodes(std::int64_t n);
+}
+#endif
 
 namespace {
 
@@ -56,73 +67,102 @@ static_assert(sizeof(Values) == 48);
 
 constexpr int objects = 1000;
 
-template <class F> double median(F f) {
-    std::vector<double> times;
-    for (int round = 0; round < 2000; ++round) {
-        const auto began = std::chrono::steady_clock::now();
-        f();
-        const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - began;
-        times.push_back(time.count() / objects);
-    }
-    std::nth_element(times.begin(), times.begin() + 1000, times.end());
-    return times[1000];
-}
+enum Way { single_pool, values, created, by_new, pair, bare, rust_values, rust_nodes, ways };
+using Figures = std::array<double, ways>;
 
-void measure() {
+Figures measure() {
     SinglePool single;
-    const double plain_cpp = median([&] {
+    rp::AutoreleasePool pool;
+    const rp::Ref<Node> shared = rp::make<Node>(1);
+    std::atomic<unsigned long> count{1};
+    std::array<std::function<void()>, ways> all;
+    all[single_pool] = [&] {
         for (int i = 0; i < objects; ++i) {
             single.entries.push_back(new SingleNode(i));
         }
         single.clear();
-    });
-    rp::AutoreleasePool pool;
-    const double with_values = median([&] {
+    };
+    all[values] = [&] {
         for (long i = 0; i < objects; ++i) {
             rp::create<Values>(Values{{i, i, i, i, i, i}});
         }
         pool.drain();
-    });
-    const double with_create = median([&] {
+    };
+    all[created] = [&] {
         for (int i = 0; i < objects; ++i) {
             rp::create<Node>(i);
         }
         pool.drain();
-    });
-    const double with_new = median([&] {
+    };
+    all[by_new] = [&] {
         for (int i = 0; i < objects; ++i) {
             rp::autorelease(rp::adopt(new Node(i)));
         }
         pool.drain();
-    });
-    const rp::Ref<Node> shared = rp::make<Node>(1);
-    const double pair = median([&] {
+    };
+    all[pair] = [&] {
         for (int i = 0; i < objects; ++i) {
             const rp::Ref<Node> copy(shared);
             asm volatile("" ::: "memory");
         }
-    });
-    std::atomic<unsigned long> count{1};
-    const double bare = median([&] {
+    };
+    all[bare] = [&] {
         for (int i = 0; i < objects; ++i) {
             count.fetch_add(1, std::memory_order_relaxed);
             asm volatile("" ::: "memory");
             count.fetch_sub(1, std::memory_order_release);
         }
-    });
-    static std::mutex printing;
-    const std::lock_guard<std::mutex> lock(printing);
-    std::printf("single-threaded pool %.1f | plain values %.1f (%.2f x) | rp::create %.1f (%.2f x) | new %.1f (%.2f x)"
-                " | retain and release %.1f, bare atomic %.1f\n",
-                plain_cpp, with_values, plain_cpp / with_values, with_create, plain_cpp / with_create, with_new,
-                plain_cpp / with_new, pair, bare);
+    };
+#ifdef RUST
+    all[rust_values] = [] { bench_rust_values(objects); };
+    all[rust_nodes] = [] { bench_rust_nodes(objects); };
+#endif
+    std::array<std::vector<double>, ways> times;
+    for (int turn = 0; turn < 20; ++turn) {
+        for (std::size_t way = 0; way < ways; ++way) {
+            for (int round = 0; all[way] && round < 100; ++round) {
+                const auto began = std::chrono::steady_clock::now();
+                all[way]();
+                const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - began;
+                times[way].push_back(time.count() / objects);
+            }
+        }
+    }
+    Figures figures{};
+    for (std::size_t way = 0; way < ways; ++way) {
+        if (!times[way].empty()) {
+            std::nth_element(times[way].begin(), times[way].begin() + 1000, times[way].end());
+            figures[way] = times[way][1000];
+        }
+    }
+    return figures;
+}
+
+void print(const char* name, Way way, Way rust, const Figures& one, const Figures& two) {
+    std::printf("%-24s %5.1f ns, %4.2f x as fast as the single-threaded pool; two threads take %4.2f x as long",
+                name, one[way], one[single_pool] / one[way], two[way] / one[way]);
+    if (one[rust] != 0) {
+        std::printf("; Rust %5.1f ns, C++ takes %4.2f x as long", one[rust], one[way] / one[rust]);
+    }
+    std::printf("\n");
 }
 
 } // namespace
 
 int main() {
-    measure();
-    std::thread other(measure);
-    measure();
-    other.join();
+    const Figures one = measure();
+    Figures other{};
+    std::thread thread([&] { other = measure(); });
+    Figures two = measure();
+    thread.join();
+    for (std::size_t way = 0; way < ways; ++way) {
+        two[way] = std::max(two[way], other[way]);
+    }
+    std::printf("%-24s %5.1f ns; two threads take %4.2f x as long\n", "single-threaded pool", one[single_pool],
+                two[single_pool] / one[single_pool]);
+    print("rp::create, plain values", values, rust_values, one, two);
+    print("rp::create, rp::Object", created, rust_nodes, one, two);
+    print("new, rp::autorelease", by_new, rust_nodes, one, two);
+    std::printf("%-24s %5.1f ns, %4.2f x as long as a bare atomic\n", "retain and release", one[pair],
+                one[pair] / one[bare]);
 }

@@ -142,15 +142,15 @@
 .6:
     mov rdx, qword ptr [rax - 8]
     mov rsi, qword ptr [rdx - 8]
-    cmp byte ptr [rsi + 38], 1
+    cmp byte ptr [rsi + 39], 1
     jne .7
     cmp rcx, 9
     jl .7
     mov rax, qword ptr [rax - 16]
     cmp qword ptr [rax - 8], rsi
     jne .7
-    movzx edx, byte ptr [rsi + 39]
-    movzx ecx, byte ptr [rsi + 40]
+    movzx edx, byte ptr [rsi + 40]
+    movzx ecx, byte ptr [rsi + 41]
     mov rdi, rbx
     call releasepool::pool::drain::alike::destroy_alike
     lea rcx, [rax + r12]
@@ -541,7 +541,7 @@
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::engine::release_rest
-# instructions: 119, locked: 0, calls: 6
+# instructions: 122, locked: 0, calls: 6
     push rbp
     push r15
     push r14
@@ -603,39 +603,43 @@
     call <releasepool::pool::drain::plain::PlainDrain>::release_all
     mov rax, qword ptr [r15 + 16]
     cmp byte ptr [rax + 920], 0
-    jne .5
+    jne .6
     mov rax, qword ptr [rax + 816]
     mov rax, qword ptr [rax]
     cmp rax, 2
-    ja .5
+    ja .6
     mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
     mov rcx, qword ptr [rax + 16]
     cmp rcx, 2
-    ja .5
+    ja .6
     mov rcx, qword ptr [r15 + 8]
     mov rcx, qword ptr [rcx + 64]
     test rcx, rcx
-    jne .5
-    mov rcx, qword ptr [rax + 32]
-    cmp rcx, 2
+    jne .6
+    mov rdx, qword ptr [rax + 32]
+    mov cl, 1
+    cmp rdx, 2
     ja .5
     mov rax, qword ptr [rax + 80]
     test rax, rax
-    je .6
+    setne cl
 .5:
-    cmp byte ptr [r14], 0
-    jne .8
+    test cl, cl
+    je .7
 .6:
+    cmp byte ptr [r14], 0
+    jne .9
+.7:
     mov rbx, qword ptr [rsp + 64]
     mov rsi, qword ptr [rsp + 96]
     movzx ebp, byte ptr [rsp + 121]
     test rsi, rsi
-    je .7
+    je .8
     mov rdi, qword ptr [rsp + 104]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.7:
+.8:
     mov rax, rbx
     mov edx, ebp
     add rsp, 128
@@ -645,11 +649,11 @@
     pop r15
     pop rbp
     ret
-.8:
+.9:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
-    je .6
+    je .7
     shr r12d, 12
     and r12d, 1
     mov rdi, rsp
@@ -658,17 +662,17 @@
     mov rcx, r14
     mov r8, rbx
     call releasepool::pool::drain::engine::serve_in_drain
-    jmp .6
-.9:
+    jmp .7
+.10:
     mov rbx, rax
     mov rsi, qword ptr [rsp + 96]
     test rsi, rsi
-    je .10
+    je .11
     mov rdi, qword ptr [rsp + 104]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.10:
+.11:
     mov rdi, rbx
     call _Unwind_Resume@PLT
 
@@ -817,7 +821,7 @@
     call core::panicking::panic_bounds_check
 
 # <releasepool::pool::drain::plain::PlainDrain>::all
-# instructions: 308, locked: 2, calls: 22
+# instructions: 336, locked: 2, calls: 24
     push rbp
     push r15
     push r14
@@ -847,96 +851,93 @@
     mov qword ptr [rsp + 16], 0
     mov qword ptr [rsp + 24], 0
 .3:
-    mov r12, qword ptr [r13]
-    mov r14, qword ptr [r13 + 8]
-    mov rax, r12
-    sub rax, r14
+    mov r14, qword ptr [r13]
+    mov r12, qword ptr [r13 + 8]
+    mov rax, r14
+    sub rax, r12
     jne .4
     mov rdi, r13
     mov rsi, rbp
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .3
-    jmp .28
+    jmp .31
 .4:
     cmp rax, 64
     jle .5
-    mov rax, qword ptr [r12 - 72]
+    mov rax, qword ptr [r14 - 72]
     prefetcht0 byte ptr [rax - 16]
 .5:
-    mov r15, qword ptr [r12 - 8]
-    mov rax, qword ptr [r15 - 8]
-    mov qword ptr [rsp + 24], rax
+    mov r15, qword ptr [r14 - 8]
+    mov rbx, qword ptr [r15 - 8]
     cmp byte ptr [rsp + 7], 0
-    jne .6
+    mov qword ptr [rsp + 24], rbx
+    jne .7
     mov rax, qword ptr [r15 - 16]
     cmp rax, 1
-    jne .6
-    mov rsi, qword ptr [rsp + 24]
-    cmp byte ptr [rsi + 38], 1
-    jne .16
+    jne .7
+    cmp byte ptr [rbx + 39], 1
+    jne .17
     mov rax, qword ptr [r13]
     mov rcx, rax
     sub rcx, qword ptr [r13 + 8]
     cmp rcx, 9
-    jl .17
-    mov rax, qword ptr [rax - 16]
-    mov rsi, qword ptr [rsp + 24]
-    cmp qword ptr [rax - 8], rsi
-    jne .17
-    movzx edx, byte ptr [rsi + 39]
-    movzx ecx, byte ptr [rsi + 40]
-    mov rdi, r13
-    call releasepool::pool::drain::alike::destroy_alike
-    add qword ptr [rsp + 16], rax
-    add qword ptr [rsp + 8], rax
-    test rax, rax
-    jne .3
-    jmp .17
+    jl .6
+    mov rcx, qword ptr [rax - 16]
+    cmp qword ptr [rcx - 8], rbx
+    je .24
 .6:
+    add rax, -8
+    mov qword ptr [r13], rax
+    inc qword ptr [rsp + 16]
+    inc qword ptr [rsp + 8]
+    mov rdi, r15
+    call qword ptr [rbx + 48]
+    jmp .3
+.7:
     mov rdx, qword ptr [r13]
     mov rcx, qword ptr [r13 + 8]
     mov rax, rdx
     sub rax, rcx
-    jne .7
+    jne .8
     mov rdi, r13
     mov rsi, rbp
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
-    jne .6
-    jmp .33
-.7:
+    jne .7
+    jmp .36
+.8:
     cmp rax, 64
-    jle .8
+    jle .9
     mov rax, qword ptr [rdx - 72]
     prefetcht0 byte ptr [rax - 16]
-.8:
+.9:
     lea rbx, [rdx - 8]
     mov r15, qword ptr [rdx - 8]
     mov eax, 1
     cmp rbx, rcx
-    jbe .12
+    jbe .13
     add rdx, -16
     mov esi, 1
-.9:
+.10:
     cmp qword ptr [rdx], r15
-    jne .11
+    jne .12
     lea eax, [rsi + 1]
     lea rbx, [rdx - 8]
     cmp rdx, rcx
-    jbe .10
+    jbe .11
     mov rdx, rbx
     cmp esi, -2
     mov esi, eax
-    jne .9
-.10:
-    add rbx, 8
-    jmp .12
+    jne .10
 .11:
+    add rbx, 8
+    jmp .13
+.12:
     add rdx, 8
     mov rbx, rdx
     mov eax, esi
-.12:
+.13:
     mov qword ptr [r13], rbx
     mov ecx, eax
     add qword ptr [rsp + 16], rcx
@@ -945,20 +946,20 @@
     shl rax, 32
     inc rax
     cmp rdx, rax
-    jne .13
+    jne .14
     mov rax, qword ptr [rsp + 48]
     cmp byte ptr [rax + 1], 0
-    je .15
+    je .16
     movabs rax, -4294967295
     mov qword ptr [r15 - 16], rax
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rbx, qword ptr fs:[rax + 24]
     cmp rbx, qword ptr fs:[rax + 8]
-    jne .14
+    jne .15
     mov rdi, qword ptr [rsp + 40]
     call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::frame::loop_state::LoopState>>>::grow_one
-    jmp .14
-.13:
+    jmp .15
+.14:
     shl rcx, 32
     neg rcx
     lock xadd qword ptr [r15 - 16], rcx
@@ -968,109 +969,141 @@
     jne .3
     mov rax, qword ptr [rsp + 48]
     cmp byte ptr [rax + 1], 0
-    je .18
+    je .19
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rbx, qword ptr fs:[rax + 24]
     cmp rbx, qword ptr fs:[rax + 8]
-    jne .14
+    jne .15
     mov rdi, qword ptr [rsp + 40]
     call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::frame::loop_state::LoopState>>>::grow_one
-.14:
+.15:
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rcx + 16]
     mov qword ptr [rax + 8*rbx], r15
     inc rbx
     mov qword ptr fs:[rcx + 24], rbx
     jmp .3
-.15:
+.16:
     mov rcx, qword ptr [r15 - 8]
     inc qword ptr [rsp + 8]
-    mov rax, qword ptr [rcx + 48]
-    cmp byte ptr [rcx + 37], 0
-    je .20
-    mov rdi, r15
-    call rax
-    cmp byte ptr [rsp + 6], 0
-    je .26
-    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    cmp qword ptr fs:[rax + 24], 0
-    je .26
-    call releasepool::object::destroy::settle_now
-    jmp .26
-.16:
-    cmp byte ptr [rsi + 37], 0
-    je .22
-.17:
-    mov rbx, qword ptr [r13]
-    add rbx, -8
-    mov qword ptr [r13], rbx
-    inc qword ptr [rsp + 16]
-    inc qword ptr [rsp + 8]
-    mov rcx, qword ptr [rsp + 24]
     mov rax, qword ptr [rcx + 48]
     cmp byte ptr [rcx + 37], 0
     je .21
     mov rdi, r15
     call rax
     cmp byte ptr [rsp + 6], 0
-    je .26
+    je .28
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    je .26
+    je .28
     call releasepool::object::destroy::settle_now
-    jmp .26
+    jmp .28
+.17:
+    cmp byte ptr [rbx + 37], 0
+    je .22
+    cmp byte ptr [rbx + 38], 1
+    jne .23
+    mov rcx, qword ptr [rbx + 104]
+    test rcx, rcx
+    je .23
+    mov rdi, r13
+    mov rsi, rbx
+    mov rdx, rbx
+    mov r8, rbp
+    call releasepool::pool::drain::alike::destroy_foreign::<<releasepool::pool::drain::plain::PlainDrain>::stretch::{closure#0}>
+    mov r15, rdx
+    add qword ptr [rsp + 16], rax
+    add qword ptr [rsp + 8], rax
+    cmp byte ptr [rsp + 6], 0
+    je .18
+    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    cmp qword ptr fs:[rax + 24], 0
+    jne .30
 .18:
+    cmp qword ptr [r13], r15
+    je .3
+    jmp .31
+.19:
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .23
+    je .25
     inc qword ptr [rax + 640]
     mov rax, qword ptr [r15 - 16]
     test eax, -2
-    je .24
-.19:
+    je .26
+.20:
     lock inc qword ptr [r15 - 16]
     mov rdi, r15
     call releasepool::object::destroy::drop_value
-    jmp .25
-.20:
-    mov rdi, r15
-    call rax
-    jmp .3
+    jmp .27
 .21:
     mov rdi, r15
     call rax
     jmp .3
 .22:
     mov rdi, r13
+    mov rsi, rbx
     call releasepool::pool::drain::alike::destroy_in_turn
     add qword ptr [rsp + 16], rax
     add qword ptr [rsp + 8], rax
     jmp .3
 .23:
+    mov rcx, rbx
+    mov rbx, qword ptr [r13]
+    add rbx, -8
+    mov qword ptr [r13], rbx
+    inc qword ptr [rsp + 16]
+    inc qword ptr [rsp + 8]
+    mov rdi, r15
+    call qword ptr [rcx + 48]
+    cmp byte ptr [rsp + 6], 0
+    je .28
+    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    cmp qword ptr fs:[rax + 24], 0
+    je .28
+    call releasepool::object::destroy::settle_now
+    jmp .28
+.24:
+    movzx edx, byte ptr [rbx + 40]
+    movzx ecx, byte ptr [rbx + 41]
+    mov rdi, r13
+    mov rsi, rbx
+    call releasepool::pool::drain::alike::destroy_alike
+    add qword ptr [rsp + 16], rax
+    add qword ptr [rsp + 8], rax
+    test rax, rax
+    jne .3
+    mov rax, qword ptr [r13]
+    mov rbx, qword ptr [rsp + 24]
+    jmp .6
+.25:
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
     mov rax, qword ptr [r15 - 16]
     test eax, -2
-    jne .19
-.24:
+    jne .20
+.26:
     mov rax, qword ptr [r15 - 8]
     mov rdi, r15
     call qword ptr [rax + 48]
-.25:
+.27:
     cmp byte ptr [rsp + 6], 0
-    je .26
+    je .28
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    jne .27
-.26:
+    jne .29
+.28:
     cmp qword ptr [r13], rbx
     je .3
-    jmp .28
-.27:
+    jmp .31
+.29:
     call releasepool::object::destroy::settle_now
-    jmp .26
-.28:
+    jmp .28
+.30:
+    call releasepool::object::destroy::settle_now
+    jmp .18
+.31:
     mov rdi, qword ptr [rsp + 32]
     mov rcx, qword ptr [rsp + 16]
     add qword ptr [rdi + 64], rcx
@@ -1083,16 +1116,16 @@
     mov qword ptr [rdi + 80], rax
     mov rcx, qword ptr [rsp + 8]
     test rcx, rcx
-    je .29
+    je .32
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .31
+    je .34
     add qword ptr [rax + 640], rcx
-.29:
-    cmp r12, r14
-    je .32
-.30:
+.32:
+    cmp r14, r12
+    je .35
+.33:
     mov rax, qword ptr [rdi + 24]
     mov rcx, qword ptr [rax + 24]
     test rcx, rcx
@@ -1111,15 +1144,15 @@
     mov rdi, rbx
     test al, al
     je .2
-    jmp .32
-.31:
+    jmp .35
+.34:
     mov rbx, rdi
     mov rdi, rcx
     call releasepool::thread::current::tally_destroyed_slow
     mov rdi, rbx
-    cmp r12, r14
-    jne .30
-.32:
+    cmp r14, r12
+    jne .33
+.35:
     add rsp, 56
     pop rbx
     pop r12
@@ -1128,38 +1161,40 @@
     pop r15
     pop rbp
     ret
-.33:
+.36:
     lea rdi, [rip + constant.1]
     lea rdx, [rip + constant.2]
     mov esi, 145
     call core::panicking::panic_fmt
     ud2
-.34:
-    jmp .36
-.35:
-.36:
+.37:
     mov rsi, qword ptr [rsp + 32]
     mov rdi, qword ptr [rsp + 8]
+    mov rbx, qword ptr [rsp + 24]
+    jmp .39
+.38:
+    mov rsi, qword ptr [rsp + 32]
+    mov rdi, qword ptr [rsp + 8]
+.39:
     mov r8, qword ptr [rsp + 16]
-    mov r9, qword ptr [rsp + 24]
     add qword ptr [rsi + 64], r8
     mov rcx, qword ptr [rsi + 72]
     xor edx, edx
     sub rcx, r8
     cmovae rdx, rcx
     mov qword ptr [rsi + 72], rdx
-    mov qword ptr [rsi + 80], r9
+    mov qword ptr [rsi + 80], rbx
     test rdi, rdi
-    je .37
+    je .40
     mov rcx, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rcx, qword ptr fs:[rcx]
     test rcx, rcx
-    je .38
+    je .41
     add qword ptr [rcx + 640], rdi
-.37:
+.40:
     mov rdi, rax
     call _Unwind_Resume@PLT
-.38:
+.41:
     mov rbx, rax
     call releasepool::thread::current::tally_destroyed_slow
     mov rdi, rbx

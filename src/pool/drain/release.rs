@@ -148,32 +148,16 @@ pub(super) unsafe fn destroy_unique<P: Pace>(
     scope: &ReleaseScope,
     pace: &mut P,
 ) -> bool {
-    // SAFETY: forwards the contract.
-    unsafe { destroy_unique_of(thin, type_info, type_info.has_destructor, scope, pace) }
-}
-
-/// Destroys an object as [`destroy_unique`] does, for a caller that knows whether it `has_destructor`.
-///
-/// # Safety
-/// The contract of [`destroy_unique`].
-#[inline(always)]
-unsafe fn destroy_unique_of<P: Pace>(
-    thin: Thin,
-    type_info: &'static TypeInfo,
-    has_destructor: bool,
-    scope: &ReleaseScope,
-    pace: &mut P,
-) -> bool {
     pace.count_destroyed(1);
     // SAFETY: the only reference is the caller's.
     let run = || unsafe { (type_info.destroy)(thin) };
-    if has_destructor {
+    if type_info.has_destructor {
         pace.destroy(type_info, scope, run);
     } else {
         run();
         pace.quick();
     }
-    has_destructor
+    type_info.has_destructor
 }
 
 /// Releases the newest of these entries until none is left, the pace stops, or a destructor has
@@ -232,10 +216,17 @@ pub(super) fn stretch<'n, P: Pace>(
             unsafe { entries.pop() };
             mark = entries.mark();
             pace.count(1);
-            // The second test above has found a destructor, unless the first one has found a block.
-            let has_destructor = plain_block.is_none();
+            pace.count_destroyed(1);
             // SAFETY: the only reference was the entry's, which has been taken out.
-            unsafe { destroy_unique_of(thin, type_info, has_destructor, scope, pace) }
+            let run = || unsafe { (type_info.destroy)(thin) };
+            // Otherwise the object has a destructor, by the second test.
+            let is_plain = plain_block.is_some();
+            if is_plain {
+                run();
+            } else {
+                pace.destroy(type_info, scope, run);
+            }
+            !is_plain
         } else {
             let Some((thin, n)) = entries.take_some(pages, pace.at_most()) else {
                 unreachable!("`newest` has returned an entry");

@@ -220,3 +220,23 @@ fn what_the_last_remote_release_autoreleases_does_not_go_to_a_pool_left_open() {
     });
     child.assert_success();
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_exit_goes_on_with_all_pools_after_an_empty_one_has_answered_shutdown() {
+    let child = child!(|| {
+        in_turns(
+            &[
+                (0, Create(Plan::Send(0))),
+                (0, Create(Plan::Relay(0))),
+                (1, Shutdown(1)),
+                (0, AutoreleaseImplicitly(1, 0)),
+                (0, AutoreleaseImplicitly(1, 0)),
+                (0, Push(1)),
+            ],
+            THREADS,
+            ALONE,
+        );
+    });
+    child.assert_success();
+}

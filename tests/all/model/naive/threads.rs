@@ -224,7 +224,9 @@ impl Naive {
         let mut any = false;
         for manager in 0..2 {
             while let Some(&pool) = self.here().tokens[manager].last() {
-                any |= self.empty_at_exit(pool);
+                // A drain that releases no entry may answer `shutdown`, and so fill other pools.
+                any = true;
+                self.empty_at_exit(pool);
                 if self.here().tokens[manager].last() == Some(&pool) {
                     self.here().tokens[manager].pop();
                     self.close(pool);
@@ -232,16 +234,16 @@ impl Naive {
             }
             let root = self.here().roots[manager];
             if !self.pools[root].entries.is_empty() {
-                any |= self.empty_at_exit(root);
+                any = true;
+                self.empty_at_exit(root);
             }
         }
         any
     }
 
-    fn empty_at_exit(&mut self, pool: usize) -> bool {
-        let (released, first) = self.drain(pool);
+    fn empty_at_exit(&mut self, pool: usize) {
+        let (_, first) = self.drain(pool);
         self.report(first);
-        released > 0
     }
 
     fn report(&mut self, first: Option<u32>) {

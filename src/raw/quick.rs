@@ -214,8 +214,11 @@ mod tests {
     use crate::sync::thread::spawn;
     use crate::{AutoreleasePool, PoolManager, Ref};
     use std::alloc::Layout;
+    use std::sync::Mutex;
 
+    /// Returns a new class, which a static keeps, so that it is not reported as leaked.
     fn class(bytes: usize) -> &'static ForeignClass {
+        static CLASSES: Mutex<Vec<&ForeignClass>> = Mutex::new(Vec::new());
         let layout = Layout::from_size_align(HEADER_BYTES + bytes, 8).unwrap();
         let spec = ForeignClassSpec {
             name: || "Texture",
@@ -225,7 +228,9 @@ mod tests {
             destroy: None,
             memory: ForeignMemory::Library,
         };
-        ForeignClass::leak(spec).unwrap()
+        let class = ForeignClass::leak(spec).unwrap();
+        CLASSES.lock().unwrap().push(class);
+        class
     }
 
     /// Returns how many objects the thread has created and destroyed.

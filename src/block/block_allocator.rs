@@ -350,7 +350,7 @@ pub(crate) fn alloc_block(
 ) -> Result<NonNull<u8>, AllocError> {
     if let Some(heap) = heap {
         // SAFETY: the calling thread owns its heaps (invariant 3 of `block`).
-        if let Some(block) = unsafe { heap.as_ref().alloc(class, fragmentation) } {
+        if let Some(block) = unsafe { alloc_at_hand(heap, class, fragmentation) } {
             return Ok(block);
         }
     }

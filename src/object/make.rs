@@ -33,12 +33,11 @@ impl<T> Ref<T> {
         // An allocation does not unwind, but the compiler cannot know that. A value that unwinding would
         // drop is kept in memory: stored field by field, then copied in larger pieces, which the
         // processor delays until the stores are done.
-        let mut value = ManuallyDrop::new(value);
+        let value = ManuallyDrop::new(value);
         let payload = match source.allocate::<One<T>>(One::<T>::OBJECT) {
             Ok(thin) => thin.cast::<T>(),
             Err(error) => {
-                // SAFETY: the value is not used after this.
-                unsafe { ManuallyDrop::drop(&mut value) };
+                drop(ManuallyDrop::into_inner(value));
                 return Err(error);
             }
         };

@@ -50,7 +50,7 @@
 //! * [`boxed`]: values of any type that were moved out of a box
 //! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
 //! * [`later_value`]: values on their way to the thread that destroys them
-//! * [`foreign_class`], [`foreign_delete`]: objects of C and C++
+//! * [`foreign_class`], [`foreign_delete`]: objects of C and C++; [`own_memory`]: whether memory is the library's
 //! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
 //!   exclusive access to the value, and moving it out
 //! * [`thin_target`]: objects that a pointer of one word leads to, with their lengths
@@ -74,6 +74,7 @@ pub(crate) mod home_weak;
 mod io;
 pub(crate) mod later_value;
 pub(crate) mod object_memory;
+pub(crate) mod own_memory;
 pub(crate) mod payload;
 pub(crate) mod plain_destroyer;
 pub(crate) mod raw_checks;

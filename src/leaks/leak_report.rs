@@ -10,7 +10,7 @@ use crate::ledger::object_name::{ObjectName, has_namer};
 use crate::ledger::object_record::{BALANCED, Record};
 use crate::ledger::thread_names::thread_label;
 use crate::ledger::{frames, index};
-use crate::object::foreign_delete::own_memory;
+use crate::object::own_memory;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr::NonNull;

@@ -4,11 +4,11 @@
 //! handles, pools, inboxes and slots do not know the difference.
 
 use super::count::Count;
-use super::foreign_delete::{self, own_memory};
+use super::foreign_delete;
 use super::header::{Header, ObjectLayout, Thin, header, write_header, write_uncounted_header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
-use super::{destroy as destruction, raw_checks};
+use super::{destroy as destruction, own_memory, raw_checks};
 use crate::ledger::object_name::{NamePlaces, add_namer};
 use crate::ledger::{self, ObjectDescription};
 use crate::thread::current::tally_created;

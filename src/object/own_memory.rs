@@ -1,0 +1,145 @@
+//! Finds out whether an address lies in memory that [`free_by_hand`](super::foreign_delete::free_by_hand) or a
+//! class frees.
+
+use super::header::Thin;
+use super::object_memory::block_of;
+use crate::sync::cell::Cell;
+use crate::sync::{array_of, local};
+use std::alloc::Layout;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The bytes of a region: those of a chunk of blocks, which is aligned to its size.
+const REGION: usize = 65_536;
+
+/// The regions that have had blocks. A chunk that was given back to the system stays in the set,
+/// so an object that other code puts there later is taken for one of the library.
+static REGIONS: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+/// The bytes of memory whose addresses share a map.
+const SHARD: usize = 1 << 20;
+const SHARDS: usize = 64;
+
+/// Sizes by address.
+type Sizes = HashMap<usize, usize, BuildHasherDefault<AddressHasher>>;
+
+/// A multiplicative hash of an address.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_usize(usize::from(*byte));
+        }
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        let mixed = (self.0 ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+/// The sizes of memory that is no block. The last map is for those of more bytes than a shard.
+static LARGE: [Mutex<Sizes>; SHARDS + 1] =
+    [const { Mutex::new(Sizes::with_hasher(BuildHasherDefault::new())) }; SHARDS + 1];
+
+const RECENT: usize = 16;
+
+/// Regions that a thread knows to be in the set.
+pub(super) type KnownRegions = [Cell<usize>; RECENT];
+
+local! {
+    /// The regions that the calling thread knows.
+    static KNOWN: KnownRegions = array_of!(Cell::new(0); RECENT);
+}
+
+/// Returns the place of the regions that the calling thread knows.
+pub(super) fn known_regions() -> NonNull<KnownRegions> {
+    KNOWN.with(|known| NonNull::from(known))
+}
+
+/// Returns whether a block is in a known region.
+#[inline(always)]
+pub(super) fn is_known(known: &KnownRegions, block: NonNull<u8>) -> bool {
+    let region = block.addr().get() / REGION;
+    known[region % RECENT].get() == region
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the map for memory that begins in this shard.
+fn map(begin: usize, size: usize) -> &'static Mutex<Sizes> {
+    let is_huge = size > SHARD;
+    &LARGE[if is_huge {
+        SHARDS
+    } else {
+        begin / SHARD % SHARDS
+    }]
+}
+
+/// Notes new memory.
+#[inline(always)]
+pub(in super::super) fn note(memory: NonNull<u8>, layout: Layout) {
+    let begin = memory.addr().get();
+    if block_of(layout).is_none() {
+        return note_large(begin, layout.size());
+    }
+    KNOWN.with(|known| {
+        if !is_known(known, memory) {
+            let region = begin / REGION;
+            lock(&REGIONS).insert(region);
+            known[region % RECENT].set(region);
+        }
+    });
+}
+
+/// Notes a new block.
+pub(crate) fn note_block(block: NonNull<u8>) {
+    let layout = Layout::new::<usize>();
+    debug_assert!(block_of(layout).is_some());
+    note(block, layout);
+}
+
+#[inline(never)]
+fn note_large(begin: usize, size: usize) {
+    lock(map(begin, size)).insert(begin, size);
+}
+
+/// Forgets memory that is about to be freed, or kept by weak references.
+#[inline(always)]
+pub(in super::super) fn forget(memory: NonNull<u8>, layout: Layout) {
+    if block_of(layout).is_none() {
+        forget_large(memory.addr().get(), layout.size());
+    }
+}
+
+#[inline(never)]
+fn forget_large(begin: usize, size: usize) {
+    lock(map(begin, size)).remove(&begin);
+}
+
+/// Returns whether the header of an object lies in noted memory.
+pub(crate) fn contains(thin: Thin) -> bool {
+    let at = thin.addr().get() - 1;
+    if lock(&REGIONS).contains(&(at / REGION)) {
+        return true;
+    }
+    // Linear in the memory of a shard: only ends by hand with references left come here.
+    let is_in = |map: &Mutex<Sizes>| {
+        lock(map)
+            .iter()
+            .any(|(begin, size)| at.wrapping_sub(*begin) < *size)
+    };
+    let shard = at / SHARD % SHARDS;
+    // Memory may begin in the shard before, and end in this one.
+    is_in(&LARGE[shard]) || is_in(&LARGE[(shard + SHARDS - 1) % SHARDS]) || is_in(&LARGE[SHARDS])
+}

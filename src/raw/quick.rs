@@ -22,7 +22,8 @@ use crate::thread::record::{Record, Tally};
 use std::ptr::NonNull;
 
 /// The context of a thread: the addresses of its thread-locals. None of these has a destructor, so the
-/// addresses are valid until the thread ends.
+/// addresses are valid until the thread ends; on systems without native thread-locals, such as Android,
+/// until the last of the four rounds in which pthread keys are destroyed.
 #[derive(Clone, Copy)]
 pub struct ThreadContext {
     heap: NonNull<Cell<*const Heap>>,

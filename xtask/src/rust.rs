@@ -57,7 +57,7 @@ fn drop_tests(items: &mut Vec<syn::Item>) {
 }
 
 /// `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = attribute.meta.to_token_stream().to_string();
         let text = text.replace(' ', "");

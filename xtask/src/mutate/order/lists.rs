@@ -2,6 +2,7 @@
 
 use super::operations::Operations;
 use super::text;
+use crate::rust;
 use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::BTreeSet;
@@ -87,13 +88,14 @@ impl<'f> Functions<'f> {
     }
 }
 
-/// `#[cfg(test)]`, or for models alone.
+/// For tests or models alone.
 fn is_for_checks(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let text = attribute.meta.to_token_stream().to_string();
-        let text = text.replace(' ', "");
-        text.starts_with("cfg(test") || text.starts_with("cfg(all(loom") || text == "cfg(doctest)"
-    })
+    rust::is_for_tests(attributes)
+        || attributes.iter().any(|attribute| {
+            let text = attribute.meta.to_token_stream().to_string();
+            let text = text.replace(' ', "");
+            text.starts_with("cfg(all(loom") || text == "cfg(doctest)"
+        })
 }
 
 impl<'ast> Visit<'ast> for Functions<'ast> {

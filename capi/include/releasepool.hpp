@@ -41,6 +41,9 @@
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
+#ifndef _WIN64
+#error "releasepool.hpp needs a 64-bit target with MSVC, which has no intrinsics for its count word on others"
+#endif
 #include <intrin.h>
 #endif
 
@@ -106,16 +109,23 @@ inline constexpr std::uint64_t one_strong = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t unique = 1;
 inline constexpr std::uint64_t held = 1;
 
-// Operations on the count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not
-// be one. `relaxed` and `release` name their orderings; MSVC's are sequentially consistent.
-inline std::uint64_t load_relaxed(const std::uint64_t* word) noexcept {
+// The count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not be one. Aligned
+// to its size, as instructions for it want on 32-bit targets, too.
+#if defined(_MSC_VER) && !defined(__clang__)
+typedef std::uint64_t Count;
+#else
+typedef std::uint64_t Count __attribute__((aligned(8)));
+#endif
+
+// Operations on it. `relaxed` and `release` name their orderings; MSVC's are sequentially consistent.
+inline std::uint64_t load_relaxed(const Count* word) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     return static_cast<std::uint64_t>(__iso_volatile_load64(reinterpret_cast<const volatile __int64*>(word)));
 #else
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 #endif
 }
-inline std::uint64_t add_relaxed(std::uint64_t* word, std::uint64_t n) noexcept {
+inline std::uint64_t add_relaxed(Count* word, std::uint64_t n) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     return static_cast<std::uint64_t>(
         _InterlockedExchangeAdd64(reinterpret_cast<volatile __int64*>(word), static_cast<__int64>(n)));
@@ -123,7 +133,7 @@ inline std::uint64_t add_relaxed(std::uint64_t* word, std::uint64_t n) noexcept 
     return __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 #endif
 }
-inline std::uint64_t subtract_release(std::uint64_t* word, std::uint64_t n) noexcept {
+inline std::uint64_t subtract_release(Count* word, std::uint64_t n) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     return add_relaxed(word, ~n + 1);
 #else
@@ -337,11 +347,15 @@ private:
         return const_cast<char*>(reinterpret_cast<const char*>(this)) + sizeof(Object);
     }
 
-    mutable std::uint64_t count_;
+    mutable detail::Count count_;
     const rp_class* class_;
+#if UINTPTR_MAX == 0xffffffff
+    // A header has 16 bytes, and derived classes must not use the last ones.
+    [[maybe_unused]] std::uint32_t gap_;
+#endif
 };
 
-static_assert(sizeof(void*) == 8 && sizeof(Object) == 24,
+static_assert(sizeof(Object) == 24 && alignof(Object) == 8,
               "an Object has a pointer to its virtual functions, a count word and a class");
 
 namespace detail {
@@ -381,10 +395,10 @@ using Converts = std::conjunction<
 
 // The header before every payload.
 struct Header {
-    std::uint64_t count;
+    Count count;
     const rp_class* type;
 };
-static_assert(sizeof(Header) == 16, "a header is two words");
+static_assert(sizeof(Header) == 16, "a header is a count word and a pointer");
 
 struct Access {
     static Header* header(void* payload) noexcept {

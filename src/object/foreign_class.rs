@@ -94,6 +94,10 @@ impl fmt::Debug for ForeignClass {
 /// The bytes of a header.
 pub const HEADER_BYTES: usize = size_of::<Header>();
 
+/// The bytes from the word before a header to the payload. The word is aligned as the header is: on 32-bit
+/// targets, four unused bytes lie between them, as in C++.
+pub(super) const WORD_BEFORE_HEADER: usize = HEADER_BYTES + align_of::<Header>();
+
 impl ForeignClass {
     /// Makes a class; `None` if the payload's offset leaves no room for a header, or for the word
     /// before it if the destructor frees the memory; if the payload lies outside of the memory, or
@@ -101,12 +105,12 @@ impl ForeignClass {
     pub fn leak(spec: ForeignClassSpec) -> Option<&'static Self> {
         let (layout, offset) = (spec.layout, spec.payload_offset);
         let align = u32::try_from(layout.align()).ok()?;
-        let word = match spec.memory {
-            ForeignMemory::Library => 0,
+        let first = match spec.memory {
+            ForeignMemory::Library => HEADER_BYTES,
             // `foreign_delete` writes the word once the value has ended.
-            ForeignMemory::Destructor => size_of::<usize>(),
+            ForeignMemory::Destructor => WORD_BEFORE_HEADER,
         };
-        if offset < HEADER_BYTES + word
+        if offset < first
             || offset > layout.size()
             || offset % align_of::<Header>() != 0
             || layout.align() < align_of::<Header>()
@@ -185,7 +189,7 @@ impl ForeignClass {
             let places = NamePlaces {
                 type_info: ptr::from_ref(&self.info).cast(),
                 to_type_info: HEADER_BYTES - offset_of!(Header, type_info),
-                to_word: HEADER_BYTES + size_of::<usize>(),
+                to_word: WORD_BEFORE_HEADER,
             };
             // SAFETY: `leak` has found room for the word, and every object has a header.
             unsafe { add_namer(places, Box::new(name)) };

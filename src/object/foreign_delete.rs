@@ -8,7 +8,7 @@
 //! of its value and that of its memory, and [`free_by_hand`] looks which pending objects the memory
 //! contains. The end of an object that a [`ForeignClass`] frees does so for the members, too.
 
-use super::foreign_class::{ForeignClass, HEADER_BYTES};
+use super::foreign_class::{ForeignClass, WORD_BEFORE_HEADER};
 use super::header::{Header, Thin, header};
 use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::{destroy as destruction, own_memory, raw_checks};
@@ -255,7 +255,7 @@ unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
 /// pointer to its virtual functions.
 fn kept_place(thin: Thin) -> NonNull<*const KeptMemory> {
     // SAFETY: by the contract of this file's classes, a word of the object is before the header.
-    unsafe { thin.sub(HEADER_BYTES + size_of::<usize>()) }.cast()
+    unsafe { thin.sub(WORD_BEFORE_HEADER) }.cast()
 }
 
 /// Ends the value and the memory, for a unique owner.

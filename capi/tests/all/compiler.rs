@@ -53,10 +53,27 @@ fn library(name: &str) -> PathBuf {
     own
 }
 
+/// Returns the command of a compiler, for the processor of these tests: i686 has cross compilers.
+pub fn command(compiler: &str) -> Command {
+    if cfg!(not(target_arch = "x86")) {
+        Command::new(compiler)
+    } else if compiler.starts_with("clang") {
+        let mut command = Command::new(compiler);
+        command.arg("--target=i686-linux-gnu");
+        command
+    } else {
+        Command::new(format!("i686-linux-gnu-{compiler}"))
+    }
+}
+
 /// Returns whether a command can be run. Continuous integration sets `RELEASEPOOL_REQUIRE_COMPILERS`, so
 /// that a missing compiler is an error there.
-pub fn has(command: &str) -> bool {
-    let found = Command::new(command)
+pub fn has(name: &str) -> bool {
+    let command = match name {
+        "gcc" | "g++" | "clang" | "clang++" => &mut command(name),
+        _ => &mut Command::new(name),
+    };
+    let found = command
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -64,8 +81,8 @@ pub fn has(command: &str) -> bool {
         .is_ok_and(|status| status.success());
     if !found {
         let required = std::env::var_os("RELEASEPOOL_REQUIRE_COMPILERS").is_some();
-        assert!(!required, "{command} is missing");
-        eprintln!("skipped: {command} is missing");
+        assert!(!required, "{name} is missing");
+        eprintln!("skipped: {name} is missing");
     }
     found
 }
@@ -105,7 +122,7 @@ fn language(source: &Path) -> &'static str {
 
 /// Returns a command that compiles a test program with warnings as errors.
 pub fn compile(compiler: &str, source: &Path) -> Command {
-    let mut command = Command::new(compiler);
+    let mut command = command(compiler);
     command
         .arg(language(source))
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"])

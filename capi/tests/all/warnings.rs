@@ -1,7 +1,6 @@
 //! The headers compile without warnings, whatever the compiler, the standard and the flags.
 
-use crate::compiler::{has, output, package, place, run, texts};
-use std::process::Command;
+use crate::compiler::{command, has, output, package, place, run, texts};
 
 const USE: &str = r#"
 #include "releasepool.hpp"
@@ -43,7 +42,7 @@ fn cpp_header(compiler: &str) {
     let at = place("warnings").join(format!("use-{compiler}.cpp"));
     std::fs::write(&at, USE).unwrap();
     for way in WAYS {
-        run(Command::new(compiler)
+        run(command(compiler)
             .args([
                 "-Wall",
                 "-Wextra",
@@ -91,9 +90,9 @@ fn references_to_what_has_no_header_do_not_compile() {
     for (misuse, message) in MISUSES {
         let text = format!("#include \"releasepool/cocos2d.hpp\"\n{misuse}\n");
         std::fs::write(&at, text).unwrap();
-        let mut command = Command::new("g++");
-        command.args(["-std=c++17", "-fsyntax-only", "-I"]);
-        let made = output(command.arg(package().join("include")).arg(&at));
+        let mut compile = command("g++");
+        compile.args(["-std=c++17", "-fsyntax-only", "-I"]);
+        let made = output(compile.arg(package().join("include")).arg(&at));
         let (_, errors) = texts(&made);
         assert!(!made.status.success(), "{misuse}");
         assert!(errors.contains(message), "{misuse}: {errors}");
@@ -109,7 +108,7 @@ fn c_header() {
             continue;
         }
         for standard in ["c99", "c11", "c17"] {
-            run(Command::new(compiler)
+            run(command(compiler)
                 .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"])
                 .args(["-Wstrict-prototypes", "-fsyntax-only"])
                 .arg(format!("-std={standard}"))

@@ -128,6 +128,7 @@ impl Reclaim {
     }
 
     fn has_room(&self, record: &Record, bytes: u64) -> bool {
+        // Model: drop_later_full, drop_later_heavy.
         record.releases.waiting() < self.config.values
             && (bytes == 0 || self.bytes() < self.config.bytes)
     }

@@ -17,6 +17,14 @@ pub const MODELS: &[Model] = &[
     .bounded(3)
     .plain_bounded(1),
     Model::new(
+        "drop_later_heavy",
+        "a reclaimer with room for one byte gets two values of one byte: the sender of the second one waits and is woken",
+        &["full", "room"],
+        heavy,
+    )
+    .bounded(2)
+    .plain_bounded(1),
+    Model::new(
         "drop_later_refused",
         "a sender waits for room, which another sender tries to take: it is woken if the other gets it, and if not",
         &["full", "room"],
@@ -110,6 +118,22 @@ fn full() -> String {
             "full"
         }
     };
+    reclaimer.shutdown().unwrap();
+    let deaths = take_deaths();
+    assert!(deaths.len() == 2 && !deaths.contains(&me()));
+    outcome.to_owned()
+}
+
+fn heavy() -> String {
+    let reclaimer = ReclaimerConfig::new().values(2).bytes(1);
+    let reclaimer = reclaimer.spawn("reclaimer").unwrap();
+    reclaimer.drop_later_weighed(Probe::new(), 1);
+    let outcome = if reclaimer.pending().bytes == 0 {
+        "room"
+    } else {
+        "full"
+    };
+    reclaimer.drop_later_weighed(Probe::new(), 1);
     reclaimer.shutdown().unwrap();
     let deaths = take_deaths();
     assert!(deaths.len() == 2 && !deaths.contains(&me()));

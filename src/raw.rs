@@ -210,30 +210,38 @@ mod tests {
         ORDER.with(Cell::get)
     }
 
+    unsafe extern "C" fn note_zero(_: *mut c_void) {
+        ORDER.with(|order| order.set(order.get() * 10));
+    }
+
     #[test]
     fn neighbors_of_one_class_end_newest_first_unless_others_hold_them() {
         for bytes in [8, 600, 10_000] {
-            let (class, other) = (class(bytes, Some(note_digit)), class(8, Some(note_digit)));
+            let (class, other) = (class(bytes, Some(note_digit)), class(8, Some(note_zero)));
             let mut pool = AutoreleasePool::new();
             let (before, ended) = tallies();
-            for n in 1..=6 {
+            let held = digit(class, 4);
+            let weak = Ref::downgrade(&held);
+            for n in 1..=3 {
                 pool.autorelease(digit(class, n));
             }
-            let held = digit(class, 7);
-            let weak = Ref::downgrade(&held);
             pool.autorelease(held.clone());
-            pool.autorelease(digit(other, 8));
-            pool.autorelease(digit(class, 9));
-            assert_eq!(drained(&mut pool, 9), 198_654_321);
+            for n in 5..=6 {
+                pool.autorelease(digit(class, n));
+            }
+            pool.autorelease(digit(other, 7));
+            for n in 8..=9 {
+                pool.autorelease(digit(class, n));
+            }
+            assert_eq!(drained(&mut pool, 9), 198_065_321);
             assert_eq!(tallies(), (before + 9, ended + 8));
             assert!(weak.upgrade().is_some());
-            for n in 1..=6 {
+            for n in 5..=6 {
                 pool.autorelease(digit(class, n));
             }
-            let kept = Ref::downgrade(&held);
             pool.autorelease(held);
-            assert_eq!(drained(&mut pool, 7), 17_654_321);
-            assert!(kept.upgrade().is_none());
+            assert_eq!(drained(&mut pool, 3), 1_465);
+            assert!(weak.upgrade().is_none());
         }
     }
 

@@ -166,10 +166,24 @@ impl ObjectName {
 fn kept(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(&*name) {
-        return known;
+    match names.get(&*name) {
+        Some(known) => known,
+        None => {
+            let name = String::leak(name);
+            names.insert(name);
+            name
+        }
     }
-    let name = String::leak(name);
-    names.insert(name);
-    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    #[test]
+    fn equal_names_are_kept_once() {
+        let kept_again = || kept("Node of object_name's test".to_owned());
+        assert!(ptr::eq(kept_again(), kept_again()));
+    }
 }

@@ -7,6 +7,7 @@ mod boxed;
 mod collected;
 mod counts;
 mod deep;
+mod foreign_classes;
 mod home;
 mod io;
 mod misuse;

@@ -110,18 +110,16 @@ pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -
 /// [`Entries::mark`] as it was before the last destructor ran. The newest entry is such an object.
 // Not inlined, so that its loop has all registers.
 #[inline(never)]
-pub(super) fn destroy_foreign<'n>(
+pub(super) fn destroy_foreign(
     entries: &Entries,
     type_info: &'static TypeInfo,
     destroyer: ForeignDestroyer,
     scope: &ReleaseScope,
     pages: &PageCache,
-    name: &impl Fn() -> &'n str,
 ) -> (usize, *mut Thin) {
     let mut n = 0;
     let mut mark = entries.mark();
     while let Some(thin) = entries.newest(pages) {
-        check(thin, name);
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let object = unsafe { header(thin) };
         if !ptr::eq(object.type_info, type_info) || !object.count.is_all(1) {

@@ -202,7 +202,7 @@ pub(super) fn stretch<'n, P: Pace>(
                 pace.count_destroyed(n as u64);
                 continue;
             } else if let Some(destroyer) = ForeignDestroyer::begin(type_info) {
-                let (n, mark) = destroy_foreign(entries, type_info, destroyer, scope, pages, &name);
+                let (n, mark) = destroy_foreign(entries, type_info, destroyer, scope, pages);
                 pace.count(n);
                 pace.count_destroyed(n as u64);
                 // Destroys what the last destructor has queued.

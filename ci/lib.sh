@@ -64,6 +64,10 @@ is_there() {
             local package=${*: -1}
             [ -d "target/inspect/node_modules/${package%@*}" ]
             ;;
+        "python3 -m")
+            local package=${*: -1}
+            [ -d "target/$name/${package%%=*}" ]
+            ;;
         # Quick if there is nothing to do.
         *) false ;;
     esac

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 scripts=(
     "ci/test.sh msrv"
     ci/package.sh
+    ci/capi.sh
     ci/dependencies.sh
     ci/deny.sh
     ci/semver.sh

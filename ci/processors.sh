@@ -6,7 +6,8 @@
 #
 # * Compiled, with all features: see `checked`; and for wasm32 with atomics, for which the standard
 #   library has to be built, too.
-# * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android, and with native ones.
+# * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android, and with native ones; also
+#   the programs in C and C++.
 # * Tests run by Miri: the list `big-endian` of ci/tests.txt, on s390x.
 # * Tests run in qemu: AArch64, riscv64, and s390x, which is big-endian. qemu runs the instructions of
 #   those processors, but with the memory order of this one: what depends on a weaker order is for
@@ -82,16 +83,19 @@ tests() {
     variable=${variable//-/_}
     export "${variable}_LINKER=$linker" "RELEASEPOOL_TEST_RUNNER=$runner"
     [ -z "$runner" ] || export "${variable}_RUNNER=$runner"
-    step cargo test --quiet --target-dir target/processors --target "$target" -p releasepool "$@"
+    step cargo test --quiet --target-dir target/processors --target "$target" "$@"
 }
 
-RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" --lib --test all
+RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" -p releasepool --lib --test all
+# The headers of C++ on a 32-bit target.
+RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" -p releasepool-capi --test all -- \
+    programs::every_function_of_c references_of_cpp cocos::program names --skip leak --skip installed
 [ "${1-}" != short ] || exit 0
-tests i686-unknown-linux-gnu i686 "" --lib --test all
+tests i686-unknown-linux-gnu i686 "" -p releasepool --lib --test all
 skip_tests qemu
 # emulated TARGET PROCESSOR: runs all others in qemu.
 emulated() {
-    tests "$1" "$2" "qemu-$2 -L /usr/$2-linux-gnu" --lib --test all -- "${skips[@]}"
+    tests "$1" "$2" "qemu-$2 -L /usr/$2-linux-gnu" -p releasepool --lib --test all -- "${skips[@]}"
 }
 emulated aarch64-unknown-linux-gnu aarch64
 emulated riscv64gc-unknown-linux-gnu riscv64

@@ -3,7 +3,7 @@
  * Words that this file uses:
  *
  *   object      the address of an object's payload, as `rp_new` returns it. Behind it are the fields of
- *               the class; before it is a header of two words, which belongs to the library. Rust's
+ *               the class; before it is a header of 16 bytes, which belongs to the library. Rust's
  *               `Ref::into_raw` returns such an address, too: every function that takes an object takes
  *               that of a sized type, with the reference, which `Ref::from_raw` of the same type takes
  *               back. rp_autorelease_foreign takes what has no such header.

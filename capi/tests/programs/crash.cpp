@@ -75,7 +75,7 @@ struct Ours {
 
 static std::atomic<long> alive{0};
 
-static constexpr unsigned long intact = 0x600dcafe600dcafe;
+static constexpr std::uintptr_t intact = static_cast<std::uintptr_t>(0x600dcafe600dcafe);
 
 [[noreturn]] static void damaged() {
     std::fprintf(stderr, "damaged: an object was used after its end\n");
@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    unsigned long mark_ = intact;
+    std::uintptr_t mark_ = intact;
     std::map<std::string, Value*> entries_;
 };
 

@@ -73,6 +73,13 @@ fn chain(panics: bool) -> Ref<Link> {
     (1..LINKS).fold(link(None), |chain, _| link(Some(chain)))
 }
 
+/// Returns a pool with so many entries that a drain does not take its way for a few.
+fn filled_pool() -> AutoreleasePool {
+    let pool = AutoreleasePool::new();
+    (0..40).for_each(|_| _ = pool.create(on_drop(|| ())));
+    pool
+}
+
 /// Returns the figures of this thread.
 fn totals() -> Totals {
     let manager = PoolManager::global();
@@ -112,14 +119,16 @@ fn what_a_foreign_destructor_has_queued_ends_before_the_next_object() {
             move || alive.borrow_mut().push(ALIVE.get())
         };
         let dropped = |chain: Ref<Link>| on_end(move || drop(chain));
-        let mut pool = AutoreleasePool::new();
+        let pool = filled_pool();
         pool.autorelease(on_end(look()));
         pool.autorelease(dropped(chain(false)));
-        pool.drain();
+        drop(pool);
+        let pool = filled_pool();
         pool.create(on_drop(look()));
         pool.autorelease(dropped(chain(false)));
-        pool.drain();
+        drop(pool);
         let (chain, added) = (chain(false), on_end(look()));
+        let mut pool = filled_pool();
         pool.autorelease(on_end(move || {
             autorelease(added);
             drop(chain);
@@ -137,27 +146,27 @@ fn what_a_foreign_destructor_has_queued_ends_before_the_next_object() {
 fn a_panic_of_what_a_foreign_destructor_has_queued_loses_no_figure() {
     fresh(|| {
         let chain = chain(true);
-        let mut pool = AutoreleasePool::new();
+        let mut pool = filled_pool();
         pool.autorelease(on_end(move || drop(chain)));
         let before = totals();
         assert_eq!(panic_of(|| pool.drain()), "the last link");
         let after = totals();
-        assert_eq!(after.destroyed - before.destroyed, LINKS as u64 + 1);
-        assert_eq!(after.released - before.released, 1);
+        assert_eq!(after.destroyed - before.destroyed, LINKS as u64 + 41);
+        assert_eq!(after.released - before.released, 41);
     });
 }
 
 #[test]
 fn a_panic_of_an_object_with_two_entries_loses_no_figure() {
     fresh(|| {
-        let mut pool = AutoreleasePool::new();
+        let mut pool = filled_pool();
         let object = Ref::new(on_drop(|| panic!("twice in a pool")));
         pool.autorelease(object.clone());
         pool.autorelease(object);
         let before = totals();
         assert_eq!(panic_of(|| pool.drain()), "twice in a pool");
         let after = totals();
-        assert_eq!(after.destroyed - before.destroyed, 1);
-        assert_eq!(after.released - before.released, 2);
+        assert_eq!(after.destroyed - before.destroyed, 41);
+        assert_eq!(after.released - before.released, 42);
     });
 }

@@ -4,4 +4,4 @@
 . "$(dirname "$0")/../lib.sh"
 
 tests_of threads
-RELEASEPOOL_THREADS="${1:-100000}" step cargo test --release --test all -- "${tests[@]}"
+RELEASEPOOL_THREADS="${1:-100000}" step cargo test --test all -- "${tests[@]}"

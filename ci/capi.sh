@@ -16,8 +16,11 @@ targets=(
 flags=(-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 if can_have zig; then
     for target in "${targets[@]}"; do
+        more=()
+        # What clang-cl turns on.
+        [[ $target != *windows* ]] || more=(-fms-extensions -fdelayed-template-parsing)
         for program in references threads names crash cocos_v2; do
-            PYTHONPATH=target/zig step python3 -m ziglang c++ -target "$target" "${flags[@]}" -I capi/include \
+            PYTHONPATH=target/zig step python3 -m ziglang c++ -target "$target" "${flags[@]}" "${more[@]}" -I capi/include \
                 -c "capi/tests/programs/$program.cpp" -o target/zig/object
         done
     done

@@ -1010,7 +1010,7 @@
     mov rsi, rbx
     mov rdx, rbx
     mov r8, rbp
-    call releasepool::pool::drain::alike::destroy_foreign::<<releasepool::pool::drain::plain::PlainDrain>::stretch::{closure#0}>
+    call releasepool::pool::drain::alike::destroy_foreign
     mov r15, rdx
     add qword ptr [rsp + 16], rax
     add qword ptr [rsp + 8], rax

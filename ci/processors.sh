@@ -7,7 +7,7 @@
 # * Compiled, with all features: see `checked`; and for wasm32 with atomics, for which the standard
 #   library has to be built, too.
 # * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android, and with native ones; also
-#   the programs in C and C++.
+#   the programs in C and C++. With musl, on x86_64.
 # * Tests run by Miri: the list `big-endian` of ci/tests.txt, on s390x.
 # * Tests run in qemu: AArch64, riscv64, and s390x, which is big-endian. qemu runs the instructions of
 #   those processors, but with the memory order of this one: what depends on a weaker order is for
@@ -92,6 +92,11 @@ RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" -p
     programs::every_function_of_c references_of_cpp cocos::program names --skip leak --skip installed
 [ "${1-}" != short ] || exit 0
 tests i686-unknown-linux-gnu i686 "" -p releasepool --lib --test all
+if can_have x86_64-unknown-linux-musl; then
+    step cargo test --quiet --target-dir target/processors --target x86_64-unknown-linux-musl -p releasepool --lib --test all
+else
+    skipped "the tests with musl: $missing"
+fi
 skip_tests qemu
 # emulated TARGET PROCESSOR: runs all others in qemu.
 emulated() {

@@ -203,6 +203,10 @@ fn retained_by_its_own_destructor_with_weak_references_around() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(
+    target_env = "musl",
+    ignore = "the exit runs no thread-local destructors there"
+)]
 fn exit_of_the_process_inside_pools_is_orderly() {
     // The calling thread's thread-locals are torn down under open pools.
     let child = child!(|| {
@@ -230,6 +234,10 @@ fn exit_of_the_process_inside_pools_is_orderly() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
+#[cfg_attr(
+    target_env = "musl",
+    ignore = "the exit runs no thread-local destructors there"
+)]
 fn exit_of_the_process_inside_a_destructor_is_orderly() {
     let child = child!(|| {
         autorelease(Ref::new(on_drop(|| eprintln!("older entry dies"))));

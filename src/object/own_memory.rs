@@ -147,59 +147,50 @@ pub(crate) fn contains(thin: Thin) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::alloc::{alloc, dealloc};
     use std::ptr::without_provenance_mut;
+
+    /// The begin of addresses that no allocation has, at the first shard. Only addresses are looked at.
+    const NOWHERE: usize = if usize::BITS == 64 { 1 << 60 } else { 0 };
+
+    fn at(address: usize) -> NonNull<u8> {
+        NonNull::new(without_provenance_mut(address)).unwrap()
+    }
 
     /// Returns the thin address of an object whose header ends at this offset.
     fn thin(memory: NonNull<u8>, offset: usize) -> Thin {
-        // Only the address is looked at.
-        NonNull::new(memory.as_ptr().wrapping_add(offset)).unwrap()
+        at(memory.addr().get() + offset)
     }
 
     #[test]
     fn memory_that_is_no_block_is_known_from_its_first_to_its_last_byte_until_it_is_forgotten() {
-        // The last ones lie in more shards than one.
-        for size in [5_000, SHARD, SHARD + 1, 3 * SHARD] {
-            let layout = Layout::from_size_align(size, 64).unwrap();
+        for (begin, size) in [
+            (7 * SHARD, 5_000),
+            // From one shard into the next one; from the last one into the first one.
+            (5 * SHARD - 100, 5_000),
+            (SHARDS * SHARD - 100, 5_000),
+            // As large as a shard, and larger.
+            (9 * SHARD, SHARD),
+            (12 * SHARD + 64, SHARD + 1),
+            (20 * SHARD + 64, 3 * SHARD),
+        ] {
+            let memory = at(NOWHERE + begin);
+            let layout = Layout::from_size_align(size, 4).unwrap();
             assert!(block_of(layout).is_none());
-            // SAFETY: the layout has a size.
-            let memory = NonNull::new(unsafe { alloc(layout) }).unwrap();
-            assert!(!contains(thin(memory, 1)) && !contains(thin(memory, size)));
+            let inside = [1, 99, 100, 101, size / 2, size];
+            let finds = |offset: &usize| contains(thin(memory, *offset));
+            assert!(!inside.iter().any(finds));
             note(memory, layout);
-            for inside in [1, size / 2, size] {
-                assert!(contains(thin(memory, inside)), "{inside} of {size}");
-            }
-            assert!(!contains(thin(memory, 0)) && !contains(thin(memory, size + 1)));
+            assert!(inside.iter().all(finds), "{size} bytes at {begin}");
+            assert!(!finds(&0) && !finds(&(size + 1)) && !finds(&(SHARDS * SHARD + 1)));
             forget(memory, layout);
-            assert!(!contains(thin(memory, 1)) && !contains(thin(memory, size)));
-            // SAFETY: memory of `alloc` with the same layout.
-            unsafe { dealloc(memory.as_ptr(), layout) };
-        }
-    }
-
-    #[test]
-    fn memory_is_found_in_the_shard_of_its_begin_and_in_the_next_one() {
-        // Addresses that no allocation of a test has. Those of the second row are in the last shard and in the
-        // first one.
-        for begin in [5 * SHARD - 100, SHARDS * SHARD - 100, 7 * SHARD] {
-            let memory = NonNull::new(without_provenance_mut(begin)).unwrap();
-            let layout = Layout::from_size_align(5_000, 4).unwrap();
-            note(memory, layout);
-            for inside in [1, 99, 100, 101, 5_000] {
-                assert!(contains(thin(memory, inside)), "{inside} at {begin}");
-            }
-            assert!(!contains(thin(memory, 0)) && !contains(thin(memory, 5_001)));
-            assert!(!contains(thin(memory, SHARDS * SHARD + 1)));
-            forget(memory, layout);
-            assert!(!contains(thin(memory, 101)));
+            assert!(!inside.iter().any(finds));
         }
     }
 
     #[test]
     fn a_block_is_known_by_its_region() {
-        // An address that no allocation of a test has.
-        let region = 3 * RECENT + 5;
-        let block = NonNull::new(without_provenance_mut(region * REGION + 64)).unwrap();
+        let region = NOWHERE / REGION + 3 * RECENT + 5;
+        let block = at(region * REGION + 64);
         let next = thin(block, REGION);
         assert!(!contains(thin(block, 1)));
         // SAFETY: the place is a thread-local of this thread.

@@ -73,7 +73,7 @@ fn chain(panics: bool) -> Ref<Link> {
     (1..LINKS).fold(link(None), |chain, _| link(Some(chain)))
 }
 
-/// Returns a pool with so many entries that a drain does not take its way for a few.
+/// Returns a pool with 40 entries, so that a drain does not take its way for a few.
 fn filled_pool() -> AutoreleasePool {
     let pool = AutoreleasePool::new();
     (0..40).for_each(|_| _ = pool.create(on_drop(|| ())));

@@ -197,6 +197,15 @@ mod tests {
     }
 
     #[test]
+    fn tests_have_no_mutants() {
+        for gate in ["test", "all(test, unix)", "all(loom, unix)"] {
+            let source = format!("#[cfg({gate})] mod m {{ fn f() {{ a(); x.lock(); }} }}");
+            assert!(lists_of(&source).is_empty(), "{gate}");
+        }
+        assert_eq!(lists_of("mod m { fn f() { a(); x.lock(); } }").len(), 1);
+    }
+
+    #[test]
     fn statements_are_moved_across_operations_and_no_further() {
         assert_eq!(
             names("a(); b(); self.x.lock(); c(); d();"),

@@ -149,6 +149,19 @@ pub enum EventKind {
     ///
     /// Counted together: threads of one name; threads without a name are one group.
     OpenAtExit,
+    /// A scope has ended while a token pool that was [pushed](crate::PoolManager::push) in it was open:
+    /// the scope has popped it. Scopes are [`autoreleasepool`](crate::autoreleasepool()), frames, the
+    /// commands of loopers, polls of [`pooled`](crate::pooled) futures, callbacks, and drains.
+    /// [`site`](field@Event::site) is the call that pushed the pool.
+    ///
+    /// Counted together: pools of one name that were pushed by one call.
+    TokenLeft,
+    /// A thread has 1,024 pools open, or more; emitted again at each doubling. Most likely
+    /// foreign code pushes token pools and does not pop them, or guards are forgotten.
+    /// [`site`](field@Event::site) is the call that pushed the newest token pool.
+    ///
+    /// Counted together: threads of one name, at the same doubling.
+    PoolsOpen,
     /// A pool has loaded from a [`Slot`](crate::Slot), and has not been drained for a second or
     /// more. Until it is drained, no object that has been replaced in any slot since the load can
     /// be released, on any thread. A store into a slot or a drain, on any thread, emits the event;
@@ -256,12 +269,15 @@ pub struct Event {
     /// the call of [`autorelease`](crate::autorelease()), of
     /// [`Ref::autorelease`](crate::Ref::autorelease) or of
     /// [`PoolManager::autorelease`](crate::PoolManager::autorelease), or of a function that calls
-    /// one of these and is `#[track_caller]`. For `ContendedCount`, a call that retained the object.
+    /// one of these and is `#[track_caller]`. For [`TokenLeft`](EventKind::TokenLeft) and
+    /// [`PoolsOpen`](EventKind::PoolsOpen), the call that pushed the token pool; for `ContendedCount`, a
+    /// call that retained the object.
     /// `None` for calls from C and C++.
     pub site: Option<&'static Location<'static>>,
     /// The number of entries, releases, generations, pools, posts or references that the
-    /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic) and
-    /// [`HomeGone`](EventKind::HomeGone) it is the number of [`occurrences`](Self::occurrences).
+    /// event is about. For [`NoPool`](EventKind::NoPool), [`Panic`](EventKind::Panic),
+    /// [`HomeGone`](EventKind::HomeGone) and [`TokenLeft`](EventKind::TokenLeft) it is the number of
+    /// [`occurrences`](Self::occurrences).
     pub count: usize,
     /// Number of events with the same cause in this process so far, including this event and events
     /// that were not reported. See [the module](self#events-that-repeat).
@@ -352,8 +368,8 @@ impl Event {
         self
     }
 
-    pub(crate) fn at(mut self, site: &'static Location<'static>) -> Self {
-        self.site = place::known(site);
+    pub(crate) fn at(mut self, site: impl Into<Option<&'static Location<'static>>>) -> Self {
+        self.site = site.into().and_then(place::known);
         self
     }
 
@@ -435,7 +451,7 @@ impl Event {
             self.occurrences = occurrences as usize;
             if matches!(
                 self.kind,
-                EventKind::NoPool | EventKind::Panic | EventKind::HomeGone
+                EventKind::NoPool | EventKind::Panic | EventKind::HomeGone | EventKind::TokenLeft
             ) {
                 self.count = self.occurrences;
             }

@@ -8,7 +8,6 @@ pub use crate::object::foreign_class::{
     Destructor, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES,
 };
 pub use crate::object::foreign_delete::{ForeignPlace, alloc_by_hand, end_by_hand, free_by_hand};
-pub use crate::pool::api::raw_pool::{pool_from_raw, pool_into_raw};
 pub use crate::pool::api::token::token_words::{
     TokenWords, key_from_word, key_to_word, token_of, words_of,
 };
@@ -20,10 +19,11 @@ use crate::object::count::Misuse;
 use crate::object::strong::Ref;
 use crate::object::thread_bound::HomeRef;
 use crate::object::{destroy, header};
+use crate::pool::api::token;
 use crate::thread::key;
-use crate::unwind;
+use crate::{AutoreleasePool, PoolManager, PoolToken, PopError, unwind};
 use std::any::Any;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;
 
 /// The payload of an object of foreign code: nothing that Rust reads. [`ForeignClass`] shows how such an
@@ -95,6 +95,32 @@ pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
 pub unsafe fn type_name(thin: NonNull<u8>) -> &'static str {
     // SAFETY: forwards the contract.
     unsafe { header::name_of(thin) }
+}
+
+/// Closes a token pool of the global manager, and no other pool; returns the number of entries released.
+///
+/// # Errors
+/// As [`PoolManager::pop`] has, but not if only a pool above is being drained.
+pub fn close_pool(token: PoolToken) -> Result<usize, PopError> {
+    token::close_alone(PoolManager::global().shared(), token)
+}
+
+/// Returns a token pool of the global manager as a guard's, for all but closing it.
+///
+/// # Errors
+/// As [`PoolManager::pop`] has, but not if the pool is being drained.
+///
+/// # Safety
+/// The result is not used once the pool is closed, and never dropped.
+#[inline]
+pub unsafe fn pool_of(token: PoolToken) -> Result<ManuallyDrop<AutoreleasePool>, PopError> {
+    // SAFETY: forwards the contract.
+    unsafe { token::pool_of(PoolManager::global().shared(), token) }
+}
+
+/// Returns whether the pool is being drained further up the call stack.
+pub fn is_draining(pool: &AutoreleasePool) -> bool {
+    pool.is_draining()
 }
 
 /// Turns a reference with a home into a pointer that stands for the reference.

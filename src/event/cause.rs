@@ -25,6 +25,8 @@ impl Event {
                 let which = (pool, self.manager_id, thread);
                 cause(self.kind, (which, self.doublings))
             }
+            EventKind::TokenLeft => cause(self.kind, (pool, self.site)),
+            EventKind::PoolsOpen => cause(self.kind, (thread, self.doublings)),
             EventKind::HomeGone
             | EventKind::HotTableFull
             | EventKind::HotLetGo

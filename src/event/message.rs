@@ -32,6 +32,7 @@ impl Event {
         let site = At(self.site);
         let counted = |one, many| CountAndNoun(self.count, one, many);
         let is_one = self.count == 1;
+        let pushed = if self.site.is_some() { " pushed" } else { "" };
         match self.kind {
             EventKind::NoPool => write!(
                 f,
@@ -96,6 +97,17 @@ impl Event {
                 "thread {thread} ended with {} open{again}; the entries of a forgotten pool are \
                  leaked: drop pools before the thread ends",
                 counted("guard pool", "guard pools"),
+            ),
+            EventKind::TokenLeft => write!(
+                f,
+                "thread {thread}, {pool}: the token pool{pushed}{site} was still open at the end of the scope \
+                 around it, which has popped it{again}: pop each token in the scope that pushes it",
+            ),
+            EventKind::PoolsOpen => write!(
+                f,
+                "thread {thread} has {} open{}{pushed}{site}{again}: pop each token, and drop each guard",
+                counted("pool", "pools"),
+                if self.pool.is_some() { ", the newest token pool" } else { "" },
             ),
             EventKind::BacklogWatermark => write!(
                 f,

@@ -101,7 +101,7 @@ impl PoolManager {
         }
     }
 
-    pub(super) fn shared(&self) -> &Arc<ManagerShared> {
+    pub(crate) fn shared(&self) -> &Arc<ManagerShared> {
         &self.handle.shared
     }
 
@@ -185,7 +185,7 @@ impl PoolManager {
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn pool(&self) -> AutoreleasePool {
         let shared = self.shared();
-        AutoreleasePool::open(|pools| find_or_add(pools, shared), || shared.clone())
+        AutoreleasePool::open(|pools| find_or_add(pools, shared))
     }
 
     /// Opens a pool with a name, which dumps and events include, on the calling thread.
@@ -199,8 +199,9 @@ impl PoolManager {
     ///
     /// A pool that is never popped is drained when the thread ends.
     #[must_use = "the pool stays open until the token is popped"]
+    #[track_caller]
     pub fn push(&self) -> PoolToken {
-        token::push(self.shared())
+        token::push(self.shared(), Location::caller())
     }
 
     /// Opens a pool with a name, which dumps and events include, and returns a token for it.
@@ -211,8 +212,9 @@ impl PoolManager {
     /// assert_eq!(manager.pop(token), Ok(0));
     /// ```
     #[must_use = "the pool stays open until the token is popped"]
+    #[track_caller]
     pub fn push_named(&self, name: impl Into<Cow<'static, str>>) -> PoolToken {
-        token::push_named(self.shared(), name.into())
+        token::push_named(self.shared(), name.into(), Location::caller())
     }
 
     /// Drains and closes the pool of `token`, after all token pools that were opened inside it.
@@ -354,7 +356,7 @@ impl PoolManager {
     /// Returns whether one of the calling thread's pools, or its backlog, has an entry for this
     /// object. Linear in the number of entries.
     pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        this_thread::with(|pools| {
+        this_thread::with_any(|pools| {
             let Some(pools) = pools else { return false };
             let Some(stack) = pools.find(self.shared()) else {
                 return false;

@@ -19,6 +19,5 @@ mod home_ref;
 pub(crate) mod implicit;
 pub(crate) mod pin;
 pub(crate) mod pool_ref;
-pub(crate) mod raw_pool;
 pub(crate) mod scope;
 pub(crate) mod token;

@@ -14,7 +14,6 @@ use crate::object::strong::Ref;
 use crate::pool::drain::close::{can_just_pop, close};
 use crate::pool::drain::{drain_span, duties, engine, this_thread};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::stack::manager_shared::ManagerShared;
 use crate::pool::stack::pool_dump::PoolDump;
 use crate::pool::stack::pool_life::PoolKind;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
@@ -24,7 +23,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 /// A pool of references that are released together, newest first, when it is drained or dropped.
 ///
@@ -76,7 +74,7 @@ impl AutoreleasePool {
     #[inline]
     #[must_use = "a pool that is not kept is closed at once"]
     pub fn new() -> Self {
-        Self::open(|pools| &pools.first, ManagerShared::global)
+        Self::open(|pools| &pools.first)
     }
 
     /// Opens a pool with a name, which dumps and events include.
@@ -90,16 +88,15 @@ impl AutoreleasePool {
         self
     }
 
-    /// Opens a pool on the stack that `stack` selects. Once the thread has exited, opens a detached
-    /// pool of the manager that `manager` returns.
+    /// Opens a pool on the stack that `stack` selects.
     #[inline]
-    pub(crate) fn open(
-        stack: impl FnOnce(&ThreadPools) -> &PoolStack,
-        manager: impl FnOnce() -> Arc<ManagerShared>,
-    ) -> Self {
+    pub(crate) fn open(stack: impl FnOnce(&ThreadPools) -> &PoolStack) -> Self {
         let state = this_thread::with(|pools| match pools {
             Some(pools) => pools.open(stack(pools), PoolKind::Guard),
-            None => ThreadPools::open_detached(manager()),
+            None => this_thread::late_or_new(|pools| {
+                pools.count_open(1);
+                pools.open(stack(pools), PoolKind::Guard)
+            }),
         });
         Self { state }
     }
@@ -114,6 +111,10 @@ impl AutoreleasePool {
     #[inline]
     pub(crate) fn pin(&self) {
         self.state().pin();
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.state().life.is_draining()
     }
 
     #[inline]

@@ -25,8 +25,9 @@ use std::panic::Location;
 /// This function uses the pools of the [global](crate::PoolManager::global) manager; for others
 /// there is [`PoolManager::autorelease`](crate::PoolManager::autorelease).
 ///
-/// Touches only memory of this thread. While the thread's thread-locals are torn down, the thread
-/// may have lost its pools already; the reference is then released at once.
+/// Touches only memory of this thread. In the destructor of a static or a thread-local, the library may
+/// have ended on this thread already: then there is no root pool any more, and the reference is released
+/// at once unless a pool has been opened since.
 ///
 /// ```
 /// use releasepool::{Ref, autorelease, autoreleasepool};
@@ -64,8 +65,7 @@ pub(crate) fn autorelease_to(
 ) {
     this_thread::with(|pools| {
         let Some(pools) = pools else {
-            // SAFETY: the caller has given up this reference.
-            return unsafe { release(thin) };
+            return autorelease_late(thin, site, stack);
         };
         let stack = stack(pools);
         // The ledger comes first, as it calls the global allocator, which may open and close pools.
@@ -77,6 +77,28 @@ pub(crate) fn autorelease_to(
         } else {
             pool.push(thin);
         }
+    });
+}
+
+/// Autoreleases once the thread has exited: into a pool opened since, and else releases at once.
+#[cold]
+#[inline(never)]
+fn autorelease_late(
+    thin: Thin,
+    site: &'static Location<'static>,
+    stack: impl FnOnce(&ThreadPools) -> &PoolStack,
+) {
+    this_thread::late(|pools| {
+        let stack = pools.map(stack).filter(|stack| !stack.at_root());
+        if let Some(stack) = stack {
+            ledger::autoreleased(thin, site, || stack.current_pool().entries.label());
+        }
+        // The ledger calls the global allocator, which may close pools.
+        if let Some(stack) = stack.filter(|stack| !stack.at_root()) {
+            return stack.current_pool().push(thin);
+        }
+        // SAFETY: the caller has given up this reference.
+        unsafe { release(thin) };
     });
 }
 

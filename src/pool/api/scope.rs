@@ -2,15 +2,20 @@
 
 use super::guard::AutoreleasePool;
 use crate::pool::drain::close::{can_just_pop, close, free_state};
+use crate::pool::drain::engine::leave;
 use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::PoolState;
+use crate::unwind::{FirstPanic, resume_or_report};
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 /// Runs `f` with a new pool, which is drained when `f` returns: `@autoreleasepool`.
 ///
 /// Afterwards the pool that was current before the call is current again, whatever `f` did with the
-/// guard.
+/// guard, and whichever pools it has opened and not closed. Token pools that `f` has
+/// [pushed](crate::PoolManager::push) and not popped are popped then, as the pop of an outer token does,
+/// and an [event](crate::event::EventKind::TokenLeft) says where they were pushed; other guards' pools
+/// keep their entries.
 ///
 /// If a destructor calls this function, objects that the pool releases may be destroyed only after
 /// it has returned, as [`settle`](crate::settle) explains. A job of a work-stealing runtime such as
@@ -87,50 +92,57 @@ impl Drop for PoolScope {
 /// has opened.
 #[inline(never)]
 fn end_scope(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
-    if pool == own {
-        // SAFETY: the scope has not ended (fact 1 of `guard`).
-        let _ = unsafe { own.as_ref() }.life.leave_scope();
+    // SAFETY: the scope has not ended (fact 1 of `guard`).
+    let state = unsafe { own.as_ref() };
+    // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
+    let is_innermost = unsafe { &*state.stack.get() }.is_topmost(&state.life.frame);
+    if pool == own && is_innermost {
+        let _ = state.life.leave_scope();
         close(own);
     } else {
-        end_replaced(pool, own);
+        end_disordered(pool, own);
     }
 }
 
-/// Ends a scope whose guard was replaced by a guard of another pool.
+/// Ends a scope in which `f` has left pools open, or has replaced the guard by that of another pool.
 // Out of line, so that the usual end need not save its registers.
 #[cold]
 #[inline(never)]
-fn end_replaced(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
-    // Ends the scope after the guard is dropped, also if the guard's drop panics.
-    let _replaced = ReplacedPool(own);
-    drop(AutoreleasePool { state: pool });
+fn end_disordered(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
+    let mut panics = FirstPanic::default();
+    // SAFETY: the scope has not ended (fact 1 of `guard`).
+    let state = unsafe { own.as_ref() };
+    // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
+    leave(unsafe { &*state.stack.get() }, &state.life.frame, &mut panics);
+    if pool == own {
+        let _ = state.life.leave_scope();
+        panics.guard(|| close(own));
+    } else {
+        panics.guard(|| drop(AutoreleasePool { state: pool }));
+        end_replaced(own);
+    }
+    panics.into_first().into_iter().for_each(resume_or_report);
 }
 
-/// The pool that a scope has opened, after `f` replaced the guard. Dropping the `ReplacedPool` ends
-/// the scope.
-struct ReplacedPool(NonNull<PoolState>);
-
-impl Drop for ReplacedPool {
-    fn drop(&mut self) {
-        let then;
-        {
-            // SAFETY: the scope ends only here (fact 1 of `guard`).
-            let state = unsafe { self.0.as_ref() };
-            // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
-            let stack = unsafe { &*state.stack.get() };
-            then = state.life.leave_scope();
-            let frame = &state.life.frame;
-            stack.close_frame(frame);
-            match then {
-                Then::Recycle => frame.own(state.as_life()),
-                // `f` moved the guard elsewhere; it closes the pool later.
-                Then::Keep => _ = frame.leave_chain(),
-            }
+/// Ends a scope whose guard was replaced by a guard of another pool, after that guard was dropped.
+fn end_replaced(own: NonNull<PoolState>) {
+    let then;
+    {
+        // SAFETY: the scope ends only here (fact 1 of `guard`).
+        let state = unsafe { own.as_ref() };
+        // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
+        let stack = unsafe { &*state.stack.get() };
+        then = state.life.leave_scope();
+        let frame = &state.life.frame;
+        stack.close_frame(frame);
+        match then {
+            Then::Recycle => frame.own(state.as_life()),
+            // `f` moved the guard elsewhere; it closes the pool later.
+            Then::Keep => _ = frame.leave_chain(),
         }
-        if then == Then::Recycle {
-            // SAFETY: nothing refers to the pool (rule 1 of `pool_life`); the references above have
-            // ended.
-            unsafe { free_state(self.0) };
-        }
+    }
+    if then == Then::Recycle {
+        // SAFETY: nothing refers to the pool (rule 1 of `pool_life`); the references above have ended.
+        unsafe { free_state(own) };
     }
 }

@@ -2,20 +2,22 @@
 
 pub(crate) mod token_words;
 
+use super::guard::AutoreleasePool;
 use crate::event::span::wants_drains;
-use crate::event::{Event, EventKind};
+use crate::pool::drain::engine::{self, pop_down_to};
 use crate::pool::drain::prune::find_or_add;
-use crate::pool::drain::{drain_span, engine, this_thread};
-use crate::pool::stack::budget::{ENDLESS, Limit};
+use crate::pool::drain::{drain_span, this_thread};
 use crate::pool::stack::manager_shared::ManagerShared;
 use crate::pool::stack::pool_life::PoolKind;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
-use crate::thread::current::current_label;
-use crate::thread::key::ThreadKey;
+use crate::sync::Numbers;
+use crate::thread::key::{ThreadKey, own_key};
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::borrow::Cow;
-use std::ptr;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 /// Identifies one pool that [`PoolManager::push`](crate::PoolManager::push) has opened; plain data,
@@ -38,9 +40,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PoolToken {
     manager: u64,
-    /// `None` if the thread had already exited, so that no pool was opened.
+    /// `None` if the thread had already exited.
     thread: Option<ThreadKey>,
     index: u32,
+    /// Unique in the process if the thread had already exited.
     generation: u32,
 }
 
@@ -82,47 +85,74 @@ pub enum PopError {
     Draining,
 }
 
-/// Opens a token pool, which becomes the current pool.
-pub(crate) fn push(manager: &Arc<ManagerShared>) -> PoolToken {
-    this_thread::with(|pools| {
-        let Some(pools) = pools else {
-            return PoolToken {
-                manager: manager.id,
-                thread: None,
-                index: 0,
-                generation: 0,
-            };
-        };
-        let stack = find_or_add(pools, manager);
-        // SAFETY: pool states live as long as the thread's `ThreadPools`.
-        let pool = unsafe { pools.open(stack, PoolKind::Token).as_ref() };
-        stack.push_token(pool);
-        PoolToken {
-            manager: manager.id,
-            thread: pools.key(),
-            index: pool.index,
-            generation: pool.life.generation(),
-        }
+/// The generations of pools that threads push after their exit, whose keys no token has.
+static LATE: Numbers = Numbers::new();
+
+/// Opens a token pool, which becomes the current pool. `site` is the place where the user made the
+/// call.
+pub(crate) fn push(manager: &Arc<ManagerShared>, site: &'static Location<'static>) -> PoolToken {
+    this_thread::with(|pools| match pools {
+        Some(pools) => push_on(pools, manager, site),
+        None => this_thread::late_or_new(|pools| {
+            pools.count_open(1);
+            push_on(pools, manager, site)
+        }),
     })
 }
 
+fn push_on(
+    pools: &ThreadPools,
+    manager: &Arc<ManagerShared>,
+    site: &'static Location<'static>,
+) -> PoolToken {
+    let stack = find_or_add(pools, manager);
+    // SAFETY: pool states live as long as the thread's `ThreadPools`.
+    let pool = unsafe { pools.open(stack, PoolKind::Token).as_ref() };
+    pool.pushed_at.set(Some(site));
+    let thread = pools.key();
+    if thread.is_none() {
+        pool.life.set_generation(LATE.next() as u32);
+    }
+    stack.push_token(pool);
+    PoolToken {
+        manager: manager.id,
+        thread,
+        index: pool.index,
+        generation: pool.life.generation(),
+    }
+}
+
 /// Opens a token pool with a name, which dumps and events include.
-pub(crate) fn push_named(manager: &Arc<ManagerShared>, name: Cow<'static, str>) -> PoolToken {
-    let token = push(manager);
-    this_thread::with(|pools| {
-        let found = pools.and_then(|pools| find(manager, token, pools).ok());
-        if let Some((_, pool)) = found {
-            pool.set_name(Some(name));
-        }
+pub(crate) fn push_named(
+    manager: &Arc<ManagerShared>,
+    name: Cow<'static, str>,
+    site: &'static Location<'static>,
+) -> PoolToken {
+    let token = push(manager, site);
+    // The global allocator is foreign code, and may have popped the pool.
+    _ = with_pools_of(token, |pools| {
+        let (_, pool) = find(manager, token, pools)?;
+        pool.set_name(Some(name));
+        Ok(())
     });
     token
 }
 
+/// Passes `f` the pools of the calling thread, if the token's pool is one of them.
+fn with_pools_of<R>(
+    token: PoolToken,
+    f: impl FnOnce(&ThreadPools) -> Result<R, PopError>,
+) -> Result<R, PopError> {
+    match token.thread {
+        Some(owner) if own_key() != Some(owner) => Err(PopError::WrongThread { owner }),
+        // The thread's exit has popped the pool.
+        Some(_) => this_thread::with(|pools| pools.map_or(Err(PopError::Stale), f)),
+        None => this_thread::late(|pools| pools.map_or(Err(PopError::Stale), f)),
+    }
+}
+
 /// Drains and closes a pool and all token pools inside it. Returns the number of entries released.
 pub(crate) fn pop(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
-    if token.manager != manager.id {
-        return Err(PopError::WrongManager);
-    }
     if wants_drains() {
         return pop_in_span(manager, token);
     }
@@ -133,30 +163,50 @@ pub(crate) fn pop(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usiz
 #[cold]
 #[inline(never)]
 fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
-    let in_span = this_thread::with(|pools| {
-        let pools = pools.filter(|pools| token.thread.is_some() && pools.key() == token.thread)?;
-        let (_, pool) = find(manager, token, pools).ok()?;
+    with_pools_of(token, |pools| {
+        let (_, pool) = find(manager, token, pools)?;
         // `pop_now` looks the pool up again, as the subscriber is foreign code, which may pop the
         // pool.
-        Some(drain_span::around_pop(pool, || pop_now(manager, token)))
-    });
-    in_span.unwrap_or_else(|| pop_now(manager, token))
+        drain_span::around_pop(pool, || pop_now(manager, token))
+    })
 }
 
 fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
-    this_thread::with(|pools| {
-        let Some(owner) = token.thread else {
-            return if pools.is_none() {
-                Ok(0)
-            } else {
-                Err(PopError::Stale)
-            };
-        };
-        let Some(pools) = pools.filter(|pools| pools.key() == Some(owner)) else {
-            return Err(PopError::WrongThread { owner });
-        };
+    with_pools_of(token, |pools| {
         let (stack, pool) = find(manager, token, pools)?;
-        Ok(pop_down_to(stack, pool))
+        let mut panics = FirstPanic::default();
+        let released = pop_down_to(stack, pool, &mut panics);
+        panics.into_first().into_iter().for_each(resume_or_report);
+        Ok(released)
+    })
+}
+
+/// Drains and closes the pool of `token`, and no other. Returns the number of entries released.
+pub(crate) fn close_alone(
+    manager: &Arc<ManagerShared>,
+    token: PoolToken,
+) -> Result<usize, PopError> {
+    with_pools_of(token, |pools| {
+        let (stack, pool) = find_open(manager, token, pools)?;
+        if pool.life.is_draining() {
+            return Err(PopError::Draining);
+        }
+        Ok(engine::close_alone(stack, pool).resume())
+    })
+}
+
+/// Returns the pool of `token` as a guard's, for all but closing it.
+///
+/// # Safety
+/// The result is not used once the pool is closed, and never dropped.
+pub(crate) unsafe fn pool_of(
+    manager: &Arc<ManagerShared>,
+    token: PoolToken,
+) -> Result<ManuallyDrop<AutoreleasePool>, PopError> {
+    with_pools_of(token, |pools| {
+        let (_, pool) = find_open(manager, token, pools)?;
+        let state = NonNull::from(pool);
+        Ok(ManuallyDrop::new(AutoreleasePool { state }))
     })
 }
 
@@ -168,66 +218,32 @@ fn find<'p>(
     token: PoolToken,
     pools: &'p ThreadPools,
 ) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
-    let stack = pools.find(manager).ok_or(PopError::Stale)?;
-    let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
-    if !is_open(pool, token.generation) {
-        return Err(PopError::Stale);
-    }
-    // A pool is opened once in each generation, so the token's manager opened this one.
-    debug_assert!(ptr::eq(pool.stack.get(), stack));
+    let (stack, pool) = find_open(manager, token, pools)?;
     if stack.token_is_draining(pool) {
         return Err(PopError::Draining);
     }
     Ok((stack, pool))
 }
 
-/// Returns whether the token pool of this generation is still open.
-fn is_open(pool: &PoolState, generation: u32) -> bool {
-    pool.life.generation() == generation && pool.life.is(PoolKind::Token)
-}
-
-/// Drains and closes token pools, newest first, until `pool` is closed. Returns the number of
-/// entries released.
-fn pop_down_to(stack: &PoolStack, pool: &PoolState) -> usize {
-    let generation = pool.life.generation();
-    let mut panics = FirstPanic::default();
-    let mut released = 0;
-    let mut rounds = 0;
-    while let Some(last) = stack.last_token() {
-        if last.entries.is_empty() && !stack.thread_pools().has_duties(stack) {
-            let found = ptr::eq(last, pool);
-            stack.close_token(last);
-            if found {
-                break;
-            }
-            continue;
-        }
-        let outcome = engine::drain(last, Limit::NONE);
-        released += outcome.released;
-        rounds += 1;
-        // Destructors may have pushed other pools, which this closes first.
-        let closing = stack.last_token().is_some_and(|now| ptr::eq(now, last));
-        if closing {
-            stack.close_token(last);
-        }
-        // Reports the panic last: a report runs foreign code, which may pop and push pools and so
-        // reuse this pool's state.
-        if let Some(payload) = outcome.panic {
-            panics.note(payload);
-        }
-        let found = ptr::eq(last, pool);
-        if rounds == ENDLESS && !found {
-            let event = Event::new(EventKind::EndlessDrain, current_label());
-            event.pool("token").count(rounds as usize).emit();
-        }
-        if closing && found || !is_open(pool, generation) {
-            break;
-        }
+/// Returns the token's pool and the pool's stack, if the pool is open. `pools` belongs to the token's
+/// thread.
+#[inline]
+fn find_open<'p>(
+    manager: &Arc<ManagerShared>,
+    token: PoolToken,
+    pools: &'p ThreadPools,
+) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
+    if token.manager != manager.id {
+        return Err(PopError::WrongManager);
     }
-    if let Some(payload) = panics.into_first() {
-        resume_or_report(payload);
+    let stack = pools.find(manager).ok_or(PopError::Stale)?;
+    let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
+    if !pool.life.is_token_of(token.generation) {
+        return Err(PopError::Stale);
     }
-    released
+    // A pool is opened once in each generation, so the token's manager opened this one.
+    debug_assert!(ptr::eq(pool.stack.get(), stack));
+    Ok((stack, pool))
 }
 
 #[cfg(test)]
@@ -238,13 +254,13 @@ mod tests {
     #[test]
     fn pushed_pool_has_its_name() {
         let manager = ManagerShared::global();
-        let token = push_named(&manager, "loading".into());
+        let token = push_named(&manager, "loading".into(), Location::caller());
         this_thread::with(|pools| {
             let found = find(&manager, token, pools.unwrap());
             assert_eq!(found.unwrap().1.name(), "loading");
         });
         assert_eq!(pop(&manager, token), Ok(0));
-        let unnamed = push(&manager);
+        let unnamed = push(&manager, Location::caller());
         this_thread::with(|pools| {
             let found = find(&manager, unnamed, pools.unwrap());
             assert_ne!(found.unwrap().1.name(), "loading");
@@ -255,16 +271,16 @@ mod tests {
     #[test]
     fn a_pool_state_that_has_used_up_its_generations_is_never_reused() {
         let manager = Arc::new(ManagerShared::new(ManagerSettings::default()));
-        let first = push(&manager);
+        let first = push(&manager, Location::caller());
         assert_eq!(pop(&manager, first), Ok(0));
         let with_state = |f: fn(&PoolState)| {
             this_thread::with(|pools| f(pools.and_then(|pools| pools.pool(first.index)).unwrap()));
         };
         with_state(|state| state.life.use_up_generations());
-        let last = push(&manager);
+        let last = push(&manager, Location::caller());
         assert_eq!((last.index, last.generation), (first.index, u32::MAX));
         assert_eq!(pop(&manager, last), Ok(0));
         assert_eq!(pop(&manager, last), Err(PopError::Stale));
-        assert_ne!(push(&manager).index, first.index);
+        assert_ne!(push(&manager, Location::caller()).index, first.index);
     }
 }

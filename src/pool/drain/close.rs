@@ -7,11 +7,11 @@ use super::drain_span;
 use super::engine::drain;
 use super::few::{self, Progress};
 use super::outcome::Outcome;
+use super::this_thread;
 use crate::event::span::wants_drains;
 use crate::pool::stack::budget::Limit;
 use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
-use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::{FirstPanic, resume_or_report};
 use std::ptr::NonNull;
 
@@ -100,7 +100,8 @@ fn close_drained(pool: NonNull<PoolState>) {
         let stack = unsafe { &*state.stack.get() };
         then = state.life.drop_guard();
         match then {
-            Then::Keep => stack.close_above(&state.life.frame),
+            // The frame stays until the scope ends.
+            Then::Keep => {}
             Then::Recycle => stack.close_frame(&state.life.frame),
         }
         debug_assert!(state.entries.is_empty(), "they would leak");
@@ -131,5 +132,5 @@ pub(in crate::pool) unsafe fn free_state(pool: NonNull<PoolState>) {
         pools = stack.thread_pools_ptr();
     }
     // SAFETY: the references above have ended, and the caller has none.
-    unsafe { ThreadPools::guard_closed(pools) };
+    unsafe { this_thread::pool_closed(pools) };
 }

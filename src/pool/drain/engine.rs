@@ -6,15 +6,17 @@ use super::outcome::{Outcome, Served};
 use super::plain::PlainDrain;
 use super::turns::{Drain, Own, Serves};
 use super::{alike, watch};
+use crate::event::{Event, EventKind};
 use crate::object::destroy::ReleaseScope;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
-use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
+use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter};
 use crate::pool::stack::chain::Barrier;
-use crate::pool::stack::pool_life::{ChainFrame, Draining};
+use crate::pool::stack::pool_life::{ChainFrame, Draining, PoolKind};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::claimed::Next;
+use crate::thread::current::current_label;
 use crate::thread::inbox::Chain;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -49,9 +51,9 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     if !is_over {
         let scope = ReleaseScope::enter();
         let frame = ChainFrame::new();
-        let _current = Barrier::raise(stack, &frame, pool);
+        let barrier = Barrier::raise(stack, &frame, pool);
         let _draining = Draining::begin(&pool.life);
-        let rest = release_rest(pool, stack, limit, &scope, &mut panics);
+        let rest = release_rest(barrier, pool, stack, limit, &scope, &mut panics);
         stack.stats.released.add(rest.0 as u64);
         released += rest.0;
         is_cut = rest.1;
@@ -69,11 +71,12 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
     }
 }
 
-/// Releases the entries of a pool that is current and marked as being drained. In the outermost
-/// scope, also serves the thread's duties. Returns how many entries it has released, for the
+/// Releases the entries of a pool that is current, by `barrier`, and marked as being drained. In the
+/// outermost scope, also serves the thread's duties. Returns how many entries it has released, for the
 /// caller's statistics, and whether it was cut off.
 #[inline(never)]
 pub(super) fn release_rest(
+    barrier: Barrier<'_>,
     pool: &PoolState,
     stack: &PoolStack,
     limit: Limit,
@@ -90,6 +93,17 @@ pub(super) fn release_rest(
     let may_owe = stack.thread_pools().may_have_duties(stack) || ORPHANS.has_deferred();
     if scope.outermost && may_owe && scope.serves_thread() {
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
+    }
+    if let Err(barrier) = barrier.lower() {
+        // Whoever pops a token pool pops those that its destructors have pushed, one after the other: here,
+        // they would nest without a limit.
+        if !pool.life.is(PoolKind::Token) {
+            leave(stack, barrier.frame(), panics);
+            // Foreign code, such as an event's hook, may have fed the pool, which is current again.
+            while run.release_all(panics) {
+                leave(stack, barrier.frame(), panics);
+            }
+        }
     }
     (run.released.get(), run.is_cut.get())
 }
@@ -126,6 +140,78 @@ fn serve_in_drain(
         ..Drain::of(Some(thread), &thread.pages, scope, panics, empty_stack)
     }
     .run();
+}
+
+/// Drains and closes token pools, newest first, until `pool` is closed. Returns the number of
+/// entries released. In a detached `ThreadPools`, the caller keeps another pool open.
+pub(in crate::pool) fn pop_down_to(
+    stack: &PoolStack,
+    pool: &PoolState,
+    panics: &mut FirstPanic,
+) -> usize {
+    let generation = pool.life.generation();
+    let mut released = 0;
+    let mut rounds = 0;
+    while let Some(last) = stack.last_token() {
+        let found = ptr::eq(last, pool);
+        if last.entries.is_empty() && !stack.thread_pools().has_duties(stack) {
+            stack.close_token(last);
+            if found {
+                break;
+            }
+            continue;
+        }
+        let outcome = drain(last, Limit::NONE);
+        released += outcome.released;
+        rounds += 1;
+        // Destructors may have pushed other pools, which this closes first.
+        let closing = stack.last_token().is_some_and(|now| ptr::eq(now, last));
+        if closing {
+            stack.close_token(last);
+        }
+        // Reports the panic last: a report runs foreign code, which may pop and push pools and so
+        // reuse this pool's state.
+        outcome.keep(panics);
+        if rounds == ENDLESS && !found {
+            let event = Event::new(EventKind::EndlessDrain, current_label());
+            event.pool("token").count(rounds as usize).emit();
+        }
+        if closing && found || !pool.life.is_token_of(generation) {
+            break;
+        }
+    }
+    released
+}
+
+/// Drains a token pool, and closes it alone. In a detached `ThreadPools`, the caller keeps another pool
+/// open.
+pub(in crate::pool) fn close_alone(stack: &PoolStack, pool: &PoolState) -> Outcome {
+    let outcome = drain(pool, Limit::NONE);
+    stack.close_token_alone(pool);
+    outcome
+}
+
+/// Makes the pool current that was current before a scope began, whose frame is `frame`: pops the
+/// token pools that were pushed in it and are still open, with an event for each, and takes the guard
+/// pools that were opened in it and are still open out of the chain.
+#[cold]
+#[inline(never)]
+pub(in crate::pool) fn leave(stack: &PoolStack, frame: &ChainFrame, panics: &mut FirstPanic) {
+    while stack.cut_guards_above(frame).is_some() {
+        let Some(last) = stack.last_token().filter(|last| !stack.token_is_draining(last)) else {
+            // A fiber has left the scope in the middle of a drain.
+            return;
+        };
+        let event = Event::new(EventKind::TokenLeft, current_label())
+            .pool(last.name())
+            .manager(stack.manager.id, stack.manager.name.as_deref())
+            .at(last.pushed_at.get());
+        // The global allocator, which the event calls, is foreign code, and may have popped the pool.
+        if stack.last_token().is_some_and(|now| ptr::eq(now, last)) {
+            pop_down_to(stack, last, panics);
+        }
+        event.emit();
+    }
 }
 
 /// Moves the entries of a pool to the backlog, and releases from the backlog within the budget,
@@ -180,7 +266,7 @@ fn run_backlog(
     stack.begin_work();
     let scope = ReleaseScope::enter_queueing();
     let frame = ChainFrame::new();
-    let _current = Barrier::raise(stack, &frame, current);
+    let barrier = Barrier::raise(stack, &frame, current);
     let _draining = Draining::begin(&current.life);
     let serves = if scope.serves_thread() {
         serves
@@ -196,6 +282,9 @@ fn run_backlog(
     };
     drain.take_mail_in();
     drain.run();
+    if let Err(barrier) = barrier.lower() {
+        leave(stack, barrier.frame(), drain.panics);
+    }
     let is_cut = drain.is_cut;
     let remaining = drain.finish();
     let drained = drain.meter.report(remaining);

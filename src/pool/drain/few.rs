@@ -115,7 +115,7 @@ fn release_nesting(
 ) -> Progress {
     let scope = ReleaseScope::enter();
     let frame = ChainFrame::new();
-    let _current = Barrier::raise(stack, &frame, pool);
+    let mut barrier = Barrier::raise(stack, &frame, pool);
     let _draining = Draining::begin(&pool.life);
     if !scope.deep {
         // SAFETY: the stack is not deep; nested releases test the depth again.
@@ -126,8 +126,11 @@ fn release_nesting(
         }
     }
     if panics.is_none() && pool.entries.is_empty() && !owes(stack) {
-        return Progress::Idle;
+        match barrier.lower() {
+            Ok(()) => return Progress::Idle,
+            Err(disturbed) => barrier = disturbed,
+        }
     }
-    counts.taken += release_rest(pool, stack, Limit::NONE, &scope, panics).0;
+    counts.taken += release_rest(barrier, pool, stack, Limit::NONE, &scope, panics).0;
     Progress::Drained
 }

@@ -17,8 +17,9 @@ use crate::unwind::{FirstPanic, Payload, report};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// How many drains an exit makes to keep up with destructors that feed its pools.
-const DRAINS: u32 = 100_000;
+/// How many drains an exit makes to keep up with destructors that feed its pools, besides those of the
+/// pools that are open when it begins.
+const DRAINS: usize = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
 /// no loop has accepted to the orphans. Leaves open guard pools alone: references that forgotten
@@ -41,7 +42,7 @@ pub(in crate::pool) unsafe fn exit(
     let mut exit = PoolsExit {
         pools,
         record,
-        drains: 0,
+        drains: DRAINS + pools.stacks().map(|stack| stack.tokens().count() + 2).sum::<usize>(),
         served: 0,
         events: Vec::new(),
     };
@@ -83,7 +84,8 @@ pub(in crate::pool) unsafe fn exit(
 struct PoolsExit<'x> {
     pools: &'x ThreadPools,
     record: &'x Record,
-    drains: u32,
+    /// How many more drains the exit makes.
+    drains: usize,
     /// Generations of duties that the exit has served.
     served: u32,
     events: Vec<Event>,
@@ -100,7 +102,9 @@ impl PoolsExit<'_> {
                 let panic = self.empty(pool);
                 // Destructors may have pushed other pools.
                 let closing = stack.last_token().is_some_and(|last| ptr::eq(last, pool));
-                if closing {
+                if closing && pool.life.is_draining() {
+                    stack.abandon_token(pool);
+                } else if closing {
                     stack.close_token(pool);
                 }
                 // Reports the panic last: the hook is foreign code, which may pop and push pools.
@@ -121,7 +125,7 @@ impl PoolsExit<'_> {
     /// Serves the thread's duties, for a limited number of generations. Returns whether there was anything
     /// to do.
     fn serve(&mut self) -> bool {
-        if self.served >= DRAINS {
+        if self.served as usize >= DRAINS {
             return false;
         }
         let mut panics = FirstPanic::default();
@@ -135,17 +139,17 @@ impl PoolsExit<'_> {
     /// Runs the closures of loops that destructors in this exit have created and dropped, or
     /// forgotten. Returns whether there were any.
     fn run_posts(&mut self) -> bool {
-        self.drains += 1;
-        self.drains < DRAINS && self.pools.run_posts_of_loops()
+        self.drains = self.drains.saturating_sub(1);
+        self.drains > 0 && self.pools.run_posts_of_loops()
     }
 
     /// Calls `drain`, unless the exit has made too many drains. Returns whether the rest has to be
     /// leaked, and the first panic.
     fn drain(&mut self, drain: impl FnOnce() -> Outcome) -> (bool, Option<Payload>) {
-        if self.drains >= DRAINS {
+        if self.drains == 0 {
             return (true, None);
         }
-        self.drains += 1;
+        self.drains -= 1;
         match catch_unwind(drain) {
             Ok(outcome) => (outcome.is_cut, outcome.panic),
             // Drains do not unwind. Catching a panic is a precaution, as a panic here would abort

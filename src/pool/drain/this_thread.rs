@@ -19,12 +19,15 @@ struct ThisThread {
     /// Null before the first use, and after the thread's exit.
     pools: Cell<*const ThreadPools>,
     exited: Cell<bool>,
+    /// The pools opened since the thread's exit, while one of them is open; else null.
+    late: Cell<*const ThreadPools>,
 }
 
 local! {
     static THIS: ThisThread = ThisThread {
         pools: Cell::new(ptr::null()),
         exited: Cell::new(false),
+        late: Cell::new(ptr::null()),
     };
 }
 
@@ -41,6 +44,100 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     // SAFETY: null, or freed by the thread's exit alone, which `f` does not run (invariant 3 of
     // `pool`).
     f(unsafe { pools.as_ref() })
+}
+
+/// Passes `f` the pools that the calling thread has opened since its exit; `None` if none of them is
+/// open.
+#[cold]
+pub(crate) fn late<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
+    let held = NonNull::new(THIS.with(|this| this.late.get()).cast_mut()).map(Held::new);
+    f(held.as_ref().map(Held::pools))
+}
+
+/// Passes `f` the calling thread's pools, also those that it has opened since its exit; `None` if it
+/// has exited and none is open.
+pub(crate) fn with_any<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
+    with(|pools| match pools {
+        None => late(f),
+        pools => f(pools),
+    })
+}
+
+/// Passes `f` the pools that the calling thread has opened since its exit, to open another one; makes
+/// them if none is open.
+#[cold]
+pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
+    let mut pools = THIS.with(|this| this.late.get());
+    if pools.is_null() {
+        let made = ThreadPools::make_detached();
+        // The global allocator is foreign code, and may have made others meanwhile.
+        pools = THIS.with(|this| this.late.get());
+        if pools.is_null() {
+            pools = made.as_ptr();
+            THIS.with(|this| this.late.set(pools));
+        } else {
+            // SAFETY: just made, and nothing leads to it.
+            unsafe { ThreadPools::free_detached(made) };
+        }
+    }
+    // SAFETY: just made, or not null, so that a pool of it is open.
+    f(Held::new(unsafe { NonNull::new_unchecked(pools.cast_mut()) }).pools())
+}
+
+/// Keeps the pools that the calling thread has opened since its exit, while foreign code may close the
+/// last of them.
+struct Held(NonNull<ThreadPools>);
+
+impl Held {
+    fn new(pools: NonNull<ThreadPools>) -> Self {
+        let this = Self(pools);
+        this.pools().count_open(1);
+        this
+    }
+
+    fn pools(&self) -> &ThreadPools {
+        // SAFETY: counted as one of its open pools, until this is dropped.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: this reference is not used any more, nor are those that it has lent.
+        unsafe { pool_closed(self.0) };
+    }
+}
+
+/// Counts a guard pool that has been closed. The last one of a detached `ThreadPools` frees it.
+///
+/// # Safety
+/// The caller does not use `pools` any more, and has no reference into it.
+#[inline]
+pub(in crate::pool) unsafe fn pool_closed(pools: NonNull<ThreadPools>) {
+    // SAFETY: the pool was open, so the `ThreadPools` has not been freed (invariant 3 of `pool`).
+    if unsafe { pools.as_ref() }.is_detached() {
+        // SAFETY: forwards the contract.
+        unsafe { detached_pool_closed(pools) };
+    }
+}
+
+/// Counts a pool of a detached `ThreadPools` that has been closed.
+///
+/// # Safety
+/// As [`pool_closed`].
+#[cold]
+#[inline(never)]
+unsafe fn detached_pool_closed(pools: NonNull<ThreadPools>) {
+    // SAFETY: as in `pool_closed`.
+    if unsafe { pools.as_ref() }.count_closed() {
+        THIS.with(|this| {
+            if ptr::eq(this.late.get(), pools.as_ptr()) {
+                this.late.set(ptr::null());
+            }
+        });
+        // SAFETY: that was the last open pool, and the thread does not find its `ThreadPools` any more.
+        unsafe { ThreadPools::free_detached(pools) };
+    }
 }
 
 /// Returns the place of the pointer to the calling thread's pools, which stays until the thread ends.

@@ -4,23 +4,27 @@
 //! Opening a pool puts its frame on top. A drain puts a frame on top, too, so that the drained pool
 //! is current meanwhile. The topmost frame that has a pool says which pool is current.
 //!
-//! Closing a pool removes its frame and, up to the next *barrier*, all frames above it, which
-//! belong to pools that were forgotten or that will be dropped out of order. These pools keep their
-//! entries but are no longer current. Barriers are the frames of drains, and of pools of scopes
-//! such as `autoreleasepool`: a barrier, and the frames above it, stay until the drain or the scope
-//! ends.
+//! Closing a guard's pool removes its frame alone: the innermost pool that is still open stays
+//! current. The end of a *scope* makes the pool current that was current before it: it removes all
+//! frames above the scope's own, up to the next *barrier*. Such frames belong to pools that were
+//! forgotten, or that will be dropped later. These pools keep their entries but are no longer
+//! current. (If the former current pool was closed in the scope, they stay: one of them has most likely
+//! taken its place.) Drains, the pools of scopes such as `autoreleasepool`, and token pools end like that;
+//! the frames of the first two are the barriers.
+//!
+//! An open token pool is in the chain until its thread exits, as the end of a scope pops the token
+//! pools above the scope's frame.
 //!
 //! A scope's closure may replace the scope's guard by another one and drop the first: until the
 //! scope ends, the scope's frame is then a barrier without a pool.
 //!
-//! Closing costs amortized constant time for each pool, plus a step for each barrier above it. A
-//! frame that is removed from the chain is marked, so that nothing searches the chain for it again.
-//! A walk that passes frames above a barrier, which stay, caches that barrier in each of them;
-//! later walks skip these frames.
+//! Frames are linked in both directions, so closing takes constant time, and the end of a scope a
+//! step for each frame that it removes. A frame that is removed from the chain is marked, so that
+//! nothing searches the chain for it again.
 
-use super::pool_life::{ChainFrame, Then};
+use super::pool_life::{ChainFrame, PoolKind, Then};
 use super::pool_stack::{PoolStack, PoolState};
-use std::ptr;
+use std::{mem, ptr};
 
 impl PoolStack {
     /// Returns the pool that implicit releases go to.
@@ -47,7 +51,10 @@ impl PoolStack {
 
     #[inline]
     pub(crate) fn push_frame(&self, frame: &ChainFrame) {
-        frame.prev.set(self.current.get());
+        let below = self.current.get();
+        frame.prev.set(below);
+        // SAFETY: frames in the chain exist (invariant 4 of `pool`).
+        unsafe { &*below }.next.set(frame);
         self.current.set(frame);
     }
 
@@ -74,61 +81,95 @@ impl PoolStack {
     /// Makes the root pool current, whichever pools are still open. For the thread's exit.
     pub(in crate::pool) fn fall_back_to_root(&self) {
         let root = &self.root.life.frame;
-        remove(self.current.replace(root), root);
+        let mut at = self.current.replace(root);
+        while !ptr::eq(at, root) {
+            count_step();
+            // SAFETY: the frame was in the chain until now, and no frame is freed before it is
+            // removed (invariant 4 of `pool`).
+            at = unsafe { &*at }.leave_chain();
+        }
     }
 
-    /// Removes a frame and those above it, up to the next barrier. Does nothing if the frame is
-    /// not in the chain any more.
+    /// Removes a frame, and no other. Does nothing if it is not in the chain any more.
     #[inline]
     pub(crate) fn close_frame(&self, frame: &ChainFrame) {
         if self.is_topmost(frame) {
             self.pop_frame(frame);
         } else {
-            self.cut(frame, frame.prev.get());
+            self.unlink(frame);
         }
     }
 
-    /// Removes the frames above `frame`, up to the next barrier.
-    pub(crate) fn close_above(&self, frame: &ChainFrame) {
-        self.cut(frame, frame);
-    }
-
-    /// Removes the frames above `frame` up to the next barrier, and puts `rest` in their place:
-    /// either `frame` itself or, to remove it too, the one below it.
+    /// Removes a frame that is not the topmost.
     #[cold]
-    fn cut(&self, frame: &ChainFrame, rest: *const ChainFrame) {
-        if !frame.is_in_chain() {
-            return;
-        }
-        let barrier = self.lowest_barrier_above(frame);
-        let top = barrier.map_or(&self.current, |barrier| &barrier.prev);
-        remove(top.replace(rest), frame);
-        if !ptr::eq(rest, frame) {
-            frame.leave_chain();
+    fn unlink(&self, frame: &ChainFrame) {
+        if frame.is_in_chain() {
+            count_step();
+            // SAFETY: `frame` is in the chain and is not the topmost, so both frames next to it are in
+            // the chain, and exist (invariant 4 of `pool`).
+            let (below, above) = unsafe { (&*frame.leave_chain(), &*frame.next.get()) };
+            below.next.set(above);
+            above.prev.set(below);
+            above.note_former_closed();
         }
     }
 
-    /// Returns the lowest barrier above `frame`, which is in the chain.
-    fn lowest_barrier_above(&self, frame: &ChainFrame) -> Option<&ChainFrame> {
-        let mut lowest = None;
-        let mut at = self.current.get();
-        // SAFETY: both frames are in the chain, and `at` is not below `frame`.
-        while let Some(next) = unsafe { next_barrier(at, frame) } {
-            // SAFETY: frames in the chain exist (invariant 4 of `pool`).
-            let next = unsafe { &*next };
-            at = next;
-            // The cached frame may no longer be a barrier.
+    /// Removes the frames of guard pools above `frame`, which is in the chain, up to the next barrier
+    /// or token pool. Returns the token pool, if it is one. If the pool that was current before the
+    /// scope of `frame` is closed, guard pools stay.
+    #[cold]
+    pub(in crate::pool) fn cut_guards_above(&self, frame: &ChainFrame) -> Option<&PoolState> {
+        let stay = frame.is_former_closed();
+        let mut at = frame;
+        while frame.is_in_chain() && !self.is_topmost(at) {
+            count_step();
+            // SAFETY: `at` is in the chain and is not the topmost, so `next` is in the chain, and
+            // exists (invariant 4 of `pool`).
+            let next = unsafe { &*at.next.get() };
             if next.is_barrier() {
-                lowest = Some(next);
-                at = next.prev.get();
+                return None;
             }
+            // SAFETY: a frame that is no barrier names the open pool that it is part of (rule 2 of
+            // `pool_life`), and this is that pool's address.
+            let pool: &PoolState = unsafe { &*next.pool.get().cast() };
+            if pool.life.is(PoolKind::Token) {
+                return Some(pool);
+            }
+            if stay {
+                at = next;
+                continue;
+            }
+            self.close_frame(next);
+            next.leave_chain();
         }
-        lowest
+        None
     }
 
-    /// Closes the last token pool, whose entries have been released.
+    /// Gives up the last token pool, which is being drained further up the call stack of a thread that
+    /// exits: the process ends in a destructor, and the drain never goes on.
+    pub(in crate::pool) fn abandon_token(&self, pool: &PoolState) {
+        self.tokens.set(pool.next_in_list.get());
+        pool.life.abandon();
+    }
+
+    /// Closes the last token pool, whose entries have been released, and ends its scope.
     pub(in crate::pool) fn close_token(&self, pool: &PoolState) {
-        self.pop_token();
+        let frame = &pool.life.frame;
+        if !self.is_topmost(frame) {
+            self.cut_guards_above(frame);
+        }
+        self.close_token_alone(pool);
+    }
+
+    /// Closes a token pool, whose entries have been released. Takes a step for each token pool above it.
+    pub(in crate::pool) fn close_token_alone(&self, pool: &PoolState) {
+        let mut list = &self.tokens;
+        while !ptr::eq(list.get(), pool) {
+            count_step();
+            // SAFETY: the pool is in the list, so this is an open pool above it (invariant 3 of `pool`).
+            list = unsafe { &(*list.get()).next_in_list };
+        }
+        list.set(pool.next_in_list.get());
         self.close_frame(&pool.life.frame);
         let pools = self.thread_pools();
         pool.entries.clear(&pools.pages);
@@ -137,60 +178,10 @@ impl PoolStack {
             pools.recycle(pool);
         }
         self.stats.count_closed();
-    }
-}
-
-/// Returns the first frame from `top` down that is a barrier, or is cached as one; `None` if
-/// `frame` is `top` or lies between the two. Caches the barrier in the frames that it passes.
-///
-/// # Safety
-/// Both frames are in the chain, and `top` is not below `frame`.
-unsafe fn next_barrier(top: *const ChainFrame, frame: &ChainFrame) -> Option<*const ChainFrame> {
-    let mut at = top;
-    let barrier = loop {
-        if ptr::eq(at, frame) {
-            return None;
+        if pools.is_detached() {
+            // The caller keeps `pools`: it was not the last.
+            pools.count_closed();
         }
-        count_step();
-        // SAFETY: `at` is not below `frame`, so it is in the chain, and exists (invariant 4 of
-        // `pool`).
-        let here = unsafe { &*at };
-        if here.is_barrier() {
-            break at;
-        }
-        let known = here.next_barrier();
-        if !known.is_null() {
-            // All frames directly above a known barrier have cached that barrier.
-            if ptr::eq(known, frame) || ptr::eq(known, frame.next_barrier()) {
-                return None;
-            }
-            break known;
-        }
-        at = here.prev.get();
-    };
-    // The frames from `top` to the barrier stay in the chain.
-    at = top;
-    while !ptr::eq(at, barrier) {
-        count_step();
-        // SAFETY: as above.
-        let here = unsafe { &*at };
-        if !here.next_barrier().is_null() {
-            break;
-        }
-        here.remember_barrier(barrier);
-        at = here.prev.get();
-    }
-    Some(barrier)
-}
-
-/// Marks the frames from `top` down to `end`, excluding `end`, as removed from the chain.
-fn remove(top: *const ChainFrame, end: &ChainFrame) {
-    let mut at = top;
-    while !ptr::eq(at, end) {
-        count_step();
-        // SAFETY: the frame was in the chain until now, and no frame is freed before it is removed
-        // (invariant 4 of `pool`).
-        at = unsafe { &*at }.leave_chain();
     }
 }
 
@@ -207,6 +198,21 @@ impl<'s> Barrier<'s> {
         frame.pool.set(pool.as_life());
         stack.push_frame(frame);
         Self { stack, frame }
+    }
+
+    /// Removes the frame, if no pool is open above it.
+    #[inline]
+    pub(in crate::pool) fn lower(self) -> Result<(), Self> {
+        if !self.stack.is_topmost(self.frame) {
+            return Err(self);
+        }
+        self.stack.pop_frame(self.frame);
+        mem::forget(self);
+        Ok(())
+    }
+
+    pub(in crate::pool) fn frame(&self) -> &'s ChainFrame {
+        self.frame
     }
 }
 

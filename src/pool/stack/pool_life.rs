@@ -14,12 +14,14 @@
 //! begin_drain    -     guard  scope -      token   root -       keep   +1     drain
 //! end_drain      -     guard  scope -      token   root -       keep   -1     drain
 //! set_budgeted   -     guard  scope -      -       -    -       keep   -      guard, drains, close
-//! gain_extra     -     guard  scope -      token   -    -       gain   keep   pin, push, chain
+//! gain_extra     -     guard  scope -      token   -    -       gain   keep   pin, push
+//! lose_former    -     -      scope -      token   -    -       former keep   chain
 //! lose_extras    -     guard  -     bare   token   -    -       lose   -      close, tokens
 //! drop_guard     -     guard* bare  -      -       -    -       keep   -      close
 //! leave_scope    -     -      guard guard* -       -    -       keep   -      scope
 //! end_generation -     -      -     -      token*  -    -       -      -      tokens
 //! end_last       -     -      -     -      used-up -    -       -      -      tokens
+//! abandon        -     -      -     -      used-up -    -       keep   keep   exit
 //! close          -     free   -     -      free    -    -       -      -      thread_pools
 //! ```
 //!
@@ -36,14 +38,12 @@
 //!    the drained pool, which remains open meanwhile. So a frame that does not name the pool it is
 //!    part of is always a barrier; a frame that does is a barrier while the pool belongs to a
 //!    scope.
-//! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back, a
-//!    known barrier, the note that the last drain was budgeted. A pool without extras and drains is
-//!    *plain*: if it has no entries either, removing its frame closes it.
+//! 3. *Extras* are what closing has to clear besides entries: a name, a pin, a page to give back, the
+//!    notes that the last drain was budgeted, and that the former current pool is closed. A pool without extras and drains is *plain*: if it has
+//!    no entries either, removing its frame closes it.
 //! 4. A drain borrows the pool's guard, and a token cannot be popped during a drain of its pool. So
-//!    drains nest only for root pools; and a drain that answers `shutdown` drains its own pool once
-//!    more.
-//! 5. A barrier that a pool knows is in the chain as long as the pool's frame is, but may stop being
-//!    a barrier. All frames between the two know the same barrier.
+//!    drains nest only for root pools; but a drain that answers `shutdown` drains its own pool once
+//!    more, and so does the exit of a thread for a token pool, if a destructor ends the process.
 
 use crate::sync::cell::Cell;
 use crate::sync::{const_fn, described};
@@ -75,13 +75,15 @@ const IN_SCOPE: u32 = 1 << 8;
 const GUARD_DROPPED: u32 = 1 << 9;
 
 // The other bits: extras, and drains in progress.
-const EXTRAS: u32 = HAS_EXTRAS | BUDGETED;
+const EXTRAS: u32 = HAS_EXTRAS | BUDGETED | FORMER_CLOSED;
 const HAS_EXTRAS: u32 = 1 << 11;
 /// Set if the last drain was within a budget: closing the pool then releases only its own entries.
 const BUDGETED: u32 = 1 << 12;
-/// One drain in progress. The bits from here on are their number. If ever 2¹⁹ drains of a root pool
+/// Set in the pool of a scope or token if the pool that was current when it was opened has been closed.
+const FORMER_CLOSED: u32 = 1 << 13;
+/// One drain in progress. The bits from here on are their number. If ever 2¹⁸ drains of a root pool
 /// nest, reports miss some of them; nothing else goes wrong.
-const DRAIN: u32 = 1 << 13;
+const DRAIN: u32 = 1 << 14;
 const DRAINS: u32 = !(DRAIN - 1);
 
 /// The step that the caller of a transition must take.
@@ -105,9 +107,6 @@ pub(crate) struct PoolLife {
     state: Cell<u32>,
     /// Incremented whenever a token pool is closed.
     generation: Cell<u32>,
-    /// The next barrier below the pool, if a walk of the chain has cached it; see rule 5. Null in
-    /// pools that are barriers.
-    next_barrier: Cell<*const ChainFrame>,
 }
 
 impl PoolLife {
@@ -117,7 +116,6 @@ impl PoolLife {
                 frame: ChainFrame::new(),
                 state: Cell::new(kind as u32),
                 generation: Cell::new(0),
-                next_barrier: Cell::new(ptr::null()),
             }
         }
     }
@@ -155,7 +153,7 @@ impl PoolLife {
     #[inline]
     pub(in crate::pool) fn begin_drain(&self) {
         let state = self.expect(&[GUARD, SCOPE, TOKEN, ROOT], EXTRAS | DRAINS);
-        debug_assert!(self.is(PoolKind::Root) || state < 2 * DRAIN, "rule 4");
+        debug_assert!(self.is(PoolKind::Root) || state < 3 * DRAIN, "rule 4");
         self.state.set(state.wrapping_add(DRAIN));
     }
 
@@ -184,7 +182,6 @@ impl PoolLife {
     /// Clears the extras of this word, and records that the others have been cleared.
     pub(super) fn lose_extras(&self) {
         let state = self.expect(&[GUARD, BARE, TOKEN], EXTRAS);
-        self.next_barrier.set(ptr::null());
         self.state.set(state & !EXTRAS);
     }
 
@@ -223,6 +220,13 @@ impl PoolLife {
             self.state.set(USED_UP);
             Then::Keep
         }
+    }
+
+    /// Ends the use of a token pool that is being drained further up the call stack, where the process
+    /// exits.
+    pub(super) fn abandon(&self) {
+        let state = self.expect(&[TOKEN], EXTRAS | DRAINS);
+        self.state.set(state & !TOKEN | USED_UP);
     }
 
     /// Closes the pool, which is plain and has left the chain.
@@ -271,9 +275,18 @@ impl PoolLife {
         self.state.get() & BUDGETED != 0
     }
 
-    /// Returns how often the pool was closed by a token.
+    /// Returns whether this is the open token pool of a token with this generation.
+    pub(in crate::pool) fn is_token_of(&self, generation: u32) -> bool {
+        self.generation() == generation && self.is(PoolKind::Token)
+    }
+
+    /// Returns how often the pool was closed by a token, if it has no generation of its own.
     pub(in crate::pool) fn generation(&self) -> u32 {
         self.generation.get()
+    }
+
+    pub(in crate::pool) fn set_generation(&self, generation: u32) {
+        self.generation.set(generation);
     }
 
     #[cfg(test)]
@@ -297,6 +310,8 @@ pub(crate) struct ChainFrame {
     /// The frame below. Null in the root pool's frame, and in the frame of an open pool that has
     /// left the chain.
     pub(super) prev: Cell<*const ChainFrame>,
+    /// The frame above. Meaningless in the topmost frame, and in frames that are not in the chain.
+    pub(super) next: Cell<*const ChainFrame>,
     /// The pool that is current while this is the topmost frame with a pool: its `PoolState`, which
     /// begins with its life.
     pub(super) pool: Cell<*const PoolLife>,
@@ -307,6 +322,7 @@ impl ChainFrame {
         pub(in crate::pool) fn new() -> Self {
             Self {
                 prev: Cell::new(ptr::null()),
+                next: Cell::new(ptr::null()),
                 pool: Cell::new(ptr::null()),
             }
         }
@@ -331,6 +347,23 @@ impl ChainFrame {
         self.own_life().is_none_or(is_scope)
     }
 
+    /// Notes that the pool below, which was current when this frame's was opened, is closed, if the
+    /// frame's pool is that of a scope or token. The frame must be in the chain.
+    pub(super) fn note_former_closed(&self) {
+        if let Some(life) = self.own_life() {
+            if life.is(PoolKind::Token) || self.is_barrier() {
+                let state = life.expect(&[SCOPE, TOKEN], EXTRAS | DRAINS);
+                life.state.set(state | FORMER_CLOSED);
+            }
+        }
+    }
+
+    /// Returns whether the pool is closed that was current before the scope of this frame.
+    pub(super) fn is_former_closed(&self) -> bool {
+        let is = |life: &PoolLife| life.state.get() & FORMER_CLOSED != 0;
+        self.own_life().is_some_and(is)
+    }
+
     /// Returns whether the frame is in the chain. Not for the root pool's frame.
     pub(super) fn is_in_chain(&self) -> bool {
         !self.prev.get().is_null()
@@ -339,22 +372,6 @@ impl ChainFrame {
     /// Records that the frame has left the chain; returns the frame that was below it.
     pub(in crate::pool) fn leave_chain(&self) -> *const Self {
         self.prev.replace(ptr::null())
-    }
-
-    /// Returns the next barrier below the frame, if an earlier walk has cached it; else null. The
-    /// frame must be in the chain.
-    pub(super) fn next_barrier(&self) -> *const Self {
-        self.own_life()
-            .map_or(ptr::null(), |life| life.next_barrier.get())
-    }
-
-    /// Caches the next barrier below a frame that is in the chain and is not a barrier itself.
-    pub(super) fn remember_barrier(&self, barrier: *const Self) {
-        debug_assert!(!self.is_barrier());
-        if let Some(life) = self.own_life() {
-            life.next_barrier.set(barrier);
-            life.gain_extra();
-        }
     }
 }
 
@@ -410,6 +427,13 @@ mod tests {
             "end_drain" => life.end_drain(),
             "set_budgeted" => life.set_budgeted(false),
             "gain_extra" => life.gain_extra(),
+            "lose_former" => {
+                life.frame.own(&raw const life);
+                life.frame.note_former_closed();
+                if life.state.get() & FORMER_CLOSED == 0 {
+                    panic!("none to lose");
+                }
+            }
             "lose_extras" => life.lose_extras(),
             "drop_guard" => then = Some(life.drop_guard()),
             "leave_scope" => then = Some(life.leave_scope()),
@@ -418,6 +442,7 @@ mod tests {
                 life.use_up_generations();
                 then = Some(life.end_generation());
             }
+            "abandon" => life.abandon(),
             "close" => life.close(),
             _ => unreachable!("the table has no other transition"),
         });
@@ -433,7 +458,7 @@ mod tests {
         assert_eq!(heads, STATES.map(|(name, _)| name));
         let rows: Vec<Vec<_>> = rows.map(|row| row.take(10).collect()).collect();
         let rows = rows.iter().filter(|row| !row.is_empty());
-        assert_eq!(rows.clone().count(), 13);
+        assert_eq!(rows.clone().count(), 15);
         for row in rows {
             let (transition, extras, drains) = (row[0], row[8], row[9]);
             let with = [0, HAS_EXTRAS, DRAIN, HAS_EXTRAS | DRAIN];
@@ -443,6 +468,7 @@ mod tests {
                 let extras = match (extras, with & EXTRAS) {
                     ("keep", had) => Some(had),
                     ("gain", _) => Some(HAS_EXTRAS),
+                    ("former", had) => Some(had | FORMER_CLOSED),
                     ("lose", _) | (_, 0) => Some(0),
                     _ => None,
                 };
@@ -483,9 +509,9 @@ mod tests {
         assert_eq!((is_plain(), life.is_draining()), ((false, false), true));
         life.begin_drain();
         // Only drains of root pools nest deeper.
-        let third = |state| leads_to("begin_drain", state + 2 * DRAIN);
-        assert_eq!(third(GUARD).is_some(), !cfg!(debug_assertions));
-        assert_eq!(third(ROOT), Some((ROOT + 3 * DRAIN, false)));
+        let fourth = |state| leads_to("begin_drain", state + 3 * DRAIN);
+        assert_eq!(fourth(GUARD).is_some(), !cfg!(debug_assertions));
+        assert_eq!(fourth(ROOT), Some((ROOT + 4 * DRAIN, false)));
         life.end_drain();
         assert!(life.is_draining());
         life.end_drain();

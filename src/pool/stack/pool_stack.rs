@@ -19,6 +19,8 @@ use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{const_fn, described};
 use crate::thread::key::ThreadKey;
 use std::borrow::Cow;
+use std::iter;
+use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -32,8 +34,11 @@ pub(crate) struct PoolState {
     pub(crate) entries: Entries,
     /// The stack that the pool belongs to while it is open.
     pub(crate) stack: Cell<*const PoolStack>,
-    /// The next free pool.
-    pub(crate) next_free: Cell<*const PoolState>,
+    /// The next pool in the list that the pool is in: the thread's free pools, or the stack's open
+    /// token pools.
+    pub(super) next_in_list: Cell<*const PoolState>,
+    /// The call that pushed the pool, if it is a token pool and that call is known.
+    pub(in crate::pool) pushed_at: Cell<Option<&'static Location<'static>>>,
     pub(crate) index: u32,
     /// Written only while the pool is being opened or closed.
     name: UnsafeCell<Name>,
@@ -49,7 +54,8 @@ impl PoolState {
                 entries: Entries::new(),
                 stack: Cell::new(ptr::null()),
                 index,
-                next_free: Cell::new(ptr::null()),
+                next_in_list: Cell::new(ptr::null()),
+                pushed_at: Cell::new(None),
                 name: UnsafeCell::new(Name::NONE),
                 pin: PoolPin::new(),
             }
@@ -157,8 +163,8 @@ pub(crate) struct PoolStack {
     /// The topmost frame of the [chain](super::chain).
     pub(super) current: Cell<*const ChainFrame>,
     pub(crate) root: PoolState,
-    /// Open token pools, oldest first. No borrow lasts while other code runs.
-    tokens: UnsafeCell<Vec<*const PoolState>>,
+    /// The newest open token pool, which begins the list of all; or null.
+    pub(super) tokens: Cell<*const PoolState>,
     /// Releases that budgeted drains have left.
     pub(crate) backlog: Backlog,
     /// Counts objects that went to the root pool because no pool was open.
@@ -179,7 +185,7 @@ impl PoolStack {
             stats: Arc::new(PoolStackStats::new()),
             current: Cell::new(ptr::null()),
             root: PoolState::new(u32::MAX, PoolKind::Root),
-            tokens: UnsafeCell::new(Vec::new()),
+            tokens: Cell::new(ptr::null()),
             strays: Strays::new(),
         }
     }
@@ -241,38 +247,25 @@ impl PoolStack {
         }
     }
 
-    pub(crate) fn push_token(&self, pool: &PoolState) {
-        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-        self.tokens
-            .with_mut(|tokens| unsafe { (*tokens).push(pool) });
+    pub(in crate::pool) fn push_token(&self, pool: &PoolState) {
+        pool.next_in_list.set(self.tokens.replace(pool));
     }
 
-    pub(crate) fn last_token(&self) -> Option<&PoolState> {
-        // SAFETY: as in `push_token`; token pools in the list are open.
-        self.tokens
-            .with(|tokens| unsafe { (*tokens).last().map(|pool| &**pool) })
+    /// Returns the open token pools, newest first. None may be pushed or popped meanwhile.
+    pub(in crate::pool) fn tokens(&self) -> impl Iterator<Item = &PoolState> {
+        // SAFETY: null, or an open pool, which exists (invariant 3 of `pool`).
+        let at = |pool: *const PoolState| unsafe { pool.as_ref() };
+        iter::successors(at(self.tokens.get()), move |pool| at(pool.next_in_list.get()))
     }
 
-    pub(crate) fn pop_token(&self) {
-        // SAFETY: as in `push_token`.
-        self.tokens.with_mut(|tokens| unsafe { (*tokens).pop() });
+    pub(in crate::pool) fn last_token(&self) -> Option<&PoolState> {
+        self.tokens().next()
     }
 
     /// Returns whether this token pool, or one above it, is being drained.
-    pub(crate) fn token_is_draining(&self, pool: &PoolState) -> bool {
-        // SAFETY: as in `last_token`.
-        let tokens = self.tokens.with(|tokens| unsafe { &*tokens });
-        let from_the_top = tokens.iter().rev();
-        for &token in from_the_top {
-            // SAFETY: as in `last_token`.
-            if unsafe { &*token }.life.is_draining() {
-                return true;
-            }
-            if ptr::eq(token, pool) {
-                break;
-            }
-        }
-        false
+    pub(in crate::pool) fn token_is_draining(&self, pool: &PoolState) -> bool {
+        let mut above = self.tokens().take_while(|token| !ptr::eq(*token, pool));
+        pool.life.is_draining() || above.any(|token| token.life.is_draining())
     }
 
     /// Returns whether the root pool is the only open one, and no drain is in progress, whose frame

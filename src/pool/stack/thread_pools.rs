@@ -2,8 +2,8 @@
 //!
 //! A thread-local pointer leads to the `ThreadPools` (see [`this_thread`](crate::pool::drain::this_thread)).
 //! The first use makes it, and the thread's exit frees it. If guard pools are open at the exit (forgotten
-//! ones, or some kept in other thread-locals), it is *detached*, and freed when the last of them is closed. A
-//! pool that is opened after the exit gets a detached `ThreadPools` of its own.
+//! ones, or some kept in other thread-locals), it is *detached*, and freed when the last of them is closed.
+//! Pools that are opened after the exit share another detached `ThreadPools`.
 
 crate::sync::described! {
     pub(crate) mod pools_note;
@@ -16,6 +16,7 @@ use super::pool_life::PoolKind;
 use super::pool_stack::{PoolStack, PoolState};
 use super::round::Round;
 use crate::epoch::Participants;
+use crate::event::{Event, EventKind};
 use crate::layout::fixed::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::pool::entries::page::PageCache;
@@ -23,6 +24,7 @@ use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{Link, Roll, SMALL, boxed, reserve, unbox};
 use crate::thread::claimed::ClaimedMessages;
 use crate::thread::counted::CountedInbox;
+use crate::thread::current::current_label;
 use crate::thread::inbox::{Inbox, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
@@ -37,6 +39,9 @@ const POOL_CHUNK: usize = if SMALL { 2 } else { 32 };
 /// How many pools may keep a page while they are closed: the first ones, which are used unless
 /// pools nest more deeply.
 pub(in crate::pool) const WITH_PAGES: u32 = if SMALL { 2 } else { 16 };
+
+/// The number of open pools from which on an event reports them.
+const MANY: usize = 1_024;
 
 type PoolChunk = [PoolState; POOL_CHUNK];
 
@@ -65,8 +70,8 @@ pub(crate) struct ThreadPools {
     pub(crate) reviews: Reviews,
     /// True while the thread's exit walks the list of stacks.
     pub(in crate::pool) exiting: Cell<bool>,
-    /// How many guard pools are open, once detached.
-    guards: Cell<usize>,
+    /// How many pools are open, once detached.
+    open: Cell<usize>,
     /// Remote releases that budgeted drains have taken out of the inbox and not made yet.
     pub(in crate::pool) claimed: ClaimedMessages,
     pub(crate) round: Round,
@@ -106,7 +111,7 @@ impl ThreadPools {
             exiting: Cell::new(false),
             link: Link::new(),
             record: record.into(),
-            guards: Cell::new(0),
+            open: Cell::new(0),
             claimed: ClaimedMessages::new(),
             round: Round::new(),
             next_turn: Cell::new(0),
@@ -129,16 +134,12 @@ impl ThreadPools {
         }
     }
 
-    /// Opens a pool of `manager` in a detached `ThreadPools` of its own.
-    #[cold]
-    pub(crate) fn open_detached(manager: Arc<ManagerShared>) -> NonNull<PoolState> {
-        let pools = Self::make(manager, None);
-        // SAFETY: the `ThreadPools` was just made.
-        let this = unsafe { pools.as_ref() };
-        this.guards.set(1);
-        // SAFETY: the `ThreadPools` was just made; `guard_closed` removes its link.
-        unsafe { DETACHED.add(&this.link) };
-        this.open(&this.first, PoolKind::Guard)
+    /// Makes a detached `ThreadPools`, for pools that are opened after the thread's exit.
+    pub(in crate::pool) fn make_detached() -> NonNull<Self> {
+        let pools = Self::make(ManagerShared::global(), None);
+        // SAFETY: the `ThreadPools` was just made; `free_detached` removes its link.
+        unsafe { DETACHED.add(&pools.as_ref().link) };
+        pools
     }
 
     pub(crate) fn key(&self) -> Option<ThreadKey> {
@@ -153,12 +154,12 @@ impl ThreadPools {
     #[inline]
     pub(crate) fn open(&self, stack: &PoolStack, kind: PoolKind) -> NonNull<PoolState> {
         let mut free = self.free.get();
-        if free.is_null() {
+        while free.is_null() {
             free = self.grow();
         }
         // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
         let pool = unsafe { &*free };
-        self.free.set(pool.next_free.get());
+        self.free.set(pool.next_in_list.get());
         pool.life.open(kind);
         pool.entries.set_label(match kind {
             PoolKind::Token => PoolLabel::TOKEN,
@@ -199,10 +200,28 @@ impl ThreadPools {
         let mut next = self.free.get();
         for pool in pools.iter().rev() {
             pool.life.frame.own(pool.as_life());
-            pool.next_free.set(next);
+            pool.next_in_list.set(next);
             next = pool;
         }
-        next
+        self.free.set(next);
+        if first >= MANY && first.is_power_of_two() {
+            self.report_open(first);
+        }
+        self.free.get()
+    }
+
+    /// Reports that the thread has `n` pools open. Runs foreign code, the event's hook.
+    #[cold]
+    fn report_open(&self, n: usize) {
+        let event = Event::new(EventKind::PoolsOpen, current_label())
+            .count(n)
+            .doublings(n.ilog2());
+        let newest = self.stacks().find_map(PoolStack::last_token);
+        match newest {
+            Some(newest) => event.pool(newest.name()).at(newest.pushed_at.get()),
+            None => event,
+        }
+        .emit();
     }
 
     /// Takes back a closed pool, whose frame and extras are cleared. It has no entries, and no page
@@ -212,7 +231,7 @@ impl ThreadPools {
         debug_assert!(pool.entries.is_empty());
         debug_assert!(pool.entries.is_untouched() || pool.index < WITH_PAGES);
         pool.life.close();
-        pool.next_free.set(self.free.get());
+        pool.next_in_list.set(self.free.get());
         self.free.set(pool);
     }
 
@@ -251,7 +270,7 @@ impl ThreadPools {
         self.attention.set(Attention::EPOCH);
     }
 
-    fn is_detached(&self) -> bool {
+    pub(in crate::pool) fn is_detached(&self) -> bool {
         self.attention.has(Attention::DETACHED)
     }
 
@@ -422,44 +441,33 @@ impl ThreadPools {
             // SAFETY: by the contract, nothing uses the `ThreadPools` any more.
             drop(unsafe { unbox(pools) });
         } else {
-            this.guards.set(guards);
-            // SAFETY: the link was not added yet; `guard_closed` removes it.
+            this.open.set(guards);
+            // SAFETY: the link was not added yet; `free_detached` removes it.
             unsafe { DETACHED.add(&this.link) };
         }
     }
 
-    /// Counts a guard pool that has been closed. The last one of a detached `ThreadPools` frees it.
-    ///
-    /// # Safety
-    /// The caller does not use `pools` any more, and has no reference into it.
-    pub(in crate::pool) unsafe fn guard_closed(pools: NonNull<Self>) {
-        // SAFETY: the guard was open, so the `ThreadPools` has not been freed (invariant 3 of
-        // `pool`).
-        if unsafe { pools.as_ref() }.is_detached() {
-            // SAFETY: forwards the contract.
-            unsafe { Self::detached_guard_closed(pools) };
-        }
+    /// Counts pools that have been opened in a detached `ThreadPools`.
+    pub(in crate::pool) fn count_open(&self, n: usize) {
+        self.open.set(self.open.get() + n);
     }
 
-    /// Counts a guard pool of a detached `ThreadPools` that has been closed.
+    /// Counts a pool of a detached `ThreadPools` that has been closed; returns whether it was the last.
+    pub(in crate::pool) fn count_closed(&self) -> bool {
+        let open = self.open.get() - 1;
+        self.open.set(open);
+        open == 0
+    }
+
+    /// Frees a detached `ThreadPools`.
     ///
     /// # Safety
-    /// As [`guard_closed`](Self::guard_closed).
-    #[cold]
-    #[inline(never)]
-    unsafe fn detached_guard_closed(pools: NonNull<Self>) {
-        // SAFETY: as in `guard_closed`.
-        let this = unsafe { pools.as_ref() };
-        let guards = this.guards.get() - 1;
-        if guards == 0 {
-            // SAFETY: the link was added when the `ThreadPools` was detached.
-            unsafe { DETACHED.remove(&this.link) };
-            // SAFETY: that was the last guard, and the thread does not find its `ThreadPools` any
-            // more.
-            drop(unsafe { unbox(pools) });
-        } else {
-            this.guards.set(guards);
-        }
+    /// No pool of it is open, and nothing else uses it.
+    pub(in crate::pool) unsafe fn free_detached(pools: NonNull<Self>) {
+        // SAFETY: the link was added when the `ThreadPools` was detached.
+        unsafe { DETACHED.remove(&pools.as_ref().link) };
+        // SAFETY: by the contract, nothing uses the `ThreadPools` any more.
+        drop(unsafe { unbox(pools) });
     }
 }
 

@@ -25,8 +25,13 @@
  * return NULL after an error, and other values as their text says. `rp_last_error` then returns a
  * message. A pointer that is not what the text says (a freed object, for example) is undefined behaviour
  * unless the library was built with its feature `checks`: such a library aborts with a message for dead
- * objects, overwritten headers and releases that are one too many. Every function takes NULL, and says
- * so.
+ * objects, overwritten headers and releases that are one too many.
+ *
+ * NULL: every function takes it for every pointer. An argument `p` is optional if the text says that it
+ * "may be NULL". `data` is passed on as it is, and a NULL `const rp_manager *` is the global manager. Any
+ * other NULL is an error, after which nothing was done: functions that return `rp_status` return RP_NULL,
+ * others what their text says, and the message of rp_last_error names the function and the argument.
+ * rp_abort_retain aborts, as it always does.
  *
  * Functions of the program that the library calls must return: no longjmp, no C++ exception.
  */
@@ -157,8 +162,8 @@ bool rp_is_of(const void *object, const rp_class *type);
 char *rp_type_name(const void *object);
 
 /* Frees a text.
- * Ownership: takes the argument.
- * Threads: any thread. Errors: none; NULL is ignored. */
+ * Ownership: takes the argument. `text` may be NULL.
+ * Threads: any thread. Errors: none. */
 void rp_text_free(char *text);
 
 /* ---- Weak references ----------------------------------------------------------------------------- */
@@ -196,7 +201,7 @@ typedef struct rp_pool_token {
  * Threads: any thread. Errors: a token that rp_pool_pop refuses. */
 rp_pool_token rp_pool_push(void);
 
-/* Opens a pool like rp_pool_push, with a name for reports, which is copied; NULL stands for none.
+/* Opens a pool like rp_pool_push, with a name for reports, which is copied; `name` may be NULL.
  * Ownership: the caller owns the result. Give it up by rp_pool_pop, once.
  * Threads: any thread. Errors: as rp_pool_push. */
 rp_pool_token rp_pool_push_named(const char *name);
@@ -314,7 +319,7 @@ rp_status rp_manager_free(rp_manager *manager);
  * Threads: any thread. Errors: as rp_pool_push. */
 rp_pool_token rp_manager_push(const rp_manager *manager, const char *name);
 
-/* Closes a pool of this manager, as rp_pool_pop does.
+/* Closes a pool of this manager, as rp_pool_pop does; `released` may be NULL.
  * Ownership: takes the argument unless it fails.
  * Threads: the thread that pushed. Errors: as rp_pool_pop. */
 rp_status rp_manager_pop(const rp_manager *manager, rp_pool_token token, size_t *released);
@@ -329,7 +334,8 @@ rp_status rp_manager_autorelease(const rp_manager *manager, void *object);
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_drain_root(const rp_manager *manager, size_t *released);
 
-/* Works off what drains within budgets have left, with a budget as in rp_pool_drain_within.
+/* Works off what drains within budgets have left, with a budget as in rp_pool_drain_within. `drained` may
+ * be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nanoseconds,
@@ -341,7 +347,8 @@ rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nan
  * Threads: any thread. Errors: none. */
 rp_status rp_manager_set_root_watermark(const rp_manager *manager, size_t entries, bool drains);
 
-/* Marks an outermost boundary of the calling thread's work: see rp_manager_set_root_watermark.
+/* Marks an outermost boundary of the calling thread's work: see rp_manager_set_root_watermark. `released`
+ * may be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_boundary(const rp_manager *manager, size_t *released);
@@ -447,7 +454,7 @@ size_t rp_handoff_len(rp_handoff *handoff);
 /* Has a thread release all entries in its next outermost drain; `sent` may be NULL. One message.
  * Ownership: borrows the arguments.
  * Threads: one at a time. Errors: RP_NULL. */
-rp_status rp_handoff_drain_on(rp_handoff *handoff, const rp_thread *to, size_t *sent);
+rp_status rp_handoff_drain_on(rp_handoff *handoff, const rp_thread *thread, size_t *sent);
 
 /* Releases all entries here; `released` may be NULL.
  * Ownership: borrows the arguments.
@@ -491,7 +498,7 @@ uint64_t rp_home_key(rp_home *home);
 /* A place for one object, or none, that all threads may read and write. */
 typedef struct rp_slot rp_slot;
 
-/* Makes a slot that holds `object`, or nothing if it is NULL.
+/* Makes a slot that holds `object`, which may be NULL.
  * Ownership: the caller owns the result. Give it up by rp_slot_free. Takes the argument.
  * Threads: any thread. Errors: NULL. */
 rp_slot *rp_slot_new(void *object);
@@ -522,8 +529,8 @@ rp_status rp_slot_store(const rp_slot *slot, void *object);
  * Threads: any thread. Errors: NULL if `slot` is NULL; the argument is still the caller's then. */
 void *rp_slot_swap(const rp_slot *slot, void *object);
 
-/* Puts `object` into the slot if the slot holds `expected`; writes whether it did to `exchanged`. If it
- * did not, `object` is still the caller's.
+/* Puts `object`, which may be NULL, into the slot if the slot holds `expected`, which may be NULL; writes
+ * whether it did to `exchanged`, which may be NULL. If it did not, `object` is still the caller's.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL if `slot` is NULL. */
 rp_status rp_slot_compare_exchange(const rp_slot *slot, const void *expected, void *object,
@@ -557,15 +564,15 @@ rp_frame_loop *rp_frame_loop_new(const rp_frame_config *config);
  * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick. */
 rp_status rp_frame_loop_free(rp_frame_loop *loop);
 
-/* Makes one frame, without waiting: runs what was posted, calls `f(data)` (which may be NULL) with a pool
- * as the current one, and drains within the frame's time. `report` may be NULL.
+/* Makes one frame, without waiting: runs what was posted, calls `f(data)` with a pool as the current one,
+ * and drains within the frame's time. `f` and `report` may be NULL.
  * Ownership: borrows the arguments.
  * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick, RP_PANIC. */
 rp_status rp_frame_loop_tick(rp_frame_loop *loop, void (*f)(void *data), void *data,
                              rp_frame_report *report);
 
-/* Sets the function that tells the host, on any thread, that the loop has something to do; NULL removes
- * it.
+/* Sets the function that tells the host, on any thread, that the loop has something to do. `f` may be
+ * NULL, which removes it.
  * Ownership: borrows the arguments.
  * Threads: the loop's thread. Errors: RP_NULL, RP_WRONG_THREAD, RP_DRAINING in a tick. */
 rp_status rp_frame_loop_set_wake_hook(rp_frame_loop *loop, void (*f)(void *data), void *data);
@@ -638,7 +645,7 @@ rp_status rp_blocks_dealloc(const rp_blocks *blocks, void *memory, size_t size, 
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_blocks_trim(const rp_blocks *blocks, size_t *freed);
 
-/* Reads the figures of an allocator.
+/* Reads the figures of an allocator to `figures`.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_blocks_stats(const rp_blocks *blocks, rp_blocks_figures *figures);
@@ -708,7 +715,8 @@ typedef struct rp_leak {
  * Threads: any thread. Errors: RP_UNAVAILABLE in builds without the feature `leak-detection`. */
 rp_status rp_leaks(void (*to)(const rp_leak *leak, void *data), void *data, size_t *objects);
 
-/* Sets the function that gets warnings, one line each, instead of standard error; NULL removes it.
+/* Sets the function that gets warnings, one line each, instead of standard error. `to` may be
+ * NULL, which removes it.
  * Ownership: borrows the arguments.
  * Threads: any thread; `to` may be called on any thread. Errors: none. */
 rp_status rp_set_event_hook(rp_text_fn to, void *data);
@@ -744,35 +752,37 @@ typedef struct rp_thread_context rp_thread_context;
  * Threads: any thread; the result is for the calling thread only. Errors: none. */
 const rp_thread_context *rp_thread_context_get(void);
 
-/* Allocates the memory of an object, header included. `here` is the context of the calling thread.
+/* Allocates the memory of an object, header included. `here`, which may be NULL, is the context of the calling
+ * thread.
  * Ownership: the caller owns the result. Give it up by rp_embedded_free, or make an object of it.
  * Threads: any thread. Errors: NULL. */
 void *rp_embedded_alloc(const rp_thread_context *here, const rp_class *type);
 
-/* Frees the memory of an object that was not made.
+/* Frees the memory of an object that was not made. `memory` may be NULL.
  * Ownership: takes the argument.
- * Threads: any thread. Errors: none. */
+ * Threads: any thread. Errors: does nothing if `type` is NULL. */
 void rp_embedded_free(const rp_class *type, void *memory);
 
-/* Allocates memory for a class's operator new. `here` is the context of the calling thread.
+/* Allocates memory for a class's operator new. `here`, which may be NULL, is the context of the calling
+ * thread.
  * Ownership: the caller owns the result. Give it up by rp_memory_free.
  * Threads: any thread. Errors: NULL. */
 void *rp_memory_alloc(const rp_thread_context *here, size_t size, size_t align);
 
-/* Frees memory of rp_memory_alloc or rp_embedded_alloc, unless weak references keep it. `here` is the
- * context of the calling thread.
+/* Frees memory of rp_memory_alloc or rp_embedded_alloc, unless weak references keep it.
+ * `here` is the context of the calling thread. `here` and `memory` may be NULL.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: none. */
 void rp_memory_free(const rp_thread_context *here, void *memory, size_t size, size_t align);
 
 /* Records a new object, if rp_checked.
  * Ownership: borrows the arguments.
- * Threads: any thread. Errors: none. */
+ * Threads: any thread. Errors: does nothing if an argument is NULL. */
 void rp_embedded_note(const rp_class *type, void *object);
 
 /* Records that the object, which has one reference, is of this class now, if rp_checked.
  * Ownership: borrows the arguments.
- * Threads: any thread. Errors: none. */
+ * Threads: any thread. Errors: does nothing if an argument is NULL. */
 void rp_embedded_note_class(const rp_class *type, void *object);
 
 /* Has reports name each object of a class with `frees_memory` by the word before its header, the object's
@@ -784,30 +794,32 @@ rp_status rp_embedded_name_by(const rp_class *type,
                               void (*name)(const void *table, char *to, size_t size));
 
 /* Makes an object that the current pool owns, with its header, in one call; of a class without `destroy`.
- * The caller writes the payload before it does anything else. `here` is the context of the calling thread.
+ * The caller writes the payload before it does anything else. `here`, which may be NULL, is the context of
+ * the calling thread.
  * Ownership: the result is lent. Until the current pool is drained.
  * Threads: any thread. Errors: NULL. */
 void *rp_embedded_create(const rp_thread_context *here, const rp_class *type);
 
-/* Moves a reference into the current pool. `here` is the context of the calling thread.
+/* Moves a reference into the current pool. `here`, which may be NULL, is the context of the calling
+ * thread.
  * Ownership: takes the argument.
- * Threads: any thread. Errors: none. */
+ * Threads: any thread. Errors: does nothing if `object` is NULL. */
 void rp_embedded_autorelease(const rp_thread_context *here, void *object);
 
 /* Ends the value of an object whose destructor no release has called (`is_held`), or whose destructor has
  * made references. Aborts if references are left and the memory is neither the library's nor static.
  * Ownership: takes the argument.
- * Threads: any thread. Errors: aborts. */
+ * Threads: any thread. Errors: aborts; does nothing if `object` is NULL. */
 void rp_embedded_end(void *object, bool is_held);
 
 /* Completes a release that has found no other reference in the count word.
  * Ownership: takes the argument.
- * Threads: any thread. Errors: none. */
+ * Threads: any thread. Errors: does nothing if `object` is NULL. */
 void rp_last_release(void *object);
 
 /* Aborts, as the count word has no room for a reference.
  * Ownership: borrows the arguments.
- * Threads: any thread. Errors: aborts. */
+ * Threads: any thread. Errors: aborts, for NULL, too. */
 void rp_abort_retain(void *object);
 
 #ifdef __cplusplus

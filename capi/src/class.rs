@@ -1,7 +1,7 @@
 //! Classes: `rp_class`.
 
 use crate::class_names::function_for;
-use crate::error::{Fault, Outcome, Status, invalid, non_null, optional_text, pointer};
+use crate::error::{Outcome, invalid, needed, non_null, optional_text, pointer};
 use releasepool::raw::{Destructor, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES};
 use std::alloc::Layout;
 use std::ffi::{CString, c_char};
@@ -80,10 +80,7 @@ pub unsafe extern "C" fn rp_class_new(desc: *const ClassDesc) -> *const ForeignC
         // SAFETY: the header says that the argument points to a description.
         let desc = unsafe { non_null(desc.cast_mut(), "desc")?.as_ref() };
         // SAFETY: the header says that the name ends with a zero.
-        let name = unsafe { optional_text(desc.name) };
-        let Some(name) = name else {
-            return Err(Fault(Status::Null, "the name of the class is null".into()));
-        };
+        let name = needed(unsafe { optional_text(desc.name) }, "desc->name")?;
         match ForeignClass::leak(spec(desc, name)?) {
             Some(class) => {
                 ALL.lock()
@@ -106,7 +103,7 @@ pub unsafe extern "C" fn rp_class_new(desc: *const ClassDesc) -> *const ForeignC
 /// The pointer is null or from [`rp_class_new`].
 pub(crate) unsafe fn class(class: *const ForeignClass) -> Outcome<&'static ForeignClass> {
     // SAFETY: classes live as long as the process.
-    Ok(unsafe { &*non_null(class.cast_mut(), "class")?.as_ptr() })
+    Ok(unsafe { &*non_null(class.cast_mut(), "type")?.as_ptr() })
 }
 
 /// Passes `f` a copy of the text that ends with a zero.

@@ -1,7 +1,9 @@
 //! Objects of C++, which embed their header: for `releasepool.hpp` only.
 
 use crate::class::class;
-use crate::error::{Fault, Status, invalid, object, pointer, status};
+use crate::error::{Fault, Status, attempt, invalid, needed, object, pointer, status};
+use crate::memory::layout;
+use crate::object::no_memory;
 use releasepool::raw::{
     self, CHECKED, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG, ThreadContext,
     UNIQUE, adopt, alloc_by_hand, end_by_hand, free_by_hand,
@@ -64,23 +66,20 @@ pub extern "C" fn rp_thread_context_get() -> *const c_void {
     })
 }
 
-/// Returns the context of an argument.
+/// Returns the context of an argument; `None` if it is null.
 ///
 /// # Safety
-/// The argument is from [`rp_thread_context_get`] on the calling thread.
+/// The argument is null, or from [`rp_thread_context_get`] on the calling thread.
 #[inline(always)]
-unsafe fn context<'c>(here: *const c_void) -> &'c ThreadContext {
+unsafe fn context<'c>(here: *const c_void) -> Option<&'c ThreadContext> {
     // SAFETY: the thread-local has no destructor, and is never written again.
-    unsafe { &*here.cast() }
+    unsafe { here.cast::<ThreadContext>().as_ref() }
 }
 
 // The functions for each object end in a call of what follows if there is more to do than usual. A function
 // that is `extern "C"` does not unwind: so they need no frame that would catch a panic, and no registers but
-// those of the usual way. A panic could only come from an event's hook, and aborts.
-
-fn or_null(memory: Option<NonNull<u8>>) -> *mut c_void {
-    memory.map_or(ptr::null_mut(), |memory| memory.as_ptr().cast())
-}
+// those of the usual way. A panic could only come from an event's hook, and aborts. NULL is left to what
+// follows, too: a branch for each argument is all that it costs.
 
 /// Allocates the memory of an object.
 #[unsafe(no_mangle)]
@@ -88,32 +87,38 @@ pub unsafe extern "C" fn rp_embedded_alloc(
     here: *const c_void,
     of: *const ForeignClass,
 ) -> *mut c_void {
-    // SAFETY: the header says that the arguments are the thread's context and a class.
-    match unsafe { context(here).alloc_uninit(&*of) } {
-        Some(memory) => memory.as_ptr().cast(),
-        // SAFETY: as above.
-        None => unsafe { alloc_slowly(of) },
+    // SAFETY: the header says that the arguments are the thread's context and a class, or null.
+    unsafe {
+        match (context(here).zip(of.as_ref())).and_then(|(here, class)| here.alloc_uninit(class)) {
+            Some(memory) => memory.as_ptr().cast(),
+            None => alloc_slowly(of),
+        }
     }
 }
 
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn alloc_slowly(of: *const ForeignClass) -> *mut c_void {
-    // SAFETY: a class, as `rp_embedded_alloc` has said.
-    or_null(unsafe { &*of }.alloc_uninit())
+    pointer("rp_embedded_alloc", || {
+        // SAFETY: a class or null, as `rp_embedded_alloc` has said.
+        let class = unsafe { class(of) }?;
+        let memory = class.alloc_uninit().ok_or_else(|| no_memory(class))?;
+        Ok(memory.as_ptr().cast())
+    })
 }
 
 /// Frees the memory of an object that was not made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_free(of: *const ForeignClass, memory: *mut c_void) {
-    if let (Ok(of), Some(memory)) = (
+    let _ = status("rp_embedded_free", || {
         // SAFETY: the header says that the argument is a class.
-        unsafe { class(of) },
-        NonNull::new(memory),
-    ) {
-        // SAFETY: the header says that the memory is from `rp_embedded_alloc` of this class.
-        unsafe { of.free_uninit(memory.cast()) };
-    }
+        let class = unsafe { class(of) }?;
+        if let Some(memory) = NonNull::new(memory) {
+            // SAFETY: the header says that the memory is from `rp_embedded_alloc` of this class.
+            unsafe { class.free_uninit(memory.cast()) };
+        }
+        Ok(())
+    });
 }
 
 /// Allocates memory for `new`.
@@ -123,8 +128,8 @@ pub unsafe extern "C" fn rp_memory_alloc(
     size: usize,
     align: usize,
 ) -> *mut c_void {
-    // SAFETY: the header says that this is the thread's context.
-    match unsafe { context(here).alloc_by_hand(size, align) } {
+    // SAFETY: the header says that this is the thread's context or null.
+    match unsafe { context(here).and_then(|here| here.alloc_by_hand(size, align)) } {
         Some(memory) => memory.as_ptr().cast(),
         None => alloc_by_hand_slowly(size, align),
     }
@@ -133,8 +138,15 @@ pub unsafe extern "C" fn rp_memory_alloc(
 #[cold]
 #[inline(never)]
 extern "C" fn alloc_by_hand_slowly(size: usize, align: usize) -> *mut c_void {
-    let layout = Layout::from_size_align(size.max(1), align).ok();
-    or_null(layout.and_then(alloc_by_hand))
+    pointer("rp_memory_alloc", || {
+        match alloc_by_hand(layout(size.max(1), align)?) {
+            Some(memory) => Ok(memory.as_ptr().cast()),
+            None => Err(Fault(
+                Status::NoMemory,
+                format!("there is no memory of {size} bytes"),
+            )),
+        }
+    })
 }
 
 /// Frees memory for `delete`.
@@ -145,14 +157,14 @@ pub unsafe extern "C" fn rp_memory_free(
     size: usize,
     align: usize,
 ) {
-    // SAFETY: the header says that this is the thread's context, and that the memory is from
+    let Some(memory) = NonNull::new(memory.cast()) else {
+        return;
+    };
+    // SAFETY: the header says that this is the thread's context or null, and that the memory is from
     // `rp_memory_alloc` or `rp_embedded_alloc`, for these sizes.
     unsafe {
-        match NonNull::new(memory.cast()) {
-            Some(memory) if !context(here).free_by_hand(memory, size, align) => {
-                free_by_hand_slowly(memory, size, align);
-            }
-            _ => {}
+        if !context(here).is_some_and(|here| here.free_by_hand(memory, size, align)) {
+            free_by_hand_slowly(memory, size, align);
         }
     }
 }
@@ -194,9 +206,9 @@ pub unsafe extern "C" fn rp_embedded_create(
     here: *const c_void,
     of: *const ForeignClass,
 ) -> *mut c_void {
-    // SAFETY: the header says that the arguments are the thread's context and a class.
+    // SAFETY: the header says that the arguments are the thread's context and a class, or null.
     unsafe {
-        match context(here).create(&*of) {
+        match (context(here).zip(of.as_ref())).and_then(|(here, class)| here.create(class)) {
             Some(thin) => thin.as_ptr().cast(),
             None => create_slowly(of),
         }
@@ -206,33 +218,41 @@ pub unsafe extern "C" fn rp_embedded_create(
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn create_slowly(of: *const ForeignClass) -> *mut c_void {
-    // The call is direct, so that the object's place is here, and not in the standard library.
-    // SAFETY: a class, as `rp_embedded_create` has said.
-    let Some(thin) = (unsafe { &*of }).create() else {
+    const NAME: &str = "rp_embedded_create";
+    // SAFETY: a class or null, as `rp_embedded_create` has said.
+    let Ok(class) = attempt(NAME, || unsafe { class(of) }) else {
         return ptr::null_mut();
     };
+    // The call is direct, so that the object's place is here, and not in the standard library.
+    let Some(thin) = class.create() else {
+        return pointer(NAME, || Err(no_memory(class)));
+    };
     // SAFETY: a new object, whose one reference goes to the pool.
-    unsafe { autorelease_slowly(thin) };
+    releasepool::autorelease(unsafe { adopt(thin) });
     thin.as_ptr().cast()
 }
 
 /// Moves the reference of a new object into the current pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_autorelease(here: *const c_void, at: *mut c_void) {
-    // SAFETY: the header says that this is the thread's context, and that the caller owns a reference.
+    // SAFETY: the header says that these are the thread's context and an object, of which the caller gives
+    // up a reference, or null.
     unsafe {
-        let thin = NonNull::new_unchecked(at.cast());
-        if !context(here).autorelease(thin) {
-            autorelease_slowly(thin);
+        let both = context(here).zip(NonNull::new(at.cast()));
+        if !both.is_some_and(|(here, thin)| here.autorelease(thin)) {
+            autorelease_slowly(at);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn autorelease_slowly(thin: NonNull<u8>) {
-    // SAFETY: the caller's reference goes to the pool.
-    releasepool::autorelease(unsafe { adopt(thin) });
+unsafe extern "C" fn autorelease_slowly(at: *mut c_void) {
+    let _ = status("rp_embedded_autorelease", || {
+        // SAFETY: the caller's reference goes to the pool.
+        releasepool::autorelease(unsafe { adopt(object(at, "object")?) });
+        Ok(())
+    });
 }
 
 /// Ends the value of an object that no release destroys.
@@ -283,9 +303,7 @@ pub unsafe extern "C" fn rp_embedded_name_by(
     status("rp_embedded_name_by", || {
         // SAFETY: the header says that the argument is a class.
         let class = unsafe { class(of) }?;
-        let Some(name) = name else {
-            return Err(Fault(Status::Null, "the function is null".into()));
-        };
+        let name = needed(name, "name")?;
         if class.name_objects_by(move |table| name_of_table(name, table)) {
             Ok(())
         } else {

@@ -81,10 +81,14 @@ pub(crate) fn pointer<T>(name: &str, body: impl FnOnce() -> Outcome<*mut T>) -> 
     attempt(name, body).unwrap_or(ptr::null_mut())
 }
 
+/// Returns an argument that is not null, or an error that names it as the header does.
+pub(crate) fn needed<T>(value: Option<T>, argument: &str) -> Outcome<T> {
+    value.ok_or_else(|| Fault(Status::Null, format!("the argument `{argument}` is null")))
+}
+
 /// Returns the pointer, or an error that names the argument.
 pub(crate) fn non_null<T>(pointer: *mut T, argument: &str) -> Outcome<NonNull<T>> {
-    NonNull::new(pointer)
-        .ok_or_else(|| Fault(Status::Null, format!("the argument `{argument}` is null")))
+    needed(NonNull::new(pointer), argument)
 }
 
 /// Returns the payload of an object, or an error that names the argument.

@@ -1,7 +1,7 @@
 //! Managers: `rp_manager`. A null pointer stands for the global one.
 
 use crate::error::{
-    Fault, Outcome, Status, attempt, non_null, optional_text, pointer, put, status,
+    Fault, Outcome, Status, attempt, needed, non_null, optional_text, pointer, put, status,
 };
 use crate::object::taken;
 use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
@@ -181,8 +181,7 @@ pub(crate) fn hook(
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> Outcome<Hook> {
-    f.map(|f| Hook(f, data))
-        .ok_or_else(|| Fault(Status::Null, "the function is null".into()))
+    Ok(Hook(needed(f, "f")?, data))
 }
 
 /// The hook of an inbox, and the thread that may remove it; `rp_inbox_hook` in C.

@@ -24,7 +24,8 @@ unsafe fn blocks<'b>(at: *const BlockAllocator) -> Outcome<&'b BlockAllocator> {
     Ok(unsafe { &*non_null(at.cast_mut(), "blocks")?.as_ptr() })
 }
 
-fn layout(size: usize, align: usize) -> Outcome<Layout> {
+/// Returns the layout of memory, or an error if there is no such memory.
+pub(crate) fn layout(size: usize, align: usize) -> Outcome<Layout> {
     match Layout::from_size_align(size, align) {
         Ok(layout) if size != 0 => Ok(layout),
         _ => invalid(format!("no memory has {size} bytes, aligned to {align}")),
@@ -107,14 +108,16 @@ pub unsafe extern "C" fn rp_blocks_stats(
 ) -> Status {
     status("rp_blocks_stats", || {
         // SAFETY: the header says that the argument is an allocator.
-        let stats = unsafe { blocks(at) }?.stats();
+        let blocks = unsafe { blocks(at) }?;
+        let place = non_null(figures, "figures")?;
+        let stats = blocks.stats();
         let read = BlockFigures {
             live_blocks: stats.live_blocks,
             live_bytes: stats.live_bytes,
             chunk_bytes: stats.chunk_bytes,
         };
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(figures, read) };
+        // SAFETY: the header says that the place may be written.
+        unsafe { place.write(read) };
         Ok(())
     })
 }

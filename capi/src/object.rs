@@ -46,7 +46,8 @@ pub(crate) fn given(r: Ref<Object>) -> *mut c_void {
     Ref::into_raw(r).cast_mut().cast()
 }
 
-fn no_memory(class: &ForeignClass) -> Fault {
+/// Returns the error of a class whose object has found no memory.
+pub(crate) fn no_memory(class: &ForeignClass) -> Fault {
     Fault(
         Status::NoMemory,
         format!("there is no memory for a {}", class.name()),

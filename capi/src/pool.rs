@@ -1,6 +1,8 @@
 //! Pools by token, pools in place, and callbacks.
 
-use crate::error::{Fault, Outcome, Status, attempt, non_null, object, optional_text, put, status};
+use crate::error::{
+    Fault, Outcome, Status, attempt, needed, non_null, object, optional_text, put, status,
+};
 use crate::manager::{manager, pop_fault};
 use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
@@ -182,9 +184,7 @@ pub unsafe extern "C" fn rp_autorelease_foreign(
 ) -> Status {
     status("rp_autorelease_foreign", || {
         let object = non_null(object, "object")?;
-        let Some(release) = release else {
-            return Err(Fault(Status::Null, "the function is null".into()));
-        };
+        let release = needed(release, "release")?;
         autorelease(Ref::new(Adopted { object, release }));
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! Figures, leaks and events.
 
 use crate::class::with_c_text;
-use crate::error::{Fault, Outcome, Status, non_null, status};
+use crate::error::{Outcome, Status, needed, non_null, status};
 use crate::manager::manager;
 use releasepool::PoolManager;
 use releasepool::event;
@@ -15,9 +15,7 @@ pub type TextFn = unsafe extern "C" fn(*const c_char, *mut c_void);
 /// # Safety
 /// The function may be called with `data`.
 pub(crate) unsafe fn tell(to: Option<TextFn>, text: &str, data: *mut c_void) -> Outcome {
-    let Some(to) = to else {
-        return Err(Fault(Status::Null, "the function is null".into()));
-    };
+    let to = needed(to, "to")?;
     // SAFETY: the contract of this function.
     with_c_text(text, |text| unsafe { to(text, data) });
     Ok(())
@@ -134,7 +132,7 @@ pub unsafe extern "C" fn rp_leaks(
 pub unsafe extern "C" fn rp_leaks(_: Option<LeakFn>, _: *mut c_void, _: *mut usize) -> Status {
     status("rp_leaks", || {
         let message = "the library was built without the feature `leak-detection`".into();
-        Err(Fault(Status::Unavailable, message))
+        Err(crate::error::Fault(Status::Unavailable, message))
     })
 }
 

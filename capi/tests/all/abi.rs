@@ -132,23 +132,50 @@ fn signature<'a>(name: &str, parameters: impl Iterator<Item = &'a str>, result: 
     format!("{name}({}) -> {}", parameters.join(", "), kind(result))
 }
 
+/// A function of the header, in words of C.
+pub struct Function {
+    /// The type of the result.
+    pub result: String,
+    /// The name.
+    pub name: String,
+    /// The declarations of the parameters.
+    pub parameters: Vec<String>,
+}
+
 /// Returns the functions of the header.
-fn functions_of_c() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+pub fn functions() -> Vec<Function> {
+    let mut found = Vec::new();
     for declaration in declarations() {
         if declaration.starts_with("typedef") || declaration.starts_with("extern") {
             continue;
         }
         let (before, parameters, _) = parts(&declaration);
         let (result, name) = before.split_at(before.rfind([' ', '*']).unwrap() + 1);
+        found.push(Function {
+            result: result.trim().to_owned(),
+            name: name.to_owned(),
+            parameters: parameters
+                .iter()
+                .map(|text| text.trim().to_owned())
+                .collect(),
+        });
+    }
+    found
+}
+
+/// Returns the signatures of the functions of the header.
+fn functions_of_c() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for function in functions() {
         // The name of a parameter is its last word.
-        let types = parameters
+        let types = function
+            .parameters
             .iter()
-            .map(|parameter| match parameter.trim().rsplit_once(' ') {
+            .map(|parameter| match parameter.rsplit_once(' ') {
                 Some((of, name)) if !name.contains('*') && !of.contains('*') => of,
                 _ => "*",
             });
-        found.insert(signature(name, types, result));
+        found.insert(signature(&function.name, types, &function.result));
     }
     found
 }

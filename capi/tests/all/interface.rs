@@ -17,7 +17,7 @@ const PHRASES: &[&str] = &[
 ];
 
 /// A function of the header: its name, and the comment before it.
-fn functions() -> Vec<(String, String)> {
+pub fn functions() -> Vec<(String, String)> {
     let header = fs::read_to_string(package().join("include/releasepool.h")).unwrap();
     let mut found = Vec::new();
     for part in header.split("\n/* ").skip(1) {

@@ -7,6 +7,7 @@ mod ends;
 mod installed;
 mod interface;
 mod names;
+mod nulls;
 mod programs;
 mod rust;
 mod warnings;

@@ -234,11 +234,12 @@ rp_status rp_autorelease_foreign(void *object, void (*release)(void *object));
 
 /* ---- Pools, in place ----------------------------------------------------------------------------- */
 
-/* A pool in memory of the program, such as a variable on the stack. Do not copy it. */
+/* A pool in memory of the program, such as a variable on the stack. Do not copy it. It may be closed before
+ * or after pools that were opened inside it. At the latest the scope around it closes it: a token of
+ * rp_pool_push that is popped, a callback or a frame that ends. So a longjmp over a pool leaves it open no
+ * longer than that. */
 typedef struct rp_pool {
-    void *state;
-    uint64_t thread;
-    uint64_t is_draining;
+    uint64_t words[3];
 } rp_pool;
 
 typedef struct rp_drained {

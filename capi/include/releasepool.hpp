@@ -868,8 +868,10 @@ public:
             detail::fail(rp_last_error());
         }
     }
+    // Does nothing if the scope around the pool has closed it.
     ~AutoreleasePool() {
-        if (rp_pool_close(&pool_) != RP_OK) {
+        const rp_status status = rp_pool_close(&pool_);
+        if (status != RP_OK && status != RP_STALE) {
             detail::fail(rp_last_error());
         }
     }

@@ -6,13 +6,14 @@ use crate::error::{
 use crate::manager::{manager, pop_fault};
 use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
-use releasepool::raw::{TokenWords, own_key, pool_from_raw, pool_into_raw, token_of, words_of};
+use releasepool::raw::{TokenWords, close_pool, is_draining, pool_of, token_of, words_of};
 use releasepool::{
-    AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, callback_scope,
+    AutoreleasePool, Budget, Drained, PoolManager, PoolToken, PopError, Ref, autorelease,
+    callback_scope,
 };
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::time::Duration;
 
 /// A token; `rp_pool_token` in C.
@@ -22,44 +23,11 @@ pub struct Token {
     words: TokenWords,
 }
 
-/// A pool in place; `rp_pool` in C.
+/// A pool in place; `rp_pool` in C. All zeros once it is closed.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Pool {
-    state: Option<NonNull<c_void>>,
-    thread: u64,
-    /// 1 while a function drains or closes the pool.
-    is_draining: u64,
-}
-
-/// Marks a pool as being drained.
-struct Draining(NonNull<Pool>);
-
-impl Draining {
-    /// Returns an error if the pool is being drained further up the call stack.
-    ///
-    /// # Safety
-    /// The pool was opened in place, on this thread, and stays until the result is dropped.
-    unsafe fn begin(at: NonNull<Pool>) -> Outcome<Self> {
-        // SAFETY: by the contract, the pool exists, and only this thread uses it.
-        unsafe {
-            if (*at.as_ptr()).is_draining != 0 {
-                return Err(Fault(
-                    Status::Draining,
-                    "the pool is being drained further up the call stack".into(),
-                ));
-            }
-            (*at.as_ptr()).is_draining = 1;
-        }
-        Ok(Self(at))
-    }
-}
-
-impl Drop for Draining {
-    fn drop(&mut self) {
-        // SAFETY: the pool exists by the contract of `begin`.
-        unsafe { (*self.0.as_ptr()).is_draining = 0 };
-    }
+    token: Token,
 }
 
 /// The result of a drain within a budget; `rp_drained` in C.
@@ -192,57 +160,76 @@ pub unsafe extern "C" fn rp_autorelease_foreign(
 
 /// Opens a pool in place.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_pool_open(place: *mut Pool, name: *const c_char) -> Status {
+pub unsafe extern "C" fn rp_pool_open(pool: *mut Pool, name: *const c_char) -> Status {
     status("rp_pool_open", || {
-        let place = non_null(place, "pool")?;
+        let place = non_null(pool, "pool")?;
         // SAFETY: the header says that the name is null or ends with a zero.
-        let pool = match unsafe { optional_text(name) } {
-            Some(name) => AutoreleasePool::named(name),
-            None => AutoreleasePool::new(),
-        };
-        let pool = Pool {
-            state: Some(pool_into_raw(pool)),
-            thread: own_key(),
-            is_draining: 0,
-        };
+        let token = push_to(PoolManager::global(), unsafe { optional_text(name) });
         // SAFETY: the header says that the place may be written.
-        unsafe { place.write(pool) };
+        unsafe { place.write(Pool { token }) };
         Ok(())
     })
+}
+
+/// Returns the token of an argument.
+///
+/// # Safety
+/// The pointer is null, or a pool that was opened in place or is all zeros.
+unsafe fn token_in(at: *mut Pool) -> Outcome<PoolToken> {
+    // SAFETY: the contract of this function.
+    let token = unsafe { non_null(at, "pool")?.as_ref() }.token;
+    if token.words == NO_TOKEN.words {
+        return Err(Fault(Status::Stale, "the pool has been closed".into()));
+    }
+    Ok(token_of(token.words))
+}
+
+fn fault(error: PopError) -> Fault {
+    let text = match error {
+        PopError::Stale => "the pool has been closed, or the scope around it has closed it",
+        PopError::WrongThread { .. } => {
+            "the pool belongs to another thread: use it on the thread that opened it"
+        }
+        PopError::Draining => "the pool is being drained further up the call stack",
+        _ => return pop_fault(error),
+    };
+    Fault(pop_fault(error).0, text.into())
 }
 
 /// Returns the pool of an argument.
 ///
 /// # Safety
-/// The pointer is null, or a pool that was opened in place or is all zeros.
+/// The pointer is null, or a pool that was opened in place or is all zeros. The result is not used once
+/// the pool is closed.
 pub(crate) unsafe fn pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool>> {
-    // SAFETY: the contract of this function.
-    let pool = unsafe { non_null(at, "pool")?.as_ref() };
-    let Some(state) = pool.state else {
-        return Err(Fault(Status::Stale, "the pool has been closed".into()));
-    };
-    if pool.thread != own_key() {
-        return Err(Fault(
-            Status::WrongThread,
-            "the pool belongs to another thread: use it on the thread that opened it".into(),
-        ));
+    // SAFETY: forwards the contract.
+    unsafe { pool_of(token_in(at)?) }.map_err(fault)
+}
+
+/// Returns the pool of an argument, to drain it.
+///
+/// # Safety
+/// As [`pool`].
+unsafe fn idle_pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool>> {
+    // SAFETY: forwards the contract.
+    let pool = unsafe { pool(at) }?;
+    if is_draining(&pool) {
+        return Err(fault(PopError::Draining));
     }
-    // SAFETY: opened on this thread, and closing it clears `state`.
-    Ok(unsafe { pool_from_raw(state) })
+    Ok(pool)
 }
 
 /// Closes a pool in place.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_pool_close(at: *mut Pool) -> Status {
+pub unsafe extern "C" fn rp_pool_close(pool: *mut Pool) -> Status {
     status("rp_pool_close", || {
-        // SAFETY: the header says that the pool was opened in place.
-        let pool = unsafe { pool(at) }?;
-        // SAFETY: `pool` has found a pool of this thread. A close ends the mark, as destructors that
-        // the drop calls find the pool closed, and may open it again.
-        drop(unsafe { Draining::begin(NonNull::new_unchecked(at)) }?);
-        // SAFETY: as above.
-        unsafe { (*at).state = None };
-        drop(ManuallyDrop::into_inner(pool));
+        // SAFETY: the header says that the pool was opened in place. Destructors find it closed, and may
+        // open it again.
+        let token = unsafe {
+            _ = idle_pool(pool)?;
+            ptr::replace(pool, Pool { token: NO_TOKEN }).token
+        };
+        close_pool(token_of(token.words)).map_err(fault)?;
         Ok(())
     })
 }
@@ -263,10 +250,9 @@ pub unsafe extern "C" fn rp_pool_add(at: *mut Pool, object: *mut c_void) -> Stat
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_drain(at: *mut Pool, released: *mut usize) -> Status {
     status("rp_pool_drain", || {
-        // SAFETY: the header says that the pool was opened in place; `pool` finds it.
-        let (mut pool, _draining) =
-            unsafe { (pool(at)?, Draining::begin(NonNull::new_unchecked(at))?) };
-        let n = pool.drain();
+        // SAFETY: the header says that the pool was opened in place; it cannot be closed while it is
+        // drained.
+        let n = unsafe { idle_pool(at) }?.drain();
         // SAFETY: the header says that the place is null or may be written.
         unsafe { put(released, n) };
         Ok(())
@@ -283,9 +269,7 @@ pub unsafe extern "C" fn rp_pool_drain_within(
 ) -> Status {
     status("rp_pool_drain_within", || {
         // SAFETY: as in `rp_pool_drain`.
-        let (mut pool, _draining) =
-            unsafe { (pool(at)?, Draining::begin(NonNull::new_unchecked(at))?) };
-        let figures = pool.drain_within(budget(count, nanoseconds));
+        let figures = unsafe { idle_pool(at) }?.drain_within(budget(count, nanoseconds));
         // SAFETY: the header says that the place is null or may be written.
         unsafe { put(drained, figures.into()) };
         Ok(())

@@ -107,7 +107,11 @@ impl Event {
                 f,
                 "thread {thread} has {} open{}{pushed}{site}{again}: pop each token, and drop each guard",
                 counted("pool", "pools"),
-                if self.pool.is_some() { ", the newest token pool" } else { "" },
+                if self.pool.is_some() {
+                    ", the newest token pool"
+                } else {
+                    ""
+                },
             ),
             EventKind::BacklogWatermark => write!(
                 f,

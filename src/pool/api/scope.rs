@@ -113,7 +113,11 @@ fn end_disordered(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     // SAFETY: the scope has not ended (fact 1 of `guard`).
     let state = unsafe { own.as_ref() };
     // SAFETY: the scope's own pool keeps its stack (fact 2 of `guard`).
-    leave(unsafe { &*state.stack.get() }, &state.life.frame, &mut panics);
+    leave(
+        unsafe { &*state.stack.get() },
+        &state.life.frame,
+        &mut panics,
+    );
     if pool == own {
         let _ = state.life.leave_scope();
         panics.guard(|| close(own));

@@ -198,7 +198,10 @@ pub(in crate::pool) fn close_alone(stack: &PoolStack, pool: &PoolState) -> Outco
 #[inline(never)]
 pub(in crate::pool) fn leave(stack: &PoolStack, frame: &ChainFrame, panics: &mut FirstPanic) {
     while stack.cut_guards_above(frame).is_some() {
-        let Some(last) = stack.last_token().filter(|last| !stack.token_is_draining(last)) else {
+        let Some(last) = stack
+            .last_token()
+            .filter(|last| !stack.token_is_draining(last))
+        else {
             // A fiber has left the scope in the middle of a drain.
             return;
         };

@@ -42,7 +42,11 @@ pub(in crate::pool) unsafe fn exit(
     let mut exit = PoolsExit {
         pools,
         record,
-        drains: DRAINS + pools.stacks().map(|stack| stack.tokens().count() + 2).sum::<usize>(),
+        drains: DRAINS
+            + pools
+                .stacks()
+                .map(|stack| stack.tokens().count() + 2)
+                .sum::<usize>(),
         served: 0,
         events: Vec::new(),
     };

@@ -12,6 +12,7 @@ use crate::pool::drain::this_thread;
 use crate::sync::thread::spawn;
 use std::cell::{Cell, RefCell};
 use std::mem::{replace, swap};
+use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
 
@@ -82,19 +83,88 @@ fn pools_below_a_barrier_are_closed_in_linear_time_whatever_is_above() {
     });
 }
 
+#[test]
+fn a_scope_leaves_pools_in_linear_time() {
+    let mut left = Vec::new();
+    let steps = steps_of(|| {
+        autoreleasepool(|_| {
+            for _ in 0..MANY {
+                left.extend(open(2));
+                let _ = token::push(&ManagerShared::global(), Location::caller());
+            }
+        });
+    });
+    assert!(steps <= 7 * MANY, "{steps} steps");
+    assert_eq!(steps_of(|| drop(left)), 0, "none is in the chain");
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Guard,
+    Token,
+    Scope,
+    Drain,
+}
+
 /// A frame of the naive model.
 #[derive(Clone, Copy)]
 struct Naive {
     id: *const PoolState,
-    barrier: bool,
+    kind: Kind,
     /// True if the pool `id` is current while this is the topmost frame with a pool.
     pool: bool,
+    /// True if the pool that was current before a scope or token has been closed.
+    former_closed: bool,
+}
+
+/// The whole chain except the root. Every search walks all of it.
+#[derive(Default)]
+struct Chain(Vec<Naive>);
+
+impl Chain {
+    fn position(&self, id: *const PoolState, is_drain: bool) -> Option<usize> {
+        let is = |frame: &Naive| ptr::eq(frame.id, id) && (frame.kind == Kind::Drain) == is_drain;
+        self.0.iter().rposition(is)
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.0.remove(at);
+        if let Some(above) = self.0.get_mut(at) {
+            above.former_closed |= above.pool && matches!(above.kind, Kind::Scope | Kind::Token);
+        }
+    }
+
+    /// Removes guards' frames above `at`; returns whether a token's frame is next.
+    fn cut(&mut self, at: usize) -> bool {
+        let stay = self.0[at].pool && self.0[at].former_closed;
+        let mut next = at + 1;
+        while let Some(frame) = self.0.get(next) {
+            match frame.kind {
+                Kind::Guard if stay => next += 1,
+                Kind::Guard => self.remove(next),
+                kind => return kind == Kind::Token,
+            }
+        }
+        false
+    }
+
+    fn pop_token(&mut self, at: usize) {
+        self.cut(at);
+        self.remove(at);
+    }
+
+    /// Ends the scope whose frame is at `at`; the frame stays.
+    fn leave(&mut self, at: usize) {
+        while self.cut(at) {
+            let newest = self.0.iter().rposition(|frame| frame.kind == Kind::Token);
+            self.pop_token(newest.unwrap());
+        }
+    }
 }
 
 #[derive(Default)]
 struct World {
-    /// The whole chain except the root. Every search walks all of it.
-    chain: RefCell<Vec<Naive>>,
+    chain: RefCell<Chain>,
     /// Pools of scopes that have not ended and whose guards have not been dropped.
     scopes: RefCell<Vec<*const PoolState>>,
     pools: RefCell<Vec<AutoreleasePool>>,
@@ -112,37 +182,45 @@ impl World {
         (self.random.get() >> 33) as usize % n
     }
 
-    fn opened(&self, id: *const PoolState, barrier: bool) {
-        let pool = true;
-        self.chain.borrow_mut().push(Naive { id, barrier, pool });
+    fn opened(&self, id: *const PoolState, kind: Kind) {
+        self.chain.borrow_mut().0.push(Naive {
+            id,
+            kind,
+            pool: true,
+            former_closed: false,
+        });
     }
 
-    /// Removes the frames above the last frame of `id` up to the next barrier. Removes that frame,
-    /// too, unless `stays` is set: it then remains as a barrier without a pool.
-    fn closed(&self, id: *const PoolState, stays: bool) {
+    /// Ends a scope, or a drain, of the pool `id`.
+    fn left(&self, id: *const PoolState, is_drain: bool) {
         let mut chain = self.chain.borrow_mut();
-        let Some(at) = chain.iter().rposition(|frame| ptr::eq(frame.id, id)) else {
-            return;
-        };
-        let above = &chain[at + 1..];
-        let barrier = above.iter().position(|frame| frame.barrier);
-        let end = barrier.map_or(chain.len(), |n| at + 1 + n);
-        chain.drain(at + usize::from(stays)..end);
-        if stays {
-            chain[at].pool = false;
+        if let Some(at) = chain.position(id, is_drain) {
+            chain.leave(at);
+        }
+        let is_open = |token: &(_, *const PoolState)| chain.position(token.1, false).is_some();
+        self.tokens.borrow_mut().retain(is_open);
+    }
+
+    /// Removes the frame of the pool `id`; it stays as a barrier without a pool if its scope goes on.
+    fn closed(&self, id: *const PoolState, scope_goes_on: bool) {
+        let mut chain = self.chain.borrow_mut();
+        match chain.position(id, false) {
+            Some(at) if scope_goes_on => chain.0[at].pool = false,
+            Some(at) => chain.remove(at),
+            None => {}
         }
     }
 
     fn check(&self) {
         let chain = self.chain.borrow();
         let root = this_thread::with(|pools| ptr::from_ref(&pools.unwrap().first.root));
-        let top = chain.iter().rfind(|frame| frame.pool);
+        let top = chain.0.iter().rfind(|frame| frame.pool);
         assert_eq!(current(), top.map_or(root, |frame| frame.id));
     }
 
     fn open(&self) -> AutoreleasePool {
         let pool = AutoreleasePool::new();
-        self.opened(pool.state(), false);
+        self.opened(pool.state(), Kind::Guard);
         pool
     }
 
@@ -160,10 +238,13 @@ impl World {
     }
 
     fn drain(&self, pool: &mut AutoreleasePool) {
-        let id = pool.state();
-        self.opened(id, true);
+        let id = ptr::from_ref(pool.state());
+        self.opened(id, Kind::Drain);
         pool.drain();
-        self.closed(pool.state(), false);
+        self.left(id, true);
+        let mut chain = self.chain.borrow_mut();
+        let at = chain.position(id, true).unwrap();
+        chain.remove(at);
     }
 
     fn close(&self, mut pool: AutoreleasePool) {
@@ -186,19 +267,11 @@ impl World {
         self.pools.borrow_mut().push(pool);
     }
 
-    /// Records the end of a scope, whose guard may have been dropped already.
-    fn scope_ended(&self, id: *const PoolState) {
-        self.scopes
-            .borrow_mut()
-            .retain(|scope| !ptr::eq(*scope, id));
-        self.closed(id, false);
-    }
-
     fn scope(self: &Rc<Self>, depth: usize) {
         let (mut own, mut last) = (ptr::null(), ptr::null());
         autoreleasepool(|pool| {
             own = ptr::from_ref(pool.state());
-            self.opened(own, true);
+            self.opened(own, Kind::Scope);
             self.scopes.borrow_mut().push(own);
             self.run(depth - 1);
             if let Some(mut other) = self.any_pool() {
@@ -222,10 +295,14 @@ impl World {
             }
             last = ptr::from_ref(pool.state());
         });
+        self.left(own, false);
         if !ptr::eq(last, own) {
             self.closed(last, false);
         }
-        self.scope_ended(own);
+        self.closed(own, false);
+        self.scopes
+            .borrow_mut()
+            .retain(|scope| !ptr::eq(*scope, own));
     }
 
     fn step(self: &Rc<Self>, depth: usize) {
@@ -245,18 +322,20 @@ impl World {
                     self.keep(pool);
                 }
             }
-            // A forgotten pool stays open, and stays in the chain unless a pool below it is closed.
+            // A forgotten pool stays open, and stays in the chain until the scope around it ends.
             6 => self.forgotten.borrow_mut().extend(self.any_pool()),
             7 => {
-                let token = token::push(&ManagerShared::global());
-                self.opened(current(), false);
+                let token = token::push(&ManagerShared::global(), Location::caller());
+                self.opened(current(), Kind::Token);
                 self.tokens.borrow_mut().push((token, current()));
             }
             8 => {
                 let last = self.tokens.borrow_mut().pop();
                 if let Some((token, id)) = last {
                     assert_eq!(token::pop(&ManagerShared::global(), token), Ok(0));
-                    self.closed(id, false);
+                    let mut chain = self.chain.borrow_mut();
+                    let at = chain.position(id, false).unwrap();
+                    chain.pop_token(at);
                 }
             }
             _ => {

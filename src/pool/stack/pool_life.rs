@@ -13,7 +13,7 @@
 //! enter_scope    -     scope  -     -      -       -    -       -      -      scope
 //! begin_drain    -     guard  scope -      token   root -       keep   +1     drain
 //! end_drain      -     guard  scope -      token   root -       keep   -1     drain
-//! set_budgeted   -     guard  scope -      -       -    -       keep   -      guard, drains, close
+//! set_budgeted   -     guard  scope -      token   -    -       keep   -      guard, drains, close
 //! gain_extra     -     guard  scope -      token   -    -       gain   keep   pin, push
 //! lose_former    -     -      scope -      token   -    -       former keep   chain
 //! lose_extras    -     guard  -     bare   token   -    -       lose   -      close, tokens
@@ -168,7 +168,7 @@ impl PoolLife {
     /// Records whether the drain that is about to begin is within a budget.
     #[inline]
     pub(in crate::pool) fn set_budgeted(&self, budgeted: bool) {
-        let state = self.expect(&[GUARD, SCOPE], EXTRAS) & !BUDGETED;
+        let state = self.expect(&[GUARD, SCOPE, TOKEN], EXTRAS) & !BUDGETED;
         self.state.set(state | if budgeted { BUDGETED } else { 0 });
     }
 

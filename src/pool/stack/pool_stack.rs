@@ -255,7 +255,9 @@ impl PoolStack {
     pub(in crate::pool) fn tokens(&self) -> impl Iterator<Item = &PoolState> {
         // SAFETY: null, or an open pool, which exists (invariant 3 of `pool`).
         let at = |pool: *const PoolState| unsafe { pool.as_ref() };
-        iter::successors(at(self.tokens.get()), move |pool| at(pool.next_in_list.get()))
+        iter::successors(at(self.tokens.get()), move |pool| {
+            at(pool.next_in_list.get())
+        })
     }
 
     pub(in crate::pool) fn last_token(&self) -> Option<&PoolState> {

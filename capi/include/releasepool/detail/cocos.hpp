@@ -194,7 +194,8 @@ inline AutoreleasePool::~AutoreleasePool() {
     // A destructor may have added entries after the pool was taken out.
     clear();
 #else
-    if (rp_pool_close(&pool_) != RP_OK) {
+    const rp_status status = rp_pool_close(&pool_);
+    if (status != RP_OK && status != RP_STALE) {
         rp::detail::fail(rp_last_error());
     }
 #endif
@@ -228,7 +229,8 @@ inline void AutoreleasePool::clear() {
     next_ = 0;
 #else
     const rp_status status = rp_pool_drain(&pool_, nullptr);
-    if (status != RP_OK && status != RP_DRAINING) {
+    // Stale: the scope around the pool, such as a callback, has closed it.
+    if (status != RP_OK && status != RP_DRAINING && status != RP_STALE) {
         rp::detail::fail(rp_last_error());
     }
 #endif

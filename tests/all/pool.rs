@@ -1,6 +1,7 @@
 //! Autorelease pools: guard pools, token pools, root pools, handoff pools, and budgeted drains.
 
 mod budgets;
+mod current;
 mod endless;
 mod foreign;
 mod foreign_remote;

@@ -40,10 +40,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PoolToken {
     manager: u64,
-    /// `None` if the thread had already exited.
+    /// `None` if the pool was made after the thread's exit.
     thread: Option<ThreadKey>,
     index: u32,
-    /// Unique in the process if the thread had already exited.
+    /// Unique in the process if `thread` is `None`.
     generation: u32,
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn push_named(
 ) -> PoolToken {
     let token = push(manager, site);
     // The global allocator is foreign code, and may have popped the pool.
-    _ = with_pools_of(token, |pools| {
+    _ = with_pools_of(manager, token, |pools| {
         let (_, pool) = find(manager, token, pools)?;
         pool.set_name(Some(name));
         Ok(())
@@ -140,14 +140,17 @@ pub(crate) fn push_named(
 
 /// Passes `f` the pools of the calling thread, if the token's pool is one of them.
 fn with_pools_of<R>(
+    manager: &ManagerShared,
     token: PoolToken,
     f: impl FnOnce(&ThreadPools) -> Result<R, PopError>,
 ) -> Result<R, PopError> {
+    if token.manager != manager.id {
+        return Err(PopError::WrongManager);
+    }
     match token.thread {
         Some(owner) if own_key() != Some(owner) => Err(PopError::WrongThread { owner }),
-        // The thread's exit has popped the pool.
-        Some(_) => this_thread::with(|pools| pools.map_or(Err(PopError::Stale), f)),
-        None => this_thread::late(|pools| pools.map_or(Err(PopError::Stale), f)),
+        // The thread's exit pops the pools that were open then.
+        _ => this_thread::with_any(|pools| pools.map_or(Err(PopError::Stale), f)),
     }
 }
 
@@ -163,7 +166,7 @@ pub(crate) fn pop(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usiz
 #[cold]
 #[inline(never)]
 fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
-    with_pools_of(token, |pools| {
+    with_pools_of(manager, token, |pools| {
         let (_, pool) = find(manager, token, pools)?;
         // `pop_now` looks the pool up again, as the subscriber is foreign code, which may pop the
         // pool.
@@ -172,7 +175,7 @@ fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, 
 }
 
 fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopError> {
-    with_pools_of(token, |pools| {
+    with_pools_of(manager, token, |pools| {
         let (stack, pool) = find(manager, token, pools)?;
         let mut panics = FirstPanic::default();
         let released = pop_down_to(stack, pool, &mut panics);
@@ -186,7 +189,7 @@ pub(crate) fn close_alone(
     manager: &Arc<ManagerShared>,
     token: PoolToken,
 ) -> Result<usize, PopError> {
-    with_pools_of(token, |pools| {
+    with_pools_of(manager, token, |pools| {
         let (stack, pool) = find_open(manager, token, pools)?;
         if pool.life.is_draining() {
             return Err(PopError::Draining);
@@ -203,7 +206,7 @@ pub(crate) unsafe fn pool_of(
     manager: &Arc<ManagerShared>,
     token: PoolToken,
 ) -> Result<ManuallyDrop<AutoreleasePool>, PopError> {
-    with_pools_of(token, |pools| {
+    with_pools_of(manager, token, |pools| {
         let (_, pool) = find_open(manager, token, pools)?;
         let state = NonNull::from(pool);
         Ok(ManuallyDrop::new(AutoreleasePool { state }))
@@ -233,9 +236,6 @@ fn find_open<'p>(
     token: PoolToken,
     pools: &'p ThreadPools,
 ) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
-    if token.manager != manager.id {
-        return Err(PopError::WrongManager);
-    }
     let stack = pools.find(manager).ok_or(PopError::Stale)?;
     let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
     if !pool.life.is_token_of(token.generation) {

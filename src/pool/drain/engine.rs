@@ -142,8 +142,8 @@ fn serve_in_drain(
     .run();
 }
 
-/// Drains and closes token pools, newest first, until `pool` is closed. Returns the number of
-/// entries released. In a detached `ThreadPools`, the caller keeps another pool open.
+/// Drains and closes token pools, newest first, until `pool` is closed; ends the scope of `pool`. Returns
+/// the number of entries released. In a detached `ThreadPools`, the caller keeps another pool open.
 pub(in crate::pool) fn pop_down_to(
     stack: &PoolStack,
     pool: &PoolState,
@@ -154,40 +154,45 @@ pub(in crate::pool) fn pop_down_to(
     let mut rounds = 0;
     while let Some(last) = stack.last_token() {
         let found = ptr::eq(last, pool);
-        if last.entries.is_empty() && !stack.thread_pools().has_duties(stack) {
-            stack.close_token(last);
-            if found {
-                break;
-            }
-            continue;
+        rounds += u32::from(!last.entries.is_empty());
+        released += pop_last(stack, last, found, panics).0;
+        if !pool.life.is_token_of(generation) {
+            break;
         }
-        let outcome = drain(last, Limit::NONE);
-        released += outcome.released;
-        rounds += 1;
-        // Destructors may have pushed other pools, which this closes first.
-        let closing = stack.last_token().is_some_and(|now| ptr::eq(now, last));
-        if closing {
-            stack.close_token(last);
-        }
-        // Reports the panic last: a report runs foreign code, which may pop and push pools and so
-        // reuse this pool's state.
-        outcome.keep(panics);
-        if rounds == ENDLESS && !found {
+        if rounds == ENDLESS {
             let event = Event::new(EventKind::EndlessDrain, current_label());
             event.pool("token").count(rounds as usize).emit();
         }
-        if closing && found || !pool.life.is_token_of(generation) {
-            break;
-        }
     }
     released
+}
+
+/// Drains the last token pool, and closes it unless destructors have pushed others, which must be popped
+/// first. Returns the number of entries released, and whether it has closed the pool.
+fn pop_last(
+    stack: &PoolStack,
+    last: &PoolState,
+    ends_scope: bool,
+    panics: &mut FirstPanic,
+) -> (usize, bool) {
+    let mut outcome = None;
+    if !last.entries.is_empty() || stack.thread_pools().has_duties(stack) {
+        outcome = Some(drain(last, Limit::NONE));
+    }
+    let closes = stack.last_token().is_some_and(|now| ptr::eq(now, last));
+    if closes {
+        stack.close_token(last, ends_scope);
+    }
+    // Reports a panic last: a report runs foreign code, which may pop and push pools and so reuse this
+    // pool's state.
+    (outcome.map_or(0, |outcome| outcome.keep(panics)), closes)
 }
 
 /// Drains a token pool, and closes it alone. In a detached `ThreadPools`, the caller keeps another pool
 /// open.
 pub(in crate::pool) fn close_alone(stack: &PoolStack, pool: &PoolState) -> Outcome {
     let outcome = drain(pool, Limit::NONE);
-    stack.close_token_alone(pool);
+    stack.close_token(pool, false);
     outcome
 }
 
@@ -198,10 +203,7 @@ pub(in crate::pool) fn close_alone(stack: &PoolStack, pool: &PoolState) -> Outco
 #[inline(never)]
 pub(in crate::pool) fn leave(stack: &PoolStack, frame: &ChainFrame, panics: &mut FirstPanic) {
     while stack.cut_guards_above(frame).is_some() {
-        let Some(last) = stack
-            .last_token()
-            .filter(|last| !stack.token_is_draining(last))
-        else {
+        let Some(last) = stack.last_token().filter(|last| !last.life.is_draining()) else {
             // A fiber has left the scope in the middle of a drain.
             return;
         };
@@ -210,10 +212,10 @@ pub(in crate::pool) fn leave(stack: &PoolStack, frame: &ChainFrame, panics: &mut
             .manager(stack.manager.id, stack.manager.name.as_deref())
             .at(last.pushed_at.get());
         // The global allocator, which the event calls, is foreign code, and may have popped the pool.
-        if stack.last_token().is_some_and(|now| ptr::eq(now, last)) {
-            pop_down_to(stack, last, panics);
+        let is_last = stack.last_token().is_some_and(|now| ptr::eq(now, last));
+        if is_last && pop_last(stack, last, false, panics).1 {
+            event.emit();
         }
-        event.emit();
     }
 }
 

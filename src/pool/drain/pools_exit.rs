@@ -5,7 +5,6 @@ use super::outcome::Outcome;
 use super::pending;
 use super::turns::Serves;
 use crate::event::{Event, EventKind};
-use crate::ledger;
 use crate::object::header::header;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
@@ -14,7 +13,7 @@ use crate::sync::catch_unwind;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload, report};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::Arc;
 
 /// How many drains an exit makes to keep up with destructors that feed its pools, besides those of the
@@ -24,20 +23,17 @@ const DRAINS: usize = 100_000;
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
 /// no loop has accepted to the orphans. Leaves open guard pools alone: references that forgotten
 /// pools have lent may live for ever. Calls `set_exited` when the thread must not find the pools
-/// any more.
+/// any more, except for pools that it opens since. Returns the events that are due, which the caller emits
+/// last: their hook is foreign code.
+///
+/// Afterwards `pools` is detached, and counts as open its guards' pools, and one more for the caller.
 ///
 /// Does not unwind, as nothing could catch the panic.
-///
-/// # Safety
-/// `attached` is the `ThreadPools` of the calling thread; after `set_exited` nothing but open
-/// guards finds it.
-pub(in crate::pool) unsafe fn exit(
-    attached: NonNull<ThreadPools>,
+pub(in crate::pool) fn exit(
+    pools: &ThreadPools,
     record: &Arc<Record>,
-    set_exited: fn(),
-) {
-    // SAFETY: freed only by `detach`, below.
-    let pools = unsafe { attached.as_ref() };
+    set_exited: fn(&ThreadPools),
+) -> Vec<Event> {
     pools.exiting.set(true);
     let mut exit = PoolsExit {
         pools,
@@ -67,21 +63,18 @@ pub(in crate::pool) unsafe fn exit(
         stack.root.entries.clear(&pools.pages);
     }
     pools.reviews.leave(&pools.attention);
-    set_exited();
+    pools.stacks().for_each(PoolStack::fall_back_to_root);
+    let guards = pools.open_guards();
+    pools.detach(guards + 1);
+    set_exited(pools);
     for stack in pools.stacks() {
         stack.retire(record.key());
     }
-    let guards = pools.open_guards();
     let mut events = exit.events;
     if guards > 0 {
         events.push(Event::new(EventKind::OpenAtExit, record.label()).count(guards));
     }
-    // SAFETY: by the contract, only open guards find the `ThreadPools` any more, and `pools` is not
-    // used below.
-    unsafe { ThreadPools::detach(attached, guards) };
-    // The events come last, as the hook is foreign code, which must not find the thread's pools.
-    events.into_iter().for_each(Event::emit);
-    ledger::drained_last();
+    events
 }
 
 /// The exit of a thread's pools, in progress.
@@ -109,7 +102,7 @@ impl PoolsExit<'_> {
                 if closing && pool.life.is_draining() {
                     stack.abandon_token(pool);
                 } else if closing {
-                    stack.close_token(pool);
+                    stack.close_token(pool, false);
                 }
                 // Reports the panic last: the hook is foreign code, which may pop and push pools.
                 panic.into_iter().for_each(report);

@@ -2,6 +2,7 @@
 
 use super::outcome::Served;
 use super::{engine, pools_exit};
+use crate::event::Event;
 use crate::ledger;
 use crate::pool::stack::budget::Meter;
 use crate::pool::stack::manager_shared::ManagerShared;
@@ -19,7 +20,7 @@ struct ThisThread {
     /// Null before the first use, and after the thread's exit.
     pools: Cell<*const ThreadPools>,
     exited: Cell<bool>,
-    /// The pools opened since the thread's exit, while one of them is open; else null.
+    /// The thread's detached pools, after its exit, while one of them is open; else null.
     late: Cell<*const ThreadPools>,
 }
 
@@ -46,16 +47,14 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     f(unsafe { pools.as_ref() })
 }
 
-/// Passes `f` the pools that the calling thread has opened since its exit; `None` if none of them is
-/// open.
+/// Passes `f` the pools of the calling thread if it has exited; `None` if none of them is open.
 #[cold]
 pub(crate) fn late<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     let held = NonNull::new(THIS.with(|this| this.late.get()).cast_mut()).map(Held::new);
     f(held.as_ref().map(Held::pools))
 }
 
-/// Passes `f` the calling thread's pools, also those that it has opened since its exit; `None` if it
-/// has exited and none is open.
+/// Passes `f` the calling thread's pools, also once it has exited; `None` if none of them is open then.
 pub(crate) fn with_any<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     with(|pools| match pools {
         None => late(f),
@@ -63,8 +62,8 @@ pub(crate) fn with_any<R>(f: impl FnOnce(Option<&ThreadPools>) -> R) -> R {
     })
 }
 
-/// Passes `f` the pools that the calling thread has opened since its exit, to open another one; makes
-/// them if none is open.
+/// Passes `f` the pools of the calling thread, which has exited, to open another one; makes them if none is
+/// open.
 #[cold]
 pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     let mut pools = THIS.with(|this| this.late.get());
@@ -84,8 +83,7 @@ pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     f(Held::new(unsafe { NonNull::new_unchecked(pools.cast_mut()) }).pools())
 }
 
-/// Keeps the pools that the calling thread has opened since its exit, while foreign code may close the
-/// last of them.
+/// Keeps the pools of a thread that has exited, while foreign code may close the last of them.
 struct Held(NonNull<ThreadPools>);
 
 impl Held {
@@ -166,7 +164,7 @@ fn enter() -> *const ThreadPools {
         return ptr::null();
     }
     let Some(record) = current::current() else {
-        set_exited();
+        set_exited(ptr::null());
         return ptr::null();
     };
     current::set_exit_hook(at_exit);
@@ -185,10 +183,11 @@ fn enter() -> *const ThreadPools {
     pools.as_ptr()
 }
 
-/// Records that the thread has no pools of its own from here on.
-fn set_exited() {
+/// Records that the thread has no pools from here on but `late`, which are detached.
+fn set_exited(late: *const ThreadPools) {
     THIS.with(|this| {
         this.pools.set(ptr::null());
+        this.late.set(late);
         this.exited.set(true);
     });
 }
@@ -197,7 +196,12 @@ fn set_exited() {
 fn at_exit(record: &Arc<Record>) {
     let pools = THIS.with(|this| this.pools.get()).cast_mut();
     if let Some(pools) = NonNull::new(pools) {
-        // SAFETY: `enter` made the pools; after `set_exited` nothing but open guards finds them.
-        unsafe { pools_exit::exit(pools, record, set_exited) };
+        // SAFETY: `enter` made the pools, which only `pool_closed` frees.
+        let this = unsafe { pools.as_ref() };
+        let events = pools_exit::exit(this, record, |late| set_exited(late));
+        // SAFETY: `exit` has counted this, and `this` is not used any more.
+        unsafe { pool_closed(pools) };
+        events.into_iter().for_each(Event::emit);
+        ledger::drained_last();
     }
 }

@@ -152,17 +152,12 @@ impl PoolStack {
         pool.life.abandon();
     }
 
-    /// Closes the last token pool, whose entries have been released, and ends its scope.
-    pub(in crate::pool) fn close_token(&self, pool: &PoolState) {
-        let frame = &pool.life.frame;
-        if !self.is_topmost(frame) {
-            self.cut_guards_above(frame);
+    /// Closes a token pool, whose entries have been released. If it `ends_scope`, the pool becomes current
+    /// that was current before the token was pushed. Takes a step for each token pool above it.
+    pub(in crate::pool) fn close_token(&self, pool: &PoolState, ends_scope: bool) {
+        if ends_scope && !self.is_topmost(&pool.life.frame) {
+            self.cut_guards_above(&pool.life.frame);
         }
-        self.close_token_alone(pool);
-    }
-
-    /// Closes a token pool, whose entries have been released. Takes a step for each token pool above it.
-    pub(in crate::pool) fn close_token_alone(&self, pool: &PoolState) {
         let mut list = &self.tokens;
         while !ptr::eq(list.get(), pool) {
             count_step();

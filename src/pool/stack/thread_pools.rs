@@ -3,7 +3,8 @@
 //! A thread-local pointer leads to the `ThreadPools` (see [`this_thread`](crate::pool::drain::this_thread)).
 //! The first use makes it, and the thread's exit frees it. If guard pools are open at the exit (forgotten
 //! ones, or some kept in other thread-locals), it is *detached*, and freed when the last of them is closed.
-//! Pools that are opened after the exit share another detached `ThreadPools`.
+//! Pools that are opened after the exit are in the detached `ThreadPools`, too; if there is none, the first of
+//! them makes one.
 
 crate::sync::described! {
     pub(crate) mod pools_note;
@@ -102,11 +103,7 @@ impl ThreadPools {
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
             inbox,
-            attention: Attention::new(if record.is_none() {
-                Attention::DETACHED
-            } else {
-                0
-            }),
+            attention: Attention::new(0),
             reviews: Reviews::default(),
             exiting: Cell::new(false),
             link: Link::new(),
@@ -137,8 +134,8 @@ impl ThreadPools {
     /// Makes a detached `ThreadPools`, for pools that are opened after the thread's exit.
     pub(in crate::pool) fn make_detached() -> NonNull<Self> {
         let pools = Self::make(ManagerShared::global(), None);
-        // SAFETY: the `ThreadPools` was just made; `free_detached` removes its link.
-        unsafe { DETACHED.add(&pools.as_ref().link) };
+        // SAFETY: the `ThreadPools` was just made.
+        unsafe { pools.as_ref() }.detach(0);
         pools
     }
 
@@ -425,26 +422,15 @@ impl ThreadPools {
         }
     }
 
-    /// Detaches a thread's pools at its exit, when `guards` pools are still open; frees them if
-    /// `guards` is 0.
-    ///
-    /// # Safety
-    /// Nothing but open guards uses `pools` from here on, and the caller has no reference into it.
-    pub(in crate::pool) unsafe fn detach(pools: NonNull<Self>, guards: usize) {
-        // SAFETY: the `ThreadPools` has not been freed yet.
-        let this = unsafe { pools.as_ref() };
-        this.attention.set(Attention::DETACHED);
-        if let Some(record) = this.record() {
+    /// Detaches a thread's pools at its exit, when this many of them are open.
+    pub(in crate::pool) fn detach(&self, open: usize) {
+        self.attention.set(Attention::DETACHED);
+        if let Some(record) = self.record() {
             record.outside.pools.set(0);
         }
-        if guards == 0 {
-            // SAFETY: by the contract, nothing uses the `ThreadPools` any more.
-            drop(unsafe { unbox(pools) });
-        } else {
-            this.open.set(guards);
-            // SAFETY: the link was not added yet; `free_detached` removes it.
-            unsafe { DETACHED.add(&this.link) };
-        }
+        self.open.set(open);
+        // SAFETY: the link was not added yet; `free_detached` removes it.
+        unsafe { DETACHED.add(&self.link) };
     }
 
     /// Counts pools that have been opened in a detached `ThreadPools`.

@@ -62,11 +62,20 @@ struct Pool {
 }
 
 /// A frame of the stack of pools. The topmost frame that has a pool says which pool is current.
-#[derive(PartialEq)]
-enum Frame {
-    Pool(usize),
-    /// A drain of this pool, or a scope.
-    Barrier(Option<usize>),
+struct Frame {
+    kind: Kind,
+    /// `None` for a scope whose guard has been dropped.
+    pool: Option<usize>,
+    /// True if the pool that was current before this scope or token has been closed.
+    former_closed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Guard,
+    Token,
+    Scope,
+    Drain,
 }
 
 enum Message {
@@ -78,21 +87,21 @@ enum Message {
 struct Token {
     manager: usize,
     thread: usize,
-    /// `None` if the token was pushed after the thread's exit.
-    pool: Option<usize>,
+    pool: usize,
 }
 
 #[derive(Default)]
 struct Thread {
     /// The root pool of each manager.
     roots: [usize; 2],
+    /// The frames above the root pools'.
     frames: [Vec<Frame>; 2],
     /// Open token pools, oldest first.
     tokens: [Vec<usize>; 2],
     guards: Vec<Option<usize>>,
     /// Guards that were forgotten.
     lost: Vec<usize>,
-    /// Pools of the open scopes.
+    /// Pools of the guards of the open scopes.
     scopes: Vec<usize>,
     locals: Vec<Option<usize>>,
     inbox: Vec<Message>,
@@ -148,7 +157,6 @@ impl Naive {
         let mut new = Thread::default();
         for manager in 0..2 {
             new.roots[manager] = self.pools.len();
-            new.frames[manager].push(Frame::Pool(self.pools.len()));
             self.pools.push(Pool {
                 thread,
                 manager,
@@ -337,7 +345,7 @@ impl Naive {
                 self.pools[pool].entries.push(object);
             }
             Op::Open(manager) => {
-                let pool = self.open(manager as usize % 2);
+                let pool = self.open(manager as usize % 2, Kind::Guard);
                 self.here().guards.push(Some(pool));
             }
             Op::Close(i) => {
@@ -388,7 +396,7 @@ impl Naive {
             }
             Op::Boundary(manager) => return Some(self.boundary(manager as usize % 2)),
             Op::Enter if self.scopes(self.me) < SCOPES => {
-                let pool = self.enter_scope();
+                let pool = self.open(0, Kind::Scope);
                 self.here().scopes.push(pool);
             }
             Op::Leave => {

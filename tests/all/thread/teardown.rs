@@ -31,6 +31,39 @@ fn autorelease_from_another_tls_destructor_after_ours_ran_is_released_at_once() 
 }
 
 #[test]
+fn autorelease_in_every_tls_destructor_goes_to_a_pool_that_is_open() {
+    for when in ALWAYS {
+        let noted = notes(when, move |log| {
+            let manager = PoolManager::new();
+            let (pool, theirs) = (AutoreleasePool::new(), manager.pool());
+            let kept = Ref::new(log.probe(0));
+            autorelease(kept.clone());
+            manager.autorelease(Ref::new(log.probe(1)));
+            assert_eq!((pool.len(), theirs.len(), log.count()), (1, 1, 0));
+            assert!(global().contains(&kept) && !manager.contains(&kept));
+            autoreleasepool(|inner| {
+                autorelease(Ref::new(log.probe(2)));
+                let _left = global().push();
+                autorelease(Ref::new(log.probe(3)));
+                assert_eq!((inner.len(), log.count()), (1, 0));
+            });
+            log.note(4);
+            drop((theirs, pool));
+            drop(kept);
+            let at_once = if when == AfterOurExit { 1 } else { 0 };
+            let before = log.count();
+            autorelease(Ref::new(log.probe(5)));
+            assert_eq!(log.count() - before, at_once, "{when:?}: no pool is open");
+        });
+        let mut expected = vec![3, 2, 4, 1, 0, 5, 1_000];
+        if when != AfterOurExit {
+            expected.swap(5, 6);
+        }
+        assert_eq!(noted, expected, "{when:?}");
+    }
+}
+
+#[test]
 fn autorelease_from_another_tls_destructor_before_ours_is_drained_by_ours() {
     for when in [BeforeOurExit, FirstUse] {
         let autoreleased = |log: &Log| {
@@ -139,8 +172,9 @@ fn tokens_in_every_tls_destructor() {
         let noted = notes(when, move |log| {
             let token = global().push();
             autorelease(Ref::new(log.probe(0)));
-            let released = if when == AfterOurExit { 0 } else { 1 };
-            assert_eq!(global().pop(token), Ok(released), "{when:?}");
+            assert_eq!(log.count(), 0, "{when:?}: the pool is used at any time");
+            assert_eq!(global().pop(token), Ok(1), "{when:?}");
+            assert_eq!(global().pop(token), Err(PopError::Stale), "{when:?}");
             let other = PoolManager::new();
             assert_eq!(other.pop(token), Err(PopError::WrongManager));
         });

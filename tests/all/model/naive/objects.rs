@@ -1,7 +1,7 @@
 //! Objects, their destruction, and what their destructors do.
 
 use super::super::{DEEPEST, Note, Plan};
-use super::{Handle, Naive, Object, Run, Value, View, pick};
+use super::{Handle, Kind, Naive, Object, Run, Value, View, pick};
 
 impl Naive {
     pub(super) fn new_object(&mut self, values: Vec<usize>) -> usize {
@@ -165,7 +165,7 @@ impl Naive {
                 self.autorelease(0, next)?;
             }
             Plan::Nest => {
-                let pool = self.open(0);
+                let pool = self.open(0, Kind::Guard);
                 let object = self.create(Plan::Nothing);
                 self.autorelease(0, object)?;
                 let object = self.create(Plan::Nothing);
@@ -182,13 +182,13 @@ impl Naive {
                 self.note(Note::Popped(popped));
             }
             Plan::NestScope => {
-                let pool = self.enter_scope();
+                let pool = self.open(0, Kind::Scope);
                 let object = self.create(Plan::Nothing);
                 self.autorelease(0, object)?;
                 self.leave_scope(pool)?;
             }
             Plan::NestPanic => {
-                let pool = self.open(0);
+                let pool = self.open(0, Kind::Guard);
                 for always in [false, true] {
                     let object = self.create(Plan::Nothing);
                     self.values.last_mut().unwrap().always = always;
@@ -201,10 +201,14 @@ impl Naive {
                 self.drain_and_note(root)?;
             }
             Plan::Pop(i) => self.pop_and_note(i, 0).unwrap_or(Ok(()))?,
-            Plan::Push(manager) => self.push(manager as usize % 2),
+            Plan::Push(manager) => {
+                if !self.here().exited {
+                    self.push(manager as usize % 2);
+                }
+            }
             Plan::Forget => {
                 if !self.here().exited {
-                    let pool = self.open(0);
+                    let pool = self.open(0, Kind::Guard);
                     self.here().lost.push(pool);
                     let object = self.create(Plan::Nothing);
                     self.autorelease(0, object)?;
@@ -212,7 +216,7 @@ impl Naive {
             }
             Plan::KeepOpen(manager) => {
                 if !self.here().exited {
-                    let pool = self.open(manager as usize % 2);
+                    let pool = self.open(manager as usize % 2, Kind::Guard);
                     self.here().guards.push(Some(pool));
                 }
             }

@@ -1,28 +1,26 @@
 //! Entries, frames and tokens.
 
 use super::super::{Note, Refusal, WATERMARK};
-use super::{Frame, Naive, Pool, Run, Token};
+use super::{Frame, Kind, Naive, Pool, Run, Token};
 
 impl Naive {
     pub(super) fn autorelease(&mut self, manager: usize, object: usize) -> Run {
-        if self.here().exited {
+        let current = self.current(manager);
+        if self.here().exited && self.here().roots.contains(&current) {
             return self.release(object);
         }
-        let current = self.current(manager);
         self.pools[current].entries.push(object);
         Ok(())
     }
 
     fn current(&self, manager: usize) -> usize {
-        let frames = self.threads[self.me].frames[manager].iter().rev();
-        let mut pools = frames.filter_map(|frame| match frame {
-            Frame::Pool(pool) | Frame::Barrier(Some(pool)) => Some(*pool),
-            Frame::Barrier(None) => None,
-        });
-        pools.next().expect("the root is there")
+        let here = &self.threads[self.me];
+        let frames = here.frames[manager].iter().rev();
+        let innermost = frames.filter_map(|frame| frame.pool).next();
+        innermost.unwrap_or(here.roots[manager])
     }
 
-    pub(super) fn open(&mut self, manager: usize) -> usize {
+    pub(super) fn open(&mut self, manager: usize, kind: Kind) -> usize {
         let pool = self.pools.len();
         self.pools.push(Pool {
             thread: self.me,
@@ -30,8 +28,48 @@ impl Naive {
             open: true,
             ..Pool::default()
         });
-        self.here().frames[manager].push(Frame::Pool(pool));
+        self.push_frame(manager, kind, pool);
         pool
+    }
+
+    fn push_frame(&mut self, manager: usize, kind: Kind, pool: usize) {
+        self.here().frames[manager].push(Frame {
+            kind,
+            pool: Some(pool),
+            former_closed: false,
+        });
+    }
+
+    /// Removes a frame, and no other.
+    fn remove_frame(&mut self, manager: usize, at: usize) {
+        let frames = &mut self.here().frames[manager];
+        frames.remove(at);
+        if let Some(above) = frames.get_mut(at) {
+            let notes = matches!(above.kind, Kind::Scope | Kind::Token);
+            above.former_closed |= notes && above.pool.is_some();
+        }
+    }
+
+    /// Removes guards' frames above a frame; returns whether a token's frame is next.
+    fn cut(&mut self, manager: usize, at: usize) -> bool {
+        let frame = &self.here().frames[manager][at];
+        let stay = frame.pool.is_some() && frame.former_closed;
+        let mut next = at + 1;
+        while let Some(frame) = self.here().frames[manager].get(next) {
+            match frame.kind {
+                Kind::Guard if stay => next += 1,
+                Kind::Guard => self.remove_frame(manager, next),
+                kind => return kind == Kind::Token,
+            }
+        }
+        false
+    }
+
+    /// Makes the pool current that was current before the scope whose frame is at `at`.
+    fn restore(&mut self, manager: usize, at: usize, first: &mut Option<u32>) {
+        while self.cut(manager, at) {
+            self.pop_last(manager, None, first);
+        }
     }
 
     /// Returns the number of a thread's open pools, without root pools.
@@ -41,16 +79,19 @@ impl Naive {
         pools.filter(|pool| pool.open).count()
     }
 
+    /// Closes a pool. The frame of a scope stays, as a barrier without a pool.
     pub(super) fn close(&mut self, pool: usize) {
         self.pools[pool].open = false;
         let manager = self.pools[pool].manager;
         let frames = &mut self.here().frames[manager];
-        let Some(at) = frames.iter().position(|frame| *frame == Frame::Pool(pool)) else {
+        let of = |frame: &Frame| frame.pool == Some(pool) && frame.kind != Kind::Drain;
+        let Some(at) = frames.iter().position(of) else {
             return;
         };
-        let barrier = |frame: &Frame| matches!(frame, Frame::Barrier(_));
-        let end = frames[at..].iter().position(barrier);
-        frames.drain(at..end.map_or(frames.len(), |n| at + n));
+        match frames[at].kind {
+            Kind::Scope => frames[at].pool = None,
+            _ => self.remove_frame(manager, at),
+        }
     }
 
     pub(super) fn drain_and_close(&mut self, pool: usize) -> Run {
@@ -86,7 +127,7 @@ impl Naive {
         let manager = self.pools[pool].manager;
         let outermost = self.here().releases == 0;
         self.here().releases += 1;
-        self.here().frames[manager].push(Frame::Barrier(Some(pool)));
+        self.push_frame(manager, Kind::Drain, pool);
         self.pools[pool].drains += 1;
         let (mut released, mut first) = (0, None);
         self.empty(pool, &mut released, &mut first);
@@ -100,8 +141,21 @@ impl Naive {
                 self.keep_first(panic, &mut first);
             }
         }
+        let of = |frame: &Frame| frame.pool == Some(pool) && frame.kind == Kind::Drain;
+        // An exit may have made the root pool current.
+        while let Some(at) = self.here().frames[manager].iter().rposition(of) {
+            // Whoever pops a token pops those above it.
+            let is_token = self.here().tokens[manager].contains(&pool);
+            if !is_token {
+                self.restore(manager, at, &mut first);
+            }
+            if self.pools[pool].entries.is_empty() {
+                self.remove_frame(manager, at);
+                break;
+            }
+            self.empty(pool, &mut released, &mut first);
+        }
         self.pools[pool].drains -= 1;
-        self.lower_barrier(manager);
         self.here().releases -= 1;
         (released, first)
     }
@@ -145,24 +199,21 @@ impl Naive {
         }
     }
 
-    /// Removes the last barrier, and the pools that were left open above it.
-    fn lower_barrier(&mut self, manager: usize) {
-        let frames = &mut self.here().frames[manager];
-        let at = frames
-            .iter()
-            .rposition(|frame| matches!(frame, Frame::Barrier(_)));
-        frames.truncate(at.unwrap());
-    }
-
-    pub(super) fn enter_scope(&mut self) -> usize {
-        self.here().frames[0].push(Frame::Barrier(None));
-        self.open(0)
-    }
-
+    /// Ends the innermost scope, whose guard is that of `pool`.
     pub(super) fn leave_scope(&mut self, pool: usize) -> Run {
+        let mut first = None;
+        let innermost = |this: &mut Self| {
+            let is_scope = |frame: &Frame| frame.kind == Kind::Scope;
+            this.here().frames[0].iter().rposition(is_scope).unwrap()
+        };
+        let at = innermost(self);
+        self.restore(0, at, &mut first);
         let result = self.drain_and_close(pool);
-        self.lower_barrier(0);
-        result
+        self.guarded(result, &mut first);
+        // Destructors may have closed pools below.
+        let at = innermost(self);
+        self.remove_frame(0, at);
+        self.resume(first)
     }
 
     pub(super) fn push(&mut self, manager: usize) {
@@ -171,8 +222,8 @@ impl Naive {
     }
 
     pub(super) fn new_token(&mut self, manager: usize) -> Token {
-        let pool = (!self.here().exited).then(|| self.open(manager));
-        self.here().tokens[manager].extend(pool);
+        let pool = self.open(manager, Kind::Token);
+        self.here().tokens[manager].push(pool);
         Token {
             manager,
             thread: self.me,
@@ -196,11 +247,8 @@ impl Naive {
         if token.manager != manager {
             return Ok(Err(Refusal::WrongManager));
         }
-        let exited = self.here().exited;
-        let Some(pool) = token.pool else {
-            return Ok(if exited { Ok(0) } else { Err(Refusal::Stale) });
-        };
-        if token.thread != self.me || exited {
+        let pool = token.pool;
+        if token.thread != self.me {
             return Ok(Err(Refusal::WrongThread));
         }
         let tokens = &self.threads[self.me].tokens[manager];
@@ -211,22 +259,35 @@ impl Naive {
         if tokens[at..].iter().any(drains) {
             return Ok(Err(Refusal::Draining));
         }
-        let (mut released, mut first) = (0, None);
-        loop {
-            let last = *self.here().tokens[manager].last().unwrap();
-            let (n, panic) = self.drain(last);
-            released += n;
-            self.keep_first(panic, &mut first);
-            // Destructors may have pushed other tokens.
-            if self.here().tokens[manager].last() == Some(&last) {
-                self.here().tokens[manager].pop();
-                self.close(last);
-                if last == pool {
-                    break;
-                }
-            }
-        }
+        let mut first = None;
+        let released = self.pop_down_to(manager, pool, &mut first);
         self.resume(first)?;
         Ok(Ok(released))
+    }
+
+    /// Drains and closes token pools, newest first, until `pool` is closed.
+    fn pop_down_to(&mut self, manager: usize, pool: usize, first: &mut Option<u32>) -> usize {
+        let mut released = 0;
+        while self.pools[pool].open {
+            released += self.pop_last(manager, Some(pool), first);
+        }
+        released
+    }
+
+    /// Pops the last token pool, unless destructors push others. Ends its scope if it is `end`.
+    fn pop_last(&mut self, manager: usize, end: Option<usize>, first: &mut Option<u32>) -> usize {
+        let last = *self.here().tokens[manager].last().unwrap();
+        let (released, panic) = self.drain(last);
+        if self.here().tokens[manager].last() == Some(&last) {
+            self.here().tokens[manager].pop();
+            let of = |frame: &Frame| frame.pool == Some(last);
+            let at = self.here().frames[manager].iter().position(of);
+            if let Some(at) = at.filter(|_| end == Some(last)) {
+                self.cut(manager, at);
+            }
+            self.close(last);
+        }
+        self.keep_first(panic, first);
+        released
     }
 }

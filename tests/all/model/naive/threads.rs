@@ -1,7 +1,7 @@
 //! Messages, and the exit of a thread.
 
 use super::super::{Note, Op};
-use super::{Frame, Message, Naive, Run};
+use super::{Message, Naive, Run};
 
 impl Naive {
     /// Registers a thread with both managers, which may release orphans.
@@ -204,6 +204,7 @@ impl Naive {
         let posted = std::mem::take(&mut self.here().posted);
         self.orphaned_calls.extend(posted);
         self.here().exited = true;
+        self.here().frames = Default::default();
         self.note(Note::Late);
         for pool in std::mem::take(&mut self.here().lost) {
             let result = self.drain_and_close(pool);
@@ -260,10 +261,7 @@ impl Naive {
                 Message::Call(object) => self.here().posted.push_back(object),
                 Message::Release(object) => {
                     // Forgotten pools are no longer current.
-                    for manager in 0..2 {
-                        let root = self.here().roots[manager];
-                        self.here().frames[manager] = vec![Frame::Pool(root)];
-                    }
+                    self.here().frames = Default::default();
                     let result = self.release(object);
                     self.guarded(result, &mut first);
                 }

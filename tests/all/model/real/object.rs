@@ -161,7 +161,8 @@ impl Object {
                 world.note(Note::Did(released));
             }
             Plan::Pop(i) => _ = world.pop(i, 0),
-            Plan::Push(manager) => world.push(manager),
+            // At the very end of the thread nothing would pop the token.
+            Plan::Push(manager) => _ = MINE.try_with(|_| world.push(manager)),
             Plan::Forget => {
                 // At the very end of the thread there is no place to keep a forgotten guard.
                 _ = MINE.try_with(|mine| {

@@ -201,9 +201,7 @@ impl World {
 
     pub(super) fn push(&self, manager: u8) {
         let token = self.manager(manager).push();
-        let me = self.managers[0].current_thread();
-        // A thread that has exited has no handle; its tokens never belong to another thread.
-        let me = me.unwrap_or_else(|| self.thread(0));
+        let me = self.managers[0].current_thread().unwrap();
         lock(&self.pushed).push((token, manager as usize % 2, me));
     }
 

@@ -103,7 +103,8 @@ fn thread_ends_with_endless_regeneration_through_ever_new_token_pools_and_is_cut
             events.iter().any(|event| event.kind == EventKind::CutOff),
             "{events:?}"
         );
-        assert_eq!(MADE.load(Ordering::Relaxed), 100_000);
+        let made = MADE.load(Ordering::Relaxed);
+        assert!((100_000..100_010).contains(&made), "{made}");
     });
     child.assert_success();
 }

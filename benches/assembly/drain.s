@@ -5,7 +5,7 @@
     push rbx
     sub rsp, 32
     mov rsi, qword ptr [rdi]
-    and dword ptr [rsi + 16], -4097
+    and dword ptr [rsi + 24], -4097
     mov rax, qword ptr [rsi + 32]
     cmp rax, qword ptr [rsi + 64]
     jne .1
@@ -30,9 +30,9 @@
     ret
 .2:
     mov rdi, qword ptr [rax + 16]
-    cmp byte ptr [rdi + 920], 0
+    cmp byte ptr [rdi + 912], 0
     jne .5
-    mov rdx, qword ptr [rdi + 816]
+    mov rdx, qword ptr [rdi + 808]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
     ja .5
@@ -44,7 +44,7 @@
     test rcx, rcx
     jne .5
 .3:
-    cmp byte ptr [rsi + 120], 1
+    cmp byte ptr [rsi + 128], 1
     je .6
     xor eax, eax
     add rsp, 32
@@ -74,31 +74,31 @@
     ret
 
 # releasepool::pool::drain::engine::drain
-# instructions: 408, locked: 2, calls: 23
+# instructions: 393, locked: 2, calls: 21
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp, 104
-    mov rbx, rdx
+    sub rsp, 120
+    mov r12, rdx
     mov r15, rsi
-    mov qword ptr [rsp + 96], rdi
+    mov qword ptr [rsp + 112], rdi
     mov rax, qword ptr [rsi + 72]
-    mov r13d, 680
+    mov r13d, 672
     mov qword ptr [rsp + 8], rax
     add r13, qword ptr [rax + 16]
-    mov qword ptr [rsp + 64], 0
-    cmp byte ptr [rsi + 120], 1
-    je .33
+    mov qword ptr [rsp + 32], 0
+    cmp byte ptr [rsi + 128], 1
+    je .38
 .1:
-    mov rbp, qword ptr [rsp + 8]
-    lea r14, [rbp + 40]
+    mov rbx, qword ptr [rsp + 8]
+    lea r14, [rbx + 40]
     cmp r15, r14
     sete al
-    mov qword ptr [rsp + 24], rbx
-    cmp dword ptr [rbx + 16], -1
+    mov qword ptr [rsp + 56], r12
+    cmp dword ptr [r12 + 16], -1
     setne cl
     or cl, al
     cmp cl, 1
@@ -112,14 +112,14 @@
     je .2
     cmp rax, qword ptr [r15 + 64]
     jne .2
-    mov r13, r14
+    mov rbx, r14
     xor r12d, r12d
-    movabs rbx, -4294967296
-    movabs r14, -4294967295
+    movabs r14, -4294967296
+    movabs r13, -4294967295
     xor ebp, ebp
     jmp .13
 .2:
-    lea rbx, [r15 + 32]
+    lea rbp, [r15 + 32]
     xor ecx, ecx
 .3:
     mov r12, rcx
@@ -128,7 +128,7 @@
     mov rcx, rax
     sub rcx, qword ptr [r15 + 40]
     jne .5
-    mov rdi, rbx
+    mov rdi, rbp
     mov rsi, r13
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
@@ -151,7 +151,7 @@
     jne .7
     movzx edx, byte ptr [rsi + 40]
     movzx ecx, byte ptr [rsi + 41]
-    mov rdi, rbx
+    mov rdi, rbp
     call releasepool::pool::drain::alike::destroy_alike
     lea rcx, [rax + r12]
     test rax, rax
@@ -162,9 +162,9 @@
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .42
+    je .39
     add qword ptr [rax + 640], r12
-    mov rax, qword ptr [rbp + 8]
+    mov rax, qword ptr [rbx + 8]
     add qword ptr [rax + 32], r12
     cmp r15, r14
     je .19
@@ -181,22 +181,22 @@
     test rcx, rcx
     jne .19
     mov rdi, qword ptr [rsi + 16]
-    cmp byte ptr [rdi + 920], 0
-    jne .46
-    mov rcx, qword ptr [rdi + 816]
+    cmp byte ptr [rdi + 912], 0
+    jne .42
+    mov rcx, qword ptr [rdi + 808]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
-    ja .46
+    ja .42
     mov rax, qword ptr [rax + 16]
     cmp rax, 2
-    ja .46
+    ja .42
     mov rax, qword ptr [rsi + 8]
     mov rax, qword ptr [rax + 64]
     test rax, rax
-    jne .46
+    jne .42
 .9:
-    xor edi, edi
-    jmp .41
+    xor ebx, ebx
+    jmp .30
 .10:
     call qword ptr [rax + 48]
 .11:
@@ -204,15 +204,15 @@
 .12:
     inc r12
     cmp r12, 8
-    je .27
+    je .32
 .13:
     mov rcx, qword ptr [r15 + 32]
     cmp rcx, qword ptr [r15 + 40]
-    je .25
+    je .31
     mov rdi, qword ptr [rcx - 8]
     mov rax, qword ptr [rdi - 8]
     cmp byte ptr [rax + 37], 0
-    jne .28
+    jne .33
     add rcx, -8
     mov qword ptr [r15 + 32], rcx
     mov rcx, qword ptr [rdi - 16]
@@ -225,9 +225,9 @@
     call qword ptr [rax + 48]
     jmp .11
 .14:
-    mov rax, rbx
+    mov rax, r14
     lock xadd qword ptr [rdi - 16], rax
-    and rax, r14
+    and rax, r13
     cmp rax, 1
     jne .12
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
@@ -243,10 +243,10 @@
     call releasepool::object::destroy::drop_value
     jmp .12
 .16:
-    mov qword ptr [rsp + 16], rdi
+    mov qword ptr [rsp + 24], rdi
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
-    mov rdi, qword ptr [rsp + 16]
+    mov rdi, qword ptr [rsp + 24]
     mov rax, qword ptr [rdi - 16]
     test eax, -2
     jne .15
@@ -262,8 +262,9 @@
     add rsi, rdx
     mov rax, qword ptr fs:[rdx]
     test rax, rax
-    mov qword ptr [rsp + 88], r14
-    mov qword ptr [rsp + 16], rsi
+    mov qword ptr [rsp + 24], r12
+    mov qword ptr [rsp + 104], r14
+    mov qword ptr [rsp + 96], rsi
     je .21
     mov cx, 768
     cmp byte ptr fs:[rdx + 40], 2
@@ -284,180 +285,106 @@
     setae dl
     movzx eax, cx
     or eax, edx
-    xor r13d, r13d
+    xor ebp, ebp
     jmp .22
 .21:
     mov rax, rsp
     mov qword ptr fs:[rdx], rax
     mov byte ptr fs:[rdx + 41], 1
     mov ax, 768
-    mov r13b, 1
+    mov bpl, 1
 .22:
-    movzx r14d, ax
+    mov r8, qword ptr [rsp + 56]
+    movzx ebx, ax
     mov ecx, eax
     shl ecx, 8
-    movzx edx, r13b
-    or edx, ecx
-    mov byte ptr [rsp + 6], ah
-    mov word ptr [rsp + 4], dx
-    mov qword ptr [rsp + 40], r15
-    mov rax, qword ptr [rbp + 32]
-    mov qword ptr [rsp + 32], rax
+    movzx r13d, bpl
+    or ecx, r13d
+    mov byte ptr [rsp + 22], ah
+    mov word ptr [rsp + 20], cx
+    mov qword ptr [rsp + 72], 0
+    mov qword ptr [rsp + 80], r15
+    mov r12, qword ptr [rsp + 8]
+    mov rax, qword ptr [r12 + 32]
+    mov qword ptr [rsp + 64], rax
+    lea rsi, [rsp + 64]
+    mov qword ptr [rax + 8], rsi
+    mov qword ptr [r12 + 32], rsi
+    add dword ptr [r15 + 24], 16384
+    shr ebx, 8
     lea rax, [rsp + 32]
-    mov qword ptr [rbp + 32], rax
-    add dword ptr [r15 + 16], 8192
-    shr r14d, 8
-    lea rcx, [rsp + 4]
-    lea r8, [rsp + 64]
-    mov rdi, r15
-    mov rsi, rbp
-    mov rdx, qword ptr [rsp + 24]
+    mov qword ptr [rsp], rax
+    lea r9, [rsp + 20]
+    mov rdi, r12
+    mov rdx, r15
+    mov rcx, r12
     call releasepool::pool::drain::engine::release_rest
-    mov dword ptr [rsp + 24], edx
-    mov rbx, rax
-    mov rax, qword ptr [rbp + 8]
-    add qword ptr [rax + 32], rbx
-    add dword ptr [r15 + 16], -8192
-    mov rdx, qword ptr [rsp + 32]
-    lea rax, [rsp + 32]
-    cmp qword ptr [rbp + 32], rax
-    jne .34
-    mov qword ptr [rbp + 32], rdx
-    test r13b, r13b
-    mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    je .35
-.23:
-    cmp r14b, 3
+    mov r14, rax
+    mov rax, qword ptr [r12 + 8]
+    add qword ptr [rax + 32], r14
+    add dword ptr [r15 + 24], -16384
+    test bpl, bpl
     je .24
-    mov byte ptr fs:[rcx + 40], r14b
-    xor byte ptr fs:[rcx + 7], 64
-.24:
-    cmp qword ptr fs:[rcx + 24], 0
-    jne .43
-    xor eax, eax
-    jmp .36
-.25:
-    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
-    mov rcx, qword ptr [rax + 32]
-    mov bl, 1
-    cmp rcx, 2
-    ja .30
-    mov rcx, qword ptr [rax + 80]
-    test rcx, rcx
-    jne .30
-    mov rcx, qword ptr [rsp + 8]
-    mov rdi, qword ptr [rcx + 16]
-    cmp byte ptr [rdi + 920], 0
-    jne .26
-    mov rcx, qword ptr [rdi + 816]
-    mov rcx, qword ptr [rcx]
-    cmp rcx, 2
-    ja .26
-    mov rax, qword ptr [rax + 16]
-    cmp rax, 2
-    ja .26
-    mov rax, qword ptr [rsp + 8]
-    mov rax, qword ptr [rax + 8]
-    mov rax, qword ptr [rax + 64]
-    test rax, rax
-    je .29
-.26:
-    mov rsi, qword ptr [rsp + 8]
-    call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
-    mov ebx, eax
-    jmp .30
-.27:
-    mov r12d, 8
-.28:
-    xorps xmm0, xmm0
-    movups xmmword ptr [rsp + 41], xmm0
-    movaps xmmword ptr [rsp + 32], xmm0
-    lea rdx, [rsp + 32]
-    lea rcx, [rsp + 64]
-    mov rdi, r15
-    mov rsi, qword ptr [rsp + 8]
-    call releasepool::pool::drain::few::release_nesting
-    add r12, qword ptr [rsp + 32]
-    add rbp, qword ptr [rsp + 40]
-.29:
-    xor ebx, ebx
-.30:
-    mov rax, qword ptr [rsp + 8]
-    mov rax, qword ptr [rax + 8]
-    add qword ptr [rax + 32], r12
-    test rbp, rbp
-    je .31
-    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[rax]
-    test rax, rax
-    je .44
-    add qword ptr [rax + 640], rbp
-.31:
-    test bl, bl
-    mov r14, r13
-    je .45
-.32:
-    mov rbp, qword ptr [rsp + 8]
-    jmp .19
-.33:
-    mov rdi, r15
-    call <releasepool::pool::stack::pool_stack::PoolState>::unpin_now
-    jmp .1
-.34:
-    lea rsi, [rsp + 32]
-    mov rdi, rbp
-    call <releasepool::pool::stack::pool_stack::PoolStack>::cut
-    movzx r13d, byte ptr [rsp + 4]
-    movzx r14d, byte ptr [rsp + 6]
-    test r13b, r13b
+    cmp bx, 3
     mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    jne .23
-.35:
-    cmp r14b, 3
-    je .37
-    mov byte ptr fs:[rcx + 40], r14b
+    je .23
+    mov byte ptr fs:[rcx + 40], 2
+    xor byte ptr fs:[rcx + 7], 64
+.23:
+    cmp qword ptr fs:[rcx + 24], 0
+    mov r12, qword ptr [rsp + 24]
+    mov ebx, edx
+    jne .40
+    xor eax, eax
+    jmp .25
+.24:
+    cmp bx, 3
+    mov r12, qword ptr [rsp + 24]
+    mov ebx, edx
+    je .26
+    mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov byte ptr fs:[rcx + 40], 2
     movabs rax, 4611686018427387904
     xor rax, qword ptr fs:[rcx]
-.36:
+.25:
     mov qword ptr fs:[rcx], rax
-.37:
-    add r12, rbx
-    mov edi, dword ptr [rsp + 24]
-    and dil, 1
-    mov rbp, qword ptr [rsp + 8]
-    mov r14, qword ptr [rsp + 88]
+.26:
+    add r12, r14
+    and bl, 1
+    mov rdi, qword ptr [rsp + 8]
+    mov r14, qword ptr [rsp + 104]
     cmp r15, r14
-    jne .41
-.38:
-    cmp dword ptr [r15 + 16], 8191
-    ja .41
-    mov rax, qword ptr [rbp + 8]
+    jne .30
+.27:
+    cmp dword ptr [r15 + 24], 16383
+    ja .30
+    mov rax, qword ptr [rdi + 8]
     mov rcx, qword ptr [r15 + 56]
     test rcx, rcx
-    je .39
+    je .28
     mov edx, dword ptr [rcx + 2040]
     mov rcx, qword ptr [r15 + 32]
     sub rcx, qword ptr [r15 + 40]
     sar rcx, 3
     add rcx, rdx
-    jmp .40
-.39:
+    jmp .29
+.28:
     xor ecx, ecx
-.40:
+.29:
     mov rdx, qword ptr [rax + 56]
     lea rsi, [rdx + 1]
     mov qword ptr [rax + 56], rsi
     mov qword ptr [rax + 40], rcx
     add rdx, 2
     mov qword ptr [rax + 56], rdx
-    mov qword ptr [rbp + 632], 0
-.41:
-    mov rax, qword ptr [rsp + 96]
+    mov qword ptr [rdi + 624], 0
+.30:
+    mov rax, qword ptr [rsp + 112]
     mov qword ptr [rax], r12
-    movaps xmm0, xmmword ptr [rsp + 64]
+    movaps xmm0, xmmword ptr [rsp + 32]
     movups xmmword ptr [rax + 8], xmm0
-    mov byte ptr [rax + 24], dil
-    add rsp, 104
+    mov byte ptr [rax + 24], bl
+    add rsp, 120
     pop rbx
     pop r12
     pop r13
@@ -465,146 +392,203 @@
     pop r15
     pop rbp
     ret
-.42:
+.31:
+    mov rax, qword ptr [rip + releasepool::thread::orphans::ORPHANS@GOTPCREL]
+    mov rcx, qword ptr [rax + 32]
+    mov r13b, 1
+    cmp rcx, 2
+    ja .34
+    mov rcx, qword ptr [rax + 80]
+    test rcx, rcx
+    mov r14, rbx
+    jne .35
+    mov rcx, qword ptr [rsp + 8]
+    mov rdi, qword ptr [rcx + 16]
+    cmp byte ptr [rdi + 912], 0
+    jne .43
+    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rcx]
+    cmp rcx, 2
+    ja .43
+    mov rax, qword ptr [rax + 16]
+    cmp rax, 2
+    ja .43
+    mov rax, qword ptr [rsp + 8]
+    mov rax, qword ptr [rax + 8]
+    mov rax, qword ptr [rax + 64]
+    test rax, rax
+    jne .43
+    xor r13d, r13d
+    jmp .35
+.32:
+    mov r12d, 8
+.33:
+    xorps xmm0, xmm0
+    movups xmmword ptr [rsp + 73], xmm0
+    movaps xmmword ptr [rsp + 64], xmm0
+    lea rdx, [rsp + 64]
+    lea rcx, [rsp + 32]
+    mov rdi, r15
+    mov rsi, qword ptr [rsp + 8]
+    call releasepool::pool::drain::few::release_nesting
+    add r12, qword ptr [rsp + 64]
+    add rbp, qword ptr [rsp + 72]
+    xor r13d, r13d
+.34:
+    mov r14, rbx
+.35:
+    mov rax, qword ptr [rsp + 8]
+    mov rax, qword ptr [rax + 8]
+    add qword ptr [rax + 32], r12
+    test rbp, rbp
+    je .36
+    mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov rax, qword ptr fs:[rax]
+    test rax, rax
+    je .41
+    add qword ptr [rax + 640], rbp
+.36:
+    test r13b, r13b
+    jne .19
+.37:
+    mov rax, qword ptr [r15 + 32]
+    cmp rax, qword ptr [r15 + 64]
+    mov rdi, qword ptr [rsp + 8]
+    jne .19
+    xor ebx, ebx
+    cmp r15, r14
+    jne .30
+    jmp .27
+.38:
+    mov rdi, r15
+    call <releasepool::pool::stack::pool_stack::PoolState>::unpin_now
+    jmp .1
+.39:
     mov rdi, r12
     call releasepool::thread::current::tally_destroyed_slow
-    mov rax, qword ptr [rbp + 8]
+    mov rax, qword ptr [rbx + 8]
     add qword ptr [rax + 32], r12
     cmp r15, r14
     jne .8
     jmp .19
-.43:
-    mov rdi, qword ptr [rsp + 16]
+.40:
+    mov rdi, qword ptr [rsp + 96]
     call <releasepool::object::destroy::Nesting>::finish_outermost
-    jmp .37
-.44:
+    jmp .26
+.41:
     mov rdi, rbp
     call releasepool::thread::current::tally_destroyed_slow
-    test bl, bl
-    mov r14, r13
-    jne .32
-.45:
-    mov rax, qword ptr [r15 + 32]
-    cmp rax, qword ptr [r15 + 64]
-    mov rbp, qword ptr [rsp + 8]
+    test r13b, r13b
     jne .19
-    xor edi, edi
-    cmp r15, r14
-    jne .41
-    jmp .38
-.46:
+    jmp .37
+.42:
     call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
     test al, al
-    jne .32
+    jne .19
     jmp .9
+.43:
+    mov rsi, qword ptr [rsp + 8]
+    call <releasepool::pool::stack::thread_pools::ThreadPools>::are_duties_due
+    mov r13d, eax
+    jmp .34
+.44:
+    jmp .46
+.45:
+.46:
+    mov r14, rax
+    jmp .49
 .47:
+    mov r14, rax
+    add dword ptr [r15 + 24], -16384
+    mov edi, r13d
+    mov esi, ebx
+    call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
     jmp .49
 .48:
-.49:
-    mov rbx, rax
-    jmp .54
-.50:
-    add dword ptr [r15 + 16], -8192
-    mov rbx, rax
-    mov rdx, qword ptr [rsp + 32]
-    lea rax, [rsp + 32]
-    cmp qword ptr [rbp + 32], rax
-    jne .52
-    mov rax, qword ptr [rsp + 8]
-    mov qword ptr [rax + 32], rdx
-.51:
-    movzx edi, r13b
-    movzx esi, r14b
-    call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-    jmp .54
-.52:
-    lea rsi, [rsp + 32]
-    mov rdi, qword ptr [rsp + 8]
-    call <releasepool::pool::stack::pool_stack::PoolStack>::cut
-    movzx r13d, byte ptr [rsp + 4]
-    movzx r14d, byte ptr [rsp + 6]
-    jmp .51
-.53:
-    mov rbx, rax
+    mov r14, rax
     xor edi, edi
     mov esi, 3
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
-.54:
-    mov rdi, qword ptr [rsp + 64]
-    mov rsi, qword ptr [rsp + 72]
+.49:
+    mov rdi, qword ptr [rsp + 32]
+    mov rsi, qword ptr [rsp + 40]
     call core::ptr::drop_in_place::<core::option::Option<alloc::boxed::Box<dyn core::any::Any + core::marker::Send>>>
-    mov rdi, rbx
+    mov rdi, r14
     call _Unwind_Resume@PLT
-.55:
+.50:
     call core::panicking::panic_in_cleanup
-.56:
+.51:
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::engine::release_rest
-# instructions: 122, locked: 0, calls: 6
+# instructions: 184, locked: 0, calls: 14
     push rbp
     push r15
     push r14
+    push r13
     push r12
     push rbx
-    sub rsp, 128
-    mov rbx, r8
-    mov r14, rcx
-    mov r15, rsi
-    mov eax, 680
-    mov r12d, dword ptr [rdi + 16]
-    mov rcx, qword ptr [rdi + 96]
+    sub rsp, 152
+    mov rbp, r9
+    mov r15, rcx
+    mov r13, rdx
+    mov rbx, rsi
+    mov r14, rdi
+    mov eax, 672
+    mov edx, dword ptr [rdx + 24]
+    mov rcx, qword ptr [r13 + 104]
     test rcx, rcx
+    mov qword ptr [rsp + 8], rdx
     je .1
-    movabs rsi, 9223372036854775807
-    and rsi, qword ptr [rdi + 104]
+    movabs rdx, 9223372036854775807
+    and rdx, qword ptr [r13 + 112]
     jmp .2
 .1:
-    mov esi, r12d
-    and esi, 3
-    shl esi, 4
-    lea r8, [rip + <releasepool::pool::stack::pool_life::PoolLife>::default_name::NAMES]
-    mov rcx, qword ptr [rsi + r8]
-    mov rsi, qword ptr [rsi + r8 + 8]
+    and edx, 3
+    shl edx, 4
+    lea rsi, [rip + <releasepool::pool::stack::pool_life::PoolLife>::default_name::NAMES]
+    mov rcx, qword ptr [rdx + rsi]
+    mov rdx, qword ptr [rdx + rsi + 8]
 .2:
     add rax, qword ptr [r15 + 16]
-    lea r9, [rdi + 32]
-    mov r8, qword ptr [rdi + 56]
-    test r8, r8
+    mov r12, qword ptr [rsp + 208]
+    lea rdi, [r13 + 32]
+    mov rsi, qword ptr [r13 + 56]
+    test rsi, rsi
     je .3
-    mov r10d, dword ptr [r8 + 2040]
-    mov r8, qword ptr [rdi + 32]
-    sub r8, qword ptr [rdi + 40]
-    sar r8, 3
-    add r8, r10
+    mov r9d, dword ptr [rsi + 2040]
+    mov rsi, qword ptr [r13 + 32]
+    sub rsi, qword ptr [r13 + 40]
+    sar rsi, 3
+    add rsi, r9
     jmp .4
 .3:
-    xor r8d, r8d
+    xor esi, esi
 .4:
-    mov qword ptr [rsp + 24], r9
-    mov qword ptr [rsp + 32], rcx
-    mov qword ptr [rsp + 40], rsi
-    mov qword ptr [rsp + 48], rax
-    mov qword ptr [rsp + 56], r14
-    movups xmm0, xmmword ptr [rdx]
-    movaps xmmword ptr [rsp], xmm0
-    mov rax, qword ptr [rdx + 16]
-    mov qword ptr [rsp + 16], rax
-    mov qword ptr [rsp + 64], 0
-    mov qword ptr [rsp + 72], r8
+    mov qword ptr [rsp + 40], rdi
+    mov qword ptr [rsp + 48], rcx
+    mov qword ptr [rsp + 56], rdx
+    mov qword ptr [rsp + 64], rax
+    mov qword ptr [rsp + 72], rbp
+    movups xmm0, xmmword ptr [r8]
+    movaps xmmword ptr [rsp + 16], xmm0
+    mov rax, qword ptr [r8 + 16]
+    mov qword ptr [rsp + 32], rax
+    mov qword ptr [rsp + 80], 0
+    mov qword ptr [rsp + 88], rsi
     xorps xmm0, xmm0
-    movaps xmmword ptr [rsp + 80], xmm0
-    mov qword ptr [rsp + 96], 0
-    mov qword ptr [rsp + 104], 8
+    movaps xmmword ptr [rsp + 96], xmm0
     mov qword ptr [rsp + 112], 0
-    mov word ptr [rsp + 120], 0
-    mov rdi, rsp
-    mov rsi, rbx
+    mov qword ptr [rsp + 120], 8
+    mov qword ptr [rsp + 128], 0
+    mov word ptr [rsp + 136], 0
+    lea rdi, [rsp + 16]
+    mov rsi, r12
     call <releasepool::pool::drain::plain::PlainDrain>::release_all
     mov rax, qword ptr [r15 + 16]
-    cmp byte ptr [rax + 920], 0
+    cmp byte ptr [rax + 912], 0
     jne .6
-    mov rax, qword ptr [rax + 816]
+    mov rax, qword ptr [rax + 808]
     mov rax, qword ptr [rax]
     cmp rax, 2
     ja .6
@@ -627,53 +611,123 @@
     test cl, cl
     je .7
 .6:
-    cmp byte ptr [r14], 0
-    jne .9
+    cmp byte ptr [rbp], 0
+    jne .13
 .7:
-    mov rbx, qword ptr [rsp + 64]
-    mov rsi, qword ptr [rsp + 96]
-    movzx ebp, byte ptr [rsp + 121]
+    cmp qword ptr [r14 + 32], rbx
+    je .10
+    cmp byte ptr [r13 + 24], 2
+    je .14
+    mov rdi, r15
+    mov rsi, rbx
+    mov rdx, r12
+    call releasepool::pool::drain::engine::leave
+    lea r13, [rsp + 16]
+.8:
+    mov rdi, r13
+    mov rsi, r12
+    call <releasepool::pool::drain::plain::PlainDrain>::release_all
+    test al, al
+    je .9
+    mov rdi, r15
+    mov rsi, rbx
+    mov rdx, r12
+    call releasepool::pool::drain::engine::leave
+    jmp .8
+.9:
+    cmp qword ptr [r14 + 32], rbx
+    jne .14
+.10:
+    mov rax, qword ptr [rbx]
+    mov qword ptr [r14 + 32], rax
+.11:
+    mov rbx, qword ptr [rsp + 80]
+    mov rsi, qword ptr [rsp + 112]
+    movzx ebp, byte ptr [rsp + 137]
     test rsi, rsi
-    je .8
-    mov rdi, qword ptr [rsp + 104]
+    je .12
+    mov rdi, qword ptr [rsp + 120]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.8:
+.12:
     mov rax, rbx
     mov edx, ebp
-    add rsp, 128
+    add rsp, 152
     pop rbx
     pop r12
+    pop r13
     pop r14
     pop r15
     pop rbp
     ret
-.9:
+.13:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
     je .7
-    shr r12d, 12
-    and r12d, 1
-    mov rdi, rsp
+    mov rdx, qword ptr [rsp + 8]
+    shr edx, 12
+    and edx, 1
+    lea rdi, [rsp + 16]
     mov rsi, r15
-    mov edx, r12d
-    mov rcx, r14
-    mov r8, rbx
+    mov rcx, rbp
+    mov r8, r12
     call releasepool::pool::drain::engine::serve_in_drain
     jmp .7
-.10:
-    mov rbx, rax
-    mov rsi, qword ptr [rsp + 96]
+.14:
+    mov rsi, rbx
+    call <releasepool::pool::stack::pool_stack::PoolStack>::unlink
+    jmp .11
+.15:
+    jmp .18
+.16:
+    mov r15, rax
+    mov bpl, 1
+    mov rsi, qword ptr [rsp + 112]
     test rsi, rsi
-    je .11
-    mov rdi, qword ptr [rsp + 104]
+    jne .19
+    jmp .20
+.17:
+.18:
+    mov r15, rax
+    cmp qword ptr [r14 + 32], rbx
+    jne .22
+    mov rax, qword ptr [rbx]
+    mov qword ptr [r14 + 32], rax
+    xor ebp, ebp
+    mov rsi, qword ptr [rsp + 112]
+    test rsi, rsi
+    je .20
+.19:
+    mov rdi, qword ptr [rsp + 120]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.11:
-    mov rdi, rbx
+.20:
+    test bpl, bpl
+    je .23
+    cmp qword ptr [r14 + 32], rbx
+    jne .21
+    mov rax, qword ptr [rbx]
+    mov qword ptr [r14 + 32], rax
+    mov rdi, r15
+    call _Unwind_Resume@PLT
+.21:
+    mov rsi, rbx
+    call <releasepool::pool::stack::pool_stack::PoolStack>::unlink
+    mov rdi, r15
+    call _Unwind_Resume@PLT
+.22:
+    mov rsi, rbx
+    call <releasepool::pool::stack::pool_stack::PoolStack>::unlink
+    xor ebp, ebp
+    mov rsi, qword ptr [rsp + 112]
+    test rsi, rsi
+    jne .19
+    jmp .20
+.23:
+    mov rdi, r15
     call _Unwind_Resume@PLT
 
 # releasepool::pool::drain::alike::destroy_alike

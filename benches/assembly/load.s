@@ -3,7 +3,7 @@
 # releasepool_assembly::load
 # instructions: 13, locked: 0, calls: 1
     mov rax, qword ptr [rsi]
-    cmp byte ptr [rax + 120], 0
+    cmp byte ptr [rax + 128], 0
     je .1
     mov rax, qword ptr [rdi]
     ret

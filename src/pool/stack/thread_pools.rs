@@ -151,7 +151,7 @@ impl ThreadPools {
     #[inline]
     pub(crate) fn open(&self, stack: &PoolStack, kind: PoolKind) -> NonNull<PoolState> {
         let mut free = self.free.get();
-        while free.is_null() {
+        if free.is_null() {
             free = self.grow();
         }
         // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
@@ -204,7 +204,11 @@ impl ThreadPools {
         if first >= MANY && first.is_power_of_two() {
             self.report_open(first);
         }
-        self.free.get()
+        match self.free.get() {
+            // The event's hook has opened them all.
+            free if free.is_null() => self.grow(),
+            free => free,
+        }
     }
 
     /// Reports that the thread has `n` pools open. Runs foreign code, the event's hook.

@@ -77,8 +77,8 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
 macro_rules! unsize {
     ($handle:expr => $target:ty) => {{
         let handle = $handle;
-        // This is a coercion site, not a cast, so only unsizing compiles here.
-        #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks)]
+        // This is a coercion site, not a cast, so only unsizing compiles here. No lint is allowed: none is
+        // reported in another crate's macro, and `allow` is an error where a program forbids the lint.
         let unsized_handle = unsafe {
             // SAFETY: the closure is a coercion.
             $crate::__private::Coercible::coerce(handle, |pointer| -> *mut $target { pointer })

@@ -149,10 +149,12 @@ struct UnsizedByACast;
 /// ```
 struct UnsizedUnsafely;
 
-/// `unsize!` works where unsafe code is forbidden.
+/// `unsize!` works where unsafe code is forbidden, and what Rust forbids for a whole crate only;
+/// `tests/all/object/unsizing.rs` forbids the other groups of lints.
 ///
 /// ```
-/// #![forbid(unsafe_code)]
+/// #![forbid(unsafe_code, unused_unsafe)]
+/// #![forbid(future_incompatible, rust_2021_compatibility, rust_2024_compatibility)]
 /// use releasepool::{Ref, unsize};
 /// let object = unsize!(Ref::new([1, 2]) => [u8]);
 /// ```

@@ -16,4 +16,5 @@ pub mod payloads;
 mod settle_scopes;
 mod text;
 mod uninit;
+mod unsizing;
 mod wake;

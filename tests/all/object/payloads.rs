@@ -2,7 +2,7 @@
 
 use crate::support::Log;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, unsize};
-use std::fmt::{Debug, Display};
+use std::fmt::Debug;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(4096))]
@@ -157,58 +157,4 @@ fn trait_objects() {
     let nothing: Weak<dyn Shape> = unsize!(Weak::<Square>::new() => dyn Shape);
     assert!(nothing.upgrade().is_none() && nothing.strong_count() == 0);
     drop(nothing.clone());
-}
-
-#[test]
-fn trait_objects_lose_auto_traits_and_gain_supertraits() {
-    let all: Ref<dyn Display + Send + Sync> = unsize!(Ref::new(1) => dyn Display + Send + Sync);
-    let less: Ref<dyn Display + Send> = unsize!(all => dyn Display + Send);
-    let least: Ref<dyn Display> = unsize!(less => dyn Display);
-    let same: Ref<dyn Display> = unsize!(least => dyn Display);
-    assert_eq!(same.to_string(), "1");
-}
-
-#[test]
-fn closures_and_structs_with_an_unsized_tail() {
-    let log = Log::new();
-    let probe = log.probe(0);
-    let function: Ref<dyn Fn(u32) -> u32> = unsize!(
-        Ref::new(move |n| {
-            let _held = &probe;
-            n + 1
-        }) => dyn Fn(u32) -> u32
-    );
-    assert_eq!(function(1), 2);
-    drop(function);
-    assert_eq!(log.count(), 1);
-
-    struct Tailed<T: ?Sized> {
-        head: u8,
-        tail: T,
-    }
-    let tailed = Ref::new(Tailed {
-        head: 1,
-        tail: [log.probe(1), log.probe(2)],
-    });
-    let tailed: Ref<Tailed<[_]>> = unsize!(tailed => Tailed<[_]>);
-    assert_eq!(
-        (tailed.head, tailed.tail.len(), tailed.tail[1].id),
-        (1, 2, 2)
-    );
-    let pool = AutoreleasePool::new();
-    let lent = pool.autorelease(tailed);
-    assert_eq!(lent.tail[0].id, 1);
-    drop(pool);
-    assert_eq!(log.ids(), [0, 1, 2]);
-}
-
-#[test]
-fn unsize_evaluates_its_operand_once_and_outside_of_unsafe() {
-    let mut evaluated = 0;
-    let slice = unsize!({ evaluated += 1; Ref::new([evaluated; 2]) } => [i32]);
-    assert_eq!((&*slice, evaluated), (&[1, 1][..], 1));
-    // The names in the macro do not clash with the user's.
-    let (handle, pointer) = (Ref::new([1u8]), 7);
-    let unsized_handle = unsize!(handle => [u8]);
-    assert_eq!((unsized_handle.len(), pointer), (1, 7));
 }

@@ -16,9 +16,10 @@ use crate::ledger::PoolLabel;
 use crate::object::object_memory::BlockSource;
 use crate::pool::entries::Entries;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{const_fn, described};
+use crate::sync::{const_fn, described, with_room};
 use crate::thread::key::ThreadKey;
 use std::borrow::Cow;
+use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -69,10 +70,13 @@ impl PoolState {
         }
         let label = name.as_deref().map_or(PoolLabel::UNNAMED, PoolLabel::of);
         self.entries.set_label(label);
+        let name = Name::new(name);
         // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows the name: `name` is
         // called only on open pools, and `set_name` only while a pool is being opened or closed.
-        self.name
-            .with_mut(|place| unsafe { *place = Name::new(name) });
+        let former = self
+            .name
+            .with_mut(|place| unsafe { mem::replace(&mut *place, name) });
+        drop(former);
     }
 
     /// Clears the extras, which closing has to clear besides entries.
@@ -242,9 +246,11 @@ impl PoolStack {
     }
 
     pub(crate) fn push_token(&self, pool: &PoolState) {
-        // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-        self.tokens
-            .with_mut(|tokens| unsafe { (*tokens).push(pool) });
+        let access = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+            self.tokens.with_mut(|tokens| f(unsafe { &mut *tokens }));
+        };
+        with_room(access, |tokens| tokens.push(ptr::from_ref(pool)));
     }
 
     pub(crate) fn last_token(&self) -> Option<&PoolState> {

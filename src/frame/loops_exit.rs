@@ -31,7 +31,8 @@ pub(super) fn register(state: &Arc<LoopState>) {
             drop(gone);
         }
         let state = Arc::downgrade(state);
-        with_room(|f| f(&mut *loops.borrow_mut()), |loops| loops.push(state));
+        let list = |f: &mut dyn FnMut(&mut Vec<_>)| f(&mut loops.borrow_mut());
+        with_room(list, |loops| loops.push(state));
     });
     set_first_exit_hook(close_all);
 }

@@ -29,7 +29,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 /// The layout of a block.
-const BLOCK: Layout = Layout::new::<[u64; 100]>();
+const BLOCK: Layout = Layout::new::<[u64; 60]>();
 
 /// What the allocator uses: the calls use the same.
 struct Shared {
@@ -115,7 +115,8 @@ fn use_the_crate() {
         drop(FrameLoop::new(FrameConfig::new()));
     }
     // SAFETY: a reference that any thread may give up.
-    unsafe { queue.push(counted()) };
+    _ = unsafe { queue.push(counted()) };
+    by_hand(BLOCK);
     by_hand(Layout::new::<[u8; 3_000]>());
     #[cfg(feature = "leak-detection")]
     drop(releasepool::leaks::scope().handle().enter());
@@ -178,6 +179,12 @@ fn calls<R>(mut f: impl FnMut(usize) -> R) -> Vec<R> {
 fn shown(value: impl std::fmt::Debug) {
     call(|| format!("{value:?}"));
     call(|| drop(value));
+}
+
+/// Calls what copies a value, and does what [`shown`] does.
+fn cloned(value: impl Clone + std::fmt::Debug) {
+    call(|| drop(value.clone()));
+    shown(value);
 }
 
 /// Some methods of a type, or functions of a module, and what calls them on a fresh thread.

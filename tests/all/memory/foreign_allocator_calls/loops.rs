@@ -18,7 +18,7 @@ pub(super) fn rows() -> Vec<Row> {
                     .max_delta(LONG)
                     .max_steps(2)
                     .min_drain(LONG);
-                shown(config.on_demand().variable().unlimited().clone());
+                cloned(config.on_demand().variable().unlimited());
             },
         ),
         (
@@ -57,7 +57,7 @@ pub(super) fn rows() -> Vec<Row> {
             },
         ),
         ("FrameReport", "clone fmt", || {
-            shown(FrameLoop::new(FrameConfig::new()).tick(|_| ()).clone())
+            cloned(FrameLoop::new(FrameConfig::new()).tick(|_| ()))
         }),
         (
             "FrameProxy",
@@ -95,13 +95,7 @@ pub(super) fn rows() -> Vec<Row> {
             },
         ),
         ("PostId", "clone fmt", || {
-            shown(
-                shared()
-                    .looper
-                    .post_after(Duration::ZERO, || ())
-                    .unwrap()
-                    .clone(),
-            )
+            cloned(shared().looper.post_after(Duration::ZERO, || ()).unwrap())
         }),
         (
             "Looper",
@@ -155,13 +149,13 @@ pub(super) fn rows() -> Vec<Row> {
                 let config = ReclaimerConfig::default().bytes(100).values(2);
                 let config = config.when_full(WhenFull::DestroyHere);
                 call(|| drop(ReclaimerConfig::new().spawn("spawned").unwrap()));
-                let reclaimer = call(|| config.clone().spawn("spawned")).unwrap();
+                let reclaimer = call(|| config.spawn("spawned")).unwrap();
                 calls(|n| reclaimer.drop_later(vec![n]));
                 shown(config);
             },
         ),
         ("PendingDrops", "clone default fmt", || {
-            shown((PendingDrops::default(), shared().looper.pending().clone()));
+            cloned((PendingDrops::default(), shared().looper.pending()));
         }),
         ("Full", "into_inner clone fmt", || {
             let reclaimer = ReclaimerConfig::new().values(0).spawn("full").unwrap();

@@ -5,15 +5,17 @@ use super::*;
 pub(super) fn rows() -> Vec<Row> {
     vec![
         ("raw", "alloc_by_hand free_by_hand", || {
-            calls(|n| by_hand(Layout::array::<u8>(4_000 + n).unwrap()));
-            // Other regions of blocks.
-            calls(|n| drop(Ref::new([n; 200])));
-            let blocks: Vec<_> = (0..2_000).map(|_| alloc_by_hand(BLOCK).unwrap()).collect();
-            calls(|_| alloc_by_hand(BLOCK).unwrap());
+            let large = |n| Layout::array::<u8>(4_000 + n).unwrap();
+            let memory = calls(|n| alloc_by_hand(large(n)).unwrap());
+            // SAFETY: just allocated, with these layouts.
+            let free = |(n, at)| call(|| unsafe { free_by_hand(at, large(n)) });
+            memory.into_iter().enumerate().for_each(free);
+            // More than a dozen of the regions that are noted.
+            let blocks = (0..3_000).map(|_| alloc_by_hand(BLOCK).unwrap());
+            let blocks: Vec<_> = call(|| blocks.collect());
             // SAFETY: just allocated, with this layout.
-            blocks
-                .into_iter()
-                .for_each(|block| unsafe { free_by_hand(block, BLOCK) });
+            let free = |block| unsafe { free_by_hand(block, BLOCK) };
+            call(|| blocks.into_iter().for_each(free));
         }),
         (
             "BlockAllocator",
@@ -31,8 +33,7 @@ pub(super) fn rows() -> Vec<Row> {
                 }
                 let kept = Ref::new_in(1, &blocks);
                 fresh(|| call(|| drop(kept)));
-                shown(blocks.clone());
-                call(|| drop(blocks));
+                cloned(blocks);
             },
         ),
         (
@@ -47,13 +48,13 @@ pub(super) fn rows() -> Vec<Row> {
             },
         ),
         ("BlockStats", "clone default fmt", || {
-            shown((BlockStats::default(), shared().blocks.stats().clone()))
+            cloned((BlockStats::default(), shared().blocks.stats()))
         }),
         ("AllocError", "clone fmt", || {
             let blocks = BlockAllocator::builder().hard_cap(0).build();
             let error = call(|| Ref::try_new_in(1, &blocks)).unwrap_err();
             call(|| format!("{error}"));
-            shown(error.clone());
+            cloned(error);
         }),
         (
             "StackAllocator",

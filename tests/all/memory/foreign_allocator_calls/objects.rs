@@ -151,7 +151,8 @@ pub(super) fn rows() -> Vec<Row> {
             }
             let waker: Waker = call(|| Ref::new(Nothing).into());
             call(|| waker.wake_by_ref());
-            call(|| waker.clone().wake());
+            let other = call(|| waker.clone());
+            call(|| other.wake());
         }),
         (
             "HomeRef",
@@ -195,7 +196,7 @@ pub(super) fn rows() -> Vec<Row> {
                         weak.ptr_eq(&weak),
                     ))
                 });
-                shown(weak.clone());
+                cloned(weak);
             },
         ),
         ("PendingHome", "home try_get wait wait_within fmt", || {
@@ -208,7 +209,7 @@ pub(super) fn rows() -> Vec<Row> {
             shown(pending);
         }),
         ("NotMade", "clone fmt", || {
-            shown(NotMade::Panicked(Some(String::from("text"))).clone())
+            cloned(NotMade::Panicked(Some(String::from("text"))))
         }),
         (
             "Hot",
@@ -306,7 +307,7 @@ pub(super) fn rows() -> Vec<Row> {
             call(|| cache.slot().store(Ref::new(2)));
             call(|| drop(cache.load().clone()));
             call(|| cache.clear());
-            shown(cache.clone());
+            cloned(cache);
         }),
     ]
 }

@@ -67,7 +67,7 @@ pub(super) fn rows() -> Vec<Row> {
             },
         ),
         ("Pooled", "poll clone fmt", || {
-            shown(pooled(std::future::ready(1)).clone())
+            cloned(pooled(std::future::ready(1)))
         }),
         ("", "foreign_scope", || {
             // SAFETY: a reference that any thread may give up.
@@ -84,7 +84,7 @@ pub(super) fn rows() -> Vec<Row> {
             let pool = AutoreleasePool::new();
             // SAFETY: as above.
             let lent = unsafe { pool.adopt(counted()) };
-            call(|| (lent.as_non_null(), lent.clone().as_ptr()));
+            call(|| (lent.as_non_null(), lent.as_ptr()));
         }),
         ("Foreign", "retain release", || {
             // SAFETY: as above.
@@ -138,7 +138,7 @@ pub(super) fn rows() -> Vec<Row> {
                     (
                         PoolRef::as_ptr(lent),
                         PoolRef::get(lent),
-                        PoolRef::ptr_eq(lent, lent.clone()),
+                        PoolRef::ptr_eq(lent, lent),
                     )
                 });
                 call(|| drop(PoolRef::downgrade(lent)));
@@ -150,12 +150,12 @@ pub(super) fn rows() -> Vec<Row> {
             shown(AutoreleasePool::new().dump().to_string())
         }),
         ("Drained", "clone default fmt", || {
-            shown((
-                Drained::default().clone(),
+            cloned((
+                Drained::default(),
                 AutoreleasePool::new().drain_within(Budget::All),
             ));
         }),
-        ("Budget", "clone fmt", || shown(Budget::All.clone())),
+        ("Budget", "clone fmt", || cloned(Budget::All)),
         ("NotOwner", "clone fmt", || shown(NotOwner)),
         ("PoolToken", "clone fmt", || {
             let token = global().push();

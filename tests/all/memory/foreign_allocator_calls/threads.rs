@@ -35,7 +35,7 @@ pub(super) fn rows() -> Vec<Row> {
                 many.iter()
                     .for_each(|manager| call(|| drop(manager.pool())));
                 many.into_iter().for_each(|manager| call(|| drop(manager)));
-                shown(manager.clone());
+                cloned(manager);
             },
         ),
         (
@@ -44,6 +44,12 @@ pub(super) fn rows() -> Vec<Row> {
           set_pool_watermark set_root_policy set_root_watermark",
             || {
                 let manager = &shared().manager;
+                // The rest of the only item goes back to an empty list, which grows.
+                let object = Ref::new(1);
+                let mut pool = manager.pool();
+                (0..5).for_each(|_| _ = pool.autorelease(object.clone()));
+                pool.drain_within(Budget::Count(1));
+                call(|| manager.drain_backlog(Budget::Count(1)));
                 call(|| manager.set_backlog_watermark(10));
                 call(|| manager.set_pool_watermark(10));
                 call(|| manager.set_root_watermark(10));
@@ -102,14 +108,14 @@ pub(super) fn rows() -> Vec<Row> {
             shown(global().set_inbox_hook(|| ()))
         }),
         ("ShutdownReport", "clone fmt", || {
-            shown(global().shutdown(Duration::ZERO).clone())
+            cloned(global().shutdown(Duration::ZERO))
         }),
         ("EpochHolder", "clone fmt", || {
             let pool = AutoreleasePool::named("held");
             shared().slot.load(&pool);
             shared().slot.store(live());
             let report = call(|| global().shutdown(Duration::ZERO));
-            shown(report.map_or_else(|report| report, |report| report).clone());
+            cloned(report);
         }),
         ("Snapshot", "live_objects thread clone fmt", || {
             let snapshot = global().snapshot();
@@ -120,13 +126,13 @@ pub(super) fn rows() -> Vec<Row> {
                 )
             });
             call(|| format!("{snapshot}"));
-            shown(snapshot.clone());
+            cloned(snapshot);
         }),
         ("ThreadSnapshot", "clone fmt", || {
-            shown(global().snapshot().threads.clone())
+            cloned(global().snapshot().threads)
         }),
         ("Totals", "clone default fmt", || {
-            shown((Totals::default().clone(), global().snapshot()))
+            cloned((Totals::default(), global().snapshot()))
         }),
         (
             "ThreadHandle",
@@ -136,7 +142,7 @@ pub(super) fn rows() -> Vec<Row> {
                 call(|| (here.is_alive(), here.key(), here.name().is_some()));
                 calls(|_| here.post(|| ()).unwrap());
                 calls(|n| here.release(Ref::new(n)));
-                shown(here.clone());
+                cloned(here);
                 let gone = fresh_to_the_end(me);
                 call(|| gone.post(|| ()).is_err());
                 call(|| gone.release(Ref::new(1)));
@@ -145,7 +151,7 @@ pub(super) fn rows() -> Vec<Row> {
         ("ThreadKey", "clone fmt", || {
             shown((me().key(), me().key().to_string()))
         }),
-        ("Closed", "clone fmt", || shown(Closed(1).clone())),
+        ("Closed", "clone fmt", || cloned(Closed(1))),
         ("RootPolicy", "clone fmt", || shown(RootPolicy::Report)),
         ("event::EventKind", "clone fmt", || {
             shown(event::EventKind::Panic)
@@ -170,7 +176,7 @@ pub(super) fn rows() -> Vec<Row> {
             event::set_hook(None);
             let event = LAST.lock().unwrap().take().unwrap();
             call(|| format!("{event}"));
-            shown(event.clone());
+            cloned(event);
         }),
     ]
 }

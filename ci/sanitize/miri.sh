@@ -29,9 +29,9 @@ unset RUSTFLAGS
 # * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/asan.sh detects
 #   leaks.
 # * Strict provenance is checked below, by Miri's warnings about casts: -Zmiri-strict-provenance
-#   would stop at the casts in crossbeam-epoch, which is trusted. Only src/block/collections.rs may cast: a collection of allocator-api2 frees its memory
-#   by a pointer that covers only the value, and the header before it can only be reached by exposed
-#   provenance.
+#   would stop at the casts in crossbeam-epoch, which is trusted. Only src/block/collections.rs may
+#   cast: a collection of allocator-api2 frees its memory by a pointer that covers only the value, and
+#   the header before it can only be reached by exposed provenance.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT

@@ -98,41 +98,28 @@ pub(crate) trait List: Default {
     fn append(&mut self, other: &mut Self);
 }
 
-impl<T> List for Vec<T> {
-    fn with_capacity(n: usize) -> Self {
-        Self::with_capacity(n)
-    }
+macro_rules! lists {
+    ($($list:ident)*) => {$(
+        impl<T> List for $list<T> {
+            fn with_capacity(n: usize) -> Self {
+                Self::with_capacity(n)
+            }
 
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
+            fn capacity(&self) -> usize {
+                self.capacity()
+            }
 
-    fn len(&self) -> usize {
-        self.len()
-    }
+            fn len(&self) -> usize {
+                self.len()
+            }
 
-    fn append(&mut self, other: &mut Self) {
-        self.append(other);
-    }
+            fn append(&mut self, other: &mut Self) {
+                self.append(other);
+            }
+        }
+    )*};
 }
-
-impl<T> List for VecDeque<T> {
-    fn with_capacity(n: usize) -> Self {
-        Self::with_capacity(n)
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn append(&mut self, other: &mut Self) {
-        self.append(other);
-    }
-}
+lists!(Vec VecDeque);
 
 impl<K: Eq + Hash, V, S: BuildHasher + Default> List for HashMap<K, V, S> {
     fn with_capacity(n: usize) -> Self {

@@ -21,8 +21,8 @@
 //!    and all that it owns. Other threads reach the thread by the inboxes of its record, and read
 //!    its statistics, which are atomic.
 //! 2. *Short borrows.* The function that borrows the content of an `UnsafeCell` ends the borrow, and
-//!    runs no destructor or hook before that. (The global allocator may run, where a list of tokens
-//!    or a backlog grows: see "A global allocator that uses this crate" in `docs/PROOF.md`.)
+//!    runs no foreign code before that: no destructor, no hook, and not the global allocator. Lists
+//!    grow by [`with_room`](crate::sync::with_room), which allocates between two borrows.
 //! 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open then,
 //!    when the last of them is closed; its pools and stacks live as long. Only [`prune`](drain::prune) frees
 //!    a stack earlier: a stack with no open pool and no drain in progress, whose manager has no handle left.

@@ -4,8 +4,8 @@
 //! All other modules use these through `crate::sync`, so that one switch runs the crate exactly as
 //! it ships on a model checker: `--cfg loom` with the feature `loom` on loom, and `--cfg
 //! releasepool_shuttle` with the feature `shuttle` on shuttle. No algorithm knows which of the
-//! three it runs on. `native` is the standard library (and `parking_lot`), with no code added but for
-//! thread-locals where std has no native ones;
+//! three it runs on. `native` is the standard library, with no code added but for thread-locals
+//! where std has no native ones;
 //! `checked` is loom, with the gaps closed through which a wrong ordering would pass; `sampled` is
 //! shuttle, for programs that are larger than loom's (see their module documentation). `modeled`
 //! has what the checkers share, and `unchecked` what std and shuttle do.
@@ -52,7 +52,7 @@ pub(crate) use counter::Published;
 pub(crate) use counter::{Counter, Hint, Numbers, Setting};
 pub(crate) use parker::Parker;
 pub(crate) use sleeper::{Sleeper, Ticket};
-pub(crate) use table::{Table, reserve};
+pub(crate) use table::{Table, reserve, shrink, with_room};
 
 /// Compiles items that describe the crate's structures to readers outside of the process, on
 /// platforms that have such readers: see [`layout`](crate::layout).

@@ -7,7 +7,7 @@
 use super::one_frame::{Frame, in_own_frame};
 use crate::sync::{boxed, unbox};
 use crate::thread::inbox::{Message, MessageKind, Node};
-use crate::thread::thread_handle::{Closed, Posted, ThreadHandle};
+use crate::thread::thread_handle::{Closed, ThreadHandle, enter_sender};
 use std::ptr::NonNull;
 
 /// The beginning of a message of the kind [`MessageKind::FrameClosure`].
@@ -63,6 +63,7 @@ pub(super) fn message<F>(thread: &ThreadHandle, f: F) -> Message
 where
     F: FnOnce(&mut Frame<'_>) + Send + 'static,
 {
+    enter_sender();
     let run = FrameClosureMessage::<F>::run;
     let head = Head {
         node: Node::new(MessageKind::FrameClosure, thread.key(), run),
@@ -74,13 +75,16 @@ where
     unsafe { Message::from_raw(message.cast()) }
 }
 
-/// Sends a closure that takes a frame to `thread`, without waking it. The caller must call
-/// [`Posted::finish`] in a place where foreign code may run.
-pub(super) fn post_quietly<F>(thread: &ThreadHandle, f: F) -> Result<Posted<'_>, Closed<F>>
+/// Sends a closure that takes a frame to `thread` by `push`, which gives a refused message back.
+pub(super) fn post_by<F, R>(
+    thread: &ThreadHandle,
+    f: F,
+    push: impl FnOnce(Message) -> Result<R, Message>,
+) -> Result<R, Closed<F>>
 where
     F: FnOnce(&mut Frame<'_>) + Send + 'static,
 {
-    thread.push_quietly(message(thread, f)).map_err(|back| {
+    push(message(thread, f)).map_err(|back| {
         // SAFETY: the function `message` made this message, and it was given back, so we own it.
         Closed(unsafe { FrameClosureMessage::<F>::take(back.into_raw()) })
     })

@@ -15,8 +15,8 @@ const ONE_POST: usize = 2;
 #[derive(Debug)]
 pub(super) struct InFlightPosts(AtomicUsize);
 
-/// Counts a post as in flight, until dropped. The only foreign code that runs meanwhile is the
-/// global allocator, which must not close the loop.
+/// Counts a post as in flight, until dropped. No foreign code runs meanwhile, the global allocator
+/// included: it may close the loop.
 #[must_use]
 pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
 

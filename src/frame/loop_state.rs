@@ -8,7 +8,7 @@ use super::call::PendingCall;
 use super::frame_closure;
 use super::in_flight::InFlightPosts;
 use super::one_frame::Frame;
-use super::timers::{Delayed, PostId, Timers};
+use super::timers::{self, Delayed, DelayedPosts, PostId, Timers};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::guard::AutoreleasePool;
@@ -16,13 +16,16 @@ use crate::pool::api::scope::named_scope;
 use crate::pool::drain::arming::arm_if_idle;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
-use crate::sync::{Lock, catch_unwind};
+use crate::sync::{Lock, catch_unwind, shrink, with_room};
 use crate::thread::current::{current_key, current_label};
 use crate::thread::inbox::{Message, MessageKind};
-use crate::thread::thread_handle::{Closed, Posted, ThreadHandle};
+use crate::thread::thread_handle::{Closed, ThreadHandle};
 use crate::unwind::report;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The number of delayed posts for which an idle loop keeps room.
+const POSTS: usize = 64;
 
 /// The part of a frame loop or looper that its proxies share.
 pub(super) struct LoopState {
@@ -76,7 +79,8 @@ impl LoopState {
     }
 
     pub(super) fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.post_by(f, |to, f| to.post_quietly(MessageKind::LoopClosure, f))
+        let thread = &self.thread;
+        thread.post_by(MessageKind::LoopClosure, f, |message| self.push(message))
     }
 
     /// Posts a closure that takes the frame in which it runs.
@@ -84,39 +88,38 @@ impl LoopState {
     where
         F: FnOnce(&mut Frame<'_>) + Send + 'static,
     {
-        self.post_by(f, frame_closure::post_quietly)
+        frame_closure::post_by(&self.thread, f, |message| self.push(message))
     }
 
-    /// Posts a closure by `push`, which sends it to the thread without waking it.
-    fn post_by<F>(
-        &self,
-        f: F,
-        push: impl FnOnce(&ThreadHandle, F) -> Result<Posted<'_>, Closed<F>>,
-    ) -> Result<(), Closed<F>> {
+    /// Sends the message of a post; returns it if the loop refuses it.
+    fn push(&self, message: Message) -> Result<(), Message> {
         let Some(post_in_flight) = self.in_flight.begin_post() else {
-            return Err(Closed(f));
+            return Err(message);
         };
-        let posted = push(&self.thread, f)?;
+        let posted = self.thread.push_quietly(message)?;
         // Ends the post before the wake-up, as the wake hook is foreign code.
         drop(post_in_flight);
         posted.finish();
         Ok(())
     }
 
-    /// Posts `f` with a delay; `delayed` boxes it.
+    /// Posts `f` with a delay.
     pub(super) fn post_after<F>(
         &self,
         delay: Duration,
         f: F,
-        delayed: impl FnOnce(F) -> Delayed,
+        delayed: impl FnOnce(Box<F>) -> Delayed,
     ) -> Result<PostId, Closed<F>> {
-        let Some(post_in_flight) = self.in_flight.begin_post() else {
-            return Err(Closed(f));
+        let f = Box::new(f);
+        let insert = |posts: &mut DelayedPosts| {
+            // Ends before the wake-up, as the wake hook is foreign code.
+            let Some(_post_in_flight) = self.in_flight.begin_post() else {
+                return Err(f);
+            };
+            Ok(timers::insert(posts, delay, delayed(f)))
         };
-        let post = delayed(f);
-        let (id, first) = self.timers.lock().insert(delay, post);
-        // Ends the post before the wake-up, as the wake hook is foreign code.
-        drop(post_in_flight);
+        let inserted = with_room(|f| self.change_delayed(f), insert);
+        let (id, first) = inserted.map_err(|f| Closed(*f))?;
         if first {
             self.wake();
         }
@@ -125,6 +128,7 @@ impl LoopState {
 
     pub(super) fn cancel(&self, id: PostId) -> bool {
         let cancelled = self.timers.lock().cancel(id);
+        self.shrink_delayed();
         // Drops the closure after unlocking: its destructor is foreign code.
         cancelled.is_some()
     }
@@ -260,7 +264,19 @@ impl LoopState {
     /// at its turn, so that an earlier post can cancel a later one.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
         let cutoff = self.timers.lock().cutoff();
-        std::iter::from_fn(move || self.timers.lock().pop_due(cutoff))
+        std::iter::from_fn(move || {
+            let post = self.timers.lock().pop_due(cutoff);
+            self.shrink_delayed();
+            post
+        })
+    }
+
+    fn change_delayed(&self, f: &mut dyn FnMut(&mut DelayedPosts)) {
+        f(self.timers.lock().delayed());
+    }
+
+    fn shrink_delayed(&self) {
+        shrink(POSTS, |f| self.change_delayed(f));
     }
 
     /// Refuses posts from now on, runs the accepted posts that are due, and drops the others with

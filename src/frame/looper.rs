@@ -218,8 +218,7 @@ impl Looper {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.state
-            .post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
+        self.state.post_after(delay, f, |f| Delayed::Plain(f))
     }
 
     /// Cancels a delayed post of this looper; returns whether it was still waiting. If so, its

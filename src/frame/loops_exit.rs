@@ -5,14 +5,15 @@ use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::RefCell;
-use crate::sync::local;
+use crate::sync::{local, with_room};
 use crate::thread::current::set_first_exit_hook;
 use crate::thread::record::Record;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Weak};
 
 local! {
-    /// The frame loops of this thread. No foreign code runs while the list is borrowed. The
+    /// The frame loops of this thread. No foreign code runs while the list is borrowed, the
+    /// global allocator included. The
     /// thread's exit empties the list.
     static LOOPS: ManuallyDrop<RefCell<Vec<Weak<LoopState>>>> =
         ManuallyDrop::new(RefCell::new(Vec::new()));
@@ -21,9 +22,17 @@ local! {
 /// Registers a loop, so that the end of this thread closes it unless it is closed before.
 pub(super) fn register(state: &Arc<LoopState>) {
     LOOPS.with(|loops| {
-        let mut loops = loops.borrow_mut();
-        loops.retain(|state| state.strong_count() > 0);
-        loops.push(Arc::downgrade(state));
+        let take_gone = || {
+            let mut loops = loops.borrow_mut();
+            let at = loops.iter().position(|state| state.strong_count() == 0)?;
+            Some(loops.remove(at))
+        };
+        while let Some(gone) = take_gone() {
+            drop(gone);
+        }
+        let state = Arc::downgrade(state);
+        let list = |f: &mut dyn FnMut(&mut Vec<_>)| f(&mut loops.borrow_mut());
+        with_room(list, |loops| loops.push(state));
     });
     set_first_exit_hook(close_all);
 }

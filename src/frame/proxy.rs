@@ -84,7 +84,7 @@ impl FrameProxy {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.0.post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
+        self.0.post_after(delay, f, |f| Delayed::Plain(f))
     }
 
     /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it
@@ -143,8 +143,7 @@ impl FrameProxy {
     where
         F: FnOnce(&mut Frame<'_>) + Send + 'static,
     {
-        self.0
-            .post_after(delay, f, |f| Delayed::Framed(Box::new(f)))
+        self.0.post_after(delay, f, |f| Delayed::Framed(f))
     }
 
     /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
@@ -240,8 +239,7 @@ impl LooperProxy {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.state
-            .post_after(delay, f, |f| Delayed::Plain(Box::new(f)))
+        self.state.post_after(delay, f, |f| Delayed::Plain(f))
     }
 
     /// Cancels a delayed post; returns whether it was still waiting: see

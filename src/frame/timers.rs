@@ -2,7 +2,7 @@
 
 use super::one_frame::{Frame, in_own_frame};
 use crate::sync::{Numbers, elapsed};
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Unique in the process.
@@ -56,10 +56,24 @@ static NEXT: Numbers = Numbers::new();
 /// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
 pub(super) struct Timers {
-    /// The delayed posts, ordered by due time (since the first use of the clock), then by serial
-    /// number.
-    delayed: BTreeMap<(Duration, u64), Delayed>,
+    /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
+    delayed: DelayedPosts,
     frame_requested: bool,
+}
+
+/// Delayed posts in their order. Not a tree, which would allocate and free nodes under the lock: the
+/// global allocator is foreign code.
+pub(super) type DelayedPosts = VecDeque<(PostId, Delayed)>;
+
+/// Adds a post to a list with room for it; returns its id, and whether it is now the first to be due.
+pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
+    let id = PostId {
+        due: elapsed().saturating_add(delay),
+        serial: NEXT.next(),
+    };
+    let place = posts.partition_point(|(before, _)| before.key() < id.key());
+    posts.insert(place, (id, post));
+    (id, place == 0)
 }
 
 /// The limit of one round: posts that become due or are made after the round has begun wait for the
@@ -71,20 +85,18 @@ pub(super) struct Cutoff {
 }
 
 impl Timers {
-    /// Adds a post; returns its id, and whether it is now the first to be due.
-    pub(super) fn insert(&mut self, delay: Duration, post: Delayed) -> (PostId, bool) {
-        let id = PostId {
-            due: elapsed().saturating_add(delay),
-            serial: NEXT.next(),
-        };
-        self.delayed.insert(id.key(), post);
-        let first = self.delayed.keys().next() == Some(&id.key());
-        (id, first)
+    /// Returns the delayed posts, to change their room or to [`insert`] one.
+    pub(super) fn delayed(&mut self) -> &mut DelayedPosts {
+        &mut self.delayed
     }
 
     /// Removes a post; returns its closure, which the caller must drop after unlocking.
     pub(super) fn cancel(&mut self, id: PostId) -> Option<Delayed> {
-        self.delayed.remove(&id.key())
+        let place = self
+            .delayed
+            .binary_search_by_key(&id.key(), |(id, _)| id.key());
+        let (_, post) = self.delayed.remove(place.ok()?)?;
+        Some(post)
     }
 
     /// Returns the limit of a round that begins now.
@@ -98,19 +110,19 @@ impl Timers {
     /// Takes out the first post if it is due; only one, so that this post can still cancel later
     /// ones.
     pub(super) fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
-        let entry = self.delayed.first_entry()?;
-        if *entry.key() < (cutoff.now, cutoff.serial) {
-            Some(entry.remove())
-        } else {
-            None
+        let (first, _) = self.delayed.front()?;
+        if first.key() >= (cutoff.now, cutoff.serial) {
+            return None;
         }
+        let (_, post) = self.delayed.pop_front()?;
+        Some(post)
     }
 
     /// Returns how long it is until the first post is due; zero if it is due, `None` if there is no
     /// post.
     pub(super) fn next_due(&self) -> Option<Duration> {
-        let (due, _) = self.delayed.keys().next()?;
-        Some(due.saturating_sub(elapsed()))
+        let (first, _) = self.delayed.front()?;
+        Some(first.due.saturating_sub(elapsed()))
     }
 
     /// Requests a frame; returns whether this is the first request since the last frame.
@@ -130,6 +142,8 @@ impl Timers {
 
     /// Takes out all remaining posts, for the loop's end.
     pub(super) fn take_all(&mut self) -> impl ExactSizeIterator<Item = Delayed> + use<> {
-        std::mem::take(&mut self.delayed).into_values()
+        std::mem::take(&mut self.delayed)
+            .into_iter()
+            .map(|(_, post)| post)
     }
 }

@@ -5,7 +5,7 @@ use super::leak_report::LeakReport;
 use crate::ledger::life::own_serial;
 use crate::ledger::object_record::Record;
 use crate::ledger::thread_names::number;
-use crate::sync::reserve;
+use crate::sync::with_room;
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -133,13 +133,7 @@ impl ScopeHandle {
     #[must_use = "the thread leaves the scope when this is dropped"]
     pub fn enter(&self) -> ScopeEntry {
         let span = Span::begin();
-        let mut entered = None;
-        while entered.is_none() {
-            reserve(|f| with_spans(&self.spans, f));
-            entered = with_spans(&self.spans, |spans| {
-                (spans.len() < spans.capacity()).then(|| spans.push(span))
-            });
-        }
+        with_room(|f| with_spans(&self.spans, f), |spans| spans.push(span));
         ScopeEntry {
             spans: self.spans.clone(),
             span,

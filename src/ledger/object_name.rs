@@ -5,9 +5,9 @@
 
 #[cfg(feature = "leak-detection")]
 use super::object_record::Record;
-use std::collections::BTreeSet;
+use crate::sync::Table;
 use std::ptr::NonNull;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// Returns the name that belongs to the word before a header; foreign code.
 type NameOfWord = Box<dyn Fn(usize) -> Option<String> + Send + Sync>;
@@ -164,16 +164,11 @@ impl ObjectName {
 
 /// Keeps a name for ever; equal names once.
 fn kept(name: String) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    match names.get(&*name) {
-        Some(known) => known,
-        None => {
-            let name = String::leak(name);
-            names.insert(name);
-            name
-        }
-    }
+    static NAMES: Table<&str, &str> = Table::new();
+    NAMES.get(&*name).unwrap_or_else(|| {
+        let name = String::leak(name);
+        NAMES.get_or_insert(name, name)
+    })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 use super::header::{Thin, checked, header};
 use crate::ledger::{self, ReleasedBy};
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{SMALL, local, stack_address};
+use crate::sync::{SMALL, local, stack_address, with_room};
 use crate::thread::current::tally_destroyed;
 use crate::unwind::{FirstPanic, Payload, resume_or_report};
 use std::mem::ManuallyDrop;
@@ -72,9 +72,12 @@ local! {
 
 impl Nesting {
     fn push(&self, thin: Thin) {
-        // SAFETY: the queue is the thread's own, and no foreign code runs (invariant 7 of
-        // `object`).
-        self.pending.with_mut(|all| unsafe { (*all).push(thin) });
+        let queue = |f: &mut dyn FnMut(&mut Vec<_>)| {
+            // SAFETY: the queue is the thread's own, and no foreign code runs (invariant 7 of
+            // `object`).
+            self.pending.with_mut(|all| f(unsafe { &mut *all }));
+        };
+        with_room(queue, |all| all.push(thin));
     }
 
     fn pop(&self) -> Option<Thin> {
@@ -106,18 +109,23 @@ impl Nesting {
         if before == QueueMode::DeepOnly {
             self.toggle_far();
         }
-        while let Some(thin) = self.pop() {
-            destroyed += 1;
-            // SAFETY: the queue holds dead objects, each once (invariant 5 of `object`).
-            panics.guard(|| unsafe { destroy_dead(thin) });
+        loop {
+            while let Some(thin) = self.pop() {
+                destroyed += 1;
+                // SAFETY: the queue holds dead objects, each once (invariant 5 of `object`).
+                panics.guard(|| unsafe { destroy_dead(thin) });
+            }
+            // Frees the buffer, as the thread-local has no destructor that would free it. The global
+            // allocator is foreign code, and may queue objects meanwhile.
+            drop(self.take());
+            if self.is_empty() {
+                break;
+            }
         }
         self.mode.set(before);
         if before == QueueMode::DeepOnly {
             self.toggle_far();
         }
-        // Frees the buffer, as the thread-local has no destructor that would free it.
-        // SAFETY: invariant 7 of `object`; dropping an empty vector runs no foreign code.
-        self.pending.with_mut(|all| unsafe { *all = Vec::new() });
         (destroyed, panics.into_first())
     }
 

@@ -14,7 +14,7 @@ use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
 use super::{destroy as destruction, own_memory, raw_checks};
 use crate::ledger;
 use crate::sync::cell::UnsafeCell;
-use crate::sync::local;
+use crate::sync::{local, with_room};
 use crate::thread::current::{current_label, tally_created, tally_destroyed};
 use std::alloc::Layout;
 use std::mem::{self, ManuallyDrop};
@@ -198,23 +198,32 @@ fn take_pending(memory: NonNull<u8>, layout: Layout) -> Vec<Pending> {
     // An object without fields of its own has its payload, which is empty, behind the memory.
     let in_header = |thin: Thin| thin.addr().get() - 1;
     let range = memory.addr().get()..memory.addr().get() + layout.size();
-    with_pending(|all| {
-        if !all
-            .iter()
-            .any(|pending| range.contains(&in_header(pending.thin)))
-        {
-            return Vec::new();
+    let is_inside = |pending: &Pending| range.contains(&in_header(pending.thin));
+    // Nothing is allocated or freed while the list is borrowed: the global allocator is foreign code.
+    let n = with_pending(|all| all.iter().filter(|pending| is_inside(pending)).count());
+    let mut inside = Vec::with_capacity(n);
+    let emptied = with_pending(|all| {
+        while inside.len() < n {
+            let Some(at) = all.iter().position(is_inside) else {
+                break;
+            };
+            inside.push(all.remove(at));
         }
-        let (inside, others): (Vec<_>, Vec<_>) = mem::take(all)
-            .into_iter()
-            .partition(|pending| range.contains(&in_header(pending.thin)));
-        *all = if others.is_empty() {
-            Vec::new()
+        // The thread-local has no destructor that would free the memory.
+        if all.is_empty() {
+            mem::take(all)
         } else {
-            others
-        };
-        inside
-    })
+            Vec::new()
+        }
+    });
+    drop(emptied);
+    inside
+}
+
+/// Adds a pending object to the list.
+fn push_pending(pending: Pending) {
+    let list = |f: &mut dyn FnMut(&mut Vec<_>)| with_pending(f);
+    with_room(list, |all| all.push(pending));
 }
 
 /// Shares memory among the pending objects in it, and gives up their references.
@@ -314,7 +323,7 @@ pub(super) unsafe fn drop_value(thin: Thin) {
 unsafe fn add_pending(thin: Thin, is_kept: bool) {
     // SAFETY: forwards the contract.
     unsafe { add_weak(thin) };
-    with_pending(|all| all.push(Pending { thin, is_kept }));
+    push_pending(Pending { thin, is_kept });
 }
 
 /// Adds a weak reference.
@@ -422,7 +431,7 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
     }
     // Static memory stays, so the reference that stands for it is never given up.
     if is_freed_here {
-        with_pending(|all| all.push(Pending { thin, is_kept }));
+        push_pending(Pending { thin, is_kept });
     }
 }
 

@@ -4,26 +4,24 @@
 use super::header::Thin;
 use super::object_memory::block_of;
 use crate::sync::cell::Cell;
-use crate::sync::{array_of, local};
+use crate::sync::{Table, array_of, local};
 use std::alloc::Layout;
-use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The bytes of a region: those of a chunk of blocks, which is aligned to its size.
 const REGION: usize = 65_536;
 
 /// The regions that have had blocks. A chunk that was given back to the system stays in the set,
 /// so an object that other code puts there later is taken for one of the library.
-static REGIONS: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+static REGIONS: Table<usize, (), AddressHasher> = Table::new();
 
 /// The bytes of memory whose addresses share a map.
 const SHARD: usize = 1 << 20;
 const SHARDS: usize = 64;
 
 /// Sizes by address.
-type Sizes = HashMap<usize, usize, BuildHasherDefault<AddressHasher>>;
+type Sizes = Table<usize, usize, AddressHasher>;
 
 /// A multiplicative hash of an address.
 #[derive(Default)]
@@ -47,8 +45,7 @@ impl Hasher for AddressHasher {
 }
 
 /// The sizes of memory that is no block. The last map is for those of more bytes than a shard.
-static LARGE: [Mutex<Sizes>; SHARDS + 1] =
-    [const { Mutex::new(Sizes::with_hasher(BuildHasherDefault::new())) }; SHARDS + 1];
+static LARGE: [Sizes; SHARDS + 1] = [const { Sizes::new() }; SHARDS + 1];
 
 const RECENT: usize = 16;
 
@@ -72,12 +69,8 @@ pub(super) fn is_known(known: &KnownRegions, block: NonNull<u8>) -> bool {
     known[region % RECENT].get() == region
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the map for memory that begins in this shard.
-fn map(begin: usize, size: usize) -> &'static Mutex<Sizes> {
+fn map(begin: usize, size: usize) -> &'static Sizes {
     let is_huge = size > SHARD;
     &LARGE[if is_huge {
         SHARDS
@@ -96,7 +89,7 @@ pub(in super::super) fn note(memory: NonNull<u8>, layout: Layout) {
     KNOWN.with(|known| {
         if !is_known(known, memory) {
             let region = begin / REGION;
-            lock(&REGIONS).insert(region);
+            REGIONS.insert(region, ());
             known[region % RECENT].set(region);
         }
     });
@@ -111,7 +104,7 @@ pub(crate) fn note_block(block: NonNull<u8>) {
 
 #[inline(never)]
 fn note_large(begin: usize, size: usize) {
-    lock(map(begin, size)).insert(begin, size);
+    map(begin, size).insert(begin, size);
 }
 
 /// Forgets memory that is about to be freed, or kept by weak references.
@@ -124,21 +117,17 @@ pub(in super::super) fn forget(memory: NonNull<u8>, layout: Layout) {
 
 #[inline(never)]
 fn forget_large(begin: usize, size: usize) {
-    lock(map(begin, size)).remove(&begin);
+    map(begin, size).remove(&begin);
 }
 
 /// Returns whether the header of an object lies in noted memory.
 pub(crate) fn contains(thin: Thin) -> bool {
     let at = thin.addr().get() - 1;
-    if lock(&REGIONS).contains(&(at / REGION)) {
+    if REGIONS.contains(&(at / REGION)) {
         return true;
     }
     // Linear in the memory of a shard: only ends by hand with references left come here.
-    let is_in = |map: &Mutex<Sizes>| {
-        lock(map)
-            .iter()
-            .any(|(begin, size)| at.wrapping_sub(*begin) < *size)
-    };
+    let is_in = |map: &Sizes| map.any(|begin, size| at.wrapping_sub(*begin) < *size);
     let shard = at / SHARD % SHARDS;
     // Memory may begin in the shard before, and end in this one.
     is_in(&LARGE[shard]) || is_in(&LARGE[(shard + SHARDS - 1) % SHARDS]) || is_in(&LARGE[SHARDS])

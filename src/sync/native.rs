@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 pub(crate) use crossbeam_epoch as epoch;
@@ -340,38 +340,43 @@ pub(crate) fn elapsed() -> Duration {
 }
 
 /// The guard of a locked [`Monitor`].
-pub(crate) type Locked<'m, T> = parking_lot::MutexGuard<'m, T>;
+pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
 
 /// A lock and a condition variable for changes of the value.
 #[derive(Debug)]
 pub(crate) struct Monitor<T> {
-    value: parking_lot::Mutex<T>,
-    changed: parking_lot::Condvar,
+    value: Mutex<T>,
+    changed: Condvar,
 }
 
 impl<T> Monitor<T> {
     pub(crate) const fn new(value: T) -> Self {
         Self {
-            value: parking_lot::Mutex::new(value),
-            changed: parking_lot::Condvar::new(),
+            value: Mutex::new(value),
+            changed: Condvar::new(),
         }
     }
 
     pub(crate) fn lock(&self) -> Locked<'_, T> {
-        self.value.lock()
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until notified, or for `limit` at most; may also end spuriously.
     pub(crate) fn wait<'m>(
         &'m self,
-        mut locked: Locked<'m, T>,
+        locked: Locked<'m, T>,
         limit: Option<Duration>,
     ) -> Locked<'m, T> {
         match limit {
-            None => self.changed.wait(&mut locked),
-            Some(limit) => _ = self.changed.wait_for(&mut locked, limit),
+            None => {
+                let woken = self.changed.wait(locked);
+                woken.unwrap_or_else(PoisonError::into_inner)
+            }
+            Some(limit) => {
+                let woken = self.changed.wait_timeout(locked, limit);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            }
         }
-        locked
     }
 
     /// Wakes all waiting threads.
@@ -380,17 +385,18 @@ impl<T> Monitor<T> {
     }
 }
 
-/// A lock for slow paths. It is not poisoned by panics; no foreign code runs under it.
+/// A lock for slow paths. It is not poisoned by panics; no foreign code runs under it, and waiting
+/// for it allocates nothing: the global allocator may use this crate.
 #[derive(Default)]
-pub(crate) struct Lock<T>(parking_lot::Mutex<T>);
+pub(crate) struct Lock<T>(Mutex<T>);
 
 impl<T> Lock<T> {
     pub(crate) const fn new(value: T) -> Self {
-        Self(parking_lot::Mutex::new(value))
+        Self(Mutex::new(value))
     }
 
     pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
-        self.0.lock()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

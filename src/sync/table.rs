@@ -4,45 +4,41 @@
 //! the lock is taken, and freed after it is released; if the memory no longer suffices under the
 //! lock, the thread begins again.
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hash};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-type Entries<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
+type Entries<K, V, H> = HashMap<K, V, BuildHasherDefault<H>>;
 
 /// A map for slow paths. An insertion happens before every read that finds it. Cloning a value must
 /// not allocate.
-pub(crate) struct Table<K, V>(Mutex<Entries<K, V>>);
+pub(crate) struct Table<K, V, H = DefaultHasher>(Mutex<Entries<K, V, H>>);
 
-impl<K: Eq + Hash + Copy, V: Clone> Table<K, V> {
+impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> Table<K, V, H> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(HashMap::with_hasher(BuildHasherDefault::new())))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Entries<K, V>> {
+    fn lock(&self) -> MutexGuard<'_, Entries<K, V, H>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn insert(&self, key: K, value: V) {
-        let mut spare = Entries::default();
-        loop {
-            let mut entries = self.lock();
-            let n = entries.len();
-            if n == entries.capacity() && n < spare.capacity() {
-                spare.extend(entries.drain());
-                mem::swap(&mut *entries, &mut spare);
-            }
-            if n < entries.capacity() {
-                let before = entries.insert(key, value);
-                drop(entries);
-                return drop((before, spare));
-            }
-            drop(entries);
-            spare = Entries::with_capacity_and_hasher(2 * n + 4, BuildHasherDefault::new());
-        }
+        let before = self.with_room(|entries| entries.insert(key, value));
+        drop(before);
+    }
+
+    /// Returns the value of this key, which is `value` if there was none.
+    pub(crate) fn get_or_insert(&self, key: K, value: V) -> V {
+        self.with_room(|entries| entries.entry(key).or_insert(value).clone())
+    }
+
+    fn with_room<R>(&self, f: impl FnOnce(&mut Entries<K, V, H>) -> R) -> R {
+        with_room(|f| f(&mut self.lock()), f)
     }
 
     pub(crate) fn remove(&self, key: &K) {
@@ -51,12 +47,20 @@ impl<K: Eq + Hash + Copy, V: Clone> Table<K, V> {
         drop(removed);
     }
 
-    pub(crate) fn get(&self, key: &K) -> Option<V> {
+    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
         self.lock().get(key).cloned()
     }
 
     pub(crate) fn contains(&self, key: &K) -> bool {
         self.lock().contains_key(key)
+    }
+
+    /// Returns whether `f`, which must not run foreign code, returns true for one of the entries.
+    pub(crate) fn any(&self, mut f: impl FnMut(&K, &V) -> bool) -> bool {
+        self.lock().iter().any(|(key, value)| f(key, value))
     }
 
     /// Returns all entries, in any order. Entries that are inserted or removed meanwhile may be
@@ -77,16 +81,69 @@ impl<K: Eq + Hash + Copy, V: Clone> Table<K, V> {
     }
 }
 
-impl<K, V> fmt::Debug for Table<K, V> {
+impl<K, V, H> fmt::Debug for Table<K, V, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").finish_non_exhaustive()
     }
 }
 
+/// A collection that moves all its items to another memory without allocating, and adds items without
+/// allocating while it has room.
+pub(crate) trait List: Default {
+    fn with_capacity(n: usize) -> Self;
+    fn capacity(&self) -> usize;
+    fn len(&self) -> usize;
+
+    /// Moves the items of `other`, for which there is room, to the end.
+    fn append(&mut self, other: &mut Self);
+}
+
+macro_rules! lists {
+    ($($list:ident)*) => {$(
+        impl<T> List for $list<T> {
+            fn with_capacity(n: usize) -> Self {
+                Self::with_capacity(n)
+            }
+
+            fn capacity(&self) -> usize {
+                self.capacity()
+            }
+
+            fn len(&self) -> usize {
+                self.len()
+            }
+
+            fn append(&mut self, other: &mut Self) {
+                self.append(other);
+            }
+        }
+    )*};
+}
+lists!(Vec VecDeque);
+
+impl<K: Eq + Hash, V, S: BuildHasher + Default> List for HashMap<K, V, S> {
+    fn with_capacity(n: usize) -> Self {
+        Self::with_capacity_and_hasher(n, S::default())
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.extend(other.drain());
+    }
+}
+
 /// Makes room for one more item in a list. `access` locks or borrows the list, and passes the list
 /// to the function that it gets.
-pub(crate) fn reserve<T>(access: impl Fn(&mut dyn FnMut(&mut Vec<T>))) {
-    let mut spare = Vec::new();
+#[cold]
+pub(crate) fn reserve<L: List>(access: impl Fn(&mut dyn FnMut(&mut L))) {
+    let mut spare = L::default();
     loop {
         let mut more = None;
         access(&mut |list| {
@@ -101,6 +158,49 @@ pub(crate) fn reserve<T>(access: impl Fn(&mut dyn FnMut(&mut Vec<T>))) {
             return;
         }
         // Frees the former memory, which may run foreign code that uses up the room.
-        spare = more.map_or_else(Vec::new, Vec::with_capacity);
+        spare = more.map_or_else(L::default, L::with_capacity);
+    }
+}
+
+/// Gives back most of the memory that a burst has left in a list, if the list has room for more than
+/// `kept` items. `access` is that of [`reserve`].
+#[inline]
+pub(crate) fn shrink<L: List>(kept: usize, access: impl Fn(&mut dyn FnMut(&mut L))) {
+    let mut smaller = None;
+    access(&mut |list| {
+        let capacity = list.capacity();
+        let is_left = capacity > kept && list.len() < capacity / 4;
+        smaller = is_left.then_some(capacity / 2);
+    });
+    if let Some(n) = smaller {
+        let mut spare = L::with_capacity(n);
+        access(&mut |list| {
+            if list.len() < spare.capacity() && spare.capacity() < list.capacity() {
+                spare.append(list);
+                mem::swap(list, &mut spare);
+            }
+        });
+    }
+}
+
+/// Passes the list to `f`, with room for one more item: `f` adds it without allocating. `access` is
+/// that of [`reserve`].
+#[inline]
+pub(crate) fn with_room<L: List, R>(
+    access: impl Fn(&mut dyn FnMut(&mut L)),
+    f: impl FnOnce(&mut L) -> R,
+) -> R {
+    let mut f = Some(f);
+    loop {
+        let mut result = None;
+        access(&mut |list| {
+            if list.len() < list.capacity() {
+                result = f.take().map(|f| f(list));
+            }
+        });
+        match result {
+            Some(result) => return result,
+            None => reserve(&access),
+        }
     }
 }

@@ -135,31 +135,30 @@ impl ThreadHandle {
     /// # Errors
     /// [`Closed`], with the closure, once the thread has ended.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.post_quietly(MessageKind::Closure, f)?.finish();
+        let push = |message| self.push_quietly(message);
+        self.post_by(MessageKind::Closure, f, push)?.finish();
         Ok(())
     }
 
-    /// Sends a closure as a message of `kind`, `Closure` or `LoopClosure`, without waking the
-    /// thread. The caller must call [`Posted::finish`] in a place where foreign code may run.
-    pub(crate) fn post_quietly<F: FnOnce() + Send + 'static>(
+    /// Sends a closure as a message of `kind`, `Closure` or `LoopClosure`, by `push`, which gives a
+    /// refused message back.
+    pub(crate) fn post_by<F: FnOnce() + Send + 'static, R>(
         &self,
         kind: MessageKind,
         f: F,
-    ) -> Result<Posted<'_>, Closed<F>> {
-        let message = self.closure(kind, f);
-        self.push_quietly(message).map_err(|back| {
+        push: impl FnOnce(Message) -> Result<R, Message>,
+    ) -> Result<R, Closed<F>> {
+        push(self.closure(kind, f)).map_err(|back| {
             // SAFETY: the function `closure` made this message, and it was given back, so we own
             // it.
             Closed(unsafe { ClosureMessage::<F>::take(back.into_raw()) })
         })
     }
 
-    /// Sends a message that runs a closure, as [`post_quietly`](Self::post_quietly) does. Returns
-    /// the message if the thread has ended.
+    /// Sends a message that runs a closure, without waking the thread. The caller must call
+    /// [`Posted::finish`] in a place where foreign code may run. Allocates nothing. Returns the message
+    /// if the thread has ended.
     pub(crate) fn push_quietly(&self, message: Message) -> Result<Posted<'_>, Message> {
-        // Enters the sender, so that it has a registry slot of its own: a sender that got the
-        // receiver's slot later could not run this closure as an orphan.
-        drop(super::current::current());
         let waiting = self.0.calls.announce(1);
         let sent = self.0.calls.push(message)?;
         let record = &*self.0;
@@ -172,6 +171,7 @@ impl ThreadHandle {
 
     /// Makes a message that runs `f` on this thread.
     pub(crate) fn closure<F: FnOnce() + Send + 'static>(&self, kind: MessageKind, f: F) -> Message {
+        enter_sender();
         let node = Node::new(kind, self.key(), ClosureMessage::<F>::run);
         let call = boxed(ClosureMessage { node, f });
         // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
@@ -182,6 +182,12 @@ impl ThreadHandle {
     pub(crate) fn announce_closure(&self) {
         self.0.calls.announce(1);
     }
+}
+
+/// Enters the calling thread, which is about to send a closure, so that it has a registry slot of its
+/// own: a sender that got the receiver's slot later could not run this closure as an orphan.
+pub(crate) fn enter_sender() {
+    drop(super::current::current());
 }
 
 /// A sent closure whose receiver may have to be woken.

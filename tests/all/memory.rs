@@ -4,4 +4,5 @@ mod allocations;
 #[cfg(feature = "allocator-api2")]
 mod api2_boxes;
 mod foreign_allocator;
+mod foreign_allocator_calls;
 mod leaks;

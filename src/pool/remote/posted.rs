@@ -17,11 +17,15 @@ impl ThreadPools {
     /// Puts these closures, which count as sent already, before the closures that have been posted
     /// so far.
     pub(crate) fn put_first(&self, closures: impl Iterator<Item = Message>) {
-        self.collect_posted();
-        let posted = Queue::new();
-        posted.append(std::iter::from_fn(|| self.posted.pop()));
-        self.posted.append(closures);
-        self.posted.append(std::iter::from_fn(|| posted.pop()));
+        // Made before any closure is taken out: the global allocator, which is foreign code, may run
+        // those that have been posted.
+        let all = Queue::new();
+        all.append(closures);
+        if all.len() > 0 {
+            self.collect_posted();
+            all.append(std::iter::from_fn(|| self.posted.pop()));
+            self.posted.append(std::iter::from_fn(|| all.pop()));
+        }
     }
 
     /// Closes the inbox for closures, so that later posts are refused, and collects the closures in

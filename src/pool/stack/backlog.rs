@@ -5,7 +5,7 @@ use crate::object::header::Thin;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::described;
+use crate::sync::{described, shrink, with_room};
 use std::{mem, ptr};
 
 /// The number of items for which an empty backlog keeps room.
@@ -77,14 +77,7 @@ impl Items {
             mem::swap(&mut self.front, &mut self.back);
             self.front.change(|items| items.reverse());
         }
-        self.front.change(|items| {
-            let item = items.pop();
-            // A burst must not keep its memory for ever.
-            if items.capacity() > ITEMS && items.len() < items.capacity() / 4 {
-                items.shrink_to(items.capacity() / 2);
-            }
-            item
-        })
+        self.front.change(Vec::pop)
     }
 
     /// Returns the items in their order.
@@ -133,27 +126,33 @@ impl Backlog {
         self.len.get()
     }
 
-    pub(in crate::pool) fn put_last(&self, item: Item) {
-        self.len.set(self.len.get() + item.len());
+    fn change<R>(&self, f: impl FnOnce(&mut Items) -> R) -> R {
         // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-        self.items
-            .with_mut(|items| unsafe { (*items).back.change(|items| items.push(item.into())) });
+        self.items.with_mut(|items| f(unsafe { &mut *items }))
+    }
+
+    fn front(&self, f: &mut dyn FnMut(&mut Vec<StoredItem>)) {
+        self.change(|items| items.front.change(f));
+    }
+
+    pub(in crate::pool) fn put_last(&self, item: Item) {
+        let len = item.len();
+        let back = |f: &mut dyn FnMut(&mut Vec<_>)| self.change(|items| items.back.change(f));
+        with_room(back, |items| items.push(item.into()));
+        self.len.set(self.len.get() + len);
     }
 
     pub(in crate::pool) fn put_first(&self, item: Item) {
-        self.len.set(self.len.get() + item.len());
-        // SAFETY: as in `put_last`.
-        self.items
-            .with_mut(|items| unsafe { (*items).front.change(|items| items.push(item.into())) });
+        let len = item.len();
+        with_room(|f| self.front(f), |items| items.push(item.into()));
+        self.len.set(self.len.get() + len);
     }
 
     pub(in crate::pool) fn take_first(&self) -> Option<Item> {
-        self.items.with_mut(|items| {
-            // SAFETY: as in `put_last`.
-            let item = Item::from(unsafe { (*items).pop() }?);
-            self.len.set(self.len.get() - item.len());
-            Some(item)
-        })
+        let item = Item::from(self.change(Items::pop)?);
+        self.len.set(self.len.get() - item.len());
+        shrink(ITEMS, |f| self.front(f));
+        Some(item)
     }
 
     /// Calls `release` with entries that a drain has taken out of the backlog. Meanwhile
@@ -191,7 +190,7 @@ impl Backlog {
             next = releasing.outer;
         }
         self.items.with(|items| {
-            // SAFETY: as in `put_last`; `f` runs no foreign code.
+            // SAFETY: as in `change`; `f` runs no foreign code.
             for item in unsafe { &*items }.iter() {
                 let goes_on = match item {
                     // SAFETY: `f` runs no foreign code, so no entry is taken out.

@@ -75,10 +75,13 @@ impl PoolState {
         }
         let label = name.as_deref().map_or(PoolLabel::UNNAMED, PoolLabel::of);
         self.entries.set_label(label);
+        let name = Name::new(name);
         // SAFETY: owner only (invariant 1 of `pool`), and nothing borrows the name: `name` is
         // called only on open pools, and `set_name` only while a pool is being opened or closed.
-        self.name
-            .with_mut(|place| unsafe { *place = Name::new(name) });
+        let former = self
+            .name
+            .with_mut(|place| unsafe { mem::replace(&mut *place, name) });
+        drop(former);
     }
 
     /// Clears the extras, which closing has to clear besides entries.

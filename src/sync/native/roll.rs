@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 /// A linked list of structures of one kind to which no other pointer leads, for a reader outside of
 /// the process. Such a reader stops the process first.
@@ -11,7 +12,7 @@ use std::ptr;
 #[repr(C)]
 pub(crate) struct Roll {
     first: Cell<*const Link>,
-    lock: parking_lot::Mutex<()>,
+    lock: Mutex<()>,
 }
 
 /// The links of a structure to its neighbors in a [`Roll`]; changed only under the roll's lock.
@@ -29,7 +30,7 @@ impl Roll {
     pub(crate) const fn new() -> Self {
         Self {
             first: Cell::new(ptr::null()),
-            lock: parking_lot::Mutex::new(()),
+            lock: Mutex::new(()),
         }
     }
 
@@ -39,7 +40,7 @@ impl Roll {
     /// The link is in no list, and does not move until [`remove`](Self::remove) is called; no
     /// exclusive reference to the link is made or used meanwhile.
     pub(crate) unsafe fn add(&self, link: &Link) {
-        let _locked = self.lock.lock();
+        let _locked = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.first.get();
         link.next.set(next);
         link.prev.set(ptr::null());
@@ -55,7 +56,7 @@ impl Roll {
     /// # Safety
     /// [`add`](Self::add) has added the link to this list, and it was not removed since.
     pub(crate) unsafe fn remove(&self, link: &Link) {
-        let _locked = self.lock.lock();
+        let _locked = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, prev) = (link.next.get(), link.prev.get());
         // SAFETY: links in the list exist, by the contract of `add`, and the lock is held.
         match unsafe { prev.as_ref() } {

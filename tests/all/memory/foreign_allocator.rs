@@ -4,9 +4,12 @@ use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{Log, PAGE, child, fresh};
 use releasepool::{
-    AutoreleasePool, BlockAllocator, Hot, PoolManager, Ref, Slot, autorelease, autoreleasepool,
+    AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, FrameProxy, Hot, Looper, LooperProxy,
+    PoolManager, Ref, Slot, autorelease, autoreleasepool,
 };
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 #[test]
 fn an_allocator_may_drain_the_pool_that_grows() {
@@ -139,13 +142,13 @@ fn use_everything() {
     drop(Hot::try_new(Ref::new(1)).ok());
 }
 
-/// Does this on threads that use the crate for the first time, and of which more and more are alive;
-/// on each while the allocator does so, too.
-fn on_more_and_more_threads(f: fn()) {
+/// Calls `f` on threads that use the crate for the first time, and of which more and more are alive;
+/// on each while the allocator calls `foreign`.
+fn on_more_and_more_threads(foreign: fn(), f: fn()) {
     let start = |i| {
         let worker = Worker::new("first use");
         worker.run(move || {
-            with_foreign(f, || (0..i % 3 + 1).for_each(|_| f()));
+            with_foreign(foreign, || (0..i % 3 + 1).for_each(|_| f()));
         });
         worker
     };
@@ -166,7 +169,7 @@ fn an_allocator_may_use_slots_while_a_slot_is_used() {
             }
         });
         pools.into_iter().rev().for_each(drop);
-        on_more_and_more_threads(use_slots);
+        on_more_and_more_threads(use_slots, use_slots);
     });
     child.assert_success();
 }
@@ -189,13 +192,57 @@ fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_look_at_threads_while_one_uses_the_crate_for_the_first_time() {
-    child!(|| on_more_and_more_threads(use_managers)).assert_success();
+    child!(|| on_more_and_more_threads(use_managers, use_managers)).assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_use_everything_while_everything_is_used() {
-    child!(|| on_more_and_more_threads(use_everything)).assert_success();
+    child!(|| on_more_and_more_threads(use_everything, use_everything)).assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_wake_a_thread_while_the_thread_begins_to_wait() {
+    static ASLEEP: OnceLock<LooperProxy> = OnceLock::new();
+    static CALLED: OnceLock<LooperProxy> = OnceLock::new();
+    child!(|| {
+        let [asleep, called] = [(); 2].map(|()| Looper::spawn("looper").unwrap());
+        _ = (ASLEEP.set(asleep.proxy()), CALLED.set(called.proxy()));
+        on_more_and_more_threads(
+            || ASLEEP.get().unwrap().post(|| ()).unwrap(),
+            || {
+                // Long enough that the thread waits for it.
+                let wait = || std::thread::sleep(Duration::from_millis(5));
+                CALLED.get().unwrap().call(wait).unwrap();
+            },
+        );
+    })
+    .assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
+    thread_local! {
+        static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
+    }
+    child!(|| {
+        let posts: [fn(&FrameProxy) -> bool; 4] = [
+            |proxy| proxy.post(|| ()).is_ok(),
+            |proxy| proxy.post_frame(|_| ()).is_ok(),
+            |proxy| proxy.post_after(Duration::ZERO, || ()).is_ok(),
+            |proxy| proxy.post_frame_after(Duration::ZERO, |_| ()).is_ok(),
+        ];
+        for post in posts {
+            let frames = FrameLoop::new(FrameConfig::new());
+            let proxy = frames.proxy();
+            LOOP.set(Some(frames));
+            FOREIGN.set(Some(|| drop(LOOP.take())));
+            assert!(!post(&proxy) && proxy.is_closed());
+        }
+    })
+    .assert_success();
 }
 
 #[test]

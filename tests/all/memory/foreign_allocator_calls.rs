@@ -1,0 +1,300 @@
+//! Each public function is called while the global allocator uses the crate in each of the call's
+//! allocations and deallocations.
+//!
+//! The functions are those of `ci/api.txt`: a new one must be called here, too. As a global allocator
+//! has to, this one neither calls itself without end nor waits for a thread.
+
+#[cfg(feature = "leak-detection")]
+mod leaks;
+mod loops;
+mod memory;
+mod objects;
+mod pools;
+mod threads;
+
+use crate::support::allocator::with_foreign;
+use crate::support::{LONG, child, fresh, fresh_to_the_end, global, listen, me, quiesce_until};
+use releasepool::raw::{alloc_by_hand, free_by_hand};
+use releasepool::*;
+use std::alloc::Layout;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, Write};
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+/// The layout of a block.
+const BLOCK: Layout = Layout::new::<[u64; 60]>();
+
+/// What the allocator uses: the calls use the same.
+struct Shared {
+    blocks: BlockAllocator,
+    slot: Slot<Live>,
+    manager: PoolManager,
+    looper: LooperProxy,
+    queue: RemoteRelease<Counted>,
+}
+
+static SHARED: OnceLock<Shared> = OnceLock::new();
+
+fn shared() -> &'static Shared {
+    SHARED.get().unwrap()
+}
+
+thread_local! {
+    /// The loop of the call, which the allocator posts to.
+    static LOOP: RefCell<Option<FrameProxy>> = const { RefCell::new(None) };
+}
+
+/// The number of [`Live`]s that the allocator has made, and that are not dropped.
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+
+/// How often the allocator has used the crate.
+static USES: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts itself.
+struct Live;
+
+impl Live {
+    fn new() -> Self {
+        LIVE.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn live() -> Ref<Live> {
+    Ref::new(Live::new())
+}
+
+/// A runtime's object without a count: it is never freed.
+struct Counted;
+
+static COUNTED: Counted = Counted;
+
+// SAFETY: the object is a static one.
+unsafe impl Foreign for Counted {
+    unsafe fn retain(_: NonNull<Self>) {}
+    unsafe fn release(_: NonNull<Self>) {}
+}
+
+fn counted() -> NonNull<Counted> {
+    NonNull::from(&COUNTED)
+}
+
+/// What the allocator does.
+fn use_the_crate() {
+    let Shared {
+        blocks,
+        slot,
+        manager,
+        looper,
+        queue,
+    } = shared();
+    let use_number = USES.fetch_add(1, Ordering::Relaxed);
+    drop(Ref::new_in(Live::new(), blocks));
+    drop(Ref::new([2_u8; 3_000]));
+    drop(live());
+    use_pools(manager);
+    autoreleasepool(|pool| _ = slot.load(pool));
+    slot.store(live());
+    drop(Hot::try_new(live()).ok());
+    use_loops(looper);
+    // Not each time, as a loop's end looks at all posts that wait.
+    if use_number % 16 == 0 {
+        drop(FrameLoop::new(FrameConfig::new()));
+    }
+    // SAFETY: a reference that any thread may give up.
+    _ = unsafe { queue.push(counted()) };
+    by_hand(BLOCK);
+    by_hand(Layout::new::<[u8; 3_000]>());
+    #[cfg(feature = "leak-detection")]
+    drop(releasepool::leaks::scope().handle().enter());
+}
+
+/// Allocates and frees memory as C++ does.
+fn by_hand(layout: Layout) {
+    let memory = alloc_by_hand(layout).unwrap();
+    // SAFETY: just allocated, with this layout.
+    unsafe { free_by_hand(memory, layout) };
+}
+
+fn use_pools(manager: &PoolManager) {
+    autorelease(live());
+    let token = manager.push();
+    let inner = manager.push_named("inner");
+    manager.autorelease(live());
+    manager.pop(inner).unwrap();
+    manager.pop(token).unwrap();
+    let mut pool = manager.named_pool(String::from("the allocator's"));
+    (0..3).for_each(|_| _ = pool.create(Live::new()));
+    pool.drain_within(Budget::Count(1));
+    drop(pool);
+    manager.drain_backlog(Budget::Count(1));
+}
+
+fn use_loops(looper: &LooperProxy) {
+    let here = me();
+    here.post(|| ()).unwrap();
+    here.release(live());
+    looper.post(|| ()).unwrap();
+    _ = looper.try_drop_later(Live::new());
+    global().run_inbox();
+    let id = looper.post_after(LONG, || ()).unwrap();
+    assert!(looper.cancel(id));
+    let proxy = LOOP.with(|proxy| proxy.borrow().clone());
+    if let Some(proxy) = proxy {
+        // The loop may be closing.
+        _ = proxy.post(|| ());
+        _ = proxy.post_frame(|_| ());
+        _ = proxy.post_after(Duration::ZERO, || ());
+        _ = proxy.post_after(LONG, || ()).map(|id| proxy.cancel(id));
+        proxy.request_frame();
+    }
+}
+
+/// Makes a call, during which the allocator uses the crate.
+#[track_caller]
+fn call<R>(f: impl FnOnce() -> R) -> R {
+    with_foreign(use_the_crate, f)
+}
+
+/// Makes such a call many times, so that lists grow.
+#[track_caller]
+fn calls<R>(mut f: impl FnMut(usize) -> R) -> Vec<R> {
+    (0..100).map(|n| call(|| f(n))).collect()
+}
+
+/// Calls what formats a value, and drops it.
+fn shown(value: impl std::fmt::Debug) {
+    call(|| format!("{value:?}"));
+    call(|| drop(value));
+}
+
+/// Calls what copies a value, and does what [`shown`] does.
+fn cloned(value: impl Clone + std::fmt::Debug) {
+    call(|| drop(value.clone()));
+    shown(value);
+}
+
+/// Some methods of a type, or functions of a module, and what calls them on a fresh thread.
+type Row = (&'static str, &'static str, fn());
+
+fn rows() -> Vec<Row> {
+    [
+        pools::rows,
+        threads::rows,
+        objects::rows,
+        memory::rows,
+        loops::rows,
+        #[cfg(feature = "leak-detection")]
+        leaks::rows,
+    ]
+    .into_iter()
+    .flat_map(|rows: fn() -> Vec<Row>| rows())
+    .collect()
+}
+
+/// Methods of traits that compare and lend.
+const LENDING: &str = "eq ne cmp partial_cmp lt le gt ge hash deref deref_mut borrow borrow_mut as_ref \
+    as_mut source as_fd as_raw_fd size_hint";
+
+/// Functions that are called elsewhere: serializers and collections are foreign code, and call the
+/// functions that are called here.
+const ELSEWHERE: &str = "serialize deserialize allocate deallocate grow grow_zeroed shrink";
+
+/// Returns the functions of `ci/api.txt`, each with its type or module.
+fn public_functions() -> BTreeSet<(String, String)> {
+    let lines = include_str!("../../../ci/api.txt").lines();
+    lines.filter_map(public_function).collect()
+}
+
+fn public_function(line: &str) -> Option<(String, String)> {
+    let (before, rest) = line.split_once("fn releasepool::")?;
+    if !before
+        .trim_start_matches("#[must_use] ")
+        .starts_with("pub ")
+    {
+        return None;
+    }
+    // Without generic arguments, some of which are closures with arrows.
+    let mut depth = 0;
+    let mut path = String::new();
+    for c in rest.replace("->", "").chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' if depth == 0 => break,
+            _ if depth == 0 => path.push(c),
+            _ => (),
+        }
+    }
+    let (of, name) = path.rsplit_once("::").unwrap_or(("", &path));
+    // The module `frame` exports its items in the root, too; models need loom.
+    let of = of
+        .strip_prefix("frame")
+        .unwrap_or(of)
+        .trim_start_matches("::");
+    let is_known = [LENDING, ELSEWHERE]
+        .iter()
+        .any(|names| names.split(' ').any(|n| n == name));
+    let has_feature = cfg!(feature = "leak-detection")
+        || !["leaks", "metrics"]
+            .iter()
+            .any(|module| of.starts_with(module));
+    let is_called = !of.starts_with("model") && has_feature && !is_known;
+    is_called.then(|| (of.to_owned(), name.to_owned()))
+}
+
+#[test]
+fn each_public_function_is_called() {
+    let called: BTreeSet<(String, String)> = rows()
+        .iter()
+        .flat_map(|(of, names, _)| {
+            names
+                .split(' ')
+                .map(|name| ((*of).to_owned(), name.to_owned()))
+        })
+        .collect();
+    let functions = public_functions();
+    assert!(functions.len() > 400, "{}", functions.len());
+    let forgotten: Vec<_> = functions.difference(&called).collect();
+    assert!(forgotten.is_empty(), "no row calls {forgotten:?}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn an_allocator_may_use_the_crate_in_each_public_function() {
+    let child = child!(|| {
+        let looper = Looper::reclaimer("the allocator's").unwrap();
+        _ = SHARED.set(Shared {
+            blocks: BlockAllocator::new(),
+            slot: Slot::new(live()),
+            manager: PoolManager::new(),
+            looper: looper.proxy(),
+            queue: RemoteRelease::new(|| true),
+        });
+        // The tests' hook allocates under a lock of its own, where the allocator causes events, too.
+        listen();
+        drop(event::set_hook(None));
+        for (of, names, f) in rows() {
+            eprintln!("calling {of}: {names}");
+            fresh_to_the_end(f);
+        }
+        assert!(USES.load(Ordering::Relaxed) > 10_000);
+        // The slot has one.
+        looper.shutdown().unwrap();
+        quiesce_until(|| LIVE.load(Ordering::Relaxed) == 1);
+    });
+    child.assert_success();
+}

@@ -521,7 +521,7 @@
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::engine::release_rest
-# instructions: 184, locked: 0, calls: 14
+# instructions: 150, locked: 0, calls: 9
     push rbp
     push r15
     push r14
@@ -529,19 +529,19 @@
     push r12
     push rbx
     sub rsp, 152
-    mov rbp, r9
+    mov r13, r9
     mov r15, rcx
-    mov r13, rdx
+    mov r12, rdx
     mov rbx, rsi
     mov r14, rdi
     mov eax, 672
     mov edx, dword ptr [rdx + 24]
-    mov rcx, qword ptr [r13 + 104]
+    mov rcx, qword ptr [r12 + 104]
     test rcx, rcx
     mov qword ptr [rsp + 8], rdx
     je .1
     movabs rdx, 9223372036854775807
-    and rdx, qword ptr [r13 + 112]
+    and rdx, qword ptr [r12 + 112]
     jmp .2
 .1:
     and edx, 3
@@ -551,39 +551,39 @@
     mov rdx, qword ptr [rdx + rsi + 8]
 .2:
     add rax, qword ptr [r15 + 16]
-    mov r12, qword ptr [rsp + 208]
-    lea rdi, [r13 + 32]
-    mov rsi, qword ptr [r13 + 56]
-    test rsi, rsi
+    mov rsi, qword ptr [rsp + 208]
+    lea rdi, [r12 + 32]
+    mov r9, qword ptr [r12 + 56]
+    test r9, r9
     je .3
-    mov r9d, dword ptr [rsi + 2040]
-    mov rsi, qword ptr [r13 + 32]
-    sub rsi, qword ptr [r13 + 40]
-    sar rsi, 3
-    add rsi, r9
+    mov r9d, dword ptr [r9 + 2040]
+    mov r10, qword ptr [r12 + 32]
+    sub r10, qword ptr [r12 + 40]
+    sar r10, 3
+    add r10, r9
     jmp .4
 .3:
-    xor esi, esi
+    xor r10d, r10d
 .4:
     mov qword ptr [rsp + 40], rdi
     mov qword ptr [rsp + 48], rcx
     mov qword ptr [rsp + 56], rdx
     mov qword ptr [rsp + 64], rax
-    mov qword ptr [rsp + 72], rbp
+    mov qword ptr [rsp + 72], r13
     movups xmm0, xmmword ptr [r8]
     movaps xmmword ptr [rsp + 16], xmm0
     mov rax, qword ptr [r8 + 16]
     mov qword ptr [rsp + 32], rax
     mov qword ptr [rsp + 80], 0
-    mov qword ptr [rsp + 88], rsi
+    mov qword ptr [rsp + 88], r10
     xorps xmm0, xmm0
     movaps xmmword ptr [rsp + 96], xmm0
     mov qword ptr [rsp + 112], 0
     mov qword ptr [rsp + 120], 8
     mov qword ptr [rsp + 128], 0
     mov word ptr [rsp + 136], 0
+    mov bpl, 1
     lea rdi, [rsp + 16]
-    mov rsi, r12
     call <releasepool::pool::drain::plain::PlainDrain>::release_all
     mov rax, qword ptr [r15 + 16]
     cmp byte ptr [rax + 912], 0
@@ -611,46 +611,34 @@
     test cl, cl
     je .7
 .6:
-    cmp byte ptr [rbp], 0
-    jne .13
+    cmp byte ptr [r13], 0
+    jne .11
 .7:
     cmp qword ptr [r14 + 32], rbx
-    je .10
-    cmp byte ptr [r13 + 24], 2
-    je .14
-    mov rdi, r15
+    je .8
+    mov edx, dword ptr [r12 + 24]
+    xor ebp, ebp
+    lea r8, [rsp + 16]
+    mov rdi, r14
     mov rsi, rbx
-    mov rdx, r12
-    call releasepool::pool::drain::engine::leave
-    lea r13, [rsp + 16]
+    mov rcx, r15
+    mov r9, qword ptr [rsp + 208]
+    call releasepool::pool::drain::engine::lower
+    jmp .9
 .8:
-    mov rdi, r13
-    mov rsi, r12
-    call <releasepool::pool::drain::plain::PlainDrain>::release_all
-    test al, al
-    je .9
-    mov rdi, r15
-    mov rsi, rbx
-    mov rdx, r12
-    call releasepool::pool::drain::engine::leave
-    jmp .8
-.9:
-    cmp qword ptr [r14 + 32], rbx
-    jne .14
-.10:
     mov rax, qword ptr [rbx]
     mov qword ptr [r14 + 32], rax
-.11:
+.9:
     mov rbx, qword ptr [rsp + 80]
     mov rsi, qword ptr [rsp + 112]
     movzx ebp, byte ptr [rsp + 137]
     test rsi, rsi
-    je .12
+    je .10
     mov rdi, qword ptr [rsp + 120]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.12:
+.10:
     mov rax, rbx
     mov edx, ebp
     add rsp, 152
@@ -661,7 +649,7 @@
     pop r15
     pop rbp
     ret
-.13:
+.11:
     mov edi, 1
     call <releasepool::object::destroy::ReleaseScope>::serves_thread
     test al, al
@@ -671,62 +659,32 @@
     and edx, 1
     lea rdi, [rsp + 16]
     mov rsi, r15
-    mov rcx, rbp
-    mov r8, r12
+    mov rcx, r13
+    mov r8, qword ptr [rsp + 208]
     call releasepool::pool::drain::engine::serve_in_drain
     jmp .7
-.14:
-    mov rsi, rbx
-    call <releasepool::pool::stack::pool_stack::PoolStack>::unlink
-    jmp .11
-.15:
-    jmp .18
-.16:
+.12:
     mov r15, rax
-    mov bpl, 1
     mov rsi, qword ptr [rsp + 112]
     test rsi, rsi
-    jne .19
-    jmp .20
-.17:
-.18:
-    mov r15, rax
-    cmp qword ptr [r14 + 32], rbx
-    jne .22
-    mov rax, qword ptr [rbx]
-    mov qword ptr [r14 + 32], rax
-    xor ebp, ebp
-    mov rsi, qword ptr [rsp + 112]
-    test rsi, rsi
-    je .20
-.19:
+    je .13
     mov rdi, qword ptr [rsp + 120]
     shl rsi, 4
     mov edx, 8
     call __rustc::__rust_dealloc
-.20:
+.13:
     test bpl, bpl
-    je .23
+    je .15
     cmp qword ptr [r14 + 32], rbx
-    jne .21
+    jne .14
     mov rax, qword ptr [rbx]
     mov qword ptr [r14 + 32], rax
     mov rdi, r15
     call _Unwind_Resume@PLT
-.21:
+.14:
     mov rsi, rbx
     call <releasepool::pool::stack::pool_stack::PoolStack>::unlink
-    mov rdi, r15
-    call _Unwind_Resume@PLT
-.22:
-    mov rsi, rbx
-    call <releasepool::pool::stack::pool_stack::PoolStack>::unlink
-    xor ebp, ebp
-    mov rsi, qword ptr [rsp + 112]
-    test rsi, rsi
-    jne .19
-    jmp .20
-.23:
+.15:
     mov rdi, r15
     call _Unwind_Resume@PLT
 
@@ -875,63 +833,61 @@
     call core::panicking::panic_bounds_check
 
 # <releasepool::pool::drain::plain::PlainDrain>::all
-# instructions: 336, locked: 2, calls: 24
+# instructions: 341, locked: 2, calls: 24
     push rbp
     push r15
     push r14
     push r13
     push r12
     push rbx
-    sub rsp, 56
-    mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    sub rsp, 72
     mov rax, qword ptr fs:[0]
-    add rax, rcx
-    add rax, 8
-    mov qword ptr [rsp + 40], rax
-    mov qword ptr [rsp + 32], rdi
+    add rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
+    mov qword ptr [rsp + 56], rax
+    mov qword ptr [rsp + 40], rdi
     jmp .2
 .1:
     mov qword ptr [rdi + 72], 0
 .2:
     mov rax, qword ptr [rdi + 56]
     movzx ecx, byte ptr [rax]
-    mov byte ptr [rsp + 6], cl
-    mov qword ptr [rsp + 48], rax
+    mov byte ptr [rsp + 14], cl
+    mov qword ptr [rsp + 64], rax
     movzx eax, byte ptr [rax + 1]
-    mov byte ptr [rsp + 7], al
+    mov byte ptr [rsp + 15], al
     mov r13, qword ptr [rdi + 24]
     mov rbp, qword ptr [rdi + 48]
-    mov qword ptr [rsp + 8], 0
     mov qword ptr [rsp + 16], 0
     mov qword ptr [rsp + 24], 0
+    mov qword ptr [rsp + 32], 0
 .3:
-    mov r14, qword ptr [r13]
-    mov r12, qword ptr [r13 + 8]
-    mov rax, r14
-    sub rax, r12
+    mov r12, qword ptr [r13]
+    mov r14, qword ptr [r13 + 8]
+    mov rax, r12
+    sub rax, r14
     jne .4
     mov rdi, r13
     mov rsi, rbp
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .3
-    jmp .31
+    jmp .33
 .4:
     cmp rax, 64
     jle .5
-    mov rax, qword ptr [r14 - 72]
+    mov rax, qword ptr [r12 - 72]
     prefetcht0 byte ptr [rax - 16]
 .5:
-    mov r15, qword ptr [r14 - 8]
+    mov r15, qword ptr [r12 - 8]
     mov rbx, qword ptr [r15 - 8]
-    cmp byte ptr [rsp + 7], 0
-    mov qword ptr [rsp + 24], rbx
+    cmp byte ptr [rsp + 15], 0
+    mov qword ptr [rsp + 32], rbx
     jne .7
     mov rax, qword ptr [r15 - 16]
     cmp rax, 1
     jne .7
     cmp byte ptr [rbx + 39], 1
-    jne .17
+    jne .19
     mov rax, qword ptr [r13]
     mov rcx, rax
     sub rcx, qword ptr [r13 + 8]
@@ -939,12 +895,12 @@
     jl .6
     mov rcx, qword ptr [rax - 16]
     cmp qword ptr [rcx - 8], rbx
-    je .24
+    je .26
 .6:
     add rax, -8
     mov qword ptr [r13], rax
+    inc qword ptr [rsp + 24]
     inc qword ptr [rsp + 16]
-    inc qword ptr [rsp + 8]
     mov rdi, r15
     call qword ptr [rbx + 48]
     jmp .3
@@ -959,7 +915,7 @@
     call <releasepool::pool::entries::Entries>::uncover
     test al, al
     jne .7
-    jmp .36
+    jmp .38
 .8:
     cmp rax, 64
     jle .9
@@ -994,26 +950,29 @@
 .13:
     mov qword ptr [r13], rbx
     mov ecx, eax
-    add qword ptr [rsp + 16], rcx
+    add qword ptr [rsp + 24], rcx
     mov rdx, qword ptr [r15 - 16]
     dec eax
     shl rax, 32
     inc rax
     cmp rdx, rax
-    jne .14
-    mov rax, qword ptr [rsp + 48]
+    jne .15
+    mov rax, qword ptr [rsp + 64]
     cmp byte ptr [rax + 1], 0
-    je .16
+    je .18
     movabs rax, -4294967295
     mov qword ptr [r15 - 16], rax
-    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rbx, qword ptr fs:[rax + 24]
-    cmp rbx, qword ptr fs:[rax + 8]
-    jne .15
-    mov rdi, qword ptr [rsp + 40]
-    call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::frame::loop_state::LoopState>>>::grow_one
-    jmp .15
+    mov rax, qword ptr [rsp + 56]
+    mov qword ptr [rsp + 48], rax
+    mov rbx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
 .14:
+    mov rax, qword ptr fs:[rbx + 24]
+    cmp rax, qword ptr fs:[rbx + 8]
+    jb .17
+    lea rdi, [rsp + 48]
+    call releasepool::sync::table::reserve::<alloc::vec::Vec<core::ptr::non_null::NonNull<u8>>, &<releasepool::object::destroy::Nesting>::push::{closure#0}>
+    jmp .14
+.15:
     shl rcx, 32
     neg rcx
     lock xadd qword ptr [r15 - 16], rcx
@@ -1021,165 +980,168 @@
     and rcx, rdx
     cmp rcx, rax
     jne .3
-    mov rax, qword ptr [rsp + 48]
+    mov rax, qword ptr [rsp + 64]
     cmp byte ptr [rax + 1], 0
-    je .19
-    mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rbx, qword ptr fs:[rax + 24]
-    cmp rbx, qword ptr fs:[rax + 8]
-    jne .15
-    mov rdi, qword ptr [rsp + 40]
-    call <alloc::raw_vec::RawVec<alloc::sync::Weak<releasepool::frame::loop_state::LoopState>>>::grow_one
-.15:
-    mov rcx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov rax, qword ptr fs:[rcx + 16]
-    mov qword ptr [rax + 8*rbx], r15
-    inc rbx
-    mov qword ptr fs:[rcx + 24], rbx
-    jmp .3
+    je .21
+    mov rax, qword ptr [rsp + 56]
+    mov qword ptr [rsp + 48], rax
+    mov rbx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
 .16:
+    mov rax, qword ptr fs:[rbx + 24]
+    cmp rax, qword ptr fs:[rbx + 8]
+    jb .17
+    lea rdi, [rsp + 48]
+    call releasepool::sync::table::reserve::<alloc::vec::Vec<core::ptr::non_null::NonNull<u8>>, &<releasepool::object::destroy::Nesting>::push::{closure#0}>
+    jmp .16
+.17:
+    mov rcx, qword ptr fs:[rbx + 16]
+    mov qword ptr [rcx + 8*rax], r15
+    inc rax
+    mov qword ptr fs:[rbx + 24], rax
+    jmp .3
+.18:
     mov rcx, qword ptr [r15 - 8]
-    inc qword ptr [rsp + 8]
+    inc qword ptr [rsp + 16]
     mov rax, qword ptr [rcx + 48]
     cmp byte ptr [rcx + 37], 0
-    je .21
+    je .23
     mov rdi, r15
     call rax
-    cmp byte ptr [rsp + 6], 0
-    je .28
+    cmp byte ptr [rsp + 14], 0
+    je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    je .28
+    je .30
     call releasepool::object::destroy::settle_now
-    jmp .28
-.17:
+    jmp .30
+.19:
     cmp byte ptr [rbx + 37], 0
-    je .22
+    je .24
     cmp byte ptr [rbx + 38], 1
-    jne .23
+    jne .25
     mov rcx, qword ptr [rbx + 104]
     test rcx, rcx
-    je .23
+    je .25
     mov rdi, r13
     mov rsi, rbx
     mov rdx, rbx
     mov r8, rbp
     call releasepool::pool::drain::alike::destroy_foreign
     mov r15, rdx
+    add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
-    add qword ptr [rsp + 8], rax
-    cmp byte ptr [rsp + 6], 0
-    je .18
+    cmp byte ptr [rsp + 14], 0
+    je .20
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    jne .30
-.18:
+    jne .32
+.20:
     cmp qword ptr [r13], r15
     je .3
-    jmp .31
-.19:
+    jmp .33
+.21:
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .25
+    je .27
     inc qword ptr [rax + 640]
     mov rax, qword ptr [r15 - 16]
     test eax, -2
-    je .26
-.20:
+    je .28
+.22:
     lock inc qword ptr [r15 - 16]
     mov rdi, r15
     call releasepool::object::destroy::drop_value
-    jmp .27
-.21:
+    jmp .29
+.23:
     mov rdi, r15
     call rax
     jmp .3
-.22:
+.24:
     mov rdi, r13
     mov rsi, rbx
     call releasepool::pool::drain::alike::destroy_in_turn
+    add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
-    add qword ptr [rsp + 8], rax
     jmp .3
-.23:
+.25:
     mov rcx, rbx
     mov rbx, qword ptr [r13]
     add rbx, -8
     mov qword ptr [r13], rbx
+    inc qword ptr [rsp + 24]
     inc qword ptr [rsp + 16]
-    inc qword ptr [rsp + 8]
     mov rdi, r15
     call qword ptr [rcx + 48]
-    cmp byte ptr [rsp + 6], 0
-    je .28
+    cmp byte ptr [rsp + 14], 0
+    je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    je .28
+    je .30
     call releasepool::object::destroy::settle_now
-    jmp .28
-.24:
+    jmp .30
+.26:
     movzx edx, byte ptr [rbx + 40]
     movzx ecx, byte ptr [rbx + 41]
     mov rdi, r13
     mov rsi, rbx
     call releasepool::pool::drain::alike::destroy_alike
+    add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
-    add qword ptr [rsp + 8], rax
     test rax, rax
     jne .3
     mov rax, qword ptr [r13]
-    mov rbx, qword ptr [rsp + 24]
+    mov rbx, qword ptr [rsp + 32]
     jmp .6
-.25:
+.27:
     mov edi, 1
     call releasepool::thread::current::tally_destroyed_slow
     mov rax, qword ptr [r15 - 16]
     test eax, -2
-    jne .20
-.26:
+    jne .22
+.28:
     mov rax, qword ptr [r15 - 8]
     mov rdi, r15
     call qword ptr [rax + 48]
-.27:
-    cmp byte ptr [rsp + 6], 0
-    je .28
+.29:
+    cmp byte ptr [rsp + 14], 0
+    je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
-    jne .29
-.28:
+    jne .31
+.30:
     cmp qword ptr [r13], rbx
     je .3
-    jmp .31
-.29:
-    call releasepool::object::destroy::settle_now
-    jmp .28
-.30:
-    call releasepool::object::destroy::settle_now
-    jmp .18
+    jmp .33
 .31:
-    mov rdi, qword ptr [rsp + 32]
-    mov rcx, qword ptr [rsp + 16]
+    call releasepool::object::destroy::settle_now
+    jmp .30
+.32:
+    call releasepool::object::destroy::settle_now
+    jmp .20
+.33:
+    mov rdi, qword ptr [rsp + 40]
+    mov rcx, qword ptr [rsp + 24]
     add qword ptr [rdi + 64], rcx
     mov rax, qword ptr [rdi + 72]
     sub rax, rcx
     mov ecx, 0
     cmovae rcx, rax
     mov qword ptr [rdi + 72], rcx
-    mov rax, qword ptr [rsp + 24]
+    mov rax, qword ptr [rsp + 32]
     mov qword ptr [rdi + 80], rax
-    mov rcx, qword ptr [rsp + 8]
+    mov rcx, qword ptr [rsp + 16]
     test rcx, rcx
-    je .32
+    je .34
     mov rax, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rax, qword ptr fs:[rax]
     test rax, rax
-    je .34
+    je .36
     add qword ptr [rax + 640], rcx
-.32:
-    cmp r14, r12
-    je .35
-.33:
+.34:
+    cmp r12, r14
+    je .37
+.35:
     mov rax, qword ptr [rdi + 24]
     mov rcx, qword ptr [rax + 24]
     test rcx, rcx
@@ -1198,16 +1160,16 @@
     mov rdi, rbx
     test al, al
     je .2
-    jmp .35
-.34:
+    jmp .37
+.36:
     mov rbx, rdi
     mov rdi, rcx
     call releasepool::thread::current::tally_destroyed_slow
     mov rdi, rbx
-    cmp r14, r12
-    jne .33
-.35:
-    add rsp, 56
+    cmp r12, r14
+    jne .35
+.37:
+    add rsp, 72
     pop rbx
     pop r12
     pop r13
@@ -1215,22 +1177,28 @@
     pop r15
     pop rbp
     ret
-.36:
+.38:
     lea rdi, [rip + constant.1]
     lea rdx, [rip + constant.2]
     mov esi, 145
     call core::panicking::panic_fmt
     ud2
-.37:
-    mov rsi, qword ptr [rsp + 32]
-    mov rdi, qword ptr [rsp + 8]
-    mov rbx, qword ptr [rsp + 24]
-    jmp .39
-.38:
-    mov rsi, qword ptr [rsp + 32]
-    mov rdi, qword ptr [rsp + 8]
 .39:
-    mov r8, qword ptr [rsp + 16]
+    jmp .42
+.40:
+    jmp .42
+.41:
+.42:
+    mov rsi, qword ptr [rsp + 40]
+    mov rdi, qword ptr [rsp + 16]
+    mov r8, qword ptr [rsp + 24]
+    mov rbx, qword ptr [rsp + 32]
+    jmp .44
+.43:
+    mov rsi, qword ptr [rsp + 40]
+    mov rdi, qword ptr [rsp + 16]
+    mov r8, qword ptr [rsp + 24]
+.44:
     add qword ptr [rsi + 64], r8
     mov rcx, qword ptr [rsi + 72]
     xor edx, edx
@@ -1239,16 +1207,16 @@
     mov qword ptr [rsi + 72], rdx
     mov qword ptr [rsi + 80], rbx
     test rdi, rdi
-    je .40
+    je .45
     mov rcx, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     mov rcx, qword ptr fs:[rcx]
     test rcx, rcx
-    je .41
+    je .46
     add qword ptr [rcx + 640], rdi
-.40:
+.45:
     mov rdi, rax
     call _Unwind_Resume@PLT
-.41:
+.46:
     mov rbx, rax
     call releasepool::thread::current::tally_destroyed_slow
     mov rdi, rbx

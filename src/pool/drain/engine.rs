@@ -95,17 +95,30 @@ pub(super) fn release_rest(
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
     }
     if let Err(barrier) = barrier.lower() {
-        // Whoever pops a token pool pops those that its destructors have pushed, one after the other: here,
-        // they would nest without a limit.
-        if !pool.life.is(PoolKind::Token) {
-            leave(stack, barrier.frame(), panics);
-            // Foreign code, such as an event's hook, may have fed the pool, which is current again.
-            while run.release_all(panics) {
-                leave(stack, barrier.frame(), panics);
-            }
-        }
+        lower(barrier, pool, stack, &run, panics);
     }
     (run.released.get(), run.is_cut.get())
+}
+
+/// Ends the scope of an ordinary drain in which destructors have left pools open.
+#[cold]
+#[inline(never)]
+fn lower(
+    barrier: Barrier<'_>,
+    pool: &PoolState,
+    stack: &PoolStack,
+    run: &PlainDrain<'_>,
+    panics: &mut FirstPanic,
+) {
+    // Whoever pops a token pool pops those that its destructors have pushed, one after the other: here,
+    // they would nest without a limit.
+    if !pool.life.is(PoolKind::Token) {
+        leave(stack, barrier.frame(), panics);
+        // Foreign code, such as an event's hook, may have fed the pool, which is current again.
+        while run.release_all(panics) {
+            leave(stack, barrier.frame(), panics);
+        }
+    }
 }
 
 /// Serves the thread's duties in an ordinary drain.

@@ -19,10 +19,10 @@ use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{const_fn, described};
 use crate::thread::key::ThreadKey;
 use std::borrow::Cow;
-use std::iter;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::{iter, mem};
 
 /// One pool. Owner only. A pool stays at its address as long as its `ThreadPools` exists: guards
 /// hold the address, tokens the index and generation.

@@ -127,11 +127,11 @@ pub enum EventKind {
     PoolWatermark,
     /// Destructors keep adding entries to the pool whose drain runs them. The drain releases these
     /// entries, too, whose destructors have added others, and so on, for 1,000 generations. Releases
-    /// of hot objects and of references that slots have retired count as well. An ordinary drain goes
-    /// on; all other drains end after 100,000 generations, with another event, and leave the rest for
+    /// of hot objects, of references that slots have retired, and of messages that lead to others of their
+    /// kind count as well: the event's message says which they are. An ordinary drain goes on; all other drains end after 100,000 generations, with another event, and leave the rest for
     /// later.
     ///
-    /// Counted together: drains of pools of one name, with the same type.
+    /// Counted together: drains of pools of one name, with the same type or kind of releases.
     EndlessDrain,
     /// A thread ended, and the destructors that ran at its end kept adding entries to its pools.
     /// The entries that were left after 100,000 generations are leaked.
@@ -308,6 +308,8 @@ pub struct Event {
     manager_id: u64,
     /// Type of the panic's payload.
     payload: Option<TypeId>,
+    /// What feeds an endless drain, if it is not destructors that autorelease.
+    fed_by: &'static str,
     /// How often a pool that has grown beyond its watermark has doubled since.
     doublings: u32,
 }
@@ -343,6 +345,7 @@ impl Event {
             next_step: None,
             manager_id: 0,
             payload: None,
+            fed_by: "",
             doublings: 0,
         }
     }
@@ -388,6 +391,11 @@ impl Event {
     /// Sets the number of occurrences for which the event stands.
     pub(crate) fn times(mut self, occurrences: usize) -> Self {
         self.occurrences = occurrences;
+        self
+    }
+
+    pub(crate) fn fed_by(mut self, releases: &'static str) -> Self {
+        self.fed_by = releases;
         self
     }
 

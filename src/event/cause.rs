@@ -36,7 +36,10 @@ impl Event {
             #[cfg(feature = "leak-detection")]
             EventKind::ContendedCount => cause(self.kind, (of_type, self.created_at)),
             // A count above 1,000 says that the drain was cut off, which is a cause of its own.
-            EventKind::EndlessDrain => cause(self.kind, (of_type, pool, self.count > 1_000)),
+            EventKind::EndlessDrain => {
+                let fed_by = (of_type, self.fed_by);
+                cause(self.kind, (fed_by, pool, self.count > 1_000))
+            }
             EventKind::CutOff => cause(self.kind, (of_type, pool)),
             EventKind::Panic => cause(self.kind, (&self.message, self.payload, &self.thread)),
             EventKind::OpenAtExit | EventKind::PostsDropped => cause(self.kind, thread),

@@ -53,12 +53,16 @@ impl Event {
                 counted("entry", "entries"),
             ),
             EventKind::EndlessDrain => {
-                write!(
-                    f,
-                    "thread {thread}, {pool}: destructors have autoreleased into the drain that \
-                     runs them for {}",
-                    counted("generation", "generations"),
-                )?;
+                write!(f, "thread {thread}, {pool}: ")?;
+                match self.fed_by {
+                    "" => {
+                        f.write_str("destructors have autoreleased into the drain that runs them")?
+                    }
+                    releases => {
+                        write!(f, "the drain has released {releases}, which led to others")?
+                    }
+                }
+                write!(f, " for {}", counted("generation", "generations"))?;
                 if self.type_name.is_some() {
                     write!(f, ", the latest a {of}")?;
                 }

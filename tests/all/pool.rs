@@ -7,6 +7,7 @@ mod foreign;
 mod foreign_remote;
 mod guards;
 mod handoff;
+mod inside_drains;
 mod moved_guards;
 mod nesting;
 mod reentrancy;

@@ -32,6 +32,8 @@ const STEPS: usize = 64;
 
 /// One duty, a row of the table.
 struct Duty {
+    /// What the duty releases, for the event about a drain that does not end.
+    releases: &'static str,
     /// Returns whether the duty can be served now. Runs no foreign code.
     is_due: fn(&ThreadPools, &PoolStack) -> bool,
     /// Takes one turn; returns whether there was anything to do.
@@ -49,6 +51,7 @@ struct Duty {
 impl Duty {
     /// A light duty that is served when any other is due, and that leaves no releases.
     const LIGHT: Self = Self {
+        releases: "",
         is_due: |_, _| false,
         turn: |_| false,
         left: |_| 0,
@@ -62,12 +65,14 @@ const DUTIES: &[Duty] = &[
     // An exit does not serve this duty: the drains of other threads advance the epoch.
     Duty {
         is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
+        releases: "references that slots have retired",
         turn: advance_epoch,
         left: |drain| usize::from(drain.agenda.epoch) * ORPHANS.deferred(),
         ..Duty::LIGHT
     },
     Duty {
         is_due: |pools, _| pools.has_mail(),
+        releases: "releases that threads have sent to this one",
         turn: release_mail,
         left: |drain| drain.thread.map_or(0, ThreadPools::remote_releases),
         is_light: false,
@@ -75,6 +80,7 @@ const DUTIES: &[Duty] = &[
     },
     Duty {
         is_due: |_, _| ORPHANS.has_releases(),
+        releases: "references that slots have retired, or releases that ended threads have left",
         turn: release_orphans,
         left: |drain| drain.agenda.orphans.as_ref().map_or(0, |_| ORPHANS.ready()),
         is_light: false,
@@ -82,6 +88,7 @@ const DUTIES: &[Duty] = &[
     },
     Duty {
         is_due: |pools, _| pools.reviews.are_due(&pools.attention),
+        releases: "hot objects",
         turn: review,
         left: |drain| {
             let noted = |pools: &ThreadPools| pools.reviews.noted(&pools.attention);
@@ -135,6 +142,8 @@ pub(super) struct Agenda {
     epoch: bool,
     /// True once the drain has advanced the epoch.
     has_advanced: bool,
+    /// What the latest duty released that had anything to do.
+    pub(super) latest: &'static str,
     /// True once the drain has begun to answer `shutdown`.
     answers: bool,
     /// True if the drain makes the reports of the ledger when it ends.
@@ -186,7 +195,11 @@ pub(super) fn turn(drain: &mut Drain<'_>, n: usize) -> bool {
         Serves::Exit => duty.at_exit,
         Serves::Share | Serves::Ordinary | Serves::All => true,
     };
-    serves && (duty.is_light || !drain.meter.is_spent()) && (duty.turn)(drain)
+    let any = serves && (duty.is_light || !drain.meter.is_spent()) && (duty.turn)(drain);
+    if any && !duty.releases.is_empty() {
+        drain.agenda.latest = duty.releases;
+    }
+    any
 }
 
 /// Returns how many releases the duties that the drain serves have left.

@@ -123,7 +123,8 @@ impl<'d> Drain<'d> {
             } else if duties || !matches!(self.own, Own::Plain(_)) {
                 self.is_cut = self.meter.limit().is_passed(generations);
                 if self.is_cut || generations == ENDLESS {
-                    self.report_endless(generations);
+                    let fed_by = if duties { self.agenda.latest } else { "" };
+                    self.report_endless(generations, fed_by);
                 }
                 if self.is_cut {
                     break;
@@ -182,8 +183,9 @@ impl<'d> Drain<'d> {
         (own, duties)
     }
 
+    /// Reports that duties that release `fed_by`, or else destructors, feed the drain without end.
     #[cold]
-    fn report_endless(&self, generations: u32) {
+    fn report_endless(&self, generations: u32, fed_by: &'static str) {
         let pool = match self.own {
             Own::Nothing => "duties",
             Own::Plain(run) => run.name,
@@ -193,6 +195,7 @@ impl<'d> Drain<'d> {
         event
             .pool(pool.to_owned())
             .count(generations as usize)
+            .fed_by(fed_by)
             .emit();
     }
 

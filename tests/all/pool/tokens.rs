@@ -1,10 +1,19 @@
 //! Token pools.
 
-use crate::support::{Log, events, fresh, fresh_to_the_end, global, listen, on_drop, panic_of};
+use crate::pool::nesting::open_pools;
+use crate::support::{
+    Log, events, events_of, fresh, fresh_to_the_end, global, listen, named_to_the_end, on_drop,
+    panic_of,
+};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, PopError, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, FrameConfig, FrameLoop, PoolManager, PopError, Ref, autorelease,
+    autoreleasepool, callback_scope, pooled,
+};
 use std::cell::Cell;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Context, Waker};
 
 #[test]
 fn pop_that_destructors_feed_with_new_token_pools_is_reported_once() {
@@ -409,4 +418,145 @@ fn token_pushed_by_the_payload_of_a_panic_in_a_pop_is_distinct_from_the_popped_o
         assert_eq!(global().pop(token), Err(PopError::Stale));
     });
     assert_eq!(log.ids(), [0], "at the end of the thread at the latest");
+}
+
+/// Pushes a token and does not pop it; returns the line of the push.
+fn left_open(log: &Log, id: u32) -> u32 {
+    _ = global().push_named("left");
+    autorelease(Ref::new(log.probe(id)));
+    line!() - 2
+}
+
+#[test]
+fn the_end_of_a_scope_pops_the_tokens_that_were_pushed_in_it_and_says_where() {
+    type Scope = (&'static str, fn(&dyn Fn()));
+    const SCOPES: [Scope; 6] = [
+        ("closure", |f| autoreleasepool(|_| f())),
+        ("callback", |f| callback_scope(|_| f())),
+        ("poll", |f| {
+            let poll = pin!(pooled(async { f() })).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(poll.is_ready());
+        }),
+        ("frame", |f| {
+            _ = FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| f());
+        }),
+        ("token", |f| {
+            let outer = global().push();
+            f();
+            assert_eq!(global().pop(outer), Ok(2));
+        }),
+        ("panic", |f| {
+            panic_of(|| {
+                autoreleasepool(|_| {
+                    f();
+                    panic!("out of the scope");
+                })
+            });
+        }),
+    ];
+    for (name, scope) in SCOPES {
+        fresh(|| {
+            let log = Log::new();
+            let outer = AutoreleasePool::new();
+            let line = Cell::new(0);
+            scope(&|| {
+                left_open(&log, 1);
+                line.set(left_open(&log, 2));
+                std::mem::forget(AutoreleasePool::new());
+            });
+            assert_eq!(log.ids(), [2, 1], "{name}");
+            assert_eq!(open_pools(), 2, "{name}: the outer and the forgotten one");
+            autorelease(Ref::new(log.probe(3)));
+            assert_eq!(outer.len(), 1, "{name}");
+            for event in events(EventKind::TokenLeft) {
+                let site = event.site.unwrap();
+                assert_eq!((site.file(), site.line()), (file!(), line.get()), "{name}");
+                assert!(
+                    event
+                        .to_string()
+                        .contains("\"left\": the token pool pushed at tests"),
+                    "{event}"
+                );
+            }
+        });
+    }
+}
+
+#[test]
+fn a_guard_s_end_leaves_the_tokens_that_were_pushed_under_it() {
+    fresh(|| {
+        let log = Log::new();
+        let guard = AutoreleasePool::new();
+        left_open(&log, 1);
+        drop(guard);
+        assert_eq!((log.count(), open_pools()), (0, 1));
+        autorelease(Ref::new(log.probe(2)));
+        assert_eq!(global().drain_root(), 0, "it stays current");
+    });
+}
+
+#[test]
+fn tokens_that_a_destructor_leaves_open_are_popped_by_the_drain_however_many_lead_to_others() {
+    /// Pushes a token pool, and autoreleases the next one into it.
+    struct Next(u32);
+    impl Drop for Next {
+        fn drop(&mut self) {
+            if self.0 > 0 {
+                _ = global().push();
+                autorelease(Ref::new(Next(self.0 - 1)));
+            }
+        }
+    }
+    const N: u32 = if cfg!(miri) { 50 } else { 20_000 };
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(Next(N));
+        pool.drain();
+        assert_eq!(open_pools(), 1);
+        let token = global().push();
+        autorelease(Ref::new(Next(N)));
+        assert_eq!(global().pop(token), Ok(N as usize + 1));
+        assert_eq!(open_pools(), 1);
+    });
+}
+
+#[test]
+fn pools_that_pile_up_are_reported_while_they_do() {
+    named_to_the_end("piles up", || {
+        let guard = AutoreleasePool::new();
+        let log = Log::new();
+        for id in 0..5_000 {
+            left_open(&log, id);
+        }
+        let told = events(EventKind::PoolsOpen);
+        assert_eq!(
+            told.iter().map(|event| event.count).collect::<Vec<_>>(),
+            [1_024, 2_048, 4_096]
+        );
+        assert!(
+            told[0]
+                .to_string()
+                .contains("1,024 pools open, the newest token pool pushed at tests")
+        );
+        drop(guard);
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "slow")]
+fn a_thread_ends_with_more_open_tokens_than_generations_are_allowed() {
+    let log = Log::new();
+    let inner = log.clone();
+    let thread = named_to_the_end("many tokens", move || {
+        for id in 0..150_000 {
+            left_open(&inner, id);
+        }
+        std::thread::current().id()
+    });
+    assert_eq!(log.count(), 150_000);
+    let told = events_of(thread);
+    assert!(
+        told.iter().all(|event| event.kind == EventKind::PoolsOpen),
+        "{told:?}"
+    );
 }

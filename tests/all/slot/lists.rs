@@ -3,7 +3,8 @@
 //! The process has one epoch, so these tests run in processes of their own.
 
 use super::epoch::{FRAMES, live};
-use crate::support::child;
+use crate::support::{child, events, listen};
+use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, OptionSlot, Ref};
 
 /// A node of a list that is linked by slots.
@@ -49,9 +50,17 @@ const LEN: usize = 20_000;
 #[cfg_attr(miri, ignore = "starts a process")]
 fn one_drain_destroys_a_list_of_any_length() {
     child!(|| {
+        listen();
         drop(list(LEN));
         AutoreleasePool::new().drain();
         assert_eq!(live(), 0);
+        // No destructor has autoreleased anything.
+        let told = events(EventKind::EndlessDrain);
+        let text = told[0].to_string();
+        assert!(
+            text.contains("has released references that slots have retired"),
+            "{text}"
+        );
     })
     .assert_success();
 }

@@ -56,6 +56,11 @@ fn references_of_cpp_without_exceptions() {
 }
 
 #[test]
+fn pools_that_are_jumped_over_and_pools_of_a_static_s_destructor() {
+    with_each(&["g++", "clang++"], "pool_scopes.cpp", &[&[], INLINE]);
+}
+
+#[test]
 fn eight_threads() {
     with_each(&["g++"], "threads.cpp", &[INLINE]);
     with_each(&["clang++"], "threads.cpp", &[&[]]);

@@ -111,7 +111,8 @@ fn push_on(
     pool.pushed_at.set(Some(site));
     let thread = pools.key();
     if thread.is_none() {
-        pool.life.set_generation(LATE.next() as u32);
+        // Not 0: words that are all zeros are those of no token.
+        pool.life.set_generation(LATE.next() as u32 | 1 << 31);
     }
     stack.push_token(pool);
     PoolToken {

@@ -105,7 +105,8 @@ const rp_class *rp_class_new(const rp_class_desc *desc);
 void *rp_new(const rp_class *type);
 
 /* Makes an object that the calling thread's current pool owns. After the library's own end of the thread,
- * in a thread-local destructor that runs late, there is no pool: the object dies before the call returns.
+ * in the destructor of a static or thread-local, only a pool that was opened since owns it: without one, the
+ * object dies before the call returns.
  * Ownership: the result is lent. Until that pool is drained.
  * Threads: any thread. Errors: as rp_new. */
 void *rp_new_autoreleased(const rp_class *type);
@@ -122,8 +123,8 @@ rp_status rp_release(void *object);
 
 /* Moves a reference into the calling thread's current pool, which gives it up when it is drained; into
  * its root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`. After
- * the library's own end of the thread, in a thread-local destructor that runs late, there is no pool: the
- * reference is given up before the call returns, so such a destructor must use rp_new and rp_release.
+ * the library's own end of the thread, in the destructor of a static or thread-local, there is no root pool:
+ * unless a pool was opened since, the reference is given up before the call returns.
  * Ownership: takes the argument. The result is lent until that pool is drained.
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 void *rp_autorelease(void *object);
@@ -196,7 +197,9 @@ typedef struct rp_pool_token {
     uint64_t words[3];
 } rp_pool_token;
 
-/* Opens a pool, which becomes the calling thread's current pool.
+/* Opens a pool, which becomes the calling thread's current pool. If it is not popped, the end of the scope
+ * around it pops it: of a callback, a frame, or an outer token. After the library's own end of the thread
+ * nothing else does.
  * Ownership: the caller owns the result. Give it up by rp_pool_pop, once.
  * Threads: any thread. Errors: a token that rp_pool_pop refuses. */
 rp_pool_token rp_pool_push(void);

@@ -197,7 +197,12 @@ impl PoolManager {
     /// Opens a pool on the calling thread and returns a token for it: for foreign code, which
     /// cannot hold a guard. In Rust use [`pool`](Self::pool).
     ///
-    /// A pool that is never popped is drained when the thread ends.
+    /// A pool that is not popped is drained at the end of the scope in which it was pushed, with an
+    /// [event](crate::event::EventKind::TokenLeft): of a closure of
+    /// [`autoreleasepool`](crate::autoreleasepool()), a frame, a command of a looper, a poll, a callback, a
+    /// drain, or an outer token. The end of a guard's pool leaves it open. At the latest it is drained when
+    /// the thread ends; but pools that are pushed after that, in the destructor of a static or a
+    /// thread-local, must be popped.
     #[must_use = "the pool stays open until the token is popped"]
     #[track_caller]
     pub fn push(&self) -> PoolToken {
@@ -218,8 +223,8 @@ impl PoolManager {
     }
 
     /// Drains and closes the pool of `token`, after all token pools that were opened inside it.
-    /// Guard pools inside it stay open and keep their entries. Returns the number of entries
-    /// released.
+    /// Guard pools inside it stay open and keep their entries, but the pool becomes current that was
+    /// current before the token was pushed. Returns the number of entries released.
     ///
     /// # Errors
     /// If the token is stale or belongs to another thread or manager, or if its pool is already

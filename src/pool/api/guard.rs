@@ -30,10 +30,14 @@ use std::ptr::NonNull;
 /// and lends the object back until the pool is drained. Dropping a pool out of order drains its own
 /// entries and no others.
 ///
-/// While a pool is open, and no other has been opened on this thread since, it is also the
-/// *current* pool, into which the function [`autorelease`](crate::autorelease) moves references.
-/// When a pool is closed, the pool that was current when it was opened becomes current again, even
-/// if pools inside it were forgotten.
+/// The innermost pool that is open on a thread is also its *current* pool, into which the function
+/// [`autorelease`](crate::autorelease) moves references. Closing a pool does not change which of the
+/// others is the innermost, so a pool may take the place of another one:
+/// `pool = AutoreleasePool::new()` opens the new pool, which stays current, and then closes the old one.
+/// What makes an older pool current again, even if pools were forgotten, is the end of a *scope*:
+/// [`autoreleasepool`](crate::autoreleasepool()), a frame, a command of a looper, a poll of a
+/// [`pooled`](crate::pooled) future, a callback, a drain, or the [`pop`](crate::PoolManager::pop) of a
+/// token. (If that older pool was closed in the scope, the innermost one stays current.)
 ///
 /// # When not to use it
 /// If you know where an object is last used, let the `Ref` go out of scope there. Pools are for
@@ -47,14 +51,15 @@ use std::ptr::NonNull;
 ///
 /// # Cost
 /// Opening and closing an empty pool takes a few nanoseconds and no allocation. Closing a pool out
-/// of order takes amortized constant time, plus a step for each scope and drain above it. An entry
+/// of order takes constant time, too. An entry
 /// costs one store; its release costs one load if the pool holds the only reference, else one
 /// read-modify-write. Every 254 entries take 2 KiB, from the thread's cache. The cache keeps as
 /// many pages as were in use at once, up to 8 MiB, and gradually frees pages that stay unused.
 ///
 /// # Leaks
 /// A forgotten pool (`mem::forget`) leaks its entries and is never drained: references that it has
-/// lent may live for ever.
+/// lent may live for ever. It stays current until the scope around it ends, so it may catch, and leak, what
+/// is autoreleased meanwhile; its [watermark](crate::event::EventKind::PoolWatermark) reports that.
 ///
 /// ```
 /// use releasepool::AutoreleasePool;

@@ -473,6 +473,7 @@ mod tests {
 
     /// A duty that a thread has only in tests. A new duty needs no more than a row like this.
     pub(super) const DUTY: Duty = Duty {
+        releases: "what the test queues",
         is_due: |_, _| is_due(),
         turn: |drain| {
             let Some((thread, served)) = drain.thread.zip(DUE.with(|due| due.take())) else {

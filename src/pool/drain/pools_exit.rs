@@ -66,6 +66,9 @@ pub(in crate::pool) fn exit(
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
     pools.detach(guards + 1);
+    if guards > 0 {
+        pools.list();
+    }
     set_exited(pools);
     for stack in pools.stacks() {
         stack.retire(record.key());

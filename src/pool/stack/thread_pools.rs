@@ -62,8 +62,9 @@ pub(crate) struct ThreadPools {
     chunks: UnsafeCell<FixedVec<NonNull<PoolChunk>>>,
     /// `None` in a `ThreadPools` that was made detached.
     record: FixedArc<Record>,
-    /// The link in [`DETACHED`], while detached.
+    /// The link in [`DETACHED`], if `is_listed`.
     link: Link,
+    is_listed: Cell<bool>,
     /// The record's inbox for releases, kept alive by `record`. Without a record, the inbox of the
     /// orphans, so that closing a pool can look at it without a test.
     inbox: *const Inbox,
@@ -107,6 +108,7 @@ impl ThreadPools {
             reviews: Reviews::default(),
             exiting: Cell::new(false),
             link: Link::new(),
+            is_listed: Cell::new(false),
             record: record.into(),
             open: Cell::new(0),
             claimed: ClaimedMessages::new(),
@@ -135,7 +137,9 @@ impl ThreadPools {
     pub(in crate::pool) fn make_detached() -> NonNull<Self> {
         let pools = Self::make(ManagerShared::global(), None);
         // SAFETY: the `ThreadPools` was just made.
-        unsafe { pools.as_ref() }.detach(0);
+        let this = unsafe { pools.as_ref() };
+        this.detach(0);
+        this.list();
         pools
     }
 
@@ -433,6 +437,11 @@ impl ThreadPools {
             record.outside.pools.set(0);
         }
         self.open.set(open);
+    }
+
+    /// Lists detached pools for readers outside of the process.
+    pub(in crate::pool) fn list(&self) {
+        self.is_listed.set(true);
         // SAFETY: the link was not added yet; `free_detached` removes it.
         unsafe { DETACHED.add(&self.link) };
     }
@@ -454,8 +463,12 @@ impl ThreadPools {
     /// # Safety
     /// No pool of it is open, and nothing else uses it.
     pub(in crate::pool) unsafe fn free_detached(pools: NonNull<Self>) {
-        // SAFETY: the link was added when the `ThreadPools` was detached.
-        unsafe { DETACHED.remove(&pools.as_ref().link) };
+        // SAFETY: by the contract, the `ThreadPools` has not been freed yet.
+        let this = unsafe { pools.as_ref() };
+        if this.is_listed.get() {
+            // SAFETY: `list` has added the link.
+            unsafe { DETACHED.remove(&this.link) };
+        }
         // SAFETY: by the contract, nothing uses the `ThreadPools` any more.
         drop(unsafe { unbox(pools) });
     }

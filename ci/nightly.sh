@@ -27,6 +27,7 @@ scripts=(
     ci/long/threads.sh
     ci/long/memory.sh
     ci/long/slots.sh
+    ci/long/tasks.sh
     ci/fuzz.sh
     "ci/mutate.sh weaken all"
     "ci/mutate.sh order changed"

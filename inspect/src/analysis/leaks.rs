@@ -3,6 +3,8 @@
 mod finding;
 mod lost;
 #[cfg(test)]
+mod moved_tests;
+#[cfg(test)]
 mod verdict_tests;
 mod waiting;
 

@@ -5,6 +5,10 @@
 //! type that it refers to; words in a plain allocation by the field that refers to the allocation.
 //! For each object the groups of its words are assigned such that their sums fit the counts. If only
 //! one assignment fits, its groups get votes, and groups that are decided help to decide others.
+//!
+//! A move leaves a copy behind: a task has its argument where it was given, and where its future uses
+//! it. So words of a group in one plain allocation that refer to one object are all references, or at
+//! least one of them: the others are *copies*.
 
 use super::links::Links;
 use crate::graph::{EdgeKind, Graph, NodeId, Object};
@@ -49,6 +53,8 @@ fn mix(words: [u64; 3]) -> u64 {
 const COUNTED: u32 = u32::MAX;
 /// The group of edges that say nothing: those to plain allocations, and those of destroyed values.
 const IGNORED: u32 = u32::MAX - 1;
+/// The mark of an edge that is not the first of its group from one plain allocation to one object.
+const COPY: u32 = 1 << 31;
 
 /// Decides what each edge is. The words of values that are destroyed, as only weak references keep
 /// their memory, are not counted.
@@ -76,7 +82,7 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
         strengths.push(match (*group, counts.get(edge.to as usize)) {
             _ if gone => Strength::Uncounted,
             (COUNTED | IGNORED, _) | (_, None) => Strength::Strong,
-            (group, Some(to)) => groups.strength(group, *to),
+            (group, Some(to)) => groups.strength(group & !COPY, *to),
         });
     }
     strengths
@@ -121,10 +127,12 @@ struct Votes {
     strong: u32,
     weak: u32,
     uncounted: u32,
+    /// How many objects cannot tell, in this round.
+    open: u32,
 }
 
 struct Groups {
-    /// The group of each edge.
+    /// The group of each edge, with the mark [`COPY`].
     of_edge: Vec<u32>,
     /// These facts in the order of [`Links::incoming`], as most of the time goes into memory
     /// accesses.
@@ -155,6 +163,8 @@ impl Groups {
         let mut ids: FxHashMap<u64, u32> = FxHashMap::default();
         let mut of_edge = vec![IGNORED; graph.edges.len()];
         let mut holder = (NodeId::MAX, 0);
+        // The last allocation with a word to each object, for both groups of its words.
+        let mut last = vec![[NodeId::MAX; 2]; counts.len()];
         for (edge, group) in graph.edges.iter().zip(&mut of_edge) {
             let from = counts.get(edge.from as usize);
             let (Some(to), false) = (
@@ -179,6 +189,12 @@ impl Groups {
             let next = ids.len() as u32;
             let key = mix([holder.1, place.into(), to.type_id.into()]);
             *group = *ids.entry(key).or_insert(next);
+            if from.is_none() {
+                let last = &mut last[edge.to as usize][usize::from(place == 0)];
+                if std::mem::replace(last, edge.from) == edge.from {
+                    *group |= COPY;
+                }
+            }
         }
         let incoming = links.all_incoming().iter();
         Self {
@@ -197,15 +213,19 @@ impl Groups {
         }
     }
 
-    /// Takes the majority of the votes, if it is clear.
+    /// Takes the majority of the votes, if it is clear. Words are uncounted only if few objects that
+    /// they refer to cannot tell: memory that was never written has stale words, with which a few
+    /// objects may seem to need no word of a group that holds the others.
     fn decide(&mut self) {
-        for (votes, decided) in self.votes.iter().zip(&mut self.decided) {
-            let clear = |n: u32| n > 0 && u64::from(n) * 20 >= u64::from(votes.sum()) * 19;
-            *decided = if clear(votes.strong) {
+        for (votes, decided) in self.votes.iter_mut().zip(&mut self.decided) {
+            let open = std::mem::take(&mut votes.open);
+            let sum = votes.strong + votes.weak + votes.uncounted;
+            let clear = |n: u32, of: u32| n > 0 && u64::from(n) * 20 >= u64::from(of) * 19;
+            *decided = if clear(votes.strong, sum) {
                 Strength::Strong
-            } else if clear(votes.weak) {
+            } else if clear(votes.weak, sum) {
                 Strength::Weak
-            } else if clear(votes.uncounted) {
+            } else if clear(votes.uncounted, sum + open) {
                 Strength::Uncounted
             } else {
                 Strength::Unknown
@@ -216,9 +236,9 @@ impl Groups {
     /// Votes for the groups of the words that refer to the object, if they are certain. Returns
     /// whether nothing more can be found out by this object.
     ///
-    /// Copies of a moved reference may be left behind: in a buffer, a table, or a future that was
-    /// moved into another. So if there are more words than references, and nothing else explains
-    /// these, the words are strong where roots lead to them: one of them may well be the reference.
+    /// Copies may be left in other allocations, too: in a buffer, a table, or a future that was moved
+    /// into another. So if there are more words than references, and nothing else explains these, the
+    /// words are strong where roots lead to them: one of them may well be the reference.
     fn solve<'r>(
         &mut self,
         graph: &Graph,
@@ -227,55 +247,59 @@ impl Groups {
         to: Counts,
         reachable: impl Fn() -> &'r [bool],
     ) -> bool {
-        let mut left = Left::new(graph, links, node, to);
-        let mut open = [(0_u32, 0_i64); MAX_GROUPS];
+        let roots = links.roots(node).iter();
+        let roots = roots.map(|root| graph.roots[*root as usize].counted);
+        let mut left = Left {
+            strong: Unexplained::new(to.strong),
+            weak: Unexplained::new(to.weak),
+        };
+        left.strong.references -= roots.clone().map(i64::from).sum::<i64>();
+        let mut open = [Words::default(); MAX_GROUPS];
         let mut n = 0;
-        for group in &self.of_incoming[links.incoming_range(node)] {
-            let group = *group;
-            if group >= IGNORED {
-                left.strong -= i64::from(group == COUNTED);
+        for mark in &self.of_incoming[links.incoming_range(node)] {
+            if *mark >= IGNORED {
+                left.strong.references -= i64::from(*mark == COUNTED);
                 continue;
             }
+            let group = *mark & !COPY;
+            let word = Words {
+                group,
+                words: 1,
+                copies: i64::from(*mark != group),
+            };
             match self.decided[group as usize] {
-                Strength::Strong => left.strong -= 1,
-                Strength::Weak => left.weak -= 1,
+                Strength::Strong => left.strong.explain(word),
+                Strength::Weak => left.weak.explain(word),
                 Strength::Uncounted => {}
-                Strength::Unknown => match open[..n].iter_mut().find(|open| open.0 == group) {
-                    Some(open) => open.1 += 1,
-                    None if n == MAX_GROUPS => return true,
+                Strength::Unknown => match open[..n].iter_mut().find(|open| open.group == group) {
+                    Some(open) => open.add(word),
+                    None if n == MAX_GROUPS => return self.cannot_tell(&open),
                     None => {
-                        open[n] = (group, 1);
+                        open[n] = word;
                         n += 1;
                     }
                 },
             }
         }
-        if n == 0 {
+        let open = &open[..n];
+        if open.is_empty() {
             return true;
         }
-        let Some(found) = left.only_assignment(&open[..n]) else {
-            return false;
+        let Some((found, missing)) = left.only_assignment(open) else {
+            return self.cannot_tell(open);
         };
-        let of_found = |strength| {
-            let open = open[..n]
-                .iter()
-                .zip(&found)
-                .filter(move |(_, found)| **found == strength);
-            open.map(|((_, words), _)| words).sum::<i64>()
-        };
-        let roots = links.roots(node).iter();
-        let outside = roots.filter(|root| graph.roots[**root as usize].counted == 0);
-        let missing = left.strong > of_found(Strength::Strong) + outside.count() as i64;
+        let outside = roots.filter(|counted| *counted == 0).count();
+        let missing = missing > outside as i64;
         let is_reachable = |group: u32| {
             let incoming = links
                 .incoming(node)
                 .iter()
                 .zip(&self.of_incoming[links.incoming_range(node)]);
             incoming
-                .filter(|(_, of)| **of == group)
+                .filter(|(_, of)| **of & !COPY == group)
                 .any(|(edge, _)| reachable()[graph.edges[*edge as usize].from as usize])
         };
-        for ((group, _), strength) in open[..n].iter().zip(found) {
+        for (Words { group, .. }, strength) in open.iter().zip(found) {
             let is_copied = missing && strength == Strength::Uncounted && is_reachable(*group);
             let strength = if is_copied {
                 Strength::Strong
@@ -286,13 +310,18 @@ impl Groups {
         }
         true
     }
+
+    /// Notes that an object's words are in these groups, but do not say what the groups are. Returns
+    /// `false`.
+    fn cannot_tell(&mut self, groups: &[Words]) -> bool {
+        for words in groups {
+            self.votes[words.group as usize].open += 1;
+        }
+        false
+    }
 }
 
 impl Votes {
-    fn sum(self) -> u32 {
-        self.strong + self.weak + self.uncounted
-    }
-
     fn add(&mut self, strength: Strength) {
         match strength {
             Strength::Strong => self.strong += 1,
@@ -303,48 +332,78 @@ impl Votes {
     }
 }
 
+/// The words of a group that refer to one object.
+#[derive(Clone, Copy, Default)]
+struct Words {
+    group: u32,
+    words: i64,
+    /// How many of them may be copies.
+    copies: i64,
+}
+
+impl Words {
+    fn add(&mut self, other: Self) {
+        self.words += other.words;
+        self.copies += other.copies;
+    }
+}
+
+/// References of one kind to an object that no words explain yet.
+#[derive(Clone, Copy)]
+struct Unexplained {
+    references: i64,
+    /// Words that explain as many more, unless they are copies.
+    copies: i64,
+}
+
+impl Unexplained {
+    fn new(references: u32) -> Self {
+        Self {
+            references: references.into(),
+            copies: 0,
+        }
+    }
+
+    fn explain(&mut self, words: Words) {
+        self.references -= words.words - words.copies;
+        self.copies += words.copies;
+    }
+}
+
 /// The references of an object that are not assigned to words yet.
+#[derive(Clone, Copy)]
 struct Left {
-    strong: i64,
-    weak: i64,
+    strong: Unexplained,
+    weak: Unexplained,
 }
 
 impl Left {
-    fn new(graph: &Graph, links: &Links, node: NodeId, object: Counts) -> Self {
-        let roots = links.roots(node).iter();
-        let roots = roots.map(|root| &graph.roots[*root as usize]);
-        let mut left = Self {
-            strong: object.strong.into(),
-            weak: object.weak.into(),
-        };
-        for root in roots {
-            left.strong -= i64::from(root.counted);
-        }
-        left
-    }
-
     /// Returns what each of the groups is, if one assignment fits better than all others: with the
-    /// fewest references that have no word here, and words that are not counted.
-    fn only_assignment(&self, groups: &[(u32, i64)]) -> Option<[Strength; MAX_GROUPS]> {
+    /// fewest references that have no word here, and words that are no reference. Returns how many
+    /// strong references have no word, too.
+    fn only_assignment(self, groups: &[Words]) -> Option<([Strength; MAX_GROUPS], i64)> {
         let (mut least, mut found) = (i64::MAX, None);
         for number in 0..3_usize.pow(groups.len() as u32) {
             let mut digits = number;
             let mut assignment = [Strength::Unknown; MAX_GROUPS];
             let (mut strong, mut weak, mut uncounted) = (self.strong, self.weak, 0);
-            for (at, (_, n)) in groups.iter().enumerate() {
-                match digits % 3 {
-                    0 => (strong, assignment[at]) = (strong - n, Strength::Strong),
-                    1 => (weak, assignment[at]) = (weak - n, Strength::Weak),
-                    _ => (uncounted, assignment[at]) = (uncounted + n, Strength::Uncounted),
+            for (at, words) in groups.iter().enumerate() {
+                assignment[at] =
+                    [Strength::Strong, Strength::Weak, Strength::Uncounted][digits % 3];
+                match assignment[at] {
+                    Strength::Strong => strong.explain(*words),
+                    Strength::Weak => weak.explain(*words),
+                    _ => uncounted += words.words,
                 }
                 digits /= 3;
             }
-            if strong < 0 || weak < 0 {
+            if strong.references < 0 || weak.references < 0 {
                 continue;
             }
-            let cost = strong + weak + uncounted;
+            let [strong, weak] = [strong, weak].map(|left| left.references - left.copies);
+            let cost = strong.abs() + weak.abs() + uncounted;
             if cost < least {
-                (least, found) = (cost, Some(assignment));
+                (least, found) = (cost, Some((assignment, strong)));
             } else if cost == least {
                 found = None;
             }

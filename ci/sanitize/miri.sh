@@ -49,7 +49,7 @@ miri() {
         local skips=()
         if [ -z "$model" ] && [[ " $* " != *" --exact "* ]]; then skip_tests miri-trees-only; fi
         printf '\nMIRIFLAGS=%s' "$MIRIFLAGS"
-        step cargo +nightly miri test --target-dir target/miri -p releasepool --features allocator-api2 "$@" "${skips[@]}" 2>&1 | tee "$log" || return 1
+        step cargo +nightly miri test --target-dir "${dir:-target/miri}" -p releasepool --features allocator-api2 "$@" "${skips[@]}" 2>&1 | tee "$log" || return 1
         # A cast from an integer to a pointer is said once for each place, with the place where
         # it is after the arrow.
         if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/crossbeam-epoch-|--> src/block/collections\.rs:'; then
@@ -61,6 +61,15 @@ miri() {
             exit 1
         fi
     done
+}
+
+# The thread-locals of systems without native ones: threads that race for their first use.
+key_locals() {
+    local dir=target/miri-key-locals
+    export RUSTFLAGS="--cfg releasepool_key_locals"
+    tests_of key-locals
+    miri "-Zmiri-preemption-rate=0.1" --lib --test all -- sync::native::locals:: "${tests[@]}"
+    unset RUSTFLAGS
 }
 
 # The rows of the matrix: a target, and how hostile the schedule and the addresses are.
@@ -88,6 +97,7 @@ case ${1-} in
     "")
         skip_tests races
         miri "" --lib --test all -- "${skips[@]}"
+        key_locals
         tests_of races
         miri "-Zmiri-many-seeds=0..64" --test all -- "${tests[@]}"
         matrix 2 "${tests[@]}"
@@ -108,6 +118,7 @@ case ${1-} in
         wait $! || failed=true
         cat "$logs/even"
         [ -z "$failed" ] || exit 1
+        key_locals
         tests_of races
         row=$((16#$(git rev-parse HEAD | cut -c1-7) % ${#rows[@]}))
         rows=("${rows[row]}")

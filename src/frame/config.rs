@@ -80,6 +80,10 @@ impl FrameConfig {
     ///
     /// [`run`](crate::FrameLoop::run) waits until this time has passed, and the drain at a frame's
     /// end gets the rest of it.
+    ///
+    /// A post does not end that wait: it runs in the next frame. So with a very long time, posts wait as long, and
+    /// with `Duration::MAX`, `run` makes one frame and then waits for ever. For no limit use
+    /// [`unlimited`](Self::unlimited), and for frames that come with posts [`on_demand`](Self::on_demand).
     pub fn frame_time(mut self, time: Duration) -> Self {
         self.frame_time = Some(time);
         self

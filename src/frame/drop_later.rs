@@ -13,6 +13,7 @@ use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
 use crate::unwind::report;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,11 +119,11 @@ impl fmt::Display for PendingDrops {
     }
 }
 
-/// Why a value was not sent; with the value.
-enum Refusal<T> {
+/// Why a value was not sent: it stays where it is.
+enum Refusal {
     /// The calling thread must destroy it, whatever the bounds.
-    Here(T),
-    NoRoom(T),
+    Here,
+    NoRoom,
 }
 
 /// Destruction of values, for threads that have no time for it.
@@ -138,7 +139,9 @@ enum Refusal<T> {
 /// For values that are destroyed in less time than it takes to send them: 15 to 30 nanoseconds while
 /// the looper is busy, and some 12,000 if it sleeps and must be woken by a system call. A box or a short
 /// string is cheaper to drop. For values whose destructors must have run when the caller goes
-/// on, such as a lock's guard or a file that is opened again.
+/// on, such as a lock's guard or a file that is opened again. For large arrays that are not in a box: a value
+/// moves into the message, by way of the stack, so `Box` it where it is made; a build that is not optimized has
+/// some four copies of it on the stack.
 ///
 /// # Bounds, and deadlocks
 /// A [reclaimer](Self::reclaimer) accepts values up to the bounds of its
@@ -181,7 +184,8 @@ impl Looper {
     /// With the panic of the value's destructor, if that runs on the calling thread.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later<T: Send + 'static>(&self, value: T) {
-        self.drop_later_weighed(value, 0);
+        // SAFETY: the value is not used again.
+        unsafe { self.drop_later_from(&mut ManuallyDrop::new(value), 0) };
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the
@@ -191,7 +195,22 @@ impl Looper {
     /// As [`drop_later`](Self::drop_later) does.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
-        send(&self.thread().0, &self.reclaim, value, bytes as u64);
+        // SAFETY: the value is not used again.
+        unsafe { self.drop_later_from(&mut ManuallyDrop::new(value), bytes) };
+    }
+
+    /// Does what [`drop_later_weighed`](Self::drop_later_weighed) does.
+    ///
+    /// # Safety
+    /// Takes the value: the caller does not use it again.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub(super) unsafe fn drop_later_from<T: Send + 'static>(
+        &self,
+        value: &mut ManuallyDrop<T>,
+        bytes: usize,
+    ) {
+        // SAFETY: by the contract.
+        unsafe { send(&self.thread().0, &self.reclaim, value, bytes as u64) };
     }
 
     /// Has the looper's thread destroy `value`, if there is room for it. Never waits, and never
@@ -211,7 +230,12 @@ impl Looper {
     /// ```
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_drop_later<T: Send + 'static>(&self, value: T) -> Result<(), Full<T>> {
-        try_send(&self.thread().0, &self.reclaim, value)
+        let mut value = ManuallyDrop::new(value);
+        // SAFETY: the value is used again only if it was not taken.
+        match unsafe { try_send(&self.thread().0, &self.reclaim, &mut value) } {
+            true => Ok(()),
+            false => Err(Full(ManuallyDrop::into_inner(value))),
+        }
     }
 
     /// Waits until the looper has destroyed all values, and released all references, that the calling
@@ -282,7 +306,9 @@ impl LooperProxy {
     /// With the panic of the value's destructor, if that runs on the calling thread.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later<T: Send + 'static>(&self, value: T) {
-        self.drop_later_weighed(value, 0);
+        let mut value = ManuallyDrop::new(value);
+        // SAFETY: the value is not used again.
+        unsafe { send(&self.thread().0, &self.reclaim, &mut value, 0) };
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the bound on bytes: see
@@ -292,7 +318,9 @@ impl LooperProxy {
     /// As [`drop_later`](Self::drop_later) does.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
-        send(&self.thread().0, &self.reclaim, value, bytes as u64);
+        let mut value = ManuallyDrop::new(value);
+        // SAFETY: the value is not used again.
+        unsafe { send(&self.thread().0, &self.reclaim, &mut value, bytes as u64) };
     }
 
     /// Has the looper's thread destroy `value`, if there is room for it: see
@@ -302,7 +330,12 @@ impl LooperProxy {
     /// As [`Looper::try_drop_later`].
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_drop_later<T: Send + 'static>(&self, value: T) -> Result<(), Full<T>> {
-        try_send(&self.thread().0, &self.reclaim, value)
+        let mut value = ManuallyDrop::new(value);
+        // SAFETY: the value is used again only if it was not taken.
+        match unsafe { try_send(&self.thread().0, &self.reclaim, &mut value) } {
+            true => Ok(()),
+            false => Err(Full(ManuallyDrop::into_inner(value))),
+        }
     }
 
     /// Returns what waits for the looper: see [`Looper::pending`].
@@ -311,60 +344,81 @@ impl LooperProxy {
     }
 }
 
-/// Sends a value to the looper with this record; where that is not possible, destroys it.
+/// Sends a value to the looper with this record; where that is not possible, destroys it. The value is not
+/// moved but into the message: see [`later_value::message`].
+///
+/// # Safety
+/// Takes the value: the caller does not use it again.
 #[cfg_attr(feature = "leak-detection", track_caller)]
-fn send<T: Send + 'static>(record: &Record, reclaim: &Reclaim, value: T, bytes: u64) {
-    let mut value = value;
-    loop {
-        match send_value(record, reclaim, value, bytes) {
-            Ok(()) => return,
-            Err(Refusal::Here(value)) => return drop(value),
-            Err(Refusal::NoRoom(back)) => value = back,
-        }
-        if !reclaim.wait_for_room(record, bytes) {
-            reclaim.go_away(record);
-            return drop(value);
-        }
-    }
-}
-
-#[cfg_attr(feature = "leak-detection", track_caller)]
-fn try_send<T>(record: &Record, reclaim: &Reclaim, value: T) -> Result<(), Full<T>>
+unsafe fn send<T>(record: &Record, reclaim: &Reclaim, value: &mut ManuallyDrop<T>, bytes: u64)
 where
     T: Send + 'static,
 {
-    match send_value(record, reclaim, value, 0) {
-        Ok(()) => Ok(()),
-        Err(Refusal::Here(value)) => Err(Full(value)),
-        Err(Refusal::NoRoom(value)) => {
+    loop {
+        // SAFETY: the value is used again only if it was not taken.
+        match unsafe { send_value(record, reclaim, value, bytes) } {
+            Ok(()) => return,
+            Err(Refusal::Here) => break,
+            Err(Refusal::NoRoom) => {}
+        }
+        if !reclaim.wait_for_room(record, bytes) {
             reclaim.go_away(record);
-            Err(Full(value))
+            break;
         }
     }
+    // SAFETY: the value was not taken; by the contract this is its last use.
+    unsafe { ManuallyDrop::drop(value) };
 }
 
+/// Sends a value to the looper with this record, if there is room for it. Returns whether it did.
+///
+/// # Safety
+/// Takes the value if it returns true: then the caller does not use it again.
 #[cfg_attr(feature = "leak-detection", track_caller)]
-fn send_value<T>(record: &Record, reclaim: &Reclaim, value: T, bytes: u64) -> Result<(), Refusal<T>>
+unsafe fn try_send<T>(record: &Record, reclaim: &Reclaim, value: &mut ManuallyDrop<T>) -> bool
+where
+    T: Send + 'static,
+{
+    // SAFETY: by the contract.
+    let refused = unsafe { send_value(record, reclaim, value, 0) }.err();
+    if let Some(Refusal::NoRoom) = refused {
+        reclaim.go_away(record);
+    }
+    refused.is_none()
+}
+
+/// Sends a value to the looper with this record.
+///
+/// # Safety
+/// Takes the value, unless it is refused: else the caller does not use it again.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+unsafe fn send_value<T>(
+    record: &Record,
+    reclaim: &Reclaim,
+    value: &mut ManuallyDrop<T>,
+    bytes: u64,
+) -> Result<(), Refusal>
 where
     T: Send + 'static,
 {
     if must_stay(record.key()) || record.is_closed() {
-        return Err(Refusal::Here(value));
+        return Err(Refusal::Here);
     }
     let Some(waiting) = reclaim.admit::<T>(record, bytes) else {
-        return Err(Refusal::NoRoom(value));
+        return Err(Refusal::NoRoom);
     };
-    let message = later_value::message(value, waiting, record.key());
+    // SAFETY: taken, by the contract, or put back below.
+    let message = unsafe { later_value::message(value, waiting, record.key()) };
     match record.send_admitted(message) {
         Ok(()) => {
             tally_handed_over(1);
             Ok(())
         }
         Err(back) => {
-            // SAFETY: made above, with these types, and given back.
-            let (value, waiting) = unsafe { later_value::take_back::<T, WaitingValue>(back) };
+            // SAFETY: made above, with these types and this value, and given back.
+            let waiting = unsafe { later_value::take_back::<T, WaitingValue>(back, value) };
             reclaim.retract(waiting);
-            Err(Refusal::Here(value))
+            Err(Refusal::Here)
         }
     }
 }

@@ -194,8 +194,11 @@ impl FrameLoop {
         self.state.next_due()
     }
 
-    /// Stops the loop's time, for an app in the background: [`Frame::delta`] is zero. Frames and
-    /// posts go on.
+    /// Stops the loop's time, for an app in the background: [`Frame::delta`] is zero.
+    ///
+    /// Only time stops: [`run`](Self::run) goes on to make as many frames a second as before, 60 by default, and
+    /// posts go on. To make none, break out of `run` and call it again later, or do not call [`tick`](Self::tick);
+    /// a loop whose frames are made [on demand](FrameConfig::on_demand) sleeps anyway while nobody asks for one.
     pub fn suspend(&mut self) {
         self.clock.suspend();
     }

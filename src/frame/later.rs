@@ -45,9 +45,21 @@ static STARTED: Setting = Setting::new(0);
 #[doc(alias = "defer_drop")]
 #[cfg_attr(feature = "leak-detection", track_caller)]
 pub fn drop_later<T: Send + 'static>(value: T) {
+    // SAFETY: the value is not used again.
+    unsafe { drop_later_from(&mut ManuallyDrop::new(value)) };
+}
+
+/// Does what [`drop_later`] does.
+///
+/// # Safety
+/// Takes the value: the caller does not use it again.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
     match &*PROCESS {
-        Some(reclaimer) => reclaimer.drop_later(value),
-        None => drop(value),
+        // SAFETY: by the contract.
+        Some(reclaimer) => unsafe { reclaimer.drop_later_from(value, 0) },
+        // SAFETY: by the contract.
+        None => unsafe { ManuallyDrop::drop(value) },
     }
 }
 
@@ -128,7 +140,7 @@ impl<T: Send + 'static> Drop for Later<T> {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn drop(&mut self) {
         // SAFETY: taken once, as `self` is being dropped.
-        drop_later(unsafe { ManuallyDrop::take(&mut self.0) });
+        unsafe { drop_later_from(&mut self.0) };
     }
 }
 

@@ -185,6 +185,11 @@ impl Looper {
     /// Runs `f` on the looper, waits for it, and returns its result. On the looper's own thread,
     /// `f` runs at once. See [`FrameProxy::call`](crate::FrameProxy::call).
     ///
+    /// # Deadlocks
+    /// Two loopers whose commands call each other wait for ever, and so do a frame loop and a looper, and longer
+    /// circles: let calls go one way only, and answer by [`post`](Self::post). The same is true of a caller that
+    /// holds a lock that `f`, or a command before it, takes.
+    ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the looper is closed before it has run.
     ///

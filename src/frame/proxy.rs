@@ -54,7 +54,10 @@ impl FrameProxy {
     /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
     /// thread, `f` runs at once.
     ///
-    /// Two loops that call each other at the same time deadlock: let calls go one way only.
+    /// # Deadlocks
+    /// Two loops that call each other at the same time wait for ever, and so do a loop and a
+    /// [`Looper`](crate::Looper), and longer circles: let calls go one way only, and answer by [`post`](Self::post).
+    /// The same is true of a caller that holds a lock that `f`, or what the loop does before it, takes.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
@@ -214,7 +217,8 @@ impl LooperProxy {
         self.state.post(f)
     }
 
-    /// Runs `f` on the looper and returns its result: see [`Looper::call`](crate::Looper::call).
+    /// Runs `f` on the looper and returns its result: see [`Looper::call`](crate::Looper::call), which also says
+    /// when this waits for ever.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the looper is closed before it has run.

@@ -32,8 +32,9 @@ pub enum NotMade {
     /// The home ended before it made the value.
     #[error("the home thread ended before it made the value")]
     HomeEnded,
-    /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, so
-    /// it may never make the value, and could not destroy it.
+    /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, nor
+    /// [returned its handle](crate::PoolManager::current_thread), so it may never make the value, and could not
+    /// destroy it.
     #[error("the thread has no pools, so it cannot be a home: open one there, or call run_inbox")]
     NoPools,
     /// The closure that makes the value panicked, with this message, if it was a text.
@@ -75,7 +76,6 @@ pub enum NotMade {
 /// use std::rc::Rc;
 ///
 /// let looper = Looper::spawn("home")?;
-/// looper.call(|| releasepool::PoolManager::global().run_inbox()).ok();
 /// let pending = HomeRef::new_on(looper.thread(), || Rc::new(5)); // need not be Send
 /// let there = pending.wait()?;
 /// assert!(there.get().is_none(), "this thread is not its home");
@@ -120,8 +120,9 @@ impl<T> HomeRef<T> {
     /// [`run_inbox`](crate::PoolManager::run_inbox), or in its [`FrameLoop`](crate::FrameLoop) or
     /// [`Looper`](crate::Looper); at once, if it is the calling thread. Never blocks.
     ///
-    /// A thread is a home once it has pools. A thread that does nothing but this calls `run_inbox` before it
-    /// gives its [handle](crate::PoolManager::current_thread) away; else it is [`NoPools`](NotMade::NoPools).
+    /// A thread is a home once it has pools. The function that returns a thread its own
+    /// [handle](crate::PoolManager::current_thread) makes them. A thread that others have found in the
+    /// [registry](crate::PoolManager::threads) may have none: the error is then [`NoPools`](NotMade::NoPools).
     ///
     /// ```
     /// use releasepool::{HomeRef, Looper};

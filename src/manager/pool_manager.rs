@@ -337,8 +337,13 @@ impl PoolManager {
 
     /// Returns a handle by which other threads can send to the calling thread. `None` while its
     /// thread-locals are torn down.
+    ///
+    /// The first call on a thread makes its pools, as the first [`AutoreleasePool`] would, so that it can be the
+    /// [home](crate::HomeRef::new_on) of values as soon as others have the handle.
     pub fn current_thread(&self) -> Option<ThreadHandle> {
-        current::current().map(ThreadHandle)
+        let record = current::current()?;
+        this_thread::with(|_| ());
+        Some(ThreadHandle(record))
     }
 
     /// Returns the thread with this key, if it is alive. Wait-free.

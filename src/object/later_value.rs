@@ -4,7 +4,7 @@
 //! message and value.
 
 use super::destroy;
-use super::header::{ObjectLayout, Thin, free, note_write, write_value};
+use super::header::{ObjectLayout, Thin, free, note_write};
 use super::object_memory::{BlockSource, OrAbort, Source};
 use super::payload::{One, Payload};
 use super::type_info::TypeShape;
@@ -12,6 +12,7 @@ use crate::ledger;
 use crate::thread::current::tally_destroyed;
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 /// The payload. The fields are dropped in this order, each even if another one panics.
@@ -44,39 +45,53 @@ impl<T, G> Payload for LaterValue<T, G> {
 /// Makes a message to `target` that destroys `value` there, and then drops `guard`. Message and value
 /// are a block of the process-wide allocator, or memory of the global allocator if they do not fit
 /// one.
+///
+/// Moves the value once, from where it is into the message: builds that are not optimized copy a value at each
+/// call that takes it.
+///
+/// # Safety
+/// The value belongs to the message: the caller does not use it again, unless [`take_back`] puts it back.
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(crate) fn message<T, G>(value: T, guard: G, target: ThreadKey) -> Message
+pub(crate) unsafe fn message<T, G>(value: &ManuallyDrop<T>, guard: G, target: ThreadKey) -> Message
 where
     T: Send + 'static,
     G: Send + 'static,
 {
     let source = OrAbort(BlockSource::Process);
     let Ok(thin) = source.allocate::<LaterValue<T, G>>(One::<LaterValue<T, G>>::OBJECT);
-    let node = Node::new(MessageKind::DestroyAnywhere, target, run);
-    // SAFETY: the payload was just allocated for a `LaterValue<T, G>`.
-    unsafe { write_value(thin.cast(), LaterValue { node, value, guard }) };
+    let payload = thin.cast::<LaterValue<T, G>>().as_ptr();
+    // SAFETY: the payload was just allocated for a `LaterValue<T, G>`; the value is moved, by the contract.
+    unsafe {
+        let node = Node::new(MessageKind::DestroyAnywhere, target, run);
+        (&raw mut (*payload).node).write(node);
+        (&raw mut (*payload).value).copy_from_nonoverlapping(&raw const **value, 1);
+        (&raw mut (*payload).guard).write(guard);
+        note_write(thin);
+    }
     // SAFETY: the only pointer to the object, which was just made; `run` frees it, and value and guard
     // may be sent.
     unsafe { Message::from_raw(thin.cast()) }
 }
 
-/// Takes value and guard out of a message that was not sent, and frees it.
+/// Takes the guard out of a message that was not sent, puts the value back into `value`, and frees the message.
 ///
 /// # Safety
-/// [`message`] made this message, with these types.
-pub(crate) unsafe fn take_back<T, G>(message: Message) -> (T, G) {
+/// [`message`] made this message, with these types and the value that was in `value`.
+pub(crate) unsafe fn take_back<T, G>(message: Message, value: &mut ManuallyDrop<T>) -> G {
     let thin: Thin = message.into_raw().cast();
+    let payload = thin.cast::<LaterValue<T, G>>().as_ptr();
     // SAFETY: by the contract the payload is a `LaterValue<T, G>`, which the caller owns with the
-    // message; it is moved out once, as the memory is freed below.
-    let LaterValue { value, guard, .. } = unsafe {
+    // message; value and guard are moved out once, as the memory is freed below.
+    let guard = unsafe {
         note_write(thin);
-        thin.cast::<LaterValue<T, G>>().read()
+        (&raw const (*payload).value).copy_to_nonoverlapping(&raw mut **value, 1);
+        (&raw const (*payload).guard).read()
     };
     tally_destroyed(1);
     ledger::died(thin);
     // SAFETY: the value was moved out, and the message was the only reference.
     unsafe { free(thin) };
-    (value, guard)
+    guard
 }
 
 /// Destroys the object of a message.

@@ -97,12 +97,17 @@ impl<T: ?Sized> Ref<T> {
 
     /// Returns the number of strong references, including those of pools. Other threads may change
     /// it at any time.
+    ///
+    /// For logs and tests. It orders nothing: a count of 1 does not say that what other threads did with the value
+    /// has happened before, although they have released their references. So `unsafe` code that then changes the
+    /// value is a data race; [`get_mut`](Self::get_mut) tests the count and orders.
     pub fn strong_count(this: &Self) -> usize {
         // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.strong()
     }
 
-    /// Returns the number of [`Weak`] references. Other threads may change it at any time.
+    /// Returns the number of [`Weak`] references. Other threads may change it at any time; it orders nothing, as
+    /// [`strong_count`](Self::strong_count).
     pub fn weak_count(this: &Self) -> usize {
         // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.weak()

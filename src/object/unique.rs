@@ -119,7 +119,8 @@ impl<T> Ref<T> {
 
 impl<T: ?Sized> Ref<T> {
     /// Returns exclusive access to the value if there is no other reference, strong or weak. An
-    /// entry of a pool is a reference, too.
+    /// entry of a pool is a reference, too. What other threads did with the value before they released theirs has
+    /// then happened before, which [`strong_count`](Self::strong_count) does not say.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, Ref};

@@ -8,7 +8,9 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 /// Wakes a task: [`std::task::Wake`], for values in a [`Ref`] instead of an `Arc`.
 ///
 /// A `Ref<impl Wake>` converts into a [`Waker`] without an allocation. The methods are called as
-/// functions, as on stable Rust only the standard library's pointers can be `self`.
+/// functions, as on stable Rust only the standard library's pointers can be `self`. A waker
+/// [will wake](Waker::will_wake) the same task as its clones, in optimized builds, too, which is not sure with
+/// `Arc`s.
 ///
 /// ```
 /// use releasepool::{Ref, Wake};
@@ -52,8 +54,13 @@ pub trait Wake: Send + Sync + 'static {
 struct Functions<W>(std::marker::PhantomData<W>);
 
 impl<W: Wake> Functions<W> {
-    const VTABLE: &'static RawWakerVTable =
-        &RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop);
+    /// Returns the table of the functions. Wakers are compared by its address ([`Waker::will_wake`]), and the
+    /// compiler may make a copy of a constant wherever it is used, so it is used here alone, in a function that is
+    /// not inlined: a `static` cannot depend on `W`.
+    #[inline(never)]
+    fn table() -> &'static RawWakerVTable {
+        const { &RawWakerVTable::new(Self::clone, Self::wake, Self::wake_by_ref, Self::drop) }
+    }
 
     /// Returns the waker's data as the reference from which it was made.
     ///
@@ -68,7 +75,7 @@ impl<W: Wake> Functions<W> {
     }
 
     fn raw(waker: Ref<W>) -> RawWaker {
-        RawWaker::new(Ref::into_payload(waker).as_ptr().cast(), Self::VTABLE)
+        RawWaker::new(Ref::into_payload(waker).as_ptr().cast(), Self::table())
     }
 
     unsafe fn clone(data: *const ()) -> RawWaker {

@@ -104,13 +104,17 @@ impl<T: ?Sized> Weak<T> {
     }
 
     /// Returns the number of strong references; 0 after the last release.
+    ///
+    /// It orders nothing, as [`Ref::strong_count`]: 0 does not say that the value has been destroyed, nor that what
+    /// other threads did with it has happened before.
     pub fn strong_count(&self) -> usize {
         // SAFETY: `self` keeps the memory.
         self.thin()
             .map_or(0, |thin| unsafe { header(thin) }.count.strong())
     }
 
-    /// Returns the number of weak references; 0 after the last strong release.
+    /// Returns the number of weak references; 0 after the last strong release. It orders nothing, as
+    /// [`Ref::strong_count`].
     pub fn weak_count(&self) -> usize {
         // SAFETY: `self` keeps the memory.
         self.thin()

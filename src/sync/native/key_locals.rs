@@ -11,47 +11,72 @@
 //! freed.
 //!
 //! The memory is malloc's, as the global allocator may use the crate.
+//!
+//! # Places
+//! The first use of a thread-local, on any thread, gives it a place, the same one in all tables: it puts the
+//! thread-local at the end of a list of all that have one, and counts those before it. Threads that race for this
+//! all put the same thread-local there, so only one of them succeeds, and the others find it: no place is lost, and
+//! there are as many places as thread-locals in use.
+//!
+//! A table is a chain of blocks, which grows when its thread uses a place that is beyond them.
 
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// How many rounds of destructors a thread's end has: `PTHREAD_DESTRUCTOR_ITERATIONS`, which is at least
 /// 4, and is 4 on these systems.
 const ROUNDS: usize = 4;
 
-/// The greatest number of thread-locals in the crate.
-const MANY: usize = 64;
+/// The number of values in a block of a table: more than the crate has thread-locals, but in its own tests.
+const BLOCK: usize = if super::SMALL { 8 } else { 64 };
 
 /// A thread-local with values that have no destructor.
 pub(crate) struct Local<T: 'static> {
     make: fn() -> T,
-    /// The place in the tables, counted from 1; 0 if there is none yet.
-    place: AtomicUsize,
+    place: Place,
 }
 
-/// The values of a thread; null if it has not used them yet.
+/// The place of a thread-local in the tables.
+struct Place {
+    /// Counted from 1; 0 if it is not known yet.
+    number: AtomicUsize,
+    /// The thread-local with the next number; null if there is none.
+    next: AtomicPtr<Place>,
+}
+
+/// The thread-local with the first number; null if there is none.
+static FIRST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+
+/// The values of a thread.
 struct Table {
+    /// How many rounds of destructors have passed.
     rounds: Cell<usize>,
-    values: [Cell<*mut c_void>; MANY],
+    block: Block,
+}
+
+/// A part of a table.
+struct Block {
+    /// Null if the thread has not used them yet.
+    values: [Cell<*mut c_void>; BLOCK],
+    /// Null if there is no further block.
+    next: Cell<*const Block>,
 }
 
 impl<T: 'static> Local<T> {
     pub(crate) const fn new(make: fn() -> T) -> Self {
         const { assert!(!std::mem::needs_drop::<T>()) };
-        Self {
-            make,
-            place: AtomicUsize::new(0),
-        }
+        let place = Place::new();
+        Self { make, place }
     }
 
     #[inline]
     pub(crate) fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         let table = table().unwrap_or_else(new_table);
         // SAFETY: the thread's own table, which only its end frees.
-        let cell = unsafe { &table.as_ref().values[self.place()] };
+        let cell = unsafe { &table.as_ref().block }.cell(self.place.index(&FIRST));
         let value = NonNull::new(cell.get().cast::<T>()).unwrap_or_else(|| {
             let value = allocate::<T>();
             // SAFETY: memory for a `T`.
@@ -62,20 +87,77 @@ impl<T: 'static> Local<T> {
         // SAFETY: a value of this thread, which only the thread's end frees.
         f(unsafe { value.as_ref() })
     }
+}
 
-    /// Returns the place of this thread-local in the tables.
-    fn place(&self) -> usize {
-        static PLACES: AtomicUsize = AtomicUsize::new(0);
-        // Relaxed: the number says nothing of other memory.
-        let place = self.place.load(Ordering::Relaxed);
-        if place != 0 {
-            return place - 1;
+impl Place {
+    const fn new() -> Self {
+        Self {
+            number: AtomicUsize::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
         }
-        let new = PLACES.fetch_add(1, Ordering::Relaxed) + 1;
-        let place = &self.place;
-        // If another thread was quicker, the new place stays unused.
-        let kept = place.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
-        kept.map_or_else(|other| other, |_| new) - 1
+    }
+
+    /// Returns the index of the place; takes a place if there is none yet. `first` begins the list.
+    #[inline]
+    fn index(&'static self, first: &'static AtomicPtr<Self>) -> usize {
+        // Relaxed, here and below: what is read is the same whoever has written it, and says nothing of other
+        // memory; the places are statics.
+        match self.number.load(Ordering::Relaxed) {
+            0 => self.take(first),
+            number => number - 1,
+        }
+    }
+
+    /// Finds the place in the list, or appends it. No thread passes the end of the list without having appended
+    /// this place, or found it appended, so it is there once.
+    #[cold]
+    #[inline(never)]
+    fn take(&'static self, first: &'static AtomicPtr<Self>) -> usize {
+        let this = ptr::from_ref(self).cast_mut();
+        let mut link = first;
+        let mut index = 0;
+        loop {
+            let end = ptr::null_mut();
+            match link.compare_exchange(end, this, Ordering::Relaxed, Ordering::Relaxed) {
+                Err(other) if other != this => {
+                    // SAFETY: the list has places that live for ever.
+                    link = unsafe { &(*other).next };
+                    index += 1;
+                }
+                Ok(_) | Err(_) => break,
+            }
+        }
+        self.number.store(index + 1, Ordering::Relaxed);
+        index
+    }
+}
+
+impl Block {
+    const EMPTY: Self = Self {
+        values: [const { Cell::new(ptr::null_mut()) }; BLOCK],
+        next: Cell::new(ptr::null()),
+    };
+
+    /// Returns the cell with this index, in this block or a later one.
+    #[inline]
+    fn cell(&self, index: usize) -> &Cell<*mut c_void> {
+        match self.values.get(index) {
+            Some(cell) => cell,
+            None => self.further().cell(index - BLOCK),
+        }
+    }
+
+    /// Returns the next block, and makes it if there is none.
+    #[cold]
+    fn further(&self) -> &Self {
+        if self.next.get().is_null() {
+            let block = allocate::<Self>();
+            // SAFETY: memory for a `Block`.
+            unsafe { block.write(Self::EMPTY) };
+            self.next.set(block.as_ptr());
+        }
+        // SAFETY: made above, now or earlier; only the thread's end frees it.
+        unsafe { &*self.next.get() }
     }
 }
 
@@ -111,7 +193,7 @@ fn new_table() -> NonNull<Table> {
     unsafe {
         table.write(Table {
             rounds: Cell::new(0),
-            values: [const { Cell::new(ptr::null_mut()) }; MANY],
+            block: Block::EMPTY,
         });
     }
     set_table(table.as_ptr());
@@ -134,21 +216,34 @@ fn allocate<T>() -> NonNull<T> {
 /// The destructor of the key: puts the table back, or frees it in the last round.
 unsafe extern "C" fn end(table: *mut c_void) {
     let table = table.cast::<Table>();
-    {
+    let mut further = {
         // SAFETY: the value of the key is the thread's table.
-        let Table { rounds, values } = unsafe { &*table };
+        let Table { rounds, block } = unsafe { &*table };
         rounds.set(rounds.get() + 1);
         if rounds.get() < ROUNDS {
             return set_table(table);
         }
-        // SAFETY: `allocate` has allocated the values; no function of the crate is running, as the thread
-        // is running this destructor.
-        values
-            .iter()
-            .for_each(|value| unsafe { libc::free(value.get()) });
+        free_values(block)
+    };
+    // SAFETY: `allocate` has allocated the table and its blocks; no function of the crate is running, as the
+    // thread is running this destructor.
+    unsafe {
+        libc::free(table.cast());
+        while !further.is_null() {
+            let block = further;
+            further = free_values(&*block);
+            libc::free(block.cast_mut().cast());
+        }
     }
-    // SAFETY: as above.
-    unsafe { libc::free(table.cast()) };
+}
+
+/// Frees the values in a block, and returns the next block.
+fn free_values(block: &Block) -> *const Block {
+    for value in &block.values {
+        // SAFETY: null, or `allocate` has allocated it; the only caller is `end`, see there.
+        unsafe { libc::free(value.replace(ptr::null_mut())) };
+    }
+    block.next.get()
 }
 
 /// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
@@ -159,3 +254,65 @@ macro_rules! local {
     };
 }
 pub(crate) use local;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::thread;
+
+    const RACERS: usize = 32;
+
+    /// Has [`RACERS`] threads call `f` at once, and returns what it returns.
+    fn race<R: Send>(f: impl Fn() -> R + Sync) -> Vec<R> {
+        let start = Barrier::new(RACERS);
+        let run = || {
+            start.wait();
+            f()
+        };
+        thread::scope(|scope| {
+            let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(run)).collect();
+            let joined = racers.into_iter().map(|racer| racer.join().unwrap());
+            joined.collect()
+        })
+    }
+
+    #[test]
+    fn threads_that_race_for_a_place_lose_none() {
+        static TWO: [Place; 2] = [const { Place::new() }; 2];
+        static LIST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+        // Half of the threads begin with the second one.
+        let turn = AtomicUsize::new(0);
+        let taken = race(|| {
+            let turn = turn.fetch_add(1, Ordering::Relaxed) % 2;
+            let mut both = [0; 2];
+            for which in [turn, 1 - turn] {
+                both[which] = TWO[which].index(&LIST);
+            }
+            both
+        });
+        let one = taken[0];
+        assert!(one == [0, 1] || one == [1, 0], "{one:?}");
+        assert!(taken.iter().all(|other| *other == one), "{taken:?}");
+        assert_eq!(TWO.each_ref().map(|place| place.index(&LIST)), one);
+    }
+
+    #[test]
+    fn tables_grow_with_the_places() {
+        const MANY: usize = 5 * BLOCK;
+        static LOCALS: [Local<Cell<usize>>; MANY] = [const { Local::new(|| Cell::new(7)) }; MANY];
+        for thread in race(|| {
+            LOCALS.iter().enumerate().for_each(|(i, local)| {
+                assert_eq!(local.with(Cell::get), 7, "no other thread-local's value");
+                local.with(|value| value.set(i));
+            });
+            let values = LOCALS.iter().map(|local| local.with(Cell::get));
+            values.collect::<Vec<_>>()
+        }) {
+            assert_eq!(thread, (0..MANY).collect::<Vec<_>>());
+        }
+        // Other tests use the crate's thread-locals, which are fewer than 64.
+        let places = LOCALS.each_ref().map(|local| local.place.index(&FIRST));
+        assert!(places.iter().all(|&place| place < MANY + 64), "{places:?}");
+    }
+}

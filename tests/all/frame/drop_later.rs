@@ -532,3 +532,48 @@ fn nothing_is_pending_at_a_reclaimer_that_has_ended() {
     assert!(pending.types.is_empty(), "{pending}");
     assert_eq!(log.threads(), [thread::current().id()]);
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_large_value_is_copied_a_few_times() {
+    const LARGE: usize = 1 << 20;
+    const COPIES: usize = 8;
+
+    /// Calls `send`, on a thread whose stack has room for some copies of the value.
+    fn on_small_stack(copies: usize, send: impl FnOnce() + Send + 'static) {
+        let small = thread::Builder::new().stack_size(copies * LARGE);
+        small.spawn(send).unwrap().join().unwrap();
+    }
+
+    // In a process of its own, which an overflow of the stack ends.
+    child!(|| {
+        let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+        let proxy = reclaimer.proxy();
+        on_small_stack(COPIES, || drop_later([1_u8; LARGE]));
+        on_small_stack(COPIES, || drop(Later::new([2_u8; LARGE])));
+        on_small_stack(COPIES, move || proxy.drop_later([3_u8; LARGE]));
+        let proxy = reclaimer.proxy();
+        // It may return the value.
+        on_small_stack(COPIES + 4, move || {
+            assert!(proxy.try_drop_later([4_u8; LARGE]).is_ok());
+        });
+        on_small_stack(COPIES, move || reclaimer.drop_later([5_u8; LARGE]));
+        assert!(finish_drops(LONG));
+    })
+    .assert_success();
+}
+
+#[test]
+fn a_value_that_is_given_back_is_the_one_that_was_sent() {
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let proxy = reclaimer.proxy();
+    reclaimer.shutdown().unwrap();
+    let value = (log.probe(7), [7_u8; 1_000]);
+    let Err(Full(back)) = proxy.try_drop_later(value) else {
+        panic!("the looper has ended");
+    };
+    assert_eq!((back.0.id, back.1, log.count()), (7, [7; 1_000], 0));
+    proxy.drop_later(back);
+    assert_eq!(log.threads(), [thread::current().id()]);
+}

@@ -1,6 +1,8 @@
 //! Threads: each has its own pools, and a key that is never reused.
 
-use crate::support::{Log, child, fresh, fresh_to_the_end, global, on_drop, slot, wait_until};
+use crate::support::{
+    Log, child, fresh, fresh_to_the_end, global, in_child, on_drop, slot, wait_until,
+};
 use releasepool::{
     AutoreleasePool, PoolManager, PoolRef, Ref, ThreadKey, autorelease, autoreleasepool,
 };
@@ -393,4 +395,31 @@ fn two_threads_make_the_first_use_at_once_and_there_is_one_manager() {
         assert_eq!(keys.len(), 8);
     });
     child.assert_success();
+}
+
+#[test]
+fn threads_may_all_begin_at_once() {
+    let body = || {
+        const THREADS: usize = 32;
+        let start = Barrier::new(THREADS);
+        let first_use = || {
+            start.wait();
+            let pool = AutoreleasePool::new();
+            pool.autorelease(Ref::new(5));
+        };
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(first_use);
+            }
+        });
+    };
+    // Nothing has used the crate before: Miri runs this test alone, and with the crate's own thread-locals, too
+    // (ci/sanitize/miri.sh).
+    if cfg!(miri) {
+        return body();
+    }
+    let test = "thread::threads::threads_may_all_begin_at_once";
+    if let Some(child) = in_child(test, body) {
+        child.assert_success();
+    }
 }

@@ -3,6 +3,7 @@
 use crate::support::{Log, fresh, fresh_to_the_end, quiesce_until, wait_until};
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, HomeRef, Looper, NotMade, PendingHome, PoolManager,
+    Ref,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -156,23 +157,54 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
 }
 
 #[test]
+fn a_thread_is_a_home_once_it_has_given_its_handle_away() {
+    let (tell, told) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let thread = thread::spawn(move || {
+        // All that it has done before.
+        tell.send(PoolManager::global().current_thread().unwrap())
+            .unwrap();
+        wait.recv().unwrap();
+        (thread::current().id(), run_inbox())
+    });
+    let home = told.recv().unwrap();
+    let log = Log::new();
+    let (probe, dropped) = (log.probe(1), log.probe(2));
+    let pending = HomeRef::new_on(&home, move || probe);
+    drop(HomeRef::new_on(&home, move || dropped));
+    assert!(pending.try_get().is_none(), "not refused");
+    go.send(()).unwrap();
+    let value = pending.wait().unwrap();
+    assert_eq!(value.home(), home.key());
+    let (id, ran) = thread.join().unwrap();
+    assert_eq!((ran, log.ids(), log.threads()), (2, vec![2], vec![id]));
+}
+
+#[test]
 fn a_thread_without_pools_is_no_home() {
     let (tell, told) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
     let thread = thread::spawn(move || {
-        let manager = PoolManager::global();
-        tell.send(manager.current_thread().unwrap()).unwrap();
+        // Enters the thread, without pools.
+        drop(Ref::new(1));
+        tell.send(()).unwrap();
         wait.recv().unwrap();
         drop(AutoreleasePool::new());
-        tell.send(manager.current_thread().unwrap()).unwrap();
+        tell.send(()).unwrap();
         wait.recv().unwrap();
-        manager.run_inbox()
+        run_inbox()
     });
-    let without = HomeRef::new_on(&told.recv().unwrap(), || 5);
+    let found = || {
+        told.recv().unwrap();
+        PoolManager::global()
+            .thread_by_id(thread.thread().id())
+            .unwrap()
+    };
+    let without = HomeRef::new_on(&found(), || 5);
     assert_eq!(without.wait().err(), Some(NotMade::NoPools));
     assert!(NotMade::NoPools.to_string().contains("no pools"));
     go.send(()).unwrap();
-    let with = HomeRef::new_on(&told.recv().unwrap(), || 6);
+    let with = HomeRef::new_on(&found(), || 6);
     go.send(()).unwrap();
     assert!(with.wait().is_ok());
     assert_eq!(thread.join().unwrap(), 1);

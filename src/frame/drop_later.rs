@@ -1,6 +1,7 @@
 //! Destruction of values by a reclaimer.
 
 use super::call::OneShot;
+use super::loop_state::LoopState;
 use super::looper::Looper;
 use super::proxy::LooperProxy;
 use super::reclaim::{Reclaim, WaitingValue};
@@ -248,24 +249,8 @@ impl Looper {
         if current_key() == Some(self.thread().key()) {
             return false;
         }
-        let until = elapsed().saturating_add(timeout);
-        let record = &self.thread().0;
-        loop {
-            let left = until.saturating_sub(elapsed());
-            let done = Arc::new(OneShot::new());
-            let there = done.clone();
-            // Not refused, as in `barrier`.
-            _ = self.post(move || {
-                destroy_all();
-                there.put(());
-            });
-            if done.take_within(left).is_none() {
-                return record.releases.waiting() == 0;
-            }
-            if record.releases.waiting() == 0 {
-                return true;
-            }
-        }
+        // Not refused, as in `barrier`.
+        wait_idle(&self.state, timeout)
     }
 
     /// Returns what waits for the looper, for a dashboard or to slow senders down.
@@ -308,6 +293,17 @@ impl LooperProxy {
     /// Returns what waits for the looper: see [`Looper::pending`].
     pub fn pending(&self) -> PendingDrops {
         pending(&self.thread().0, &self.reclaim)
+    }
+
+    /// Waits until nothing waits for the looper, as [`Looper::wait_idle`] does.
+    pub(super) fn is_idle_within(&self, timeout: Duration) -> bool {
+        wait_idle(&self.state, timeout)
+    }
+
+    /// Waits for the end of the looper, for `timeout` at most. Returns whether it has ended: its thread
+    /// has nothing left to do.
+    pub(super) fn has_ended_within(&self, timeout: Duration) -> bool {
+        self.reclaim.has_ended_within(timeout)
     }
 }
 
@@ -365,6 +361,25 @@ where
             let (value, waiting) = unsafe { later_value::take_back::<T, WaitingValue>(back) };
             reclaim.retract(waiting);
             Err(Refusal::Here(value))
+        }
+    }
+}
+
+/// Waits until no value or reference waits for the looper, for `timeout` at most, or until the looper
+/// refuses commands. Returns whether none waits.
+fn wait_idle(state: &LoopState, timeout: Duration) -> bool {
+    let until = elapsed().saturating_add(timeout);
+    let is_idle = || state.thread.0.releases.waiting() == 0;
+    loop {
+        let left = until.saturating_sub(elapsed());
+        let done = Arc::new(OneShot::new());
+        let there = done.clone();
+        let posted = state.post(move || {
+            destroy_all();
+            there.put(());
+        });
+        if posted.is_err() || done.take_within(left).is_none() || is_idle() {
+            return is_idle();
         }
     }
 }

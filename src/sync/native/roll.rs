@@ -1,5 +1,6 @@
 //! Lists for readers outside of the process; no code of this crate walks them.
 
+use super::Lock;
 use std::cell::Cell;
 use std::ptr;
 
@@ -11,7 +12,7 @@ use std::ptr;
 #[repr(C)]
 pub(crate) struct Roll {
     first: Cell<*const Link>,
-    lock: parking_lot::Mutex<()>,
+    lock: Lock<()>,
 }
 
 /// The links of a structure to its neighbors in a [`Roll`]; changed only under the roll's lock.
@@ -29,7 +30,7 @@ impl Roll {
     pub(crate) const fn new() -> Self {
         Self {
             first: Cell::new(ptr::null()),
-            lock: parking_lot::Mutex::new(()),
+            lock: Lock::new(()),
         }
     }
 

@@ -4,8 +4,8 @@
 //! All other modules use these through `crate::sync`, so that one switch runs the crate exactly as
 //! it ships on a model checker: `--cfg loom` with the feature `loom` on loom, and `--cfg
 //! releasepool_shuttle` with the feature `shuttle` on shuttle. No algorithm knows which of the
-//! three it runs on. `native` is the standard library (and `parking_lot`), with no code added but for
-//! thread-locals where std has no native ones;
+//! three it runs on. `native` is the standard library (and `parking_lot`, but not under Miri), with no
+//! code added but for thread-locals where std has no native ones;
 //! `checked` is loom, with the gaps closed through which a wrong ordering would pass; `sampled` is
 //! shuttle, for programs that are larger than loom's (see their module documentation). `modeled`
 //! has what the checkers share, and `unchecked` what std and shuttle do.

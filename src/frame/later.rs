@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// The reclaimers of the process: the one that runs, and those that [`finish_drops`] has told to end.
 #[derive(Default)]
-struct Process {
+pub(crate) struct Process {
     /// How many were started.
     started: u64,
     /// True if the last attempt to start one has failed.
@@ -54,8 +54,9 @@ local! {
 impl Near {
     fn set(&self, number: u64, reclaimer: Option<Rc<LooperProxy>>) {
         self.number.set(number);
-        // The old one is dropped when it is no longer borrowed.
-        drop(self.reclaimer.replace(reclaimer));
+        // The old one is dropped when the cell is no longer borrowed.
+        drop(self.reclaimer.take());
+        *self.reclaimer.borrow_mut() = reclaimer;
     }
 }
 
@@ -68,7 +69,7 @@ pub(super) fn forget_reclaimer() {
 /// on the calling thread.
 fn reclaimer() -> Option<Rc<LooperProxy>> {
     let near = NEAR.with(|near| match near.number.get() == RUNNING.get() {
-        true => near.reclaimer.borrow().clone(),
+        true => near.reclaimer.borrow_mut().clone(),
         false => None,
     });
     near.or_else(look_up)

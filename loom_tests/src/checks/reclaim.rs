@@ -4,7 +4,10 @@ use super::model::Model;
 use super::probe::{Overlap, Probe, me, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::parts::{Atomic, Room};
-use releasepool::{Full, LooperProxy, PoolManager, ReclaimerConfig, Ref, WhenFull};
+use releasepool::{
+    Full, LooperProxy, PoolManager, ReclaimerConfig, Ref, WhenFull, drop_later, finish_drops,
+};
+use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -79,6 +82,15 @@ pub const MODELS: &[Model] = &[
         bytes,
     )
     // The whole of an exit, and the lock of the looper's sleep.
+    .bounded(2)
+    .plain_bounded(1),
+    Model::new(
+        "drop_later_finish",
+        "a value is sent to the reclaimer of the process while another thread ends that: it is destroyed once, there, by its sender or by the next reclaimer; the value before is destroyed by then",
+        &["here", "next", "there"],
+        finish,
+    )
+    // The whole of two exits, and the locks of two sleeps.
     .bounded(2)
     .plain_bounded(1),
     Model::new(
@@ -226,6 +238,29 @@ fn bytes() -> String {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert!(deaths.len() == 2 && here <= 1);
     ["both there", "one here"][here].to_owned()
+}
+
+fn finish() -> String {
+    const LONG: Duration = Duration::MAX;
+    drop_later(Probe::new());
+    let sender = spawn(|| {
+        drop_later(Probe::new());
+        me()
+    });
+    assert!(finish_drops(LONG));
+    let by_then = take_deaths();
+    let there = by_then[0];
+    assert_ne!(there, me());
+    let sender = sender.join().unwrap();
+    assert!(finish_drops(LONG));
+    let after = take_deaths();
+    match by_then.iter().chain(&after).collect::<Vec<_>>()[1..] {
+        [at] if *at == there => "there",
+        [at] if *at == sender => "here",
+        [at] if *at != me() => "next",
+        ref other => panic!("{other:?}"),
+    }
+    .to_owned()
 }
 
 fn room_made() -> String {

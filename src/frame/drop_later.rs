@@ -8,6 +8,7 @@ use super::reclaim::{Reclaim, WaitingValue};
 use crate::manager::PoolManager;
 use crate::object::later_value;
 use crate::pool::stack::budget::Budget;
+use crate::sync::thread::yield_now;
 use crate::sync::{catch_unwind, elapsed};
 use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
 use crate::thread::key::ThreadKey;
@@ -378,9 +379,14 @@ fn wait_idle(state: &LoopState, timeout: Duration) -> bool {
             destroy_all();
             there.put(());
         });
-        if posted.is_err() || done.take_within(left).is_none() || is_idle() {
+        if posted.is_err() || done.take_within(left).is_none() {
             return is_idle();
         }
+        if is_idle() {
+            return true;
+        }
+        // A sender may have counted its value, and not sent it yet.
+        yield_now();
     }
 }
 

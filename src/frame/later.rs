@@ -202,20 +202,18 @@ pub fn finish_drops(deadline: Duration) -> bool {
         Turn
     });
     let running = process.running.as_ref().map(Looper::proxy);
-    let ending: Vec<_> = process.ending.iter().map(Looper::proxy).collect();
+    let mut all: Vec<_> = process.ending.iter().map(Looper::proxy).collect();
     drop(process);
     if turn.is_some() {
         let idle = running.iter().filter(|r| r.is_idle_within(left()));
         idle.for_each(close);
-        for reclaimer in ending.iter().chain(&running) {
-            if reclaimer.is_closed() && reclaimer.has_ended_within(left()) {
-                join(reclaimer);
-            }
-        }
     }
+    all.extend(running);
+    // One that has ended has destroyed all; it may still count a value that it is about to refuse. Model:
+    // drop_later_finish.
+    all.retain(|r| !(turn.is_some() && r.is_closed() && has_ended(r, left())));
     drop(turn);
-    let all = ending.into_iter().chain(running);
-    tell_left(all.map(|reclaimer| reclaimer.pending()))
+    tell_left(all.iter().map(LooperProxy::pending))
 }
 
 /// The turn of a thread in [`finish_drops`].
@@ -240,14 +238,19 @@ fn close(running: &LooperProxy) {
     running.state.ask_to_close();
 }
 
-/// Waits for the thread of a reclaimer, which has nothing left to do.
-fn join(ended: &LooperProxy) {
+/// Waits until a reclaimer that was told to end has ended, for `limit` at most; then waits for its thread, which
+/// has nothing left to do. Returns whether it has ended.
+fn has_ended(closed: &LooperProxy, limit: Duration) -> bool {
+    if !closed.has_ended_within(limit) {
+        return false;
+    }
     let looper = {
         let ending = &mut PROCESS.lock().ending;
-        let at = ending.iter().position(|e| e.thread() == ended.thread());
+        let at = ending.iter().position(|e| e.thread() == closed.thread());
         at.map(|at| ending.swap_remove(at))
     };
     drop(looper);
+    true
 }
 
 /// Returns whether nothing is left; emits an event if something is.

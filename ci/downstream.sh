@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A crate that builds on this one and checks its own code with loom, as
-# docs/CHECKING.md says: its tests, its models, and that the recipe shows what is
-# really there.
+# Crates that build on this one and check their own code, as docs/CHECKING.md says. One has models: its tests, its
+# models, and that the page shows what is really there. The other one uses each public type, natively and in
+# Miri with its default flags.
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS
@@ -24,3 +24,16 @@ echo "with RUSTFLAGS set, the models refuse to build: good"
 
 # The recipe shows this package word for word, except for the paths of dependencies.
 step xtask recipe "$package" "${models[*]}" "--config \"$loom\""
+
+# Natively, too: destructors run in the same order.
+package=loom_tests/miri
+step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream
+needs_nightly miri rust-src
+unset MIRIFLAGS
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+step cargo +nightly miri test --manifest-path $package/Cargo.toml --target-dir target/downstream-miri 2>&1 | tee "$log"
+# Undefined behavior, leaks and threads that are left are errors. Warnings are none.
+if grep -E '^warning: |\.\.\. warning: ' "$log"; then
+    fail "Miri or the compiler warns of something"
+fi

@@ -136,7 +136,8 @@ void *rp_autorelease(void *object);
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_release_later(void *object);
 
-/* Waits until everything that rp_release_later has got was given up, at most for this time.
+/* Waits until everything that rp_release_later has got was given up, and until the library's thread for it has
+ * ended, at most for this time. The next rp_release_later starts the thread again.
  * Ownership: none.
  * Threads: any thread. Errors: RP_TIMED_OUT, at once in a destructor that rp_release_later runs. */
 rp_status rp_finish_releases(uint64_t nanoseconds);

@@ -118,7 +118,7 @@ pub unsafe extern "C" fn rp_release_later(at: *mut c_void) -> Status {
     })
 }
 
-/// Waits until the reclaimer of the process has nothing left.
+/// Waits until the reclaimer of the process has nothing left, and ends it.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_finish_releases(nanoseconds: u64) -> Status {
     status("rp_finish_releases", || {

@@ -8,7 +8,7 @@ use crate::heap::{self, mib};
 use crate::ledger::{LEDGER, fail, failures, same};
 use crate::stage::{PATIENCE, Stage};
 use crate::ui::{self, Ask, Settled};
-use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals, drop_later, finish_drops};
+use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals, finish_drops};
 use releasepool_examples_common::label;
 use releasepool_examples_common::output::{Output, grouped};
 use std::io;
@@ -29,8 +29,8 @@ const ORPHANS: usize = 100_000;
 /// How many seconds without a frame or a new thread a busy machine may cause.
 const STALL: u32 = 10;
 
-/// This thread, and the reclaimer of the process.
-const ALWAYS: usize = 2;
+/// This thread.
+const ALWAYS: usize = 1;
 
 pub struct Watch<'w> {
     options: &'w Options,
@@ -53,8 +53,6 @@ pub fn soak(options: &Options, out: &mut Output) -> io::Result<bool> {
     // This thread registers first, so that its slot in the registry has had no earlier thread.
     // Orphaned closures of such a thread would be left to other threads.
     let _me = PoolManager::global().current_thread();
-    // Starts the reclaimer of the process, which does not end.
-    drop_later(());
     let (asks, asked) = channel();
     let (ready, handle) = channel();
     let ui = thread::Builder::new().name("ui".to_owned());
@@ -126,9 +124,9 @@ impl Watch<'_> {
         if snapshot.orphans > ORPHANS {
             fail(format!("{} orphans pile up", snapshot.orphans));
         }
-        // Workers, each with two helpers at most; and the UI thread.
+        // Workers, each with two helpers at most; the UI thread; and the reclaimer of the process.
         let threads = snapshot.threads.len() as u64;
-        if threads > workers * 3 + 1 + ALWAYS as u64 {
+        if threads > workers * 3 + 2 + ALWAYS as u64 {
             fail(format!(
                 "{threads} threads are registered, for {workers} workers"
             ));

@@ -1,12 +1,14 @@
 //! Destruction of values by a reclaimer.
 
 use super::call::OneShot;
+use super::loop_state::LoopState;
 use super::looper::Looper;
 use super::proxy::LooperProxy;
 use super::reclaim::{Reclaim, WaitingValue};
 use crate::manager::PoolManager;
 use crate::object::later_value;
 use crate::pool::stack::budget::Budget;
+use crate::sync::thread::yield_now;
 use crate::sync::{catch_unwind, elapsed};
 use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
 use crate::thread::key::ThreadKey;
@@ -184,8 +186,9 @@ impl Looper {
     /// With the panic of the value's destructor, if that runs on the calling thread.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later<T: Send + 'static>(&self, value: T) {
+        let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is not used again.
-        unsafe { self.drop_later_from(&mut ManuallyDrop::new(value), 0) };
+        unsafe { send(&self.thread().0, &self.reclaim, &mut value, 0) };
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the
@@ -195,22 +198,9 @@ impl Looper {
     /// As [`drop_later`](Self::drop_later) does.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
+        let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is not used again.
-        unsafe { self.drop_later_from(&mut ManuallyDrop::new(value), bytes) };
-    }
-
-    /// Does what [`drop_later_weighed`](Self::drop_later_weighed) does.
-    ///
-    /// # Safety
-    /// Takes the value: the caller does not use it again.
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub(super) unsafe fn drop_later_from<T: Send + 'static>(
-        &self,
-        value: &mut ManuallyDrop<T>,
-        bytes: usize,
-    ) {
-        // SAFETY: by the contract.
-        unsafe { send(&self.thread().0, &self.reclaim, value, bytes as u64) };
+        unsafe { send(&self.thread().0, &self.reclaim, &mut value, bytes as u64) };
     }
 
     /// Has the looper's thread destroy `value`, if there is room for it. Never waits, and never
@@ -272,24 +262,8 @@ impl Looper {
         if current_key() == Some(self.thread().key()) {
             return false;
         }
-        let until = elapsed().saturating_add(timeout);
-        let record = &self.thread().0;
-        loop {
-            let left = until.saturating_sub(elapsed());
-            let done = Arc::new(OneShot::new());
-            let there = done.clone();
-            // Not refused, as in `barrier`.
-            _ = self.post(move || {
-                destroy_all();
-                there.put(());
-            });
-            if done.take_within(left).is_none() {
-                return record.releases.waiting() == 0;
-            }
-            if record.releases.waiting() == 0 {
-                return true;
-            }
-        }
+        // Not refused, as in `barrier`.
+        wait_idle(&self.state, timeout)
     }
 
     /// Returns what waits for the looper, for a dashboard or to slow senders down.
@@ -306,9 +280,18 @@ impl LooperProxy {
     /// With the panic of the value's destructor, if that runs on the calling thread.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later<T: Send + 'static>(&self, value: T) {
-        let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is not used again.
-        unsafe { send(&self.thread().0, &self.reclaim, &mut value, 0) };
+        unsafe { self.drop_later_from(&mut ManuallyDrop::new(value)) };
+    }
+
+    /// Does what [`drop_later`](Self::drop_later) does.
+    ///
+    /// # Safety
+    /// Takes the value: the caller does not use it again.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub(super) unsafe fn drop_later_from<T: Send + 'static>(&self, value: &mut ManuallyDrop<T>) {
+        // SAFETY: by the contract.
+        unsafe { send(&self.thread().0, &self.reclaim, value, 0) };
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the bound on bytes: see
@@ -341,6 +324,17 @@ impl LooperProxy {
     /// Returns what waits for the looper: see [`Looper::pending`].
     pub fn pending(&self) -> PendingDrops {
         pending(&self.thread().0, &self.reclaim)
+    }
+
+    /// Waits until nothing waits for the looper, as [`Looper::wait_idle`] does.
+    pub(super) fn is_idle_within(&self, timeout: Duration) -> bool {
+        wait_idle(&self.state, timeout)
+    }
+
+    /// Waits for the end of the looper, for `timeout` at most. Returns whether it has ended: its thread
+    /// has nothing left to do.
+    pub(super) fn has_ended_within(&self, timeout: Duration) -> bool {
+        self.reclaim.has_ended_within(timeout)
     }
 }
 
@@ -420,6 +414,30 @@ where
             reclaim.retract(waiting);
             Err(Refusal::Here)
         }
+    }
+}
+
+/// Waits until no value or reference waits for the looper, for `timeout` at most, or until the looper
+/// refuses commands. Returns whether none waits.
+fn wait_idle(state: &LoopState, timeout: Duration) -> bool {
+    let until = elapsed().saturating_add(timeout);
+    let is_idle = || state.thread.0.releases.waiting() == 0;
+    loop {
+        let left = until.saturating_sub(elapsed());
+        let done = Arc::new(OneShot::new());
+        let there = done.clone();
+        let posted = state.post(move || {
+            destroy_all();
+            there.put(());
+        });
+        if posted.is_err() || done.take_within(left).is_none() {
+            return is_idle();
+        }
+        if is_idle() {
+            return true;
+        }
+        // A sender may have counted its value, and not sent it yet.
+        yield_now();
     }
 }
 

@@ -1,33 +1,146 @@
 //! The reclaimer of the process: `drop_later`, `finish_drops` and `Later`.
 
+use super::drop_later::PendingDrops;
 use super::looper::Looper;
+use super::loops_exit;
+use super::proxy::LooperProxy;
 use super::reclaimer_config::ReclaimerConfig;
 use crate::event::{Event, EventKind};
-use crate::sync::{Setting, lazy};
-use crate::thread::current::current_label;
+use crate::sync::cell::{Cell, RefCell};
+use crate::sync::{Monitor, Setting, elapsed, lazy, local};
+use crate::thread::current::{current, current_key, current_label, is_exiting};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
 use std::time::Duration;
 
+/// The reclaimers of the process: the one that runs, and those that [`finish_drops`] has told to end.
+#[derive(Default)]
+pub(crate) struct Process {
+    /// How many were started.
+    started: u64,
+    /// True if the last attempt to start one has failed.
+    has_failed: bool,
+    running: Option<Looper>,
+    ending: Vec<Looper>,
+    /// True while a thread waits in `finish_drops`; others wait for their turn.
+    is_finishing: bool,
+}
+
 lazy! {
-    /// The reclaimer of the process; `None` if its thread could not be started.
-    static PROCESS: Option<Looper> = {
-        STARTED.set(1);
-        ReclaimerConfig::new().spawn("reclaimer").ok()
+    /// No foreign code runs under this lock.
+    static PROCESS: Monitor<Process> = Monitor::new(Process::default());
+}
+
+/// The number of the reclaimer that runs; 0 if none does. A thread that sees an old number sends to a
+/// reclaimer that is ending, or has ended: the value is destroyed there, or by its sender.
+static RUNNING: Setting = Setting::new(0);
+
+/// The reclaimer that a thread has used last, so that its sends neither lock nor count anything.
+struct Near {
+    number: Cell<u64>,
+    reclaimer: ManuallyDrop<RefCell<Option<Rc<LooperProxy>>>>,
+}
+
+local! {
+    /// The thread's exit empties it.
+    static NEAR: Near = Near {
+        number: Cell::new(0),
+        reclaimer: ManuallyDrop::new(RefCell::new(None)),
     };
 }
 
-/// 1 once the reclaimer of the process was started.
-static STARTED: Setting = Setting::new(0);
+impl Near {
+    fn set(&self, number: u64, reclaimer: Option<Rc<LooperProxy>>) {
+        self.number.set(number);
+        // The old one is dropped when the cell is no longer borrowed.
+        drop(self.reclaimer.take());
+        *self.reclaimer.borrow_mut() = reclaimer;
+    }
+}
+
+/// Gives up the calling thread's reference to the reclaimer.
+pub(super) fn forget_reclaimer() {
+    NEAR.with(|near| near.set(0, None));
+}
+
+/// Returns the running reclaimer, which it starts if there is none; `None` if values must be destroyed
+/// on the calling thread.
+fn reclaimer() -> Option<Rc<LooperProxy>> {
+    let near = NEAR.with(|near| match near.number.get() == RUNNING.get() {
+        true => near.reclaimer.borrow_mut().clone(),
+        false => None,
+    });
+    near.or_else(look_up)
+}
+
+#[cold]
+#[inline(never)]
+fn look_up() -> Option<Rc<LooperProxy>> {
+    // Nothing would empty `NEAR` in the thread's exit or after it.
+    if is_exiting() || current().is_none() {
+        return None;
+    }
+    let found = {
+        let process = PROCESS.lock();
+        if process.is_own_thread() {
+            return None;
+        }
+        match process.number_and_proxy() {
+            None if process.has_failed => return None,
+            found => found,
+        }
+    };
+    let (number, proxy) = found.or_else(start)?;
+    let proxy = Rc::new(proxy);
+    loops_exit::set_hook();
+    NEAR.with(|near| near.set(number, Some(proxy.clone())));
+    Some(proxy)
+}
+
+/// Starts a reclaimer, unless another thread has just done so.
+fn start() -> Option<(u64, LooperProxy)> {
+    // Not under the lock: this runs the global allocator and another thread.
+    let mut new = ReclaimerConfig::new().spawn("reclaimer").ok();
+    let mut process = PROCESS.lock();
+    if process.running.is_none() {
+        process.has_failed = new.is_none();
+        process.running = new.take();
+        process.started += u64::from(!process.has_failed);
+        RUNNING.set(if process.has_failed {
+            0
+        } else {
+            process.started
+        });
+    }
+    let found = process.number_and_proxy();
+    drop(process);
+    // Waits for the thread of one that was not needed.
+    drop(new);
+    found
+}
+
+impl Process {
+    /// Returns whether the calling thread is that of a reclaimer.
+    fn is_own_thread(&self) -> bool {
+        let mut all = self.ending.iter().chain(&self.running);
+        all.any(|looper| Some(looper.thread().key()) == current_key())
+    }
+
+    fn number_and_proxy(&self) -> Option<(u64, LooperProxy)> {
+        let running = self.running.as_ref()?;
+        Some((self.started, running.proxy()))
+    }
+}
 
 /// Has the reclaimer of the process destroy `value`, as [`Looper::drop_later`] does.
 ///
 /// The first call starts the reclaimer: a thread named "reclaimer", with the
 /// [default bounds](crate::ReclaimerConfig), at which senders wait. If the thread cannot be started,
-/// values are destroyed at once. Nothing ends the reclaimer: call [`finish_drops`] before the process
-/// ends, or values that still wait are lost. For bounds or an end of your own, spawn a
-/// [`Looper::reclaimer`].
+/// values are destroyed at once. [`finish_drops`] ends the reclaimer: call it before the process
+/// ends, or values that still wait are lost; the next call of this function starts another one. For bounds
+/// of your own, spawn a [`Looper::reclaimer`].
 ///
 /// When not to use it, where the destructor runs, deadlocks and cost: see
 /// [`Looper`](Looper#impl-Looper-1).
@@ -55,23 +168,26 @@ pub fn drop_later<T: Send + 'static>(value: T) {
 /// Takes the value: the caller does not use it again.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
-    match &*PROCESS {
+    match reclaimer() {
         // SAFETY: by the contract.
-        Some(reclaimer) => unsafe { reclaimer.drop_later_from(value, 0) },
+        Some(reclaimer) => unsafe { reclaimer.drop_later_from(value) },
         // SAFETY: by the contract.
         None => unsafe { ManuallyDrop::drop(value) },
     }
 }
 
 /// Waits until the reclaimer of the process has destroyed all values that were passed to
-/// [`drop_later`], or for `deadline` at most. Returns whether it has; if not, an
-/// [event](crate::event::EventKind::DropsLeft) says how many values of which types are left.
+/// [`drop_later`], then ends its thread and waits for that, too; all for `deadline` at most. Returns
+/// whether all values are destroyed; if not, an [event](crate::event::EventKind::DropsLeft) says how many
+/// values of which types are left, and the reclaimer goes on.
 ///
 /// Call it at the end of `main`: Rust runs no code at the end of a process, so values that still wait
-/// then are lost, with what their destructors would have done. The reclaimer goes on, and may be used
-/// again.
+/// then are lost, with what their destructors would have done. Call it at the end of a test, too: Miri
+/// [reports](crate::checking) a thread that is still there when the process ends. The next `drop_later`
+/// starts the thread again, which takes some ten microseconds.
 ///
-/// Returns false at once in a destructor that the reclaimer itself runs.
+/// Returns false at once in a destructor that the reclaimer itself runs. Values that other threads send at
+/// the same time may be missed, as those are that they send later.
 ///
 /// ```
 /// use releasepool::{drop_later, finish_drops};
@@ -84,21 +200,83 @@ unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
 /// }
 /// ```
 pub fn finish_drops(deadline: Duration) -> bool {
-    // A value that another thread sends at the same time may be missed, as one that it sends later is.
-    if STARTED.get() == 0 {
-        return true;
+    let until = elapsed().saturating_add(deadline);
+    let left = || until.saturating_sub(elapsed());
+    let mut process = PROCESS.lock();
+    if process.is_own_thread() {
+        return false;
     }
-    let Some(reclaimer) = &*PROCESS else {
-        return true;
+    while process.is_finishing && !left().is_zero() {
+        process = PROCESS.wait(process, Some(left()));
+    }
+    let turn = (!process.is_finishing).then(|| {
+        process.is_finishing = true;
+        Turn
+    });
+    let running = process.running.as_ref().map(Looper::proxy);
+    let mut all: Vec<_> = process.ending.iter().map(Looper::proxy).collect();
+    drop(process);
+    if turn.is_some() {
+        let idle = running.iter().filter(|r| r.is_idle_within(left()));
+        idle.for_each(close);
+    }
+    all.extend(running);
+    // One that has ended has destroyed all; it may still count a value that it is about to refuse. Model:
+    // drop_later_finish.
+    all.retain(|r| !(turn.is_some() && r.is_closed() && has_ended(r, left())));
+    drop(turn);
+    tell_left(all.iter().map(LooperProxy::pending))
+}
+
+/// The turn of a thread in [`finish_drops`].
+struct Turn;
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        PROCESS.lock().is_finishing = false;
+        PROCESS.notify();
+    }
+}
+
+/// Tells the running reclaimer to end. The calling thread has the turn, so this is still that one.
+fn close(running: &LooperProxy) {
+    RUNNING.set(0);
+    {
+        let mut process = PROCESS.lock();
+        let looper = process.running.take();
+        process.ending.extend(looper);
+    }
+    forget_reclaimer();
+    running.state.ask_to_close();
+}
+
+/// Waits until a reclaimer that was told to end has ended, for `limit` at most; then waits for its thread, which
+/// has nothing left to do. Returns whether it has ended.
+fn has_ended(closed: &LooperProxy, limit: Duration) -> bool {
+    if !closed.has_ended_within(limit) {
+        return false;
+    }
+    let looper = {
+        let ending = &mut PROCESS.lock().ending;
+        let at = ending.iter().position(|e| e.thread() == closed.thread());
+        at.map(|at| ending.swap_remove(at))
     };
-    let is_done = reclaimer.wait_idle(deadline);
-    if !is_done {
-        let left = reclaimer.pending();
-        let event = Event::new(EventKind::DropsLeft, current_label());
-        let sampled = left.types.iter().map(|(_, n)| n).sum();
-        event.count(left.values).types(left.types, sampled).emit();
+    drop(looper);
+    true
+}
+
+/// Returns whether nothing is left; emits an event if something is.
+fn tell_left(pending: impl Iterator<Item = PendingDrops>) -> bool {
+    let left: Vec<_> = pending.filter(|pending| pending.values != 0).collect();
+    if left.is_empty() {
+        return true;
     }
-    is_done
+    let values = left.iter().map(|pending| pending.values).sum();
+    let types: Vec<_> = left.into_iter().flat_map(|pending| pending.types).collect();
+    let sampled = types.iter().map(|(_, n)| n).sum();
+    let event = Event::new(EventKind::DropsLeft, current_label());
+    event.count(values).types(types, sampled).emit();
+    false
 }
 
 /// An owner whose value is destroyed by the reclaimer of the process: dropping it calls

@@ -59,7 +59,7 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
-    state: Arc<LoopState>,
+    pub(super) state: Arc<LoopState>,
     pub(super) reclaim: Arc<Reclaim>,
     /// The thread to join; `None` once it has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,

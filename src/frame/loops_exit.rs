@@ -1,11 +1,13 @@
-//! Closes the frame loops of a thread at its end, and runs the closures that they accepted.
+//! Closes the frame loops of a thread at its end, runs the closures that they accepted, and gives up the
+//! thread's reference to the reclaimer of the process.
 
+use super::later::forget_reclaimer;
 use super::loop_state::{LoopState, Task, run_in_pool};
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::RefCell;
-use crate::sync::{local, with_room};
+use crate::sync::local;
 use crate::thread::current::set_first_exit_hook;
 use crate::thread::record::Record;
 use std::mem::ManuallyDrop;
@@ -56,12 +58,18 @@ pub(super) fn register(state: &Arc<LoopState>) {
             others.all.into_iter().for_each(|state| loops.add(state));
         }
     });
+    set_hook();
+}
+
+/// Has the calling thread's exit call [`close_all`].
+pub(super) fn set_hook() {
     set_first_exit_hook(close_all);
 }
 
 /// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
 /// left to the thread. Panics are reported, not propagated.
 fn close_all(_: &Arc<Record>) {
+    forget_reclaimer();
     let loops = LOOPS.with(|place| place.replace(Loops::EMPTY));
     run_in_pool("last frame", Budget::All, || {
         for state in loops.all.iter().filter_map(Weak::upgrade) {

@@ -166,6 +166,11 @@ impl Reclaim {
         self.room.made();
     }
 
+    /// Waits until [`on_own_thread`] has ended, for `limit` at most; returns whether it has.
+    pub(super) fn has_ended_within(&self, limit: Duration) -> bool {
+        self.room.has_ended_within(limit)
+    }
+
     /// Notes whether the reclaimer has anything to do.
     pub(super) fn note_busy(&self, is_busy: bool) {
         if !is_busy {

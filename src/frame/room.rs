@@ -12,8 +12,8 @@
 //! done; if it is the sender's, the reclaimer wakes the sender. Waiting values always make another
 //! round, so no sender sleeps for ever.
 
-use crate::sync::Sleeper;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Sleeper, elapsed};
 use std::time::Duration;
 
 /// A sender waits for room.
@@ -65,5 +65,21 @@ impl Room {
         // read-modify-writes decides here, too. Model: room_end.
         self.state.swap(ENDED, Ordering::Relaxed);
         self.waiting.wake();
+    }
+
+    /// Waits for the end, for `limit` at most; returns whether it has come. What the reclaimer did before
+    /// is seen by a thread that also joins its thread.
+    pub(crate) fn has_ended_within(&self, limit: Duration) -> bool {
+        let until = elapsed().saturating_add(limit);
+        loop {
+            let seen = self.waiting.ticket();
+            // Relaxed: see above.
+            let has_ended = self.state.load(Ordering::Relaxed) & ENDED != 0;
+            let left = until.saturating_sub(elapsed());
+            if has_ended || left.is_zero() {
+                return has_ended;
+            }
+            self.waiting.sleep(seen, left);
+        }
     }
 }

@@ -1,18 +1,24 @@
-//! Checks that the package that `docs/CHECKING.md` shows exists word for word, except for paths.
+//! Checks that the packages that `docs/CHECKING.md` shows exist word for word, except for paths.
 
 use crate::{Outcome, markdown, read, rust};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 const PAGE: &str = "docs/CHECKING.md";
 
-/// Checks the page against the package in this folder; the command that it shows has these parts.
+/// The package whose tests run in Miri. The page shows some of its lines.
+const MIRI_PACKAGE: &str = "loom_tests/miri";
+
+/// Checks the page against the package in this folder and that for Miri; the first command that it shows has
+/// these parts.
 pub fn check(package: &str, parts: &[&str]) -> Outcome {
     let manifest = without_paths(&read(&format!("{package}/Cargo.toml"))?)
         .map_err(|e| format!("{package}/Cargo.toml: {e}"))?;
     let mut sources = String::new();
-    for folder in ["src", "tests"] {
-        for path in rust::files(&format!("{package}/{folder}"), "rs")? {
-            sources.push_str(&read(&path)?);
+    for package in [package, MIRI_PACKAGE] {
+        for folder in ["src", "tests"] {
+            for path in rust::files(&format!("{package}/{folder}"), "rs")? {
+                sources.push_str(&read(&path)?);
+            }
         }
     }
     let page = read(PAGE)?;

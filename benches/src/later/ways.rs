@@ -7,11 +7,10 @@ use crate::handing::collector;
 use crate::workload::Role;
 use basedrop::{Handle, Owned};
 use defer_drop::DeferDrop;
-use releasepool::{HandoffPool, Later, Looper, drop_later, finish_drops};
+use releasepool::{HandoffPool, Later, Looper, drop_later};
 use std::mem::take;
 use std::sync::{Arc, Mutex, Once, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 /// A way to have values destroyed. Only [`send`](Self::send) and [`flush`](Self::flush) are measured.
 pub trait Way<T>: Sized + 'static {
@@ -46,10 +45,6 @@ pub trait Way<T>: Sized + 'static {
     }
 }
 
-fn finish_all_drops() {
-    assert!(finish_drops(Duration::from_secs(60)), "values are left");
-}
-
 /// The reclaimer of the process.
 pub struct OfProcess;
 
@@ -66,9 +61,6 @@ impl<T: Send + 'static> Way<T> for OfProcess {
     }
     fn mark(&mut self, marker: Marker) {
         drop_later(marker);
-    }
-    fn finish(&mut self) {
-        finish_all_drops();
     }
 }
 
@@ -90,9 +82,6 @@ impl<T: Send + 'static> Way<T> for ByOwner {
     }
     fn mark(&mut self, marker: Marker) {
         drop_later(marker);
-    }
-    fn finish(&mut self) {
-        finish_all_drops();
     }
 }
 

@@ -4,7 +4,10 @@ use super::model::Model;
 use super::probe::{Overlap, Probe, me, spawn, take_deaths};
 use loom::sync::{Arc, Condvar, Mutex};
 use releasepool::model::parts::{Atomic, Room};
-use releasepool::{Full, LooperProxy, PoolManager, ReclaimerConfig, Ref, WhenFull};
+use releasepool::{
+    Full, LooperProxy, PoolManager, ReclaimerConfig, Ref, WhenFull, drop_later, finish_drops,
+};
+use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
     Model::new(
@@ -81,6 +84,17 @@ pub const MODELS: &[Model] = &[
     // The whole of an exit, and the lock of the looper's sleep.
     .bounded(2)
     .plain_bounded(1),
+    Model::new(
+        "drop_later_finish",
+        "a value is sent to the reclaimer of the process while another thread ends that: it is destroyed once, there, by its sender or by the next reclaimer; the value before is destroyed by then",
+        &["here", "next", "there"],
+        finish,
+    )
+    .plain(&["next"])
+    // The whole of two exits, and the locks of four sleeps. With one preemption, the plain mode makes more than
+    // 180,000 executions.
+    .bounded(1)
+    .plain_bounded(0),
     Model::new(
         "room_made",
         "a sender finds no room, and none when another one has taken what was made: it is woken each time",
@@ -226,6 +240,31 @@ fn bytes() -> String {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert!(deaths.len() == 2 && here <= 1);
     ["both there", "one here"][here].to_owned()
+}
+
+fn finish() -> String {
+    const LONG: Duration = Duration::MAX;
+    // Too large for blocks: which lists blocks of two heaps share depends on addresses.
+    let send = || drop_later((Probe::new(), [0_u8; 1_000]));
+    send();
+    let sender = spawn(move || {
+        send();
+        me()
+    });
+    assert!(finish_drops(LONG));
+    let mut deaths = take_deaths();
+    let there = deaths[0];
+    let sender = sender.join().unwrap();
+    assert!(finish_drops(LONG));
+    deaths.extend(take_deaths());
+    assert!(!deaths.contains(&me()) && there != sender);
+    match deaths[1..] {
+        [at] if at == there => "there",
+        [at] if at == sender => "here",
+        [_] => "next",
+        ref other => panic!("{other:?}"),
+    }
+    .to_owned()
 }
 
 fn room_made() -> String {

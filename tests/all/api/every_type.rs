@@ -192,7 +192,38 @@ fn the_table_of_all_types() {
     }
 }
 
-/// The same for the types of leak reports.
+/// The package `loom_tests/miri` stands for a user's, whose tests run in Miri. It uses each type in the table.
+#[test]
+fn every_type_is_used_under_miri() {
+    const USES: [&str; 7] = [
+        include_str!("../../../loom_tests/miri/tests/types/foreign.rs"),
+        include_str!("../../../loom_tests/miri/tests/types/frames.rs"),
+        include_str!("../../../loom_tests/miri/tests/types/later.rs"),
+        include_str!("../../../loom_tests/miri/tests/types/memory.rs"),
+        include_str!("../../../loom_tests/miri/tests/types/objects.rs"),
+        include_str!("../../../loom_tests/miri/tests/types/pools.rs"),
+        include_str!("../../../loom_tests/miri/tests/types/threads.rs"),
+    ];
+    // Miri reports crossbeam-epoch, on which they rest: docs/CHECKING.md. Not to be used there by mistake, either.
+    const SLOTS: [&str; 3] = ["OptionSlot", "Slot", "SlotCache"];
+    // The code, without comments and imports.
+    let code = USES.map(|file| file.split("#[test]").skip(1).collect::<String>());
+    let words: Vec<_> = code
+        .iter()
+        .flat_map(|code| code.lines().filter(|line| !line.trim().starts_with("//")))
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric()))
+        .collect();
+    for name in TABLE.lines().filter_map(|line| line.split(' ').next()) {
+        let is_used = words.contains(&name);
+        assert_eq!(
+            is_used,
+            !SLOTS.contains(&name),
+            "{name} in loom_tests/miri/tests/types"
+        );
+    }
+}
+
+/// The table of the types of leak reports.
 #[cfg(feature = "leak-detection")]
 #[test]
 #[cfg_attr(

@@ -5,8 +5,8 @@ use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{Log, Probe, child, events, fresh, listen, on_drop, panic_of, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
-    Full, HandoffPool, Later, Looper, OnReclaimer, ReclaimerConfig, Ref, WhenFull, drop_later,
-    finish_drops,
+    Full, HandoffPool, Later, Looper, OnReclaimer, PoolManager, ReclaimerConfig, Ref, WhenFull,
+    drop_later, finish_drops,
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -477,6 +477,133 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
         drop(send);
         assert!(finish_drops(LONG));
         assert_eq!(log.count(), 5);
+    });
+    child.assert_success();
+}
+
+/// Sends a value to the reclaimer of the process, and returns the thread that destroys it, when it has.
+fn destroyer() -> thread::ThreadId {
+    let (send, receive) = mpsc::channel();
+    drop_later(on_drop(move || send.send(thread::current().id()).unwrap()));
+    receive.recv().unwrap()
+}
+
+fn is_known(thread: thread::ThreadId) -> bool {
+    PoolManager::global().thread_by_id(thread).is_some()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn the_reclaimer_of_the_process_ends_and_the_next_value_starts_another_one() {
+    let child = child!(|| {
+        let (go, goes) = mpsc::channel::<()>();
+        let (send, receive) = mpsc::channel();
+        let other = thread::spawn(move || {
+            // It knows the first reclaimer, and learns of the second one.
+            goes.iter().for_each(|()| send.send(destroyer()).unwrap());
+        });
+        let there = || {
+            go.send(()).unwrap();
+            receive.recv().unwrap()
+        };
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            let id = destroyer();
+            assert!(is_known(id) && there() == id && destroyer() == id);
+            assert!(!seen.contains(&id) && id != thread::current().id());
+            assert!(finish_drops(LONG));
+            assert!(!is_known(id), "it has ended");
+            assert!(finish_drops(LONG), "none runs");
+            seen.push(id);
+            // This time the other thread is the first one.
+            let id = there();
+            assert!(!seen.contains(&id) && destroyer() == id);
+            assert!(finish_drops(LONG) && !is_known(id));
+            seen.push(id);
+        }
+        drop(go);
+        other.join().unwrap();
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn a_reclaimer_that_is_not_done_goes_on_and_its_own_thread_does_not_wait() {
+    let child = child!(|| {
+        listen();
+        let first = destroyer();
+        let (go, goes) = mpsc::channel::<()>();
+        let (send, receive) = mpsc::channel();
+        drop_later(on_drop(move || {
+            _ = goes.recv();
+            let before = finish_drops(LONG);
+            send.send((before, thread::current().id())).unwrap();
+        }));
+        assert!(!finish_drops(Duration::from_millis(20)));
+        // Two at the same time: one waits for its turn, in vain.
+        let waiting = thread::spawn(|| finish_drops(LONG));
+        thread::sleep(Duration::from_millis(20));
+        assert!(!finish_drops(Duration::from_millis(20)));
+        go.send(()).unwrap();
+        assert_eq!(receive.recv().unwrap(), (false, first));
+        assert!(waiting.join().unwrap());
+        assert!(finish_drops(LONG) && !is_known(first));
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn values_are_destroyed_once_while_threads_send_and_others_finish() {
+    const EACH: u32 = 2_000;
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    /// Sends another value when it is dropped.
+    struct Counted(bool);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+            if self.0 {
+                drop_later(Counted(false));
+            }
+        }
+    }
+    let child = child!(|| {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..EACH).for_each(|n| drop_later(Counted(n % 2 == 0))));
+            }
+            for deadline in [Duration::ZERO, LONG] {
+                scope.spawn(move || (0..100).for_each(|_| _ = finish_drops(deadline)));
+            }
+        });
+        assert!(finish_drops(LONG));
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 4 * (EACH + EACH / 2));
+        let manager = PoolManager::global();
+        assert_eq!(manager.threads().len(), 1, "no reclaimer is left");
+    });
+    child.assert_success();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "starts a process")]
+fn values_that_are_sent_to_the_reclaimer_of_the_process_while_a_thread_ends_are_destroyed() {
+    let child = child!(|| {
+        let log = Log::new();
+        for when in ALWAYS {
+            for used in [false, true] {
+                let inner = log.clone();
+                at_teardown(when, move || {
+                    if used {
+                        drop_later(inner.probe(0));
+                    }
+                    drop_later(inner.probe(1));
+                });
+            }
+        }
+        assert!(finish_drops(LONG));
+        let count = |id| log.ids().iter().filter(|seen| **seen == id).count();
+        assert_eq!((count(0), count(1)), (3, 6));
     });
     child.assert_success();
 }

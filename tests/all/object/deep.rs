@@ -268,10 +268,6 @@ family!(by_ref, Ref);
 family!(by_arc, Arc);
 
 #[test]
-#[cfg_attr(
-    miri,
-    ignore = "frames have random addresses, so destructors queue at random"
-)]
 fn shallow_structures_die_in_the_order_of_arc() {
     fresh(|| {
         let mut seed = 1u32;

@@ -279,10 +279,6 @@ fn destructor_that_fans_out_widely_is_no_endless_drain() {
 }
 
 #[test]
-#[cfg_attr(
-    miri,
-    ignore = "frames have random addresses, so destructors queue at random"
-)]
 fn destructor_opens_uses_and_drops_a_nested_pool() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();

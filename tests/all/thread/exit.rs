@@ -313,10 +313,6 @@ fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
 }
 
 #[test]
-#[cfg_attr(
-    miri,
-    ignore = "frames have random addresses, so destructors queue at random"
-)]
 fn thread_ends_inside_a_destructor_that_runs_the_whole_crate() {
     let log = Log::new();
     let inner_log = log.clone();

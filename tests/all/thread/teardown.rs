@@ -290,10 +290,6 @@ fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
 }
 
 #[test]
-#[cfg_attr(
-    miri,
-    ignore = "frames have random addresses, so destructors queue at random"
-)]
 fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
     let log = Log::new();
     let inner_log = log.clone();
@@ -371,10 +367,6 @@ fn guard_in_a_thread_local_that_goes_before_our_exit() {
 }
 
 #[test]
-#[cfg_attr(
-    miri,
-    ignore = "frames have random addresses, so destructors queue at random"
-)]
 fn refs_in_a_thread_local_die_with_it_and_autorelease_then() {
     for late in [false, true] {
         let log = Log::new();

@@ -1,0 +1,14 @@
+//! Uses each public type of releasepool but slots: see docs/CHECKING.md there.
+
+mod foreign;
+mod frames;
+mod later;
+mod memory;
+mod objects;
+mod pools;
+mod threads;
+
+use std::time::Duration;
+
+/// A deadline that is reached only if a test fails.
+const LONG: Duration = Duration::from_secs(3_600);

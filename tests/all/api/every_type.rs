@@ -56,7 +56,7 @@ Budget                Send Sync Unpin Unwind Ref Clone Eq Hash   16
 Closed                Send Sync Unpin Unwind Ref Clone Eq -       1
 Drained               Send Sync Unpin Unwind Ref Clone Eq -      64
 EpochHolder           Send Sync Unpin Unwind Ref Clone Eq -      48
-Event                 Send Sync Unpin Unwind Ref Clone Eq -     256
+Event                 Send Sync Unpin Unwind Ref Clone Eq -     272
 EventKind             Send Sync Unpin Unwind Ref Clone Eq Hash    1
 ForeignRef            -    -    Unpin Unwind Ref Clone -  -       8
 ForeignScope          -    -    Unpin Unwind Ref -     -  -       8

@@ -12,6 +12,7 @@ step cargo fmt --all --check
 step cargo fmt --manifest-path loom_tests/Cargo.toml --all --check
 step cargo fmt --manifest-path fuzz/Cargo.toml --check
 step cargo fmt --manifest-path loom_tests/downstream/Cargo.toml --check
+step cargo fmt --manifest-path loom_tests/miri/Cargo.toml --check
 # The library without and with its features (tests/features); and the packages that turn some of them on, for all
 # packages of the command.
 step cargo clippy --workspace --exclude releasepool-metrics --exclude releasepool-mistakes --exclude releasepool-inspect-ledger --exclude releasepool-share-traced --all-targets -- -D warnings
@@ -31,6 +32,9 @@ step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir 
     --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream-loom \
     --all-targets --features models --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+
+step cargo clippy --manifest-path loom_tests/miri/Cargo.toml --target-dir target/downstream \
+    --all-targets -- -D warnings
 
 # The program behind these scripts, the cells that models do not see, and the lists of tests.
 step cargo test --quiet -p xtask --target-dir target/xtask

@@ -221,8 +221,7 @@ pub fn finish_drops(deadline: Duration) -> bool {
         idle.for_each(close);
     }
     all.extend(running);
-    // One that has ended has destroyed all; it may still count a value that it is about to refuse. Model:
-    // drop_later_finish.
+    // One that has ended has destroyed all; it may still count a value that it is about to refuse.
     all.retain(|r| !(turn.is_some() && r.is_closed() && has_ended(r, left())));
     drop(turn);
     tell_left(all.iter().map(LooperProxy::pending))

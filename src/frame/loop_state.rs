@@ -2,7 +2,7 @@
 //!
 //! A loop has no queue: a post is a message in the inbox of the loop's thread. The state adds a
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
-//! and the [timers](super::timers).
+//! and the [timers].
 
 use super::call::PendingCall;
 use super::frame_closure;

@@ -2,8 +2,7 @@
 //! `ThreadHandle::release` are defined here because they need pools, and the folders of `Ref`,
 //! `HomeRef` and `ThreadHandle` are below `pool`.
 //!
-//! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token; [`raw_pool`]: guards as
-//!   pointers
+//! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
 //! * [`handoff`]: pools for another thread to release
 //! * [`foreign`], [`foreign_remote`]: objects of foreign runtimes
 //! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take

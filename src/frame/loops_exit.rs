@@ -6,7 +6,7 @@ use super::loop_state::{LoopState, Task, run_in_pool};
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
 use crate::pool::stack::thread_pools::ThreadPools;
-use crate::sync::cell::RefCell;
+use crate::sync::cell::Cell;
 use crate::sync::local;
 use crate::thread::current::set_first_exit_hook;
 use crate::thread::record::Record;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 local! {
     /// The frame loops of this thread. Taken out while it changes: the global allocator is foreign code, and may
     /// make loops. The thread's exit empties the list.
-    static LOOPS: ManuallyDrop<RefCell<Loops>> = ManuallyDrop::new(RefCell::new(Loops::EMPTY));
+    static LOOPS: ManuallyDrop<Cell<Loops>> = ManuallyDrop::new(Cell::new(Loops::EMPTY));
 }
 
 /// A list of loops. Those that are gone are removed now and then.

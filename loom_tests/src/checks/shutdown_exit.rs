@@ -151,10 +151,18 @@ fn fill_feeding(seen: &[Arc<Seen>]) {
 }
 
 fn fill_unpooled(seen: &[Arc<Seen>]) {
-    let this = PoolManager::global().current_thread().unwrap();
-    this.release(Ref::new(watched(seen, 0)));
+    // Creating an object enters the thread, and makes no pools.
+    let first = Ref::new(watched(seen, 0));
+    let this = only_thread();
+    this.release(first);
     let object = watched(seen, 1);
     this.post(move || drop(object)).unwrap();
+}
+
+/// Returns the calling thread, the only one that has been entered, without making pools.
+fn only_thread() -> ThreadHandle {
+    let [this] = PoolManager::global().threads().try_into().unwrap();
+    this
 }
 
 /// Runs `shutdown` during the exit of a thread that `fill` gave two objects: each is destroyed
@@ -162,7 +170,7 @@ fn fill_unpooled(seen: &[Arc<Seen>]) {
 fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
     let seen = vec![Seen::new(), Seen::new()];
     fill(&seen);
-    let leaver = PoolManager::global().current_thread().unwrap().key();
+    let leaver = only_thread().key();
     let waiter = spawn(
         move || match PoolManager::global().shutdown(Duration::ZERO) {
             Ok(_) => {

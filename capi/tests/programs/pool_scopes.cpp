@@ -87,6 +87,22 @@ static void overlap() {
     delete a;
 }
 
+// A drain of a pool in place is a scope, too.
+struct Leaves : rp::Object {
+    ~Leaves() override {
+        rp_pool_push();
+        rp::create<Plain>();
+    }
+};
+
+static void left_by_a_destructor() {
+    rp::AutoreleasePool pool;
+    rp::create<Leaves>();
+    CHECK(pool.drain() == 1 && alive == 0);
+    rp::create<Plain>();
+    CHECK(pool.size() == 1);
+}
+
 // This static ends after the main thread's use of the library.
 struct Director {
     ~Director() {
@@ -118,6 +134,7 @@ static Director director;
 int main() {
     rp_set_event_hook([](const char*, void*) {}, nullptr);
     overlap();
+    left_by_a_destructor();
     jump_over_pools();
     return 0;
 }

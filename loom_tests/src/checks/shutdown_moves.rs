@@ -5,7 +5,8 @@ use super::model::Model;
 use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
 use loom::thread::yield_now;
 use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub const MODELS: &[Model] = &[
@@ -125,17 +126,23 @@ fn root_to_backlog(object: Object) -> impl FnOnce() {
     }
 }
 
+/// Opens a guard's pool when it is dropped, and moves an object into it. (The end of the drain would pop a
+/// token's.)
+struct Opens(Rc<RefCell<Option<AutoreleasePool>>>, Option<Object>);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        *self.0.borrow_mut() = Some(AutoreleasePool::new());
+        autorelease(self.1.take().unwrap());
+    }
+}
+
 fn root_to_pool(object: Object) -> impl FnOnce() {
-    let token = Arc::new(std::sync::Mutex::new(None));
-    let opened = token.clone();
-    autorelease(Runs::new(move || {
-        *opened.lock().unwrap() = Some(PoolManager::global().push());
-        autorelease(object);
-    }));
+    let pool = Rc::default();
+    autorelease(Ref::new(Opens(Rc::clone(&pool), Some(object))));
     move || {
         PoolManager::global().drain_root();
-        let token = token.lock().unwrap().take().unwrap();
-        PoolManager::global().pop(token).unwrap();
+        drop(pool.take().unwrap());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::guard::AutoreleasePool;
 use crate::pool::drain::close::{can_just_pop, close, free_state};
 use crate::pool::drain::engine::leave;
+use crate::pool::stack::budget::Limit;
 use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::PoolState;
 use crate::unwind::{FirstPanic, resume_or_report};
@@ -116,6 +117,7 @@ fn end_disordered(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
     leave(
         unsafe { &*state.stack.get() },
         &state.life.frame,
+        Limit::NONE,
         &mut panics,
     );
     if pool == own {

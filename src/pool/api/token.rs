@@ -242,8 +242,11 @@ fn find_open<'p>(
     if !pool.life.is_token_of(token.generation) {
         return Err(PopError::Stale);
     }
-    // A pool is opened once in each generation, so the token's manager opened this one.
-    debug_assert!(ptr::eq(pool.stack.get(), stack));
+    // A pool is opened once in each generation, so the token's manager opened this one, unless the token
+    // was made of other words.
+    if !ptr::eq(pool.stack.get(), stack) {
+        return Err(PopError::Stale);
+    }
     Ok((stack, pool))
 }
 

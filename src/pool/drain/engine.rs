@@ -12,7 +12,7 @@ use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter};
 use crate::pool::stack::chain::Barrier;
-use crate::pool::stack::pool_life::{ChainFrame, Draining, PoolKind};
+use crate::pool::stack::pool_life::{ChainFrame, Draining};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::claimed::Next;
@@ -112,11 +112,11 @@ fn lower(
 ) {
     // Whoever pops a token pool pops those that its destructors have pushed, one after the other: here,
     // they would nest without a limit.
-    if !pool.life.is(PoolKind::Token) {
-        leave(stack, barrier.frame(), panics);
+    if !stack.is_popping(pool) {
+        leave(stack, barrier.frame(), run.limit, panics);
         // Foreign code, such as an event's hook, may have fed the pool, which is current again.
         while run.release_all(panics) {
-            leave(stack, barrier.frame(), panics);
+            leave(stack, barrier.frame(), run.limit, panics);
         }
     }
 }
@@ -165,19 +165,28 @@ pub(in crate::pool) fn pop_down_to(
     let generation = pool.life.generation();
     let mut released = 0;
     let mut rounds = 0;
-    while let Some(last) = stack.last_token() {
-        let found = ptr::eq(last, pool);
-        rounds += u32::from(!last.entries.is_empty());
-        released += pop_last(stack, last, found, panics).0;
-        if !pool.life.is_token_of(generation) {
+    // Tests the pool after all foreign code, which may pop it.
+    while pool.life.is_token_of(generation) {
+        let Some(last) = stack.last_token() else {
             break;
+        };
+        let has_entries = !last.entries.is_empty();
+        if has_entries && rounds == ENDLESS {
+            rounds += 1;
+            report_endless();
+            continue;
         }
-        if rounds == ENDLESS {
-            let event = Event::new(EventKind::EndlessDrain, current_label());
-            event.pool("token").count(rounds as usize).emit();
-        }
+        rounds += u32::from(has_entries);
+        released += pop_last(stack, last, ptr::eq(last, pool), panics).0;
     }
     released
+}
+
+/// Reports that destructors push token pools without end, one after the other.
+#[cold]
+fn report_endless() {
+    let event = Event::new(EventKind::EndlessDrain, current_label());
+    event.pool("token").count(ENDLESS as usize).emit();
 }
 
 /// Drains the last token pool, and closes it unless destructors have pushed others, which must be popped
@@ -190,7 +199,7 @@ fn pop_last(
 ) -> (usize, bool) {
     let mut outcome = None;
     if !last.entries.is_empty() || stack.thread_pools().has_duties(stack) {
-        outcome = Some(drain(last, Limit::NONE));
+        outcome = Some(stack.popping(last, || drain(last, Limit::NONE)));
     }
     let closes = stack.last_token().is_some_and(|now| ptr::eq(now, last));
     if closes {
@@ -211,11 +220,23 @@ pub(in crate::pool) fn close_alone(stack: &PoolStack, pool: &PoolState) -> Outco
 
 /// Makes the pool current that was current before a scope began, whose frame is `frame`: pops the
 /// token pools that were pushed in it and are still open, with an event for each, and takes the guard
-/// pools that were opened in it and are still open out of the chain.
+/// pools that were opened in it and are still open out of the chain. If destructors push other token pools
+/// beyond the limit, those stay open.
 #[cold]
 #[inline(never)]
-pub(in crate::pool) fn leave(stack: &PoolStack, frame: &ChainFrame, panics: &mut FirstPanic) {
-    while stack.cut_guards_above(frame).is_some() {
+pub(in crate::pool) fn leave(
+    stack: &PoolStack,
+    frame: &ChainFrame,
+    limit: Limit,
+    panics: &mut FirstPanic,
+) {
+    let mut rounds = 0;
+    while stack.cut_guards_above(frame).is_some() && !limit.is_passed(rounds) {
+        rounds += 1;
+        if rounds == ENDLESS {
+            report_endless();
+            continue;
+        }
         let Some(last) = stack.last_token().filter(|last| !last.life.is_draining()) else {
             // A fiber has left the scope in the middle of a drain.
             return;
@@ -301,7 +322,7 @@ fn run_backlog(
     drain.take_mail_in();
     drain.run();
     if let Err(barrier) = barrier.lower() {
-        leave(stack, barrier.frame(), drain.panics);
+        leave(stack, barrier.frame(), Limit::SOME, drain.panics);
     }
     let is_cut = drain.is_cut;
     let remaining = drain.finish();

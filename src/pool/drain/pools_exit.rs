@@ -65,7 +65,9 @@ pub(in crate::pool) fn exit(
     pools.reviews.leave(&pools.attention);
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
-    pools.detach(guards + 1);
+    // Normally none.
+    let tokens: usize = pools.stacks().map(|stack| stack.tokens().count()).sum();
+    pools.detach(guards + tokens + 1);
     if guards > 0 {
         pools.list();
     }
@@ -99,7 +101,7 @@ impl PoolsExit<'_> {
         for stack in self.pools.stacks() {
             while let Some(pool) = stack.last_token() {
                 any = true;
-                let panic = self.empty(pool);
+                let panic = stack.popping(pool, || self.empty(pool));
                 // Destructors may have pushed other pools.
                 let closing = stack.last_token().is_some_and(|last| ptr::eq(last, pool));
                 if closing && pool.life.is_draining() {

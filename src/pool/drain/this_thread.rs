@@ -106,7 +106,7 @@ impl Drop for Held {
     }
 }
 
-/// Counts a guard pool that has been closed. The last one of a detached `ThreadPools` frees it.
+/// Counts a pool that has been closed. The last one of a detached `ThreadPools` frees it.
 ///
 /// # Safety
 /// The caller does not use `pools` any more, and has no reference into it.

@@ -168,6 +168,8 @@ pub(crate) struct PoolStack {
     pub(crate) root: PoolState,
     /// The newest open token pool, which begins the list of all; or null.
     pub(super) tokens: Cell<*const PoolState>,
+    /// The token pool that is being drained to be popped; or null.
+    popping: Cell<*const PoolState>,
     /// Releases that budgeted drains have left.
     pub(crate) backlog: Backlog,
     /// Counts objects that went to the root pool because no pool was open.
@@ -189,6 +191,7 @@ impl PoolStack {
             current: Cell::new(ptr::null()),
             root: PoolState::new(u32::MAX, PoolKind::Root),
             tokens: Cell::new(ptr::null()),
+            popping: Cell::new(ptr::null()),
             strays: Strays::new(),
         }
     }
@@ -265,6 +268,20 @@ impl PoolStack {
 
     pub(in crate::pool) fn last_token(&self) -> Option<&PoolState> {
         self.tokens().next()
+    }
+
+    /// Calls `drain`, which drains a token pool that is then popped, with all those above it. `drain` must
+    /// not unwind.
+    pub(in crate::pool) fn popping<R>(&self, pool: &PoolState, drain: impl FnOnce() -> R) -> R {
+        let outer = self.popping.replace(pool);
+        let result = drain();
+        self.popping.set(outer);
+        result
+    }
+
+    /// Returns whether this pool is the one that is being drained to be popped.
+    pub(in crate::pool) fn is_popping(&self, pool: &PoolState) -> bool {
+        ptr::eq(self.popping.get(), pool)
     }
 
     /// Returns whether this token pool, or one above it, is being drained.

@@ -52,7 +52,7 @@ pub(crate) static DETACHED: Roll = Roll::new();
 
 /// All pools of one thread, and their shared state. Owner only; stays at its address.
 pub(crate) struct ThreadPools {
-    /// The global manager's stack; when detached, the stack of the manager that opened the pool.
+    /// The global manager's stack.
     pub(crate) first: PoolStack,
     /// The stacks of other managers. No borrow lasts while other code runs.
     others: UnsafeCell<FixedVec<NonNull<PoolStack>>>,
@@ -337,7 +337,8 @@ impl ThreadPools {
         let stack = unsafe { &*at.as_ptr() };
         stack.settle_in(self.first.thread_pools_ptr());
         change(&mut |others| others.push(at));
-        if let Some(key) = self.key() {
+        // Nothing would take a thread that has exited off the manager's list.
+        if let Some(key) = self.key().filter(|_| !self.is_detached()) {
             stack.enlist(key);
         }
         stack

@@ -45,6 +45,17 @@ mod tests {
         assert_eq!(token_of(words_of(token)), token);
         assert_eq!(manager.pop(token_of(words_of(token))), Ok(0));
         assert!(manager.pop(token_of([0; 3])).is_err());
+        // The words of two tokens mixed.
+        let token = manager.push();
+        let global = PoolManager::global().push();
+        let [_, thread, pool] = words_of(token);
+        let mixed = token_of([words_of(global)[0], thread, pool]);
+        if words_of(global)[2] != pool {
+            assert!(PoolManager::global().pop(mixed).is_err());
+            assert!(crate::raw::close_pool(mixed).is_err());
+        }
+        assert_eq!(manager.pop(token), Ok(0));
+        assert_eq!(PoolManager::global().pop(global), Ok(0));
         let key = ThreadKey::new(3, 5);
         let token = PoolToken {
             manager: 1,

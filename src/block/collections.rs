@@ -10,7 +10,8 @@
 //!
 //! Through the recovered pointer the allocators only read their own pointer to the memory, and use
 //! their own pointer from then on: all pointers in their lists have strict provenance. This is the
-//! crate's only integer-to-pointer cast, and `ci/sanitize/miri.sh` allows it in this file alone.
+//! only integer-to-pointer cast but for those of classes of C (`src/object/foreign_class.rs`), and
+//! `ci/sanitize/miri.sh` allows no others.
 //!
 //! # Blocks
 //! A collection that shrinks keeps its block if the allocator has no smaller one, so a block that a

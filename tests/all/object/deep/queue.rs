@@ -7,9 +7,9 @@ use std::any::Any;
 use std::cell::Cell;
 
 /// The length of a chain of which nearly all nodes are destroyed in a run of the queue.
-const LONG: u32 = if cfg!(miri) { 2_000 } else { 30_000 };
+const LONG: u32 = if cfg!(miri) { 600 } else { 30_000 };
 /// A number of nodes that is greater than that destroyed before the queue is run.
-const FIRST: u32 = 1_500;
+const FIRST: u32 = if cfg!(miri) { 100 } else { 1_500 };
 
 thread_local! {
     static NODES: Cell<u32> = const { Cell::new(0) };

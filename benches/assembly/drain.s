@@ -30,9 +30,9 @@
     ret
 .2:
     mov rdi, qword ptr [rax + 16]
-    cmp byte ptr [rdi + 912], 0
+    cmp byte ptr [rdi + 920], 0
     jne .5
-    mov rdx, qword ptr [rdi + 808]
+    mov rdx, qword ptr [rdi + 816]
     mov rdx, qword ptr [rdx]
     cmp rdx, 2
     ja .5
@@ -74,7 +74,7 @@
     ret
 
 # releasepool::pool::drain::engine::drain
-# instructions: 393, locked: 2, calls: 21
+# instructions: 388, locked: 2, calls: 19
     push rbp
     push r15
     push r14
@@ -86,7 +86,7 @@
     mov r15, rsi
     mov qword ptr [rsp + 112], rdi
     mov rax, qword ptr [rsi + 72]
-    mov r13d, 672
+    mov r13d, 680
     mov qword ptr [rsp + 8], rax
     add r13, qword ptr [rax + 16]
     mov qword ptr [rsp + 32], 0
@@ -181,9 +181,9 @@
     test rcx, rcx
     jne .19
     mov rdi, qword ptr [rsi + 16]
-    cmp byte ptr [rdi + 912], 0
+    cmp byte ptr [rdi + 920], 0
     jne .42
-    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rdi + 816]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
     ja .42
@@ -377,7 +377,7 @@
     mov qword ptr [rax + 40], rcx
     add rdx, 2
     mov qword ptr [rax + 56], rdx
-    mov qword ptr [rdi + 624], 0
+    mov qword ptr [rdi + 632], 0
 .30:
     mov rax, qword ptr [rsp + 112]
     mov qword ptr [rax], r12
@@ -404,9 +404,9 @@
     jne .35
     mov rcx, qword ptr [rsp + 8]
     mov rdi, qword ptr [rcx + 16]
-    cmp byte ptr [rdi + 912], 0
+    cmp byte ptr [rdi + 920], 0
     jne .43
-    mov rcx, qword ptr [rdi + 808]
+    mov rcx, qword ptr [rdi + 816]
     mov rcx, qword ptr [rcx]
     cmp rcx, 2
     ja .43
@@ -492,23 +492,19 @@
     mov r13d, eax
     jmp .34
 .44:
-    jmp .46
+    jmp .48
 .45:
+    jmp .48
 .46:
-    mov r14, rax
-    jmp .49
-.47:
     mov r14, rax
     add dword ptr [r15 + 24], -16384
     mov edi, r13d
     mov esi, ebx
     call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
     jmp .49
+.47:
 .48:
     mov r14, rax
-    xor edi, edi
-    mov esi, 3
-    call core::ptr::drop_in_place::<releasepool::object::destroy::ReleaseScope>
 .49:
     mov rdi, qword ptr [rsp + 32]
     mov rsi, qword ptr [rsp + 40]
@@ -516,8 +512,6 @@
     mov rdi, r14
     call _Unwind_Resume@PLT
 .50:
-    call core::panicking::panic_in_cleanup
-.51:
     call core::panicking::panic_in_cleanup
 
 # releasepool::pool::drain::engine::release_rest
@@ -534,7 +528,7 @@
     mov r12, rdx
     mov rbx, rsi
     mov r14, rdi
-    mov eax, 672
+    mov eax, 680
     mov edx, dword ptr [rdx + 24]
     mov rcx, qword ptr [r12 + 104]
     test rcx, rcx
@@ -586,9 +580,9 @@
     lea rdi, [rsp + 16]
     call <releasepool::pool::drain::plain::PlainDrain>::release_all
     mov rax, qword ptr [r15 + 16]
-    cmp byte ptr [rax + 912], 0
+    cmp byte ptr [rax + 920], 0
     jne .6
-    mov rax, qword ptr [rax + 808]
+    mov rax, qword ptr [rax + 816]
     mov rax, qword ptr [rax]
     cmp rax, 2
     ja .6
@@ -616,11 +610,11 @@
 .7:
     cmp qword ptr [r14 + 32], rbx
     je .8
-    mov edx, dword ptr [r12 + 24]
     xor ebp, ebp
     lea r8, [rsp + 16]
     mov rdi, r14
     mov rsi, rbx
+    mov rdx, r12
     mov rcx, r15
     mov r9, qword ptr [rsp + 208]
     call releasepool::pool::drain::engine::lower

@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn tables_grow_with_the_places() {
-        const MANY: usize = 5 * BLOCK;
+        const MANY: usize = 2 * BLOCK + 1;
         static LOCALS: [Local<Cell<usize>>; MANY] = [const { Local::new(|| Cell::new(7)) }; MANY];
         for thread in race(|| {
             LOCALS.iter().enumerate().for_each(|(i, local)| {

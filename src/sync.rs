@@ -130,7 +130,7 @@ pub(crate) fn stack_address() -> usize {
     }
 }
 
-/// The same for Miri, whose frames have random addresses: as if all frames had one size and lay one
+/// Returns a stack address for Miri, whose frames have random ones: as if all frames had one size and lay one
 /// below the other. So destructors run in the same order as natively, and in each run.
 #[cfg(miri)]
 fn miri_stack_address() -> usize {

@@ -187,8 +187,8 @@ impl Looper {
     ///
     /// # Deadlocks
     /// Two loopers whose commands call each other wait for ever, and so do a frame loop and a looper, and longer
-    /// circles: let calls go one way only, and answer by [`post`](Self::post). The same is true of a caller that
-    /// holds a lock that `f`, or a command before it, takes.
+    /// circles: let calls go one way only, and answer by [`post`](Self::post). A caller that holds a
+    /// lock that `f`, or a command before it, takes waits for ever, too.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the looper is closed before it has run.

@@ -57,7 +57,7 @@ impl FrameProxy {
     /// # Deadlocks
     /// Two loops that call each other at the same time wait for ever, and so do a loop and a
     /// [`Looper`](crate::Looper), and longer circles: let calls go one way only, and answer by [`post`](Self::post).
-    /// The same is true of a caller that holds a lock that `f`, or what the loop does before it, takes.
+    /// A caller that holds a lock that `f`, or what the loop does before it, takes waits for ever, too.
     ///
     /// # Errors
     /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the

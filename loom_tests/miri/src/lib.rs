@@ -35,7 +35,7 @@ impl Log {
 pub struct Node {
     pub name: String,
     pub children: Vec<Ref<Node>>,
-    /// Whether the destructor uses a pool of its own.
+    /// True if the destructor uses a pool of its own.
     pub opens_a_pool: bool,
     log: Log,
 }

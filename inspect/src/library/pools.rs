@@ -21,7 +21,6 @@ pub(super) fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: 
     let (_, chunks) = reader.list_of_words(address.wrapping_add(of.chunks));
     // Threads have pools of few names, and many of each.
     let mut labels = HashMap::new();
-    own_lists_of_pools(reader, &stacks, &chunks);
     for chunk in chunks {
         reader.own(chunk, of.chunk_len * layout.pool.size);
         for i in 0..of.chunk_len {
@@ -44,28 +43,6 @@ pub(super) fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: 
         (of.posted, RootKind::Inbox),
     ] {
         reader.messages(address, field, kind, label);
-    }
-}
-
-/// Takes down the memory of the lists of token pools: a stack has the address of one, and in it are
-/// addresses of pools in `chunks`. Only the first word is looked at, as there may be just one. What
-/// leads to a guard's pool is another structure.
-fn own_lists_of_pools(reader: &mut Reader<'_>, stacks: &[u64], chunks: &[u64]) {
-    let (of, pool) = (reader.layout.pools, reader.layout.pool.size.max(1));
-    for stack in stacks {
-        for word in reader.words(*stack, reader.layout.stack.size / 8) {
-            let Some(first) = reader.word_if_there(word) else {
-                continue;
-            };
-            let is_pool = |chunk: &u64| {
-                let offset = first.wrapping_sub(*chunk);
-                offset < of.chunk_len * pool && offset % pool == 0
-            };
-            let kind = first.wrapping_add(reader.layout.pool.kind);
-            if chunks.iter().any(is_pool) && reader.byte(kind) != reader.layout.pool_kind.guard {
-                reader.own(word, 8);
-            }
-        }
     }
 }
 

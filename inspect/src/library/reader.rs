@@ -122,12 +122,6 @@ impl<'m> Reader<'m> {
         (self.found.labels.len() - 1) as u32
     }
 
-    /// Reads a word at what may be an address.
-    pub(super) fn word_if_there(&self, address: u64) -> Option<u64> {
-        let may_be = address >= LOWEST && address % 8 == 0;
-        may_be.then(|| self.memory.word(address)).flatten()
-    }
-
     /// Reads a word; 0 if there is no memory, or no time.
     pub(super) fn word(&mut self, address: u64) -> u64 {
         if !self.has_time(1) {

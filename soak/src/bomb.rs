@@ -78,7 +78,11 @@ fn on_event(event: &Event) {
             _ => fail(event.to_string()),
         },
         // Workers cause all of these deliberately.
-        EventKind::NoPool | EventKind::RootWatermark | EventKind::OpenAtExit => {}
+        EventKind::NoPool
+        | EventKind::RootWatermark
+        | EventKind::OpenAtExit
+        | EventKind::PoolsOpen
+        | EventKind::TokenLeft => {}
         _ => fail(event.to_string()),
     }
 }

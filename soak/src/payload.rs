@@ -243,7 +243,8 @@ impl Drop for Busy {
                 fail("a destructor's own token could not be popped");
             }
         }
-        // Otherwise the token pool stays open until an outer `pop` or the thread's end.
+        // Otherwise the token pool stays open until the end of the scope around it, which pops it with an
+        // event.
         autorelease(Ref::new(Self::new(next)));
     }
 }

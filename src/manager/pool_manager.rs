@@ -201,8 +201,8 @@ impl PoolManager {
     /// [event](crate::event::EventKind::TokenLeft): of a closure of
     /// [`autoreleasepool`](crate::autoreleasepool()), a frame, a command of a looper, a poll, a callback, a
     /// drain, or an outer token. The end of a guard's pool leaves it open. At the latest it is drained when
-    /// the thread ends; but pools that are pushed after that, in the destructor of a static or a
-    /// thread-local, must be popped.
+    /// the thread ends; but pools that are pushed in the destructor of a static, in the last destructors of
+    /// a thread, or without pthread keys in any destructor of a thread-local must be popped.
     #[must_use = "the pool stays open until the token is popped"]
     #[track_caller]
     pub fn push(&self) -> PoolToken {

@@ -221,8 +221,9 @@ struct ExitGuard(Cell<Option<fn()>>);
 impl Drop for ExitGuard {
     fn drop(&mut self) {
         if let Some(exit) = self.0.take() {
-            exit();
+            // First: `exit` may arm it again.
             late_exit::disarm();
+            exit();
         }
     }
 }

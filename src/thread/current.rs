@@ -38,6 +38,8 @@ struct CurrentThread {
     owner: Cell<*mut Arc<Record>>,
     /// The exit hooks, in the order in which they run: loops, pools, memory.
     hooks: [Cell<Option<ExitHook>>; 3],
+    /// Called once more after the exit.
+    late_hook: Cell<Option<fn()>>,
 }
 
 local! {
@@ -47,6 +49,7 @@ local! {
         exiting: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
         hooks: [Cell::new(None), Cell::new(None), Cell::new(None)],
+        late_hook: Cell::new(None),
     };
 }
 
@@ -124,6 +127,13 @@ pub(crate) fn set_exit_hook(hook: ExitHook) {
 /// Sets the hook of memory, which is called last when the calling thread exits.
 pub(crate) fn set_last_exit_hook(hook: ExitHook) {
     CURRENT.with(|c| c.hooks[2].set(Some(hook)));
+}
+
+/// Has `hook` called after the calling thread's exit, as late as the system allows; never where it has no
+/// pthread keys. For what is left open meanwhile.
+pub(crate) fn set_late_hook(hook: fn()) {
+    CURRENT.with(|c| c.late_hook.set(Some(hook)));
+    at_thread_exit(thread_exit);
 }
 
 /// Enters the calling thread, unless it has been entered or has exited, with a bound on the
@@ -288,10 +298,13 @@ pub(crate) fn tally_handed_over(n: u64) {
 /// 4. Messages in the inboxes of a thread that never had a pool go to the orphans.
 /// 5. Look-ups no longer find the thread; its registry slot is free.
 ///
-/// Idempotent. Destructors that run meanwhile cannot undo the exit: afterwards pools work detached,
+/// Idempotent, but for the late hook. Destructors that run meanwhile cannot undo the exit: afterwards pools work detached,
 /// and implicit releases happen at once.
 pub(crate) fn thread_exit() {
     let Some(record) = leaving() else {
+        if let Some(hook) = CURRENT.with(|c| c.late_hook.take()) {
+            hook();
+        }
         return;
     };
     // Takes one hook at a time: an earlier hook may still set a later one, or use data that the

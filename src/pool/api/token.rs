@@ -93,10 +93,7 @@ static LATE: Numbers = Numbers::new();
 pub(crate) fn push(manager: &Arc<ManagerShared>, site: &'static Location<'static>) -> PoolToken {
     this_thread::with(|pools| match pools {
         Some(pools) => push_on(pools, manager, site),
-        None => this_thread::late_or_new(|pools| {
-            pools.count_open(1);
-            push_on(pools, manager, site)
-        }),
+        None => this_thread::late_to_push(|pools| push_on(pools, manager, site)),
     })
 }
 

@@ -20,7 +20,7 @@ use crate::thread::current::current_label;
 use crate::thread::inbox::Chain;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
-use crate::unwind::{FirstPanic, Payload, resume_or_report};
+use crate::unwind::{FirstPanic, Payload, report, resume_or_report};
 use std::ptr;
 use std::time::Duration;
 
@@ -241,16 +241,36 @@ pub(in crate::pool) fn leave(
             // A fiber has left the scope in the middle of a drain.
             return;
         };
-        let event = Event::new(EventKind::TokenLeft, current_label())
-            .pool(last.name())
-            .manager(stack.manager.id, stack.manager.name.as_deref())
-            .at(last.pushed_at.get());
-        // The global allocator, which the event calls, is foreign code, and may have popped the pool.
-        let is_last = stack.last_token().is_some_and(|now| ptr::eq(now, last));
-        if is_last && pop_last(stack, last, false, panics).1 {
-            event.emit();
+        pop_left(stack, last, panics);
+    }
+}
+
+/// Pops the last token pool, which has been left open, with an event that names the call that pushed it.
+fn pop_left(stack: &PoolStack, last: &PoolState, panics: &mut FirstPanic) {
+    let event = Event::new(EventKind::TokenLeft, current_label())
+        .pool(last.name())
+        .manager(stack.manager.id, stack.manager.name.as_deref())
+        .at(last.pushed_at.get());
+    // The global allocator, which the event calls, is foreign code, and may have popped the pool.
+    let is_last = stack.last_token().is_some_and(|now| ptr::eq(now, last));
+    if is_last && pop_last(stack, last, false, panics).1 {
+        event.emit();
+    }
+}
+
+/// Pops the token pools that a thread has pushed since its exit and left open. Those that destructors push
+/// beyond the limit stay open.
+#[cold]
+pub(super) fn pop_all_left(pools: &ThreadPools) {
+    let mut panics = FirstPanic::default();
+    for stack in pools.stacks() {
+        let mut rounds = 0;
+        while let Some(last) = stack.last_token().filter(|_| rounds < ENDLESS) {
+            rounds += 1;
+            pop_left(stack, last, &mut panics);
         }
     }
+    panics.into_first().into_iter().for_each(report);
 }
 
 /// Moves the entries of a pool to the backlog, and releases from the backlog within the budget,

@@ -83,6 +83,17 @@ pub(in crate::pool) fn late_or_new<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
     f(Held::new(unsafe { NonNull::new_unchecked(pools.cast_mut()) }).pools())
 }
 
+/// Passes `f` the calling thread's pools as [`late_or_new`] does, to push a token pool: if it is still open when the
+/// system runs the last destructors of the thread, it is popped then.
+#[cold]
+pub(in crate::pool) fn late_to_push<R>(f: impl FnOnce(&ThreadPools) -> R) -> R {
+    current::set_late_hook(|| late(|pools| pools.into_iter().for_each(engine::pop_all_left)));
+    late_or_new(|pools| {
+        pools.count_open(1);
+        f(pools)
+    })
+}
+
 /// Keeps the pools of a thread that has exited, while foreign code may close the last of them.
 struct Held(NonNull<ThreadPools>);
 

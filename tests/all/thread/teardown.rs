@@ -183,8 +183,8 @@ fn tokens_in_every_tls_destructor() {
 }
 
 #[test]
-fn token_left_open_in_a_tls_destructor_is_drained_by_our_exit() {
-    for when in [BeforeOurExit, FirstUse] {
+fn token_left_open_in_a_tls_destructor_is_drained_in_the_end() {
+    for when in ALWAYS {
         let noted = notes(when, |log| {
             let _left = global().push();
             autorelease(Ref::new(log.probe(0)));

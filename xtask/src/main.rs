@@ -9,6 +9,7 @@
 //! * [`jobs`]: what a contributor runs
 //! * [`layers`]: folders of `src/` use only those below them
 //! * [`recipe`]: the examples of `docs/CHECKING.md`
+//! * [`mass`]: how much of everything there is, and may be
 //! * [`std_arc`]: the standard library's tests and examples of `Arc`, with `Ref`
 //! * [`test_lists`]: lists of tests that scripts run or skip
 //! * [`mutate`]: mutants of src/, which models and tests must notice
@@ -26,6 +27,7 @@ mod imports;
 mod jobs;
 mod layers;
 mod markdown;
+mod mass;
 mod mutate;
 mod planted;
 mod recipe;
@@ -48,6 +50,7 @@ and, called by the scripts in ci/:
     docs                            links and models that pages name (ci/docs.sh)
     guide PAGE                      the commands that a page shows print what it shows (ci/inspect.sh)
     imports                         atomics and threads that src/ names itself (ci/lint.sh)
+    mass [renew]                    lines of code and files of each part, and the most that it may have
     layers                          folders of src/ that use what is above them (ci/lint.sh)
     recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
@@ -81,6 +84,8 @@ fn main() -> ExitCode {
         ["docs"] => docs::check(),
         ["guide", page] => guide::check(page),
         ["imports"] => imports::check(),
+        ["mass"] => mass::check(),
+        ["mass", "renew"] => mass::renew(),
         ["layers"] => layers::check(),
         ["recipe", package, ref parts @ ..] => recipe::check(package, parts),
         ["std-arc"] => std_arc::check(),

@@ -81,6 +81,37 @@ pub(crate) fn pointer<T>(name: &str, body: impl FnOnce() -> Outcome<*mut T>) -> 
     attempt(name, body).unwrap_or(ptr::null_mut())
 }
 
+/// Runs the body of a function that returns 0 or false after an error.
+pub(crate) fn or_default<R: Default>(name: &str, body: impl FnOnce() -> Outcome<R>) -> R {
+    attempt(name, body).unwrap_or_default()
+}
+
+/// Runs the body of a function that makes something, which [`free`] frees.
+pub(crate) fn boxed<T>(name: &str, body: impl FnOnce() -> Outcome<T>) -> *mut T {
+    pointer(name, || Ok(Box::into_raw(Box::new(body()?))))
+}
+
+/// Is the function `name`, which frees what [`boxed`] has made.
+///
+/// # Safety
+/// `at` is null or from [`boxed`], and is given up.
+pub(crate) unsafe fn free<T>(name: &str, at: *mut T, argument: &str) -> Status {
+    status(name, || {
+        // SAFETY: the contract of this function.
+        drop(unsafe { Box::from_raw(non_null(at, argument)?.as_ptr()) });
+        Ok(())
+    })
+}
+
+/// Returns what an argument points to, or an error that names the argument.
+///
+/// # Safety
+/// The pointer is null, or its target is there and not changed during `'t`.
+pub(crate) unsafe fn shared<'t, T>(pointer: *const T, argument: &str) -> Outcome<&'t T> {
+    // SAFETY: the contract of this function.
+    Ok(unsafe { non_null(pointer.cast_mut(), argument)?.as_ref() })
+}
+
 /// Returns an argument that is not null, or an error that names it as the header does.
 pub(crate) fn needed<T>(value: Option<T>, argument: &str) -> Outcome<T> {
     value.ok_or_else(|| Fault(Status::Null, format!("the argument `{argument}` is null")))
@@ -108,14 +139,26 @@ pub(crate) fn invalid<R>(message: impl Into<String>) -> Outcome<R> {
     Err(Fault(Status::Invalid, message.into()))
 }
 
-/// Writes a result to a place that may be null.
-///
-/// # Safety
-/// `place` is null or may be written.
-pub(crate) unsafe fn put<T>(place: *mut T, value: T) {
-    if let Some(place) = NonNull::new(place) {
-        // SAFETY: the contract of this function.
-        unsafe { place.write(value) };
+/// A place for a result; none if the caller does not want it.
+pub(crate) struct Place<T>(Option<NonNull<T>>);
+
+impl<T> Place<T> {
+    /// # Safety
+    /// `place` is null or may be written as long as the result is used.
+    pub(crate) unsafe fn of(place: *mut T) -> Self {
+        Self(NonNull::new(place))
+    }
+
+    /// Runs the body of a function that returns a status, and puts its result here.
+    pub(crate) fn fill(self, name: &str, body: impl FnOnce() -> Outcome<T>) -> Status {
+        status(name, || {
+            let value = body()?;
+            if let Some(place) = self.0 {
+                // SAFETY: the contract of `of`.
+                unsafe { place.write(value) };
+            }
+            Ok(())
+        })
     }
 }
 

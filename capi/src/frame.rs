@@ -1,6 +1,8 @@
 //! Frame loops: `rp_frame_loop`, and `rp_frame_proxy` for other threads.
 
-use crate::error::{Fault, Outcome, Status, attempt, non_null, pointer, put, status};
+use crate::error::{
+    Fault, Outcome, Place, Status, boxed, free, non_null, or_default, shared, status,
+};
 use crate::manager::hook;
 use crate::pool::DrainedFigures;
 use crate::thread::not_ending;
@@ -67,7 +69,7 @@ unsafe fn frame_loop(at: *mut Loop) -> Outcome<*mut Loop> {
 /// Makes a loop for the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
-    pointer("rp_frame_loop_new", || {
+    boxed("rp_frame_loop_new", || {
         let mut settings = FrameConfig::new();
         // SAFETY: the header says that the argument is null or settings.
         if let Some(config) = unsafe { config.as_ref() } {
@@ -82,11 +84,11 @@ pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
         // Making a loop on a thread that is ending panics.
         not_ending()?;
         let frames = FrameLoop::new(settings);
-        Ok(Box::into_raw(Box::new(Loop {
+        Ok(Loop {
             frames,
             thread: own_key(),
             is_ticking: false,
-        })))
+        })
     })
 }
 
@@ -115,7 +117,9 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
             unsafe { (*self.0).is_ticking = false };
         }
     }
-    status("rp_frame_loop_tick", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(report) };
+    place.fill("rp_frame_loop_tick", || {
         // SAFETY: the header says that the argument is a loop.
         let at = unsafe { frame_loop(at) }?;
         // SAFETY: this is the loop's thread, and no other call uses the loop (`is_ticking`).
@@ -129,15 +133,12 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
                 unsafe { f(data) };
             }
         });
-        let figures = Report {
+        Ok(Report {
             index: made.index,
             closures: made.closures,
             busy_nanoseconds: nanoseconds(made.busy),
             drained: made.drained.into(),
-        };
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(report, figures) };
-        Ok(())
+        })
     })
 }
 
@@ -165,31 +166,18 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
 /// Returns a handle of a loop for other threads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut FrameProxy {
-    pointer("rp_frame_proxy_new", || {
+    boxed("rp_frame_proxy_new", || {
         // SAFETY: the header says that the argument is a loop, which no other call changes.
         let proxy = unsafe { (*frame_loop(at)?).frames.proxy() };
-        Ok(Box::into_raw(Box::new(proxy)))
+        Ok(proxy)
     })
-}
-
-/// Returns the handle of an argument.
-///
-/// # Safety
-/// The pointer is null, or from [`rp_frame_proxy_new`] and not freed during `'p`.
-unsafe fn proxy<'p>(at: *const FrameProxy) -> Outcome<&'p FrameProxy> {
-    // SAFETY: the contract of this function.
-    Ok(unsafe { &*non_null(at.cast_mut(), "proxy")?.as_ptr() })
 }
 
 /// Gives a handle up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut FrameProxy) -> Status {
-    status("rp_frame_proxy_free", || {
-        let at = non_null(at, "proxy")?;
-        // SAFETY: the header says that the handle is from `rp_frame_proxy_new`, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the handle is from `rp_frame_proxy_new`, and is given up.
+    unsafe { free("rp_frame_proxy_free", at, "proxy") }
 }
 
 /// Has a loop call a function.
@@ -201,7 +189,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
 ) -> Status {
     status("rp_frame_proxy_post", || {
         // SAFETY: the header says that the argument is a handle.
-        let proxy = unsafe { proxy(at) }?;
+        let proxy = unsafe { shared(at, "proxy") }?;
         let f = hook(f, data)?;
         proxy
             .post(move || f.call())
@@ -217,24 +205,23 @@ pub unsafe extern "C" fn rp_frame_proxy_post_after(
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> *mut PostId {
-    pointer("rp_frame_proxy_post_after", || {
+    boxed("rp_frame_proxy_post_after", || {
         // SAFETY: the header says that the argument is a handle.
-        let proxy = unsafe { proxy(at) }?;
+        let proxy = unsafe { shared(at, "proxy") }?;
         let f = hook(f, data)?;
         let posted = proxy.post_after(Duration::from_nanos(nanoseconds), move || f.call());
         let id = posted.map_err(|error| Fault(Status::Closed, error.to_string()))?;
-        Ok(Box::into_raw(Box::new(id)))
+        Ok(id)
     })
 }
 
 /// Cancels a post.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const FrameProxy, post: *mut PostId) -> bool {
-    attempt("rp_frame_proxy_cancel", || {
+    or_default("rp_frame_proxy_cancel", || {
         // SAFETY: the header says that the arguments are a handle and a post of its loop.
-        unsafe { Ok(proxy(at)?.cancel(*non_null(post, "post")?.as_ref())) }
+        unsafe { Ok(shared(at, "proxy")?.cancel(*non_null(post, "post")?.as_ref())) }
     })
-    .unwrap_or(false)
 }
 
 /// Frees the identity of a post.

@@ -1,6 +1,6 @@
 //! Pools for another thread to release: `rp_handoff`.
 
-use crate::error::{Outcome, Status, attempt, non_null, pointer, put, status};
+use crate::error::{Outcome, Place, Status, boxed, free, non_null, or_default, status};
 use crate::object::taken;
 use crate::thread::thread;
 use releasepool::{HandoffPool, ThreadHandle};
@@ -19,20 +19,14 @@ unsafe fn pool<'p>(at: *mut HandoffPool) -> Outcome<&'p mut HandoffPool> {
 /// Makes a pool.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_handoff_new() -> *mut HandoffPool {
-    pointer("rp_handoff_new", || {
-        Ok(Box::into_raw(Box::new(HandoffPool::new())))
-    })
+    boxed("rp_handoff_new", || Ok(HandoffPool::new()))
 }
 
 /// Drains a pool and gives it up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_free(at: *mut HandoffPool) -> Status {
-    status("rp_handoff_free", || {
-        let at = non_null(at, "handoff")?;
-        // SAFETY: the header says that the pool is from `rp_handoff_new`, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the pool is from `rp_handoff_new`, and is given up.
+    unsafe { free("rp_handoff_free", at, "handoff") }
 }
 
 /// Moves a reference into a pool.
@@ -50,7 +44,7 @@ pub unsafe extern "C" fn rp_handoff_add(at: *mut HandoffPool, object: *mut c_voi
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_len(at: *mut HandoffPool) -> usize {
     // SAFETY: the header says that the argument is a pool.
-    attempt("rp_handoff_len", || Ok(unsafe { pool(at) }?.len())).unwrap_or(0)
+    or_default("rp_handoff_len", || Ok(unsafe { pool(at) }?.len()))
 }
 
 /// Has a thread release all entries.
@@ -60,23 +54,21 @@ pub unsafe extern "C" fn rp_handoff_drain_on(
     to: *const ThreadHandle,
     sent: *mut usize,
 ) -> Status {
-    status("rp_handoff_drain_on", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(sent) };
+    place.fill("rp_handoff_drain_on", || {
         // SAFETY: the header says that the arguments are a pool and a thread.
-        let n = unsafe { pool(at)?.drain_on(thread(to)?) };
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(sent, n) };
-        Ok(())
+        Ok(unsafe { pool(at)?.drain_on(thread(to)?) })
     })
 }
 
 /// Releases all entries here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_drain(at: *mut HandoffPool, released: *mut usize) -> Status {
-    status("rp_handoff_drain", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(released) };
+    place.fill("rp_handoff_drain", || {
         // SAFETY: the header says that the argument is a pool.
-        let n = unsafe { pool(at) }?.drain();
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(released, n) };
-        Ok(())
+        Ok(unsafe { pool(at) }?.drain())
     })
 }

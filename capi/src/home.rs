@@ -1,6 +1,6 @@
 //! Objects that die on the thread that has bound them: `rp_home`.
 
-use crate::error::{Outcome, Status, attempt, non_null, pointer, status};
+use crate::error::{Outcome, Status, non_null, or_default, pointer, status};
 use crate::object::taken;
 use releasepool::raw::{Object, home_from_raw, home_into_raw, key_to_word};
 use releasepool::{HomeRef, Ref};
@@ -69,10 +69,9 @@ pub unsafe extern "C" fn rp_home_get(at: *mut c_void) -> *mut c_void {
 /// Returns the key of the home.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_home_key(at: *mut c_void) -> u64 {
-    attempt("rp_home_key", || {
+    or_default("rp_home_key", || {
         // SAFETY: the header says that the caller owns a reference.
         let home = unsafe { home(at) }?;
         Ok(key_to_word(home.home()))
     })
-    .unwrap_or(0)
 }

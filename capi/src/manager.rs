@@ -1,7 +1,7 @@
 //! Managers: `rp_manager`. A null pointer stands for the global one.
 
 use crate::error::{
-    Fault, Outcome, Status, attempt, needed, non_null, optional_text, pointer, put, status,
+    Fault, Outcome, Place, Status, attempt, boxed, free, needed, non_null, optional_text, status,
 };
 use crate::object::taken;
 use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
@@ -35,25 +35,21 @@ pub(crate) unsafe fn manager<'m>(at: *const PoolManager) -> &'m PoolManager {
 /// Makes a manager.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_manager_new(name: *const c_char) -> *mut PoolManager {
-    pointer("rp_manager_new", || {
+    boxed("rp_manager_new", || {
         let mut builder = PoolManager::builder();
         // SAFETY: the header says that the name is null or ends with a zero.
         if let Some(name) = unsafe { optional_text(name) } {
             builder = builder.name(name);
         }
-        Ok(Box::into_raw(Box::new(builder.build())))
+        Ok(builder.build())
     })
 }
 
 /// Gives a manager up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_manager_free(at: *mut PoolManager) -> Status {
-    status("rp_manager_free", || {
-        let at = non_null(at, "manager")?;
-        // SAFETY: the header says that the manager is from `rp_manager_new`, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the manager is from `rp_manager_new`, and is given up.
+    unsafe { free("rp_manager_free", at, "manager") }
 }
 
 /// Opens a pool of a manager.
@@ -73,12 +69,11 @@ pub unsafe extern "C" fn rp_manager_pop(
     token: Token,
     released: *mut usize,
 ) -> Status {
-    status("rp_manager_pop", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(released) };
+    place.fill("rp_manager_pop", || {
         // SAFETY: the header says that the argument is null or a manager.
-        let n = pop_from(unsafe { manager(at) }, token)?;
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(released, n) };
-        Ok(())
+        pop_from(unsafe { manager(at) }, token)
     })
 }
 
@@ -104,12 +99,13 @@ pub unsafe extern "C" fn rp_drain_backlog(
     nanoseconds: u64,
     drained: *mut DrainedFigures,
 ) -> Status {
-    status("rp_drain_backlog", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(drained) };
+    place.fill("rp_drain_backlog", || {
         // SAFETY: the header says that the argument is null or a manager.
-        let figures = unsafe { manager(at) }.drain_backlog(budget(count, nanoseconds));
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(drained, figures.into()) };
-        Ok(())
+        Ok(unsafe { manager(at) }
+            .drain_backlog(budget(count, nanoseconds))
+            .into())
     })
 }
 
@@ -136,24 +132,20 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
 /// Marks a boundary.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usize) -> Status {
-    status("rp_boundary", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(released) };
+    place.fill("rp_boundary", || {
         // SAFETY: the header says that the argument is null or a manager.
-        let n = unsafe { manager(at) }.boundary();
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(released, n) };
-        Ok(())
+        Ok(unsafe { manager(at) }.boundary())
     })
 }
 
 /// Runs what was posted to the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_run_inbox(ran: *mut usize) -> Status {
-    status("rp_run_inbox", || {
-        let n = PoolManager::global().run_inbox();
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(ran, n) };
-        Ok(())
-    })
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(ran) };
+    place.fill("rp_run_inbox", || Ok(PoolManager::global().run_inbox()))
 }
 
 /// A function of C and its argument. The header says that it may be called on any thread.
@@ -197,14 +189,14 @@ pub extern "C" fn rp_inbox_hook_set(
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> *mut SetHook {
-    pointer("rp_inbox_hook_set", || {
+    boxed("rp_inbox_hook_set", || {
         let hook = hook(f, data)?;
         // Setting a hook on a thread that is ending panics.
         not_ending()?;
-        Ok(Box::into_raw(Box::new(SetHook {
+        Ok(SetHook {
             _hook: PoolManager::global().set_inbox_hook(move || hook.call()),
             thread: own_key(),
-        })))
+        })
     })
 }
 

@@ -1,6 +1,9 @@
 //! Allocators: `rp_blocks` and `rp_stack`.
 
-use crate::error::{Fault, Outcome, Status, attempt, invalid, non_null, pointer, put, status};
+use crate::error::{
+    Fault, Outcome, Place, Status, boxed, free, invalid, non_null, or_default, pointer, shared,
+    status,
+};
 use releasepool::{BlockAllocator, StackAllocator};
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -15,15 +18,6 @@ pub struct BlockFigures {
     chunk_bytes: u64,
 }
 
-/// Returns the allocator of an argument.
-///
-/// # Safety
-/// The pointer is null, or from [`rp_blocks_new`] and not freed during `'b`.
-unsafe fn blocks<'b>(at: *const BlockAllocator) -> Outcome<&'b BlockAllocator> {
-    // SAFETY: the contract of this function.
-    Ok(unsafe { &*non_null(at.cast_mut(), "blocks")?.as_ptr() })
-}
-
 /// Returns the layout of memory, or an error if there is no such memory.
 pub(crate) fn layout(size: usize, align: usize) -> Outcome<Layout> {
     match Layout::from_size_align(size, align) {
@@ -35,24 +29,20 @@ pub(crate) fn layout(size: usize, align: usize) -> Outcome<Layout> {
 /// Makes an allocator.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_blocks_new(hard_cap: usize) -> *mut BlockAllocator {
-    pointer("rp_blocks_new", || {
+    boxed("rp_blocks_new", || {
         let blocks = match hard_cap {
             0 => BlockAllocator::new(),
             cap => BlockAllocator::builder().hard_cap(cap).build(),
         };
-        Ok(Box::into_raw(Box::new(blocks)))
+        Ok(blocks)
     })
 }
 
 /// Gives an allocator up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_free(at: *mut BlockAllocator) -> Status {
-    status("rp_blocks_free", || {
-        let at = non_null(at, "blocks")?;
-        // SAFETY: the header says that the allocator is from `rp_blocks_new`, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the allocator is from `rp_blocks_new`, and is given up.
+    unsafe { free("rp_blocks_free", at, "blocks") }
 }
 
 /// Allocates.
@@ -64,7 +54,7 @@ pub unsafe extern "C" fn rp_blocks_alloc(
 ) -> *mut c_void {
     pointer("rp_blocks_alloc", || {
         // SAFETY: the header says that the argument is an allocator.
-        let blocks = unsafe { blocks(at) }?;
+        let blocks = unsafe { shared(at, "blocks") }?;
         match blocks.alloc(layout(size, align)?) {
             Ok(memory) => Ok(memory.as_ptr().cast()),
             Err(error) => Err(Fault(Status::NoMemory, error.to_string())),
@@ -83,7 +73,7 @@ pub unsafe extern "C" fn rp_blocks_dealloc(
     status("rp_blocks_dealloc", || {
         let memory = non_null(memory, "memory")?;
         // SAFETY: the header says that the allocator has allocated the memory for these sizes.
-        unsafe { blocks(at)?.dealloc(memory.cast(), layout(size, align)?) };
+        unsafe { shared(at, "blocks")?.dealloc(memory.cast(), layout(size, align)?) };
         Ok(())
     })
 }
@@ -91,12 +81,11 @@ pub unsafe extern "C" fn rp_blocks_dealloc(
 /// Frees unused memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_trim(at: *const BlockAllocator, freed: *mut usize) -> Status {
-    status("rp_blocks_trim", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(freed) };
+    place.fill("rp_blocks_trim", || {
         // SAFETY: the header says that the argument is an allocator.
-        let n = unsafe { blocks(at) }?.trim();
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(freed, n) };
-        Ok(())
+        Ok(unsafe { shared(at, "blocks") }?.trim())
     })
 }
 
@@ -108,7 +97,7 @@ pub unsafe extern "C" fn rp_blocks_stats(
 ) -> Status {
     status("rp_blocks_stats", || {
         // SAFETY: the header says that the argument is an allocator.
-        let blocks = unsafe { blocks(at) }?;
+        let blocks = unsafe { shared(at, "blocks") }?;
         let place = non_null(figures, "figures")?;
         let stats = blocks.stats();
         let read = BlockFigures {
@@ -141,12 +130,8 @@ pub extern "C" fn rp_stack_new(capacity: usize) -> *mut StackAllocator {
 /// Frees a stack allocator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_stack_free(at: *mut StackAllocator) -> Status {
-    status("rp_stack_free", || {
-        let at = non_null(at, "stack")?;
-        // SAFETY: the header says that the allocator is from `rp_stack_new`, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the allocator is from `rp_stack_new`, and is given up.
+    unsafe { free("rp_stack_free", at, "stack") }
 }
 
 /// Allocates, until the reset.
@@ -178,9 +163,8 @@ pub unsafe extern "C" fn rp_stack_reset(at: *mut StackAllocator) -> Status {
 /// Returns the most bytes that were in use at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_stack_high_water(at: *const StackAllocator) -> usize {
-    attempt("rp_stack_high_water", || {
+    or_default("rp_stack_high_water", || {
         // SAFETY: the header says that the argument is an allocator, used by one thread at a time.
         Ok(unsafe { non_null(at.cast_mut(), "stack")?.as_ref() }.high_water())
     })
-    .unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! Objects and weak references.
 
 use crate::class::class;
-use crate::error::{Fault, Outcome, Status, attempt, object, pointer, status};
+use crate::error::{Fault, Outcome, Status, object, or_default, pointer, status};
 use releasepool::raw::{self, ForeignClass, Object, adopt};
 use releasepool::{Ref, Weak, autorelease, drop_later, finish_drops};
 use std::ffi::c_void;
@@ -143,34 +143,31 @@ pub unsafe extern "C" fn rp_autorelease(at: *mut c_void) -> *mut c_void {
 /// Returns the number of strong references.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_strong_count(at: *const c_void) -> usize {
-    attempt("rp_strong_count", || {
+    or_default("rp_strong_count", || {
         // SAFETY: the header says that the object is alive.
         let r = unsafe { borrowed(object(at.cast_mut(), "object")?) };
         Ok(Ref::strong_count(&r))
     })
-    .unwrap_or(0)
 }
 
 /// Returns the number of weak references.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_weak_count(at: *const c_void) -> usize {
-    attempt("rp_weak_count", || {
+    or_default("rp_weak_count", || {
         // SAFETY: the header says that the object is alive.
         let r = unsafe { borrowed(object(at.cast_mut(), "object")?) };
         Ok(Ref::weak_count(&r))
     })
-    .unwrap_or(0)
 }
 
 /// Returns whether the object is of the class.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_is_of(at: *const c_void, of: *const ForeignClass) -> bool {
-    attempt("rp_is_of", || {
+    or_default("rp_is_of", || {
         let thin = object(at.cast_mut(), "object")?;
         // SAFETY: the header says that the object is alive, and that the class is one.
         Ok(unsafe { class(of)?.has(thin) })
     })
-    .unwrap_or(false)
 }
 
 /// Makes a weak reference.

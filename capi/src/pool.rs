@@ -1,7 +1,8 @@
 //! Pools by token, pools in place, and callbacks.
 
 use crate::error::{
-    Fault, Outcome, Status, attempt, needed, non_null, object, optional_text, put, status,
+    Fault, Outcome, Place, Status, attempt, needed, non_null, object, optional_text, or_default,
+    status,
 };
 use crate::manager::{manager, pop_fault};
 use crate::object::{borrowed, taken};
@@ -99,12 +100,9 @@ pub unsafe extern "C" fn rp_pool_push_named(name: *const c_char) -> Token {
 /// Closes a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_pop(token: Token, released: *mut usize) -> Status {
-    status("rp_pool_pop", || {
-        let n = pop_from(PoolManager::global(), token)?;
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(released, n) };
-        Ok(())
-    })
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(released) };
+    place.fill("rp_pool_pop", || pop_from(PoolManager::global(), token))
 }
 
 /// Begins a callback.
@@ -249,13 +247,12 @@ pub unsafe extern "C" fn rp_pool_add(at: *mut Pool, object: *mut c_void) -> Stat
 /// Drains a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_drain(at: *mut Pool, released: *mut usize) -> Status {
-    status("rp_pool_drain", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(released) };
+    place.fill("rp_pool_drain", || {
         // SAFETY: the header says that the pool was opened in place; it cannot be closed while it is
         // drained.
-        let n = unsafe { idle_pool(at) }?.drain();
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(released, n) };
-        Ok(())
+        Ok(unsafe { idle_pool(at) }?.drain())
     })
 }
 
@@ -267,12 +264,13 @@ pub unsafe extern "C" fn rp_pool_drain_within(
     nanoseconds: u64,
     drained: *mut DrainedFigures,
 ) -> Status {
-    status("rp_pool_drain_within", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(drained) };
+    place.fill("rp_pool_drain_within", || {
         // SAFETY: as in `rp_pool_drain`.
-        let figures = unsafe { idle_pool(at) }?.drain_within(budget(count, nanoseconds));
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(drained, figures.into()) };
-        Ok(())
+        Ok(unsafe { idle_pool(at) }?
+            .drain_within(budget(count, nanoseconds))
+            .into())
     })
 }
 
@@ -280,29 +278,27 @@ pub unsafe extern "C" fn rp_pool_drain_within(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_len(at: *mut Pool) -> usize {
     // SAFETY: the header says that the pool was opened in place.
-    attempt("rp_pool_len", || Ok(unsafe { pool(at) }?.len())).unwrap_or(0)
+    or_default("rp_pool_len", || Ok(unsafe { pool(at) }?.len()))
 }
 
 /// Returns whether the pool has an entry for the object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_contains(at: *mut Pool, of: *const c_void) -> bool {
-    attempt("rp_pool_contains", || {
+    or_default("rp_pool_contains", || {
         // SAFETY: the header says that the pool was opened in place, and that the object is alive.
         let (pool, r) = unsafe { (pool(at)?, borrowed(object(of.cast_mut(), "object")?)) };
         Ok(pool.contains(&r))
     })
-    .unwrap_or(false)
 }
 
 /// Returns whether a pool of the calling thread has an entry for the object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_is_in_pools(of: *const c_void) -> bool {
-    attempt("rp_is_in_pools", || {
+    or_default("rp_is_in_pools", || {
         // SAFETY: the header says that the object is alive.
         let r = unsafe { borrowed(object(of.cast_mut(), "object")?) };
         Ok(PoolManager::global().contains(&r))
     })
-    .unwrap_or(false)
 }
 
 /// Lists the entries of a pool.
@@ -323,11 +319,10 @@ pub unsafe extern "C" fn rp_pool_dump(
 /// Drains the calling thread's root pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_drain_root(at: *const PoolManager, released: *mut usize) -> Status {
-    status("rp_drain_root", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(released) };
+    place.fill("rp_drain_root", || {
         // SAFETY: the header says that the argument is null or a manager.
-        let n = unsafe { manager(at) }.drain_root();
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(released, n) };
-        Ok(())
+        Ok(unsafe { manager(at) }.drain_root())
     })
 }

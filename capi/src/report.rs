@@ -104,7 +104,9 @@ pub unsafe extern "C" fn rp_leaks(
     data: *mut c_void,
     objects: *mut usize,
 ) -> Status {
-    status("rp_leaks", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { crate::error::Place::of(objects) };
+    place.fill("rp_leaks", || {
         let report = releasepool::leaks::report();
         if let Some(to) = to {
             for group in report.groups() {
@@ -120,9 +122,7 @@ pub unsafe extern "C" fn rp_leaks(
                 });
             }
         }
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { crate::error::put(objects, report.objects()) };
-        Ok(())
+        Ok(report.objects())
     })
 }
 

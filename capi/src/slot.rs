@@ -1,6 +1,6 @@
 //! Slots: `rp_slot`.
 
-use crate::error::{Outcome, Status, non_null, object, pointer, put, status};
+use crate::error::{Place, Status, boxed, free, object, pointer, shared, status};
 use crate::object::{borrowed, given, taken_or_none};
 use crate::pool::{Pool, pool};
 use releasepool::raw::Object;
@@ -11,15 +11,6 @@ use std::ptr;
 /// A slot, which may be empty.
 pub type Slot = OptionSlot<Object>;
 
-/// Returns the slot of an argument.
-///
-/// # Safety
-/// The pointer is null, or from [`rp_slot_new`] and not freed during `'s`.
-unsafe fn slot<'s>(at: *const Slot) -> Outcome<&'s Slot> {
-    // SAFETY: the contract of this function.
-    Ok(unsafe { &*non_null(at.cast_mut(), "slot")?.as_ptr() })
-}
-
 fn given_or_null(r: Option<Ref<Object>>) -> *mut c_void {
     r.map_or(ptr::null_mut(), given)
 }
@@ -27,22 +18,18 @@ fn given_or_null(r: Option<Ref<Object>>) -> *mut c_void {
 /// Makes a slot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_new(object: *mut c_void) -> *mut Slot {
-    pointer("rp_slot_new", || {
+    boxed("rp_slot_new", || {
         // SAFETY: the header says that the argument is null, or that the caller owns a reference.
         let r = unsafe { taken_or_none(object) }?;
-        Ok(Box::into_raw(Box::new(Slot::new(r))))
+        Ok(Slot::new(r))
     })
 }
 
 /// Gives a slot up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_free(at: *mut Slot) -> Status {
-    status("rp_slot_free", || {
-        let at = non_null(at, "slot")?;
-        // SAFETY: the header says that the slot is from `rp_slot_new`, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the slot is from `rp_slot_new`, and is given up.
+    unsafe { free("rp_slot_free", at, "slot") }
 }
 
 /// Returns a new reference to the slot's object.
@@ -50,7 +37,7 @@ pub unsafe extern "C" fn rp_slot_free(at: *mut Slot) -> Status {
 pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
     pointer("rp_slot_load", || {
         // SAFETY: the header says that the argument is a slot.
-        Ok(given_or_null(unsafe { slot(at) }?.load_full()))
+        Ok(given_or_null(unsafe { shared(at, "slot") }?.load_full()))
     })
 }
 
@@ -59,7 +46,7 @@ pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
 pub unsafe extern "C" fn rp_slot_load_in(at: *const Slot, in_pool: *mut Pool) -> *mut c_void {
     pointer("rp_slot_load_in", || {
         // SAFETY: the header says that the arguments are a slot and an open pool.
-        let (slot, pool) = unsafe { (slot(at)?, pool(in_pool)?) };
+        let (slot, pool) = unsafe { (shared(at, "slot")?, pool(in_pool)?) };
         let lent = slot.load(&pool);
         Ok(lent.map_or(ptr::null_mut(), |lent| {
             PoolRef::as_ptr(lent).cast_mut().cast()
@@ -73,7 +60,7 @@ pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> 
     status("rp_slot_store", || {
         // SAFETY: the header says that the argument is a slot, and that the caller owns a
         // reference, or that the object is null.
-        unsafe { slot(at)?.store(taken_or_none(object)?) };
+        unsafe { shared(at, "slot")?.store(taken_or_none(object)?) };
         Ok(())
     })
 }
@@ -83,7 +70,7 @@ pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> 
 pub unsafe extern "C" fn rp_slot_swap(at: *const Slot, object: *mut c_void) -> *mut c_void {
     pointer("rp_slot_swap", || {
         // SAFETY: as in `rp_slot_store`.
-        let before = unsafe { slot(at)?.swap(taken_or_none(object)?) };
+        let before = unsafe { shared(at, "slot")?.swap(taken_or_none(object)?) };
         Ok(given_or_null(before))
     })
 }
@@ -96,9 +83,11 @@ pub unsafe extern "C" fn rp_slot_compare_exchange(
     new: *mut c_void,
     exchanged: *mut bool,
 ) -> Status {
-    status("rp_slot_compare_exchange", || {
+    // SAFETY: the header says that the place is null or may be written.
+    let place = unsafe { Place::of(exchanged) };
+    place.fill("rp_slot_compare_exchange", || {
         // SAFETY: the header says that the argument is a slot.
-        let slot = unsafe { slot(at) }?;
+        let slot = unsafe { shared(at, "slot") }?;
         // SAFETY: the header says that the caller has a reference to the expected object, or that
         // it is null.
         let expected = unsafe {
@@ -110,19 +99,8 @@ pub unsafe extern "C" fn rp_slot_compare_exchange(
         // SAFETY: the header says that the caller owns a reference to the new object, or that it
         // is null.
         let r = unsafe { taken_or_none(new) }?;
-        let done = match slot.compare_exchange(expected.as_ref().map(|r| &***r), r) {
-            Ok(before) => {
-                drop(before);
-                true
-            }
-            Err(back) => {
-                // The reference stays the caller's.
-                given_or_null(back);
-                false
-            }
-        };
-        // SAFETY: the header says that the place is null or may be written.
-        unsafe { put(exchanged, done) };
-        Ok(())
+        let done = slot.compare_exchange(expected.as_ref().map(|r| &***r), r);
+        // A reference that is not exchanged stays the caller's.
+        Ok(done.map(drop).map_err(given_or_null).is_ok())
     })
 }

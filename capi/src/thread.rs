@@ -1,6 +1,6 @@
 //! Threads, as others see them: `rp_thread`.
 
-use crate::error::{Fault, Outcome, Status, attempt, non_null, pointer, status};
+use crate::error::{Fault, Outcome, Status, boxed, free, non_null, or_default, pointer, status};
 use crate::manager::hook;
 use crate::object::taken;
 use releasepool::raw::{key_from_word, key_to_word};
@@ -55,44 +55,38 @@ pub extern "C" fn rp_thread_find(key: u64) -> *mut ThreadHandle {
 /// Returns another handle of the thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut ThreadHandle {
-    pointer("rp_thread_clone", || {
+    boxed("rp_thread_clone", || {
         // SAFETY: the header says that the argument is a thread.
         let thread = unsafe { thread(at) }?;
-        Ok(Box::into_raw(Box::new(thread.clone())))
+        Ok(thread.clone())
     })
 }
 
 /// Gives a handle up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
-    status("rp_thread_free", || {
-        let at = non_null(at, "thread")?;
-        // SAFETY: the header says that the handle is from a function of this file, and is given up.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the handle is from a function of this file, and is given up.
+    unsafe { free("rp_thread_free", at, "thread") }
 }
 
 /// Returns the key of a thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
-    attempt("rp_thread_key", || {
+    or_default("rp_thread_key", || {
         // SAFETY: the header says that the argument is a thread.
         let thread = unsafe { thread(at) }?;
         Ok(key_to_word(thread.key()))
     })
-    .unwrap_or(0)
 }
 
 /// Returns whether a thread takes messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
-    attempt("rp_thread_is_alive", || {
+    or_default("rp_thread_is_alive", || {
         // SAFETY: the header says that the argument is a thread.
         let thread = unsafe { thread(at) }?;
         Ok(thread.is_alive())
     })
-    .unwrap_or(false)
 }
 
 /// Sends a reference to a thread, which releases it.

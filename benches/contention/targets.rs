@@ -15,7 +15,7 @@ fn deep_trees() -> [Row; 2] {
 
 /// Returns the rows with targets, or all.
 pub fn rows(all: bool) -> Vec<Row> {
-    let core = core().into_iter().flat_map(|group| group.rows);
+    let core = core().into_iter();
     let rows = core.chain(sharing()).chain(deep_trees());
     rows.filter(|row| all || row.has_target()).collect()
 }

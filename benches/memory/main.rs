@@ -9,15 +9,12 @@ mod checked;
 mod comparisons;
 mod contestants;
 mod cross;
-#[path = "../groups.rs"]
-mod groups;
 mod objects;
 mod peak;
 mod random;
 mod usage;
 mod works;
 
-use groups::run_criterion;
 use releasepool_benches::contest::Effort;
 use releasepool_benches::{markdown, table, terminal};
 use std::{fs, thread};
@@ -27,34 +24,25 @@ fn main() {
     if peak::run_if_asked(&arguments) {
         return;
     }
-    // The other options are criterion's, which parses the command line itself.
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
-    let effort = if has("--quick") {
-        Effort::QUICK
-    } else {
-        Effort::FULL
-    };
-    // The argument that cargo adds; `cargo test --benches` does not.
-    let everything = has("--bench") && arguments.iter().all(|a| a == "--bench" || a == "--quick");
-
     let all = contestants::all();
+    let rows = comparisons::rows(&all);
     if has("--rows") {
-        let groups = comparisons::groups(&all);
-        let rows = groups.iter().flat_map(|group| &group.rows);
-        rows.for_each(|row| markdown::print_beginning(row.what(), row.threads()));
-        return;
+        let beginning = |row: &table::Row| markdown::print_beginning(row.what(), row.threads());
+        return rows.iter().for_each(beginning);
     }
     // On a spawned thread, like all measurements.
     thread::scope(|scope| {
         let check = scope.spawn(|| check::check(&all));
         check.join().expect("all allocators do the same work");
     });
-    let groups = comparisons::groups(&all);
-    if !has("--targets") && !has("--peak") {
-        run_criterion(&groups);
-    }
-    if has("--targets") || everything {
-        let rows = table::print(groups.into_iter().flat_map(|group| group.rows), effort);
+    if !has("--peak") {
+        let effort = if has("--quick") {
+            Effort::QUICK
+        } else {
+            Effort::FULL
+        };
+        let rows = table::print(rows, effort);
         terminal::conclude(&rows);
         if let Some(at) = arguments.iter().position(|argument| argument == "--json") {
             let json = serde_json::to_string(&rows).expect("rows can be written as JSON");
@@ -62,7 +50,7 @@ fn main() {
             fs::write(file, json).expect("the file can be written");
         }
     }
-    if has("--peak") || everything {
+    if !has("--targets") {
         peak::print(&all);
     }
 }

@@ -5,7 +5,6 @@ mod elsewhere;
 pub use elsewhere::{check_elsewhere, elsewhere};
 
 use crate::chain::*;
-use crate::contest::Entry;
 use crate::conversions::conversions;
 use crate::handing::*;
 use crate::objects::*;
@@ -19,41 +18,6 @@ use crate::workload::Workload;
 /// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
 const EMPTY_POOL: f64 = 2.5;
 
-/// Workloads that criterion follows over time, and rows that compare them.
-pub struct Group {
-    /// The name for criterion.
-    pub name: String,
-    /// The rows that criterion follows.
-    pub entries: Vec<Entry>,
-    /// The comparisons.
-    pub rows: Vec<Row>,
-}
-
-impl Group {
-    /// Creates a group of rows.
-    pub fn new(name: impl Into<String>, rows: impl IntoIterator<Item = Row>) -> Self {
-        Self {
-            name: name.into(),
-            entries: Vec::new(),
-            rows: rows.into_iter().collect(),
-        }
-    }
-
-    /// Lets criterion measure each workload on 1 to `threads` threads.
-    #[must_use]
-    pub fn follow<'w>(
-        mut self,
-        threads: usize,
-        workloads: impl IntoIterator<Item = &'w Workload>,
-    ) -> Self {
-        for workload in workloads {
-            let entries = (1..=threads).map(|threads| Entry::new(threads, workload));
-            self.entries.extend(entries);
-        }
-        self
-    }
-}
-
 /// Compares objects that a pool creates with `Arc`s, and with the minimum for one thread.
 pub fn created(what: &str) -> Row {
     let what = format!("{what}, no destructors");
@@ -64,17 +28,16 @@ pub fn created(what: &str) -> Row {
 
 /// Compares a thousand objects in a pool with locks and with the minimum for one thread, and has the
 /// two controls.
-fn other_means() -> Group {
+fn other_means() -> [Row; 6] {
     let (create, autorelease) = (by_create::<Plain>(POOL), by_autorelease::<Plain>(POOL));
     let (arc, rc) = (arc_in_a_vec::<Plain>(POOL), rc_in_a_vec::<Plain>(POOL));
     let locked = [behind_a_mutex(POOL), by_dashmap(POOL)];
-    let minimum = free_list_and_array::<Plain>(POOL);
     let created_by_two = Row::new("created in a pool, no destructors", 2, &create)
         .against(Target::AtMost(1.15), 1, &create)
         .against(Target::Faster(8.0), 2, &locked[0])
         .against(Target::Faster(6.0), 2, &locked[1])
         .beside(2, [&arc]);
-    let rows = [
+    [
         Row::new("control: the same twice", 1, &arc).beside(1, [&arc]),
         Row::new("control: 2 threads and 1", 2, &rc).beside(1, [&rc]),
         created("created in a pool").beside(1, &locked),
@@ -88,14 +51,11 @@ fn other_means() -> Group {
         Row::new("autoreleased in a pool", 2, &autorelease)
             .against(Target::AtMost(1.15), 1, &autorelease)
             .against(Target::AtMost(1.05), 2, &arc),
-    ];
-    let followed = locked.iter().chain([&minimum]);
-    Group::new("1000 objects, by other means", rows).follow(2, followed)
+    ]
 }
 
 /// Compares ways to create and release a batch of objects.
-fn batches<P: Payload>(batch: u64) -> Group {
-    let created = by_create::<P>(batch);
+fn batches<P: Payload>(batch: u64) -> Vec<Row> {
     let ours = [
         by_autorelease::<P>(batch),
         implicitly::<P>(batch),
@@ -124,26 +84,23 @@ fn batches<P: Payload>(batch: u64) -> Group {
             .against(target, 1, &others[0])
             .beside(1, &others[1..])
     };
-    let rows = titles.into_iter().zip(&ours).map(row);
-    let followed = [&created].into_iter().chain(&ours).chain(&others);
-    Group::new(format!("{batch} objects, {}", P::KIND), rows).follow(2, followed)
+    titles.into_iter().zip(&ours).map(row).collect()
 }
 
 /// Compares the first workload with the others on one thread, without targets.
-fn group(name: &str, threads: usize, title: &str, workloads: &[Workload]) -> Group {
-    let row = Row::new(title, 1, &workloads[0]).beside(1, &workloads[1..]);
-    Group::new(name, [row]).follow(threads, workloads)
+fn beside(title: &str, workloads: &[Workload]) -> Row {
+    Row::new(title, 1, &workloads[0]).beside(1, &workloads[1..])
 }
 
 /// Compares ways to open and close an empty pool with the clone and drop of an `Arc`.
-fn empty() -> Group {
+fn empty() -> [Row; 3] {
     let [opened, within, by_token] = empty_pools();
     let [_, arc, ..] = clones();
     let asked = |what, pool| {
         let row = Row::new(what, 1, pool).against(Target::AtMost(0.5), 1, &arc);
         row.enough(EMPTY_POOL)
     };
-    let rows = [
+    [
         asked("empty nested pool; against clone and drop", &opened),
         asked(
             "empty nested pool by autoreleasepool; against clone and drop",
@@ -155,8 +112,7 @@ fn empty() -> Group {
             &by_token,
         )
         .beside(1, [&arc]),
-    ];
-    Group::new("empty nested pool", rows).follow(1, [&opened, &within, &by_token])
+    ]
 }
 
 /// Compares a pool for each object with marks in a vector.
@@ -175,18 +131,18 @@ fn drained_for_one<P: Payload>() -> Row {
         .beside(1, [&triomphe_in_a_vec::<P>(1)])
 }
 
-/// Returns the groups of the benchmark `core`.
-pub fn core() -> Vec<Group> {
-    let mut groups = vec![other_means()];
+/// Returns the rows of the benchmark `core`.
+pub fn core() -> Vec<Row> {
+    let mut rows = Vec::from(other_means());
     for batch in [10, POOL, 100_000] {
-        groups.extend([batches::<Plain>(batch), batches::<Dropping>(batch)]);
+        rows.extend(batches::<Plain>(batch));
+        rows.extend(batches::<Dropping>(batch));
     }
     let alone = [clones_in_a_pool(POOL), clones_in_a_vec(POOL)];
     let clones = clones();
     let [cloned, arc, ..] = &clones;
-    let retain = retain();
-    let retained = Row::new("retained out of a pool; against clone and drop", 1, &retain);
-    let chains = [chain(CHAIN), ref_nodes(CHAIN), arc_nodes(CHAIN)];
+    let retained = "retained out of a pool; against clone and drop";
+    let retained = Row::new(retained, 1, &retain());
     let dropped = |nodes: u64| {
         let title = format!("drop of a chain of {nodes}, building it not timed");
         Row::new(title, 1, &chain(nodes))
@@ -196,43 +152,24 @@ pub fn core() -> Vec<Group> {
     let clone_and_drop = Row::new("clone and drop", 1, cloned)
         .against(Target::AtMost(1.03), 1, arc)
         .beside(1, &clones[2..]);
-    let (new, new_dropping) = (new_and_drop::<Plain>(), new_and_drop::<Dropping>());
-    groups.extend([
-        group(
-            "entry and release alone",
-            2,
-            "entry and release alone",
-            &alone,
-        ),
-        empty(),
-        Group::new(
-            "pool of one",
-            [
-                pool_of_one::<Plain>(),
-                pool_of_one::<Dropping>(),
-                drained_for_one::<Plain>(),
-                drained_for_one::<Dropping>(),
-            ],
-        ),
-        Group::new(
-            "retain out of a pool, drop",
-            [retained.against(Target::AtMost(1.05), 1, arc)],
-        )
-        .follow(1, [&retain]),
-        Group::new("clone, drop", [clone_and_drop]).follow(1, &clones),
-        group("new, drop", 1, "new and drop, no destructor", &new),
-        group(
-            "new, drop, destructor",
-            1,
-            "new and drop, destructor",
-            &new_dropping,
-        ),
-        group("downgrade, drop", 1, "downgrade and drop", &downgrades()),
-        group("upgrade, drop", 1, "upgrade and drop", &upgrades()),
-        Group::new("drop of a chain", [1_000, CHAIN].map(dropped)).follow(1, &chains),
-        Group::new("conversions to slices", conversions()),
+    rows.push(beside("entry and release alone", &alone));
+    rows.extend(empty());
+    rows.extend([
+        pool_of_one::<Plain>(),
+        pool_of_one::<Dropping>(),
+        drained_for_one::<Plain>(),
+        drained_for_one::<Dropping>(),
+        retained.against(Target::AtMost(1.05), 1, arc),
+        clone_and_drop,
+        beside("new and drop, no destructor", &new_and_drop::<Plain>()),
+        beside("new and drop, destructor", &new_and_drop::<Dropping>()),
+        beside("downgrade and drop", &downgrades()),
+        beside("upgrade and drop", &upgrades()),
+        dropped(1_000),
+        dropped(CHAIN),
     ]);
-    groups
+    rows.extend(conversions());
+    rows
 }
 
 /// Compares loads from a slot with arc-swap.

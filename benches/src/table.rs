@@ -169,6 +169,17 @@ fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     verdicts
 }
 
+/// Returns the rows that a command line asks for: those with one of its words in their titles, if it has any;
+/// with `--targets`, those that have targets.
+pub fn asked(rows: Vec<Row>, arguments: &[String]) -> impl Iterator<Item = Row> {
+    let (options, parts): (Vec<_>, Vec<_>) = arguments.iter().partition(|a| a.starts_with("--"));
+    let only_targets = options.iter().any(|option| *option == "--targets");
+    rows.into_iter().filter(move |row| {
+        let is_named = parts.iter().any(|part| row.what.contains(*part));
+        (parts.is_empty() || is_named) && (row.has_target() || !only_targets)
+    })
+}
+
 /// Measures a row.
 pub fn measure(row: &Row, effort: Effort) -> Measured {
     let theirs = row.theirs.iter().map(|(entry, _)| entry);

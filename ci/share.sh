@@ -16,7 +16,6 @@ printf '\357\273\277{"with": "a byte order mark"}' >"$work/docs/mark.json"
 printf '{\n  "a": [1, 2,, 3]\n}\n' >"$work/bad.json"
 printf '[\n "\377\376"' >"$work/not-utf8.json"
 step "$share" --rounds 3 --quiet --frame-hz 0 "$work/docs"
-step "$share" --rounds 3 --quiet --frame-hz 0 --memory global "$work/docs"
 
 # Runs it and checks that a line of the report is like this.
 says() {
@@ -130,7 +129,6 @@ refuses "bad.jsonl:2:4" "$work/bad.jsonl"
 refuses "workers" --workers 0
 refuses "seconds" --seconds 0
 refuses "--nonsense" --nonsense
-refuses "blocks or global" --memory swap
 
 # A trace: threads by name, frames with their drains inside. `xtask trace` checks that spans nest.
 step "$share" --rounds 3 --quiet --trace "$work/trace.json" --workers 2 "$work/docs"

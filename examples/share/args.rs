@@ -1,6 +1,5 @@
 //! The command line.
 
-use crate::job::world::ours::Memory;
 use clap::Parser;
 use releasepool_examples_common::number::parse_in;
 use std::path::PathBuf;
@@ -12,8 +11,7 @@ Shares counted objects between worker threads and a UI thread.
 
 Workers parse JSON documents into graphs of counted objects and hand them to the
 UI thread, which runs a frame loop. Afterwards come figures, a verification, and a
-comparison: the same documents with pools of a single thread, with pools behind a
-mutex, and with objects of the global allocator.";
+comparison with `serde_json::Value`, a tree without counts.";
 
 const EXIT_CODES: &str = "Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input, 130 after Ctrl-C.";
 
@@ -64,17 +62,6 @@ pub struct Options {
     #[arg(value_parser = frame_hz)]
     frame_hz: f64,
 
-    /// Where objects are allocated: in blocks of the library's allocator
-    /// (blocks) or by the global allocator (global)
-    #[arg(
-        long,
-        value_name = "WHERE",
-        default_value = "blocks",
-        verbatim_doc_comment
-    )]
-    #[arg(value_parser = memory)]
-    pub memory: Memory,
-
     /// Run and verify the main job only
     #[arg(long)]
     pub no_compare: bool,
@@ -109,14 +96,6 @@ fn frame_hz(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(hz) if hz == 0.0 || (1.0..=1000.0).contains(&hz) => Ok(hz),
         _ => Err("must be a number between 1 and 1000, or 0".to_owned()),
-    }
-}
-
-fn memory(text: &str) -> Result<Memory, String> {
-    match text {
-        "blocks" => Ok(Memory::Blocks),
-        "global" => Ok(Memory::Global),
-        _ => Err("must be blocks or global".to_owned()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The main job: workers parse documents into graphs of counted objects, the UI thread shows them and
 //! releases the ones that newer documents replace.
 //!
-//! Where to start reading: `parse` is the game code, `world/ours` shows what it needs from the
-//! library, `ui` is the frame loop, `run` has the threads. `tokens` reads
-//! JSON. `node` and `keys` are the objects; `schedule` and `in_flight` keep the workers busy, but not too far ahead.
+//! Where to start reading: `parse` is the game code, `world` shows what it needs from the library, `ui`
+//! is the frame loop, `run` has the threads. `tokens` reads JSON. `node` and `keys` are the objects;
+//! `schedule` and `in_flight` keep the workers busy, but not too far ahead.
 
 pub mod digest;
 pub mod frame_times;

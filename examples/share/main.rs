@@ -5,18 +5,17 @@
 //! Workers parse JSON documents into graphs of counted objects and put all temporaries into pools
 //! of their own. They hand the roots to the UI thread, which inspects them in its frames and
 //! releases the ones that newer documents replace. At the end come the figures, a check that
-//! nothing went wrong, and the same work done by other means.
+//! nothing went wrong, and a comparison with a tree that counts no references.
 //!
-//! Where to start reading: the folder `job`. `others` does the same by other means, for comparison;
-//! the files next to this one are what a program has around its job: options, input, a progress
-//! display, a verification, a report, a trace.
+//! Where to start reading: the folder `job`. The files next to this one are what a program has around
+//! its job: options, input, a progress display, a verification, a report, a trace.
 
 mod args;
+mod comparison;
 mod error;
 mod input;
 mod interrupt;
 mod job;
-mod others;
 mod output;
 mod plan;
 mod progress;
@@ -27,17 +26,13 @@ mod verify;
 use args::Options;
 use clap::Parser;
 use error::Error;
-use input::Document;
 use interrupt::Interrupt;
-use job::run::{self, Run};
-use job::ui::Clearing;
+use job::run;
 use plan::Plan;
 use progress::Progress;
 use releasepool_examples_common::output::{Output, complain};
 use std::process::ExitCode;
-use std::time::Instant;
 use trace::Trace;
-use verify::Expected;
 
 fn main() -> ExitCode {
     let options = Options::parse();
@@ -84,54 +79,17 @@ fn share(options: &Options, out: &mut Output) -> Result<u8, Error> {
 
     // If nobody reads the rest, it is not worth waiting for.
     if plan.compares() && !out.is_closed() {
-        holds &= compare(
-            documents,
-            &expected,
-            &run,
-            &plan,
-            options,
-            &mut progress,
-            out,
-        )?;
+        let (workers, time) = (options.workers, plan.left());
+        let speed = run.seen.bytes as f64 / run.elapsed.as_secs_f64();
+        let comparison =
+            comparison::compare(documents, &expected, workers, time, speed, &mut progress)?;
+        let said = comparison.as_ref().map(report::comparison);
+        out.say(said.as_deref().unwrap_or(report::NO_COMPARISON))?;
+        let checks = comparison.iter().flat_map(|comparison| &comparison.checks);
+        holds &= checks.fold(true, |holds, check| holds & check.holds);
     }
     out.say(&report::end(plan.elapsed(), run::peak_memory(), documents))?;
     Ok(u8::from(!holds))
-}
-
-/// Compares other ways to release documents, and other means. Returns whether the verification of
-/// that succeeded.
-fn compare(
-    documents: &[Document],
-    expected: &Expected,
-    run: &Run,
-    plan: &Plan,
-    options: &Options,
-    progress: &mut Progress,
-    out: &mut Output,
-) -> Result<bool, Error> {
-    let trial = plan.left().mul_f64(0.15);
-    if trial.is_zero() {
-        out.say(report::NO_COMPARISON)?;
-        return Ok(true);
-    }
-    let mut frame_times = |clearing| {
-        let began = Instant::now();
-        let seen = run::frame_times(documents, options, clearing, trial, progress)?;
-        Ok::<_, Error>((seen, began.elapsed()))
-    };
-    let whole = frame_times(Clearing::Whole)?;
-    let budget = frame_times(Clearing::Budget)?;
-    out.say(&report::frame_times(&whole, &budget, &run.seen))?;
-
-    let time = plan.left();
-    let speed = run.seen.bytes as f64 / run.elapsed.as_secs_f64();
-    let comparison = others::compare::compare(documents, expected, options, time, speed, progress)?;
-    let Some(comparison) = comparison else {
-        out.say(report::NO_COMPARISON)?;
-        return Ok(true);
-    };
-    out.say(&report::comparison(&comparison))?;
-    Ok(comparison.holds())
 }
 
 fn what_is_left() -> String {

@@ -1,7 +1,8 @@
 //! A summary of a graph, which the UI thread computes by walking it.
 
+use crate::job::invalid::Invalid;
 use crate::job::node::{Member, Node, Value};
-use crate::job::world::World;
+use crate::job::tokens::{Scalar, Token, Tokens};
 use std::slice;
 
 /// Counts of all values, with a sum and a hash of their contents. Equal graphs have equal digests.
@@ -20,10 +21,20 @@ pub struct Digest {
 }
 
 impl Digest {
-    pub fn of<W: World>(root: &Value<W>) -> Self {
+    pub fn of(root: &Value) -> Self {
         let mut walk = Walk::default();
         walk.all(root);
         walk.finish()
+    }
+
+    /// Returns the digest of the graph that the text describes, without making one.
+    pub fn of_text(text: &str) -> Result<Self, Invalid> {
+        let mut walk = Walk::default();
+        let mut tokens = Tokens::new(text);
+        while let Some(token) = tokens.next()? {
+            walk.token(token);
+        }
+        Ok(walk.finish())
     }
 
     pub fn values(&self) -> u64 {
@@ -32,9 +43,9 @@ impl Digest {
 }
 
 /// The contents of a container that have not been walked yet.
-enum Rest<'g, W: World> {
-    Items(slice::Iter<'g, Value<W>>),
-    Members(slice::Iter<'g, Member<W>>),
+enum Rest<'g> {
+    Items(slice::Iter<'g, Value>),
+    Members(slice::Iter<'g, Member>),
 }
 
 /// A digest that is being computed.
@@ -54,7 +65,28 @@ impl Walk {
         }
     }
 
-    fn all<W: World>(&mut self, root: &Value<W>) {
+    fn token(&mut self, token: Token<'_>) {
+        match token {
+            Token::Scalar(Scalar::Null) => self.scalar(0.0),
+            Token::Scalar(Scalar::Bool(value)) => self.scalar(f64::from(u8::from(value))),
+            Token::Scalar(Scalar::Int(value)) => self.scalar(value as f64),
+            Token::Scalar(Scalar::UInt(value)) => self.scalar(value as f64),
+            Token::Scalar(Scalar::Float(value)) => self.scalar(value),
+            Token::Scalar(Scalar::Text(text)) => {
+                self.digest.texts += 1;
+                self.text(&text);
+            }
+            Token::Key(key) => {
+                self.digest.entries += 1;
+                self.text(&key);
+            }
+            Token::ArrayBegins => self.digest.arrays += 1,
+            Token::DictBegins => self.digest.dicts += 1,
+            Token::End => {}
+        }
+    }
+
+    fn all(&mut self, root: &Value) {
         // The containers that the walk is in, innermost last, as iterators over their other values.
         let mut open = Vec::from_iter(self.value(root));
         while let Some(innermost) = open.last_mut() {
@@ -73,7 +105,7 @@ impl Walk {
     }
 
     /// Adds a value, and returns the contents of a container.
-    fn value<'g, W: World>(&mut self, value: &'g Value<W>) -> Option<Rest<'g, W>> {
+    fn value<'g>(&mut self, value: &'g Value) -> Option<Rest<'g>> {
         match value {
             Value::Null => self.scalar(0.0),
             Value::Bool(value) => self.scalar(f64::from(u8::from(*value))),
@@ -89,7 +121,7 @@ impl Walk {
         None
     }
 
-    fn node<'g, W: World>(&mut self, node: &'g Node<W>) -> Rest<'g, W> {
+    fn node<'g>(&mut self, node: &'g Node) -> Rest<'g> {
         match node {
             Node::Array(items) => {
                 self.digest.arrays += 1;

@@ -13,56 +13,36 @@
 use crate::job::world::World;
 use dashmap::DashSet;
 use foldhash::fast::RandomState;
+use releasepool::Ref;
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many words are shared, or a few more.
 const WORDS: usize = 1 << 16;
 
 /// A key in a table, where it is found by its text.
-struct Word<W: World>(W::Counted<str>);
+#[derive(PartialEq, Eq, Hash)]
+struct Word(Ref<str>);
 
-impl<W: World> Borrow<str> for Word<W> {
+impl Borrow<str> for Word {
     fn borrow(&self) -> &str {
         &self.0
     }
 }
 
-impl<W: World> Hash for Word<W> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // `Borrow` demands the hash of the text.
-        self.0.hash(state);
-    }
-}
-
-impl<W: World> PartialEq for Word<W> {
-    fn eq(&self, other: &Self) -> bool {
-        *self.0 == *other.0
-    }
-}
-
-impl<W: World> Eq for Word<W> {}
-
 /// The keys of all threads.
-pub struct Keys<W: World> {
-    words: DashSet<Word<W>, RandomState>,
+#[derive(Default)]
+pub struct Keys {
+    words: DashSet<Word, RandomState>,
     /// How many words are in the set, which counts them one part after another.
     count: AtomicUsize,
 }
 
-impl<W: World> Keys<W> {
-    pub fn new() -> Self {
-        Self {
-            words: DashSet::default(),
-            count: AtomicUsize::new(0),
-        }
-    }
-
+impl Keys {
     /// Returns the key that all threads share; `None` if the table is full and does not have it.
-    fn shared(&self, world: &W, text: &str) -> Option<W::Counted<str>> {
+    fn shared(&self, world: &World, text: &str) -> Option<Ref<str>> {
         loop {
             if let Some(word) = self.words.get(text) {
                 return Some(word.0.clone());
@@ -79,14 +59,14 @@ impl<W: World> Keys<W> {
 }
 
 /// The keys that a thread has used.
-pub struct KnownKeys<'k, W: World> {
-    world: &'k W,
-    shared: &'k Keys<W>,
-    known: RefCell<HashSet<Word<W>, RandomState>>,
+pub struct KnownKeys<'k> {
+    world: &'k World,
+    shared: &'k Keys,
+    known: RefCell<HashSet<Word, RandomState>>,
 }
 
-impl<'k, W: World> KnownKeys<'k, W> {
-    pub fn new(world: &'k W, shared: &'k Keys<W>) -> Self {
+impl<'k> KnownKeys<'k> {
+    pub fn new(world: &'k World, shared: &'k Keys) -> Self {
         Self {
             world,
             shared,
@@ -94,7 +74,7 @@ impl<'k, W: World> KnownKeys<'k, W> {
         }
     }
 
-    pub fn intern(&self, text: &str) -> W::Counted<str> {
+    pub fn intern(&self, text: &str) -> Ref<str> {
         let mut known = self.known.borrow_mut();
         if let Some(word) = known.get(text) {
             return word.0.clone();
@@ -110,16 +90,14 @@ impl<'k, W: World> KnownKeys<'k, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::world::ours::{Memory, Ours};
-    use releasepool::Ref;
     use std::thread;
 
     #[test]
     fn each_word_is_one_object_for_all_threads() {
         let words: Vec<String> = (0..20_000).map(|n| format!("word {n}")).collect();
-        let keys = Keys::<Ours>::new();
+        let keys = Keys::default();
         let intern_all = || {
-            let world = Ours::new(Memory::Blocks);
+            let world = World::default();
             let known = KnownKeys::new(&world, &keys);
             let all: Vec<_> = words.iter().map(|word| known.intern(word)).collect();
             assert!(all.iter().zip(&words).all(|(key, word)| **key == **word));
@@ -136,8 +114,8 @@ mod tests {
 
     #[test]
     fn keys_that_the_table_has_no_place_for_are_objects_of_their_own() {
-        let keys = Keys::<Ours>::new();
-        let world = Ours::new(Memory::Blocks);
+        let keys = Keys::default();
+        let world = World::default();
         let known = KnownKeys::new(&world, &keys);
         let first = known.intern("first");
         for n in 0..WORDS {

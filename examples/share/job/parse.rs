@@ -11,17 +11,14 @@ use crate::job::keys::KnownKeys;
 use crate::job::node::{Member, Node, Value};
 use crate::job::tokens::{Scalar, Token, Tokens};
 use crate::job::world::World;
+use releasepool::{AutoreleasePool, Ref};
 use releasepool_examples_common::label::Label;
 
 /// How many tokens share a pool: so few that what is released is still in the processor's caches.
 const BATCH: usize = 50;
 
 /// Parses `text` and returns the root, which is retained for the caller.
-pub fn parse<W: World>(
-    world: &W,
-    keys: &KnownKeys<'_, W>,
-    text: &str,
-) -> Result<Value<W>, Invalid> {
+pub fn parse(world: &World, keys: &KnownKeys<'_>, text: &str) -> Result<Value, Invalid> {
     let mut tokens = Tokens::new(text);
     let mut graph = Graph {
         world,
@@ -31,7 +28,7 @@ pub fn parse<W: World>(
         members: Vec::new(),
     };
     'document: loop {
-        let pool = world.pool();
+        let pool = AutoreleasePool::new();
         for _ in 0..BATCH {
             match tokens.next()? {
                 Some(token) => graph.add(&pool, token),
@@ -43,29 +40,29 @@ pub fn parse<W: World>(
 }
 
 /// A graph that is being built.
-struct Graph<'p, 'w, W: World> {
-    world: &'p W,
-    keys: &'p KnownKeys<'w, W>,
+struct Graph<'p, 'w> {
+    world: &'p World,
+    keys: &'p KnownKeys<'w>,
     /// The containers that are being filled, innermost last.
-    open: Vec<Open<W>>,
+    open: Vec<Open>,
     /// The contents of all these. A container is made when its contents are complete, and so of the
     /// right size.
-    items: Vec<Value<W>>,
-    members: Vec<Member<W>>,
+    items: Vec<Value>,
+    members: Vec<Member>,
 }
 
 /// A container that is being filled, and where its contents begin.
-enum Open<W: World> {
+enum Open {
     Array(usize),
     Dict {
         begin: usize,
         /// The key of the next value.
-        key: Option<W::Counted<str>>,
+        key: Option<Ref<str>>,
     },
 }
 
-impl<W: World> Graph<'_, '_, W> {
-    fn add(&mut self, pool: &W::Pool<'_>, token: Token<'_>) {
+impl Graph<'_, '_> {
+    fn add(&mut self, pool: &AutoreleasePool, token: Token<'_>) {
         let create = |node| Value::Node(self.world.create(pool, node));
         let value = match token {
             Token::Scalar(Scalar::Null) => Value::Null,
@@ -82,9 +79,11 @@ impl<W: World> Graph<'_, '_, W> {
             Token::Key(name) => {
                 // A temporary string object to look the key up, as code ported from Cocos2d-x
                 // makes it.
-                let look = |label: &Label| self.keys.intern(&label.text);
                 let found = match self.world.makes_temporaries() {
-                    true => self.world.temporary(pool, Label::new(&*name), look),
+                    true => {
+                        let label = self.world.temporary(pool, Label::new(&*name));
+                        self.keys.intern(&label.text)
+                    }
                     false => self.keys.intern(&name),
                 };
                 if let Some(Open::Dict { key, .. }) = self.open.last_mut() {
@@ -114,24 +113,18 @@ mod tests {
     use super::*;
     use crate::job::digest::Digest;
     use crate::job::keys::Keys;
-    use crate::job::world::ours::{Memory, Ours};
-    use crate::others::locked::Locked;
-    use crate::others::plain::Plain;
 
-    fn digest<W: World>(world: &W, text: &str) -> Result<Digest, String> {
-        let shared = Keys::new();
-        let keys = KnownKeys::new(world, &shared);
-        let root = parse(world, &keys, text).map_err(|invalid| invalid.message)?;
-        Ok(Digest::of(&root))
-    }
-
-    /// Returns the digest, which is the same in all worlds.
+    /// Returns the digest of the graph, which is that of the text.
     fn digest_of(text: &str) -> Result<Digest, String> {
-        let expected = digest(&Plain::default(), text);
-        for memory in [Memory::Blocks, Memory::Global] {
-            assert_eq!(digest(&Ours::new(memory), text), expected);
-        }
-        assert_eq!(digest(&Locked::new(&Default::default()), text), expected);
+        let world = World::default();
+        let shared = Keys::default();
+        let keys = KnownKeys::new(&world, &shared);
+        let root = parse(&world, &keys, text).map_err(|invalid| invalid.message);
+        let expected = Digest::of_text(text).map_err(|invalid| invalid.message);
+        assert_eq!(
+            root.as_ref().map(Digest::of).map_err(Clone::clone),
+            expected
+        );
         expected
     }
 

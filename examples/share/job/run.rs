@@ -6,10 +6,9 @@ use crate::input::Document;
 use crate::job::in_flight::{InFlight, Peak};
 use crate::job::keys::Keys;
 use crate::job::schedule::{End, Schedule};
-use crate::job::ui::{self, Arrival, Clearing, Parsed, Seen, Ui};
+use crate::job::ui::{self, Arrival, Parsed, Seen, Ui};
 use crate::job::worker::work;
 use crate::job::world::World;
-use crate::job::world::ours::{Memory, Ours};
 use crate::progress::Progress;
 use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals};
 use std::cell::Cell;
@@ -69,8 +68,7 @@ pub fn run(
         name: "reclaimer".to_owned(),
         source,
     })?;
-    let clearing = Clearing::Handoff(&reclaimer);
-    let result = run_by(documents, options, end, clearing, stopped, progress);
+    let result = run_by(documents, options, end, &reclaimer, stopped, progress);
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
@@ -100,26 +98,6 @@ pub fn run(
     Ok(run)
 }
 
-/// Runs the job for so long without a reclaimer, to measure frame times.
-pub fn frame_times(
-    documents: &[Document],
-    options: &Options,
-    clearing: Clearing<'_>,
-    length: Duration,
-    progress: &mut Progress,
-) -> Result<Seen, Error> {
-    let end = End::At {
-        time: Instant::now() + length,
-        at_least: 1,
-    };
-    progress.note(match clearing {
-        Clearing::Whole => "frame times, each pool drained to the end",
-        _ => "frame times, drained within a budget",
-    });
-    let run = run_by(documents, options, end, clearing, &Arc::default(), progress)?;
-    Ok(run.seen)
-}
-
 /// Returns the number of live objects, after what is left to other threads has been released.
 pub fn live_objects() -> u64 {
     let manager = PoolManager::global();
@@ -131,7 +109,7 @@ fn run_by(
     documents: &[Document],
     options: &Options,
     end: End,
-    clearing: Clearing<'_>,
+    reclaimer: &Looper,
     stopped: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
@@ -139,17 +117,23 @@ fn run_by(
     let start = Instant::now();
     let job = &Job {
         documents,
-        keys: Keys::new(),
+        keys: Keys::default(),
         schedule: Schedule::new(documents.len(), workers, end, stopped),
         sent: AtomicU64::new(0),
         in_flight: Arc::new(InFlight::new(workers)),
-        memory: options.memory,
     };
     let (sender, arrivals) = channel();
     let names = documents.iter().map(|d| d.name.as_str()).collect();
     let frames = ui::frames(options.frame());
     let proxy = &frames.proxy();
-    let ui = Ui::new(arrivals, &job.sent, names, clearing, proxy.clone(), options);
+    let ui = Ui::new(
+        arrivals,
+        &job.sent,
+        names,
+        reclaimer,
+        proxy.clone(),
+        options,
+    );
     progress.restart();
     let waited = without_processor().unwrap_or_default();
 
@@ -212,12 +196,11 @@ fn run_by(
 /// The state that all workers share.
 struct Job<'j> {
     documents: &'j [Document],
-    keys: Keys<Ours>,
+    keys: Keys,
     schedule: Schedule,
     /// How many documents have been sent so far.
     sent: AtomicU64,
     in_flight: Arc<InFlight>,
-    memory: Memory,
 }
 
 fn worker(
@@ -226,7 +209,7 @@ fn worker(
     sender: &Sender<Arrival>,
     ask_for_frame: impl Fn(),
 ) -> Result<Activity, Error> {
-    let world = Ours::new(job.memory);
+    let world = World::default();
     let mut handed_over = 0;
     // A document is let in before it is parsed.
     let permit = Cell::new(None);
@@ -259,8 +242,8 @@ fn worker(
     }
     Ok(Activity {
         thread: thread::current().name().unwrap_or("?").to_owned(),
-        created: world.tally().created.get(),
-        autoreleased: world.tally().autoreleased.get(),
+        created: world.created.get(),
+        autoreleased: world.autoreleased.get(),
         handed_over,
         totals: own_totals(),
     })

@@ -5,11 +5,10 @@ use crate::job::digest::Digest;
 use crate::job::frame_times::FrameTimes;
 use crate::job::in_flight::{self, Permit};
 use crate::job::node::Value;
-use crate::job::world::ours::{Memory, Ours};
 use crate::progress::{Figures, Progress};
 use releasepool::{
-    AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, HandoffPool, Looper,
-    PoolManager, PoolRef, Ref,
+    AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager,
+    PoolRef, Ref,
 };
 use releasepool_examples_common::label::Label;
 use std::collections::VecDeque;
@@ -29,7 +28,7 @@ const UNTIMED: Duration = Duration::from_millis(8);
 
 /// A parsed document. When it is destroyed, the next one may be handed over.
 pub struct Parsed {
-    pub root: Value<Ours>,
+    pub root: Value,
     pub permit: Permit,
 }
 
@@ -46,17 +45,6 @@ struct Shown {
     caption: Ref<Label>,
 }
 
-/// How the UI thread releases documents that are no longer on display.
-#[derive(Clone, Copy)]
-pub enum Clearing<'u> {
-    /// By a pool that is drained completely in every frame, as in Cocos2d-x.
-    Whole,
-    /// By the frame's pool, which is drained as far as the frame's time permits.
-    Budget,
-    /// By a pool that is handed to the reclaimer thread.
-    Handoff(&'u Looper),
-}
-
 /// The figures that the UI thread has seen.
 pub struct Seen {
     /// For each document, its digests and how often each was found. If all is well, there is one
@@ -67,8 +55,6 @@ pub struct Seen {
     pub bytes: u64,
     pub frames: FrameTimes,
     pub peak_live: u64,
-    /// The largest number of releases that a frame has left to later ones.
-    pub peak_backlog: usize,
     /// Objects created, references autoreleased, and documents handed to the reclaimer, counted by
     /// the example itself.
     pub created: u64,
@@ -84,7 +70,6 @@ impl Seen {
             bytes: 0,
             frames: FrameTimes::new(),
             peak_live: 0,
-            peak_backlog: 0,
             created: 0,
             autoreleased: 0,
             reclaimed: 0,
@@ -107,9 +92,9 @@ pub struct Ui<'u> {
     /// How many documents the workers have sent so far.
     sent: &'u AtomicU64,
     names: Vec<&'u str>,
-    clearing: Clearing<'u>,
+    /// The thread that destroys what is no longer on display.
+    reclaimer: &'u Looper,
     proxy: FrameProxy,
-    memory: Memory,
     /// How much of each frame's time is for arrivals.
     time: Duration,
     scene: VecDeque<Shown>,
@@ -122,7 +107,7 @@ impl<'u> Ui<'u> {
         arrivals: Receiver<Arrival>,
         sent: &'u AtomicU64,
         names: Vec<&'u str>,
-        clearing: Clearing<'u>,
+        reclaimer: &'u Looper,
         proxy: FrameProxy,
         options: &Options,
     ) -> Self {
@@ -131,9 +116,8 @@ impl<'u> Ui<'u> {
             arrivals,
             sent,
             names,
-            clearing,
+            reclaimer,
             proxy,
-            memory: options.memory,
             time: options.frame().unwrap_or(UNTIMED).mul_f64(SHARE),
             scene: VecDeque::new(),
             handoff: HandoffPool::new(),
@@ -145,7 +129,7 @@ impl<'u> Ui<'u> {
     pub fn run(mut self, mut frames: FrameLoop, progress: &mut Progress) -> Seen {
         frames.run(|frame| self.frame(frame, progress));
         if let Some(last) = frames.last_report() {
-            self.note(last);
+            self.seen.frames.record(last.busy);
         }
         let pool = AutoreleasePool::new();
         while let Some(shown) = self.scene.pop_front() {
@@ -161,12 +145,9 @@ impl<'u> Ui<'u> {
 
     fn frame(&mut self, frame: &Frame<'_>, progress: &mut Progress) -> ControlFlow<()> {
         if let Some(last) = frame.last_report() {
-            self.note(last);
+            self.seen.frames.record(last.busy);
         }
-        let going_on = match self.clearing {
-            Clearing::Whole => self.take_arrivals(&AutoreleasePool::named("documents")),
-            _ => self.take_arrivals(frame.pool()),
-        };
+        let going_on = self.take_arrivals(frame.pool());
         self.hand_over();
         let live = PoolManager::global().snapshot().live_objects();
         self.seen.peak_live = self.seen.peak_live.max(live);
@@ -181,13 +162,6 @@ impl<'u> Ui<'u> {
         } else {
             ControlFlow::Break(())
         }
-    }
-
-    /// Records the figures of a frame, including its drain.
-    fn note(&mut self, report: &FrameReport) {
-        self.seen.frames.record(report.busy);
-        let backlog = report.drained.remaining;
-        self.seen.peak_backlog = self.seen.peak_backlog.max(backlog);
     }
 
     /// Shows what has arrived, as far as time permits. Returns whether more may arrive.
@@ -217,7 +191,7 @@ impl<'u> Ui<'u> {
 
         let name = self.names[arrival.document];
         let label = Label::new(format!("{name}: {} values", digest.values()));
-        let caption = self.memory.create(pool, label);
+        let caption = pool.create(label);
         self.seen.created += 1;
         self.seen.autoreleased += 1;
         self.scene.push_back(Shown {
@@ -240,16 +214,8 @@ impl<'u> Ui<'u> {
     /// Takes a document off the display. It is not released at once, because this frame may still
     /// draw it.
     fn take_down(&mut self, pool: &AutoreleasePool, shown: Shown) {
-        match self.clearing {
-            Clearing::Handoff(_) => {
-                self.handoff.autorelease(shown.parsed);
-                self.seen.reclaimed += 1;
-            }
-            _ => {
-                pool.autorelease(shown.parsed);
-                self.seen.autoreleased += 1;
-            }
-        }
+        self.handoff.autorelease(shown.parsed);
+        self.seen.reclaimed += 1;
         // A label must be destroyed on the thread that made it.
         pool.autorelease(shown.caption);
         self.seen.autoreleased += 1;
@@ -257,9 +223,7 @@ impl<'u> Ui<'u> {
 
     /// Hands the documents in the hand-over pool to the reclaimer.
     fn hand_over(&mut self) {
-        if let Clearing::Handoff(reclaimer) = self.clearing {
-            self.handoff.drain_on(reclaimer.thread());
-        }
+        self.handoff.drain_on(self.reclaimer.thread());
     }
 
     /// Returns how many documents are in the queue.

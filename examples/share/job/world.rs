@@ -1,82 +1,68 @@
-//! The objects and pools that the job needs: [`ours`] is this library; for the comparison there are
-//! two others.
-//!
-//! The parser is generic over this trait, so that all three run the same code.
+//! What the job needs from the library: counted objects, and pools of each thread.
 
-pub mod ours;
-
-use crate::job::node::{Entry, Node};
+use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
 use std::cell::Cell;
-use std::ops::Deref;
 
-/// One thread's access to counted objects and its pools.
-pub trait World: Sized + 'static {
-    /// A counted reference: `clone` retains, `drop` releases.
-    type Counted<T: ?Sized + 'static>: Clone + Deref<Target = T> + 'static;
-    /// An open pool; closed and drained when dropped.
-    type Pool<'w>
-    where
-        Self: 'w;
+/// One thread's objects and pools, which it counts to verify what the library counts.
+#[derive(Default)]
+pub struct World {
+    pub created: Cell<u64>,
+    pub autoreleased: Cell<u64>,
+    is_without_temporaries: bool,
+}
 
-    /// Returns this thread's counts.
-    fn tally(&self) -> &Tally;
+fn count(cell: &Cell<u64>) {
+    cell.set(cell.get() + 1);
+}
 
-    /// Opens a pool.
-    fn pool(&self) -> Self::Pool<'_>;
+impl World {
+    /// Makes no temporary to look up a key.
+    pub fn without_temporaries() -> Self {
+        Self {
+            is_without_temporaries: true,
+            ..Self::default()
+        }
+    }
+
+    pub fn makes_temporaries(&self) -> bool {
+        !self.is_without_temporaries
+    }
+
+    /// Makes an object that no pool owns.
+    pub fn make<T>(&self, value: T) -> Ref<T> {
+        count(&self.created);
+        Ref::new_in(value, &BlockAllocator::process())
+    }
 
     /// Makes a text that no pool owns.
-    fn make_text(&self, text: &str) -> Self::Counted<str>;
+    pub fn make_text(&self, text: &str) -> Ref<str> {
+        count(&self.created);
+        Ref::new_str_in(text, &BlockAllocator::process())
+    }
 
     /// Makes an object that the pool owns and the caller retains, as a container retains the result
     /// of `create()`.
-    fn create<T: Object<Self>>(&self, pool: &Self::Pool<'_>, value: T) -> Self::Counted<T>;
+    pub fn create<T>(&self, pool: &AutoreleasePool, value: T) -> Ref<T> {
+        PoolRef::retain(self.temporary(pool, value))
+    }
 
     /// Makes a text that the pool owns and the caller retains.
-    fn create_text(&self, pool: &Self::Pool<'_>, text: &str) -> Self::Counted<str>;
-
-    /// Returns whether a temporary is made to look up each key.
-    fn makes_temporaries(&self) -> bool {
-        true
+    pub fn create_text(&self, pool: &AutoreleasePool, text: &str) -> Ref<str> {
+        count(&self.created);
+        count(&self.autoreleased);
+        PoolRef::retain(pool.create_str(text))
     }
 
-    /// Makes an object that the pool owns and shows it to `look`, without retaining it.
-    fn temporary<T: Object<Self>, R>(
-        &self,
-        pool: &Self::Pool<'_>,
-        value: T,
-        look: impl FnOnce(&T) -> R,
-    ) -> R;
+    /// Makes an object that the pool owns, and does not retain it.
+    pub fn temporary<'p, T>(&self, pool: &'p AutoreleasePool, value: T) -> PoolRef<'p, T> {
+        count(&self.created);
+        count(&self.autoreleased);
+        pool.create(value)
+    }
 
     /// Hands a reference to the pool.
-    fn autorelease<T: Object<Self> + ?Sized>(
-        &self,
-        pool: &Self::Pool<'_>,
-        object: Self::Counted<T>,
-    );
-
-    /// Is told that a node is being destroyed. Where counted references destroy nested objects by
-    /// recursion, this takes the contents out, so that the stack suffices.
-    fn destroys(_node: &mut Node<Self>) {}
-}
-
-/// A type whose objects can be put into pools.
-pub trait Object<W: World>: 'static {
-    fn entry(object: W::Counted<Self>) -> Entry<W>;
-}
-
-/// The example's own counts, to verify those of the library.
-#[derive(Default)]
-pub struct Tally {
-    pub created: Cell<u64>,
-    pub autoreleased: Cell<u64>,
-}
-
-impl Tally {
-    pub fn created(&self) {
-        self.created.set(self.created.get() + 1);
-    }
-
-    pub fn autoreleased(&self) {
-        self.autoreleased.set(self.autoreleased.get() + 1);
+    pub fn autorelease<T: ?Sized + 'static>(&self, pool: &AutoreleasePool, object: Ref<T>) {
+        count(&self.autoreleased);
+        pool.autorelease(object);
     }
 }

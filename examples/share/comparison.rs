@@ -1,20 +1,23 @@
-//! The same job with `serde_json::Value`, whose values own their children and count no references.
-//! Workers parse the documents; one thread walks each of them once, and another destroys it. Objects of
-//! the library do exactly that, too, for comparison; so they leave out the temporary strings of the main
-//! job.
+//! The job by `serde_json::Value`, whose values own their children and count no references, and by the
+//! library. Workers parse the documents; one thread walks each of them once, and another destroys it.
+//! There are no temporary strings and no frames, so that both do equal work.
 
 use crate::error::Error;
+use crate::input::Document;
 use crate::job::digest::{Digest, Walk};
 use crate::job::keys::Keys;
 use crate::job::node;
-use crate::job::run::processor_time;
+use crate::job::run::{live_objects, processor_time};
+use crate::job::schedule::{End, Schedule};
 use crate::job::worker::work;
-use crate::job::world::ours::{Memory, Ours};
-use crate::others::compare::Turn;
+use crate::job::world::World;
+use crate::progress::Progress;
+use crate::verify::{self, Check, Expected};
 use releasepool::Looper;
 use serde_json::Value;
 use std::cell::Cell;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,18 +25,33 @@ use std::time::{Duration, Instant};
 /// How many documents may wait to be walked, and how many to be destroyed.
 const WAITING: usize = 16;
 
+/// A turn takes at least so long, if there is time for three.
+const TURN: Duration = Duration::from_millis(300);
+
+/// What both did.
+pub struct Comparison {
+    /// How many documents are parsed over and over.
+    pub documents: usize,
+    pub turns: u32,
+    pub workers: usize,
+    pub ours: Side,
+    /// `None` if `serde_json::Value` refuses a document.
+    pub values: Option<Side>,
+    pub checks: [Check; 2],
+}
+
 /// What one of the two did.
 #[derive(Clone, Copy, Default)]
 pub struct Side {
     /// The bytes of text that were parsed.
-    pub bytes: usize,
+    bytes: usize,
     /// The processors' time, on all threads; where the platform does not report that, the time that
     /// passed.
-    pub time: Duration,
+    time: Duration,
 }
 
 impl Side {
-    pub fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         self.bytes += other.bytes;
         self.time += other.time;
     }
@@ -52,31 +70,120 @@ impl Side {
     }
 }
 
+/// The work of one turn.
+struct Turn<'t> {
+    documents: &'t [Document],
+    /// The documents to process, over and over.
+    sample: Vec<usize>,
+    /// For how long.
+    length: Duration,
+}
+
+impl Turn<'_> {
+    /// Returns a schedule that begins now.
+    fn schedule(&self, threads: usize) -> Schedule {
+        let end = End::At {
+            time: Instant::now() + self.length,
+            at_least: 1,
+        };
+        Schedule::new(self.sample.len(), threads, end, &Arc::default())
+    }
+}
+
+/// Compares both for this time; `None` if that is too short for the documents.
+pub fn compare(
+    documents: &[Document],
+    expected: &Expected,
+    workers: usize,
+    time: Duration,
+    bytes_per_second: f64,
+    progress: &mut Progress,
+) -> Result<Option<Comparison>, Error> {
+    // In turns, so that a disturbance from outside affects both. One more slice is for what is begun.
+    let turns = if time / 7 >= TURN { 3 } else { 1 };
+    let length = time / (2 * turns + 1);
+    // A turn should go through all of the sample, by the slower of the two, too.
+    let bytes = bytes_per_second * length.as_secs_f64() / 4.0;
+    let Some(sample) = sample(documents, expected, bytes as usize) else {
+        return Ok(None);
+    };
+    progress.note("comparing with serde_json::Value");
+    let turn = Turn {
+        documents,
+        sample,
+        length,
+    };
+    let (mut by_us, mut by_values) = (Side::default(), can_parse(&turn).then(Side::default));
+    for round in 1..=turns {
+        progress.detail(&format!("comparing, turn {round} of {turns}"));
+        by_us.add(ours(&turn, workers)?);
+        if let Some(side) = &mut by_values {
+            side.add(values(&turn, workers)?);
+        }
+    }
+    progress.clear();
+    Ok(Some(Comparison {
+        documents: turn.sample.len(),
+        turns,
+        workers,
+        ours: by_us,
+        values: by_values,
+        checks: [verify::live_objects(live_objects()), verify::temporaries()],
+    }))
+}
+
+/// Returns documents from all parts of the list that have about so many bytes of text in all, or
+/// one of up to four times the size; `None` if there is none.
+fn sample(documents: &[Document], expected: &Expected, bytes: usize) -> Option<Vec<usize>> {
+    let size = |index: usize| documents[index].text.len();
+    let verified: Vec<usize> = (0..documents.len())
+        .filter(|&index| expected[index].is_some())
+        .collect();
+    let total: usize = verified.iter().map(|&index| size(index)).sum();
+    let step = total.div_ceil(bytes.max(1)).max(1);
+    let mut left = bytes;
+    let mut sample = Vec::new();
+    for &index in verified.iter().step_by(step) {
+        if size(index) <= left {
+            left -= size(index);
+            sample.push(index);
+        }
+    }
+    if sample.is_empty() {
+        let smallest = verified.into_iter().min_by_key(|&index| size(index))?;
+        if size(smallest) > bytes.saturating_mul(4) {
+            return None;
+        }
+        sample.push(smallest);
+    }
+    Some(sample)
+}
+
 /// Returns whether `serde_json::Value` can hold all documents of the turn: it refuses those that are
 /// nested deeper than 127.
-pub fn can_parse(turn: &Turn<'_>) -> bool {
+fn can_parse(turn: &Turn<'_>) -> bool {
     let mut texts = turn.sample.iter().map(|&n| &turn.documents[n].text);
     texts.all(|text| serde_json::from_str::<Value>(text).is_ok())
 }
 
 /// Does the job with objects of the library.
-pub fn ours(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
+fn ours(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
     let reclaimer = Looper::reclaimer("reclaimer").map_err(|source| Error::Spawn {
         name: "reclaimer".to_owned(),
         source,
     })?;
     let start = Instant::now();
-    let keys = &Keys::<Ours>::new();
+    let keys = &Keys::default();
     let parse = |schedule: &mut dyn Iterator<Item = usize>, send: &dyn Fn(_) -> bool| {
         work(
-            &Ours::new(Memory::Blocks).without_temporaries(),
+            &World::without_temporaries(),
             keys,
             turn.documents,
             schedule,
             |_, root| send(root),
         )
     };
-    let walk = |arrivals: Receiver<node::Value<Ours>>| {
+    let walk = |arrivals: Receiver<node::Value>| {
         for root in arrivals {
             std::hint::black_box(Digest::of(&root));
             match root {
@@ -98,7 +205,7 @@ pub fn ours(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
 }
 
 /// Does the job with `serde_json::Value`.
-pub fn values(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
+fn values(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
     let start = Instant::now();
     let (condemned, to_drop) = sync_channel::<Value>(WAITING);
     let reclaimer = thread::spawn(move || {
@@ -210,7 +317,29 @@ fn add(walk: &mut Walk, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Document;
+
+    fn sample_of(sizes: &[usize], bytes: usize) -> Option<Vec<usize>> {
+        let document = |&size: &usize| Document {
+            name: String::new(),
+            lines_before: 0,
+            text: " ".repeat(size),
+        };
+        let documents: Vec<_> = sizes.iter().map(document).collect();
+        // The last one was not verified.
+        let mut expected = vec![Some(Digest::default()); sizes.len()];
+        *expected.last_mut().unwrap() = None;
+        sample(&documents, &expected, bytes)
+    }
+
+    #[test]
+    fn samples_are_spread_and_verified() {
+        assert_eq!(sample_of(&[10; 5], 1000), Some(vec![0, 1, 2, 3]));
+        assert_eq!(sample_of(&[10; 9], 40), Some(vec![0, 2, 4, 6]));
+        assert_eq!(sample_of(&[10, 30, 10], 20), Some(vec![0]));
+        assert_eq!(sample_of(&[90, 70, 10], 20), Some(vec![1]));
+        assert_eq!(sample_of(&[90, 90, 10], 20), None);
+        assert_eq!(sample_of(&[10], 20), None);
+    }
 
     #[test]
     fn both_sides_parse_the_documents_over_and_over() {
@@ -220,10 +349,8 @@ mod tests {
             text: text.to_owned(),
         };
         let documents = ["[1, \"a\", {\"b\": null}]", "{\"c\": [true, 2.5]}"].map(document);
-        let expected = vec![None; 2];
         let turn = Turn {
             documents: &documents,
-            expected: &expected,
             sample: vec![0, 1],
             length: Duration::from_millis(50),
         };

@@ -184,8 +184,8 @@ pub fn comparison(comparison: &Comparison) -> String {
         ]);
     }
     format!(
-        "\nThe same by a tree without counts: {} over and over, in {}; parsed by {}, walked by one thread, \
-         destroyed by another\n{table}{TREES}{}",
+        "\nThe same by a tree without counts: {} over and over, in {};\n\
+         parsed by {}, walked by one thread, destroyed by another\n{table}{TREES}{}",
         counted(comparison.documents as u64, "document"),
         counted(comparison.turns.into(), "turn"),
         counted(comparison.workers as u64, "worker"),

@@ -241,25 +241,20 @@ pub(in crate::pool) fn leave(
             // A fiber has left the scope in the middle of a drain.
             return;
         };
-        pop_left(stack, last, panics);
-    }
-}
-
-/// Pops the last token pool, which has been left open, with an event that names the call that pushed it.
-fn pop_left(stack: &PoolStack, last: &PoolState, panics: &mut FirstPanic) {
-    let event = Event::new(EventKind::TokenLeft, current_label())
-        .pool(last.name())
-        .manager(stack.manager.id, stack.manager.name.as_deref())
-        .at(last.pushed_at.get());
-    // The global allocator, which the event calls, is foreign code, and may have popped the pool.
-    let is_last = stack.last_token().is_some_and(|now| ptr::eq(now, last));
-    if is_last && pop_last(stack, last, false, panics).1 {
-        event.emit();
+        let event = Event::new(EventKind::TokenLeft, current_label())
+            .pool(last.name())
+            .manager(stack.manager.id, stack.manager.name.as_deref())
+            .at(last.pushed_at.get());
+        // The global allocator, which the event calls, is foreign code, and may have popped the pool.
+        let is_last = stack.last_token().is_some_and(|now| ptr::eq(now, last));
+        if is_last && pop_last(stack, last, false, panics).1 {
+            event.emit();
+        }
     }
 }
 
 /// Pops the token pools that a thread has pushed since its exit and left open. Those that destructors push
-/// beyond the limit stay open.
+/// beyond the limit stay open. No event says so: std's thread-locals are gone, and hooks may use them.
 #[cold]
 pub(super) fn pop_all_left(pools: &ThreadPools) {
     let mut panics = FirstPanic::default();
@@ -267,7 +262,7 @@ pub(super) fn pop_all_left(pools: &ThreadPools) {
         let mut rounds = 0;
         while let Some(last) = stack.last_token().filter(|_| rounds < ENDLESS) {
             rounds += 1;
-            pop_left(stack, last, &mut panics);
+            pop_last(stack, last, false, &mut panics);
         }
     }
     panics.into_first().into_iter().for_each(report);

@@ -79,12 +79,9 @@
 //! * [`own_book`]: the calling thread: births, deaths, notes
 //! * [`scan`]: adding up accounts; [`review`]: when a thread scans which rows, and how it passes dead
 //!   objects on
-//! * [`hot_handle`]: `Hot` and `HotRef`; [`full`]: the error
-//! * [`hot_figures`]: events and figures
+//! * [`hot_handle`]: `Hot` and `HotRef`; events and figures
 
 mod book;
-pub(crate) mod full;
-pub(crate) mod hot_figures;
 pub(crate) mod hot_handle;
 mod hot_table;
 mod library;

@@ -59,7 +59,6 @@ sync::described! {
 mod object;
 mod pool;
 
-// After `pool`, as rustdoc shows `HomeRef::new` and `new_on` in the order of these modules.
 mod manager;
 
 #[doc(hidden)]
@@ -84,12 +83,10 @@ pub use frame::{
     OnReclaimer, PendingDrops, Pooled, PostId, ReclaimerConfig, WhenFull, callback_scope,
     drop_later, finish_drops, pooled,
 };
-pub use hot::full::HotTableFull;
-pub use hot::hot_handle::{Hot, HotRef};
+pub use hot::hot_handle::{Hot, HotRef, HotTableFull};
 pub use manager::PoolManager;
-pub use manager::inbox_hook::InboxHook;
-pub use manager::manager_builder::PoolManagerBuilder;
 pub use manager::pending_home::{NotMade, PendingHome};
+pub use manager::pool_manager::{InboxHook, PoolManagerBuilder};
 pub use manager::shutdown::{EpochHolder, ShutdownReport};
 pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 pub use object::home_weak::HomeWeak;
@@ -99,8 +96,9 @@ pub use object::thin_target::ThinTarget;
 pub use object::thread_bound::HomeRef;
 pub use object::wake::Wake;
 pub use object::weak::Weak;
-pub use pool::api::foreign::{Foreign, ForeignRef, ForeignScope, foreign_scope};
-pub use pool::api::foreign_remote::{NotOwner, RemoteRelease};
+pub use pool::api::foreign::{
+    Foreign, ForeignRef, ForeignScope, NotOwner, RemoteRelease, foreign_scope,
+};
 pub use pool::api::guard::AutoreleasePool;
 pub use pool::api::handoff::HandoffPool;
 pub use pool::api::implicit::autorelease;
@@ -109,7 +107,7 @@ pub use pool::api::scope::autoreleasepool;
 pub use pool::api::token::{PoolToken, PopError};
 pub use pool::stack::budget::{Budget, Drained};
 pub use pool::stack::manager_shared::RootPolicy;
-pub use pool::stack::pool_dump::PoolDump;
+pub use pool::stack::pool_stack::PoolDump;
 pub use slot::{OptionSlot, Slot, SlotCache};
 pub use thread::key::ThreadKey;
 pub use thread::thread_handle::{Closed, ThreadHandle};

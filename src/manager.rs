@@ -1,9 +1,8 @@
 //! `PoolManager`: a stack of pools on each thread, and the state that these stacks share.
 //!
-//! * [`pool_manager`]: `PoolManager` and what is done to the pools of the calling thread
-//! * [`inbox_hook`]: hooks by which messages wake a foreign event loop
-//! * [`manager_builder`]: settings of new managers
-//! * [`pending_home`]: values that their home is asked to make
+//! * [`pool_manager`]: `PoolManager`, its settings, what is done to the pools of the calling thread, and
+//!   hooks by which messages wake a foreign event loop
+//! * [`pending_home`]: `HomeRef`s, made on the calling thread or asked for at another one
 //! * [`snapshot`]: figures of a manager and of all threads
 //! * [`shutdown`]: `quiesce` and `shutdown`, which get everything released
 //!
@@ -31,10 +30,8 @@
 //!    closed.
 
 // First, as rustdoc shows the methods of `PoolManager` in the order of these files.
-mod pool_manager;
+pub(crate) mod pool_manager;
 
-pub(crate) mod inbox_hook;
-pub(crate) mod manager_builder;
 pub(crate) mod pending_home;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;

@@ -55,7 +55,7 @@ pub mod parts {
     use crate::hot;
     use crate::hot::hot_handle::Hot;
     use crate::object::strong::Ref;
-    use crate::pool::remote::remote_release::orphaned_release;
+    use crate::pool::remote::orphaned_release;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, cell, unbox};
     use crate::thread::counted::CountedInbox;

@@ -24,7 +24,7 @@
 //!    runs no foreign code before that: no destructor, no hook, and not the global allocator. Lists
 //!    grow by [`with_room`](crate::sync::with_room), which allocates between two borrows.
 //! 3. *Stable addresses.* A `ThreadPools` is freed by the thread's exit or, if guard pools are open then,
-//!    when the last of them is closed; its pools and stacks live as long. Only [`prune`](drain::prune) frees
+//!    when the last of them is closed; its pools and stacks live as long. Only `prune` of [`drain::this_thread`] frees
 //!    a stack earlier: a stack with no open pool and no drain in progress, whose manager has no handle left.
 //!    So the stack of an open pool exists, and so does that stack's `ThreadPools`.
 //! 4. *Chain.* A frame exists as long as it is in a stack's chain. Its pool is null or open. The
@@ -55,9 +55,8 @@ crate::sync::described! {
         stack::backlog::NOTE,
         entries::NOTE,
         entries::page::NOTE,
-        entries::page_chain::NOTE,
         stack::pool_stack::NOTE,
-        remote::remote_release::NOTE,
-        stack::thread_pools::pools_note::NOTE,
+        remote::NOTE,
+        stack::thread_pools::NOTE,
     ];
 }

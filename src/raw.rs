@@ -8,9 +8,7 @@ pub use crate::object::foreign_class::{
     Destructor, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES,
 };
 pub use crate::object::foreign_delete::{ForeignPlace, alloc_by_hand, end_by_hand, free_by_hand};
-pub use crate::pool::api::token::token_words::{
-    TokenWords, key_from_word, key_to_word, token_of, words_of,
-};
+pub use crate::pool::api::token::{TokenWords, key_from_word, key_to_word, token_of, words_of};
 
 mod quick;
 pub use quick::ThreadContext;

@@ -1,12 +1,16 @@
-//! serde's `Serialize` for snapshots and reports, with the feature `serde`. Reports of `leaks` are
-//! serialized in `leaks`.
+//! serde's `Serialize` for snapshots, reports and slots, with the feature `serde`. Reports of `leaks` are
+//! serialized in `leaks`, references in `object`.
 
 use crate::block::shared::BlockStats;
 use crate::frame::FrameReport;
 use crate::manager::shutdown::{EpochHolder, ShutdownReport};
 use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use crate::object::strong::Ref;
+use crate::object::thin_target::ThinTarget;
 use crate::pool::stack::budget::Drained;
+use crate::slot::{OptionSlot, Slot};
 use crate::thread::key::ThreadKey;
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// Serializes a thread's key as text, as events write it.
@@ -69,4 +73,29 @@ serialize_fields! {
         live_blocks, live_bytes, waste, chunk_bytes, peak_chunk_bytes, unused_bytes, remote_frees,
         inbox, heaps, orphans, large, large_bytes,
     }
+}
+
+/// Implements `Serialize` and `Deserialize` for slots, in the form of the references that they hold.
+macro_rules! serialize_slots {
+    ($($slot:ident of $held:ty;)*) => {$(
+        impl<T: ?Sized + ThinTarget + Send + Sync + Serialize> Serialize for $slot<T> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.load_full().serialize(serializer)
+            }
+        }
+
+        impl<'de, T: ?Sized + ThinTarget + Send + Sync> Deserialize<'de> for $slot<T>
+        where
+            Ref<T>: Deserialize<'de>,
+        {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <$held>::deserialize(deserializer).map(Self::new)
+            }
+        }
+    )*};
+}
+
+serialize_slots! {
+    Slot of Ref<T>;
+    OptionSlot of Option<Ref<T>>;
 }

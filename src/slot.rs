@@ -29,21 +29,16 @@
 //!    `PoolRef`s that the pool has lent.
 //! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
 
-mod cache;
-mod option;
 mod raw;
-#[cfg(feature = "serde")]
-mod slot_serialize;
-
-pub use cache::SlotCache;
-pub use option::OptionSlot;
 
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::pool_ref::PoolRef;
+use crate::sync::const_fn;
 use raw::RawSlot;
 use std::fmt;
+use std::ops::Deref;
 
 /// Holds one object that any thread may load or replace.
 ///
@@ -300,5 +295,219 @@ impl<T: ?Sized + ThinTarget + Send + Sync> From<Ref<T>> for Slot<T> {
 impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for Slot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Slot").field(&self.load_full()).finish()
+    }
+}
+
+/// A [`Slot`](super::Slot) that may be empty. For everything else, see `Slot`.
+///
+/// ```
+/// use releasepool::{AutoreleasePool, OptionSlot, Ref};
+/// let newest = OptionSlot::empty();
+/// let pool = AutoreleasePool::new();
+/// assert!(newest.load(&pool).is_none());
+/// newest.store(Some(Ref::new(7)));
+/// assert_eq!(newest.load(&pool).as_deref(), Some(&7));
+/// ```
+#[doc(alias = "ArcSwapOption")]
+pub struct OptionSlot<T: ?Sized + ThinTarget + Send + Sync>(RawSlot<T>);
+
+impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
+    /// Makes a slot that holds `r`.
+    pub fn new(r: Option<Ref<T>>) -> Self {
+        Self(RawSlot::new(r))
+    }
+
+    const_fn! {
+        /// Makes an empty slot.
+        ///
+        /// ```
+        /// use releasepool::OptionSlot;
+        /// static NEWEST: OptionSlot<str> = OptionSlot::empty();
+        /// assert!(NEWEST.is_empty());
+        /// ```
+        pub fn empty() -> Self {
+            Self(RawSlot::empty())
+        }
+    }
+
+    /// Returns the object that the slot holds, if any, lent until `pool` is drained. See
+    /// [`Slot::load`](super::Slot::load).
+    #[inline]
+    pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> Option<PoolRef<'p, T>> {
+        self.0.load(pool)
+    }
+
+    /// Returns a counted reference to the object that the slot holds, if any. See
+    /// [`Slot::load_full`](super::Slot::load_full).
+    pub fn load_full(&self) -> Option<Ref<T>> {
+        self.0.load_full()
+    }
+
+    /// Calls `f` with the object that the slot holds, if any, and returns its result. See
+    /// [`Slot::with`](super::Slot::with).
+    pub fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
+        self.0.with(f)
+    }
+
+    /// Returns whether the slot is empty at this moment.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Replaces the content with `r` and retires the old object. See
+    /// [`Slot::store`](super::Slot::store).
+    pub fn store(&self, r: Option<Ref<T>>) {
+        self.0.store(r);
+    }
+
+    /// Replaces the content with `r` and returns a reference to the old object. See
+    /// [`Slot::swap`](super::Slot::swap).
+    pub fn swap(&self, r: Option<Ref<T>>) -> Option<Ref<T>> {
+        self.0.swap(r)
+    }
+
+    /// Empties the slot and returns a reference to the old object, as [`swap`](Self::swap) does.
+    ///
+    /// ```
+    /// use releasepool::{OptionSlot, Ref};
+    /// let newest = OptionSlot::new(Some(Ref::new("frame 7")));
+    /// assert_eq!(newest.take().as_deref(), Some(&"frame 7")); // one thread alone gets it
+    /// assert!(newest.take().is_none());
+    /// ```
+    pub fn take(&self) -> Option<Ref<T>> {
+        self.swap(None)
+    }
+
+    /// Replaces the content with `new` if it is `current`; `None` stands for an empty slot. See
+    /// [`Slot::compare_exchange`](super::Slot::compare_exchange).
+    ///
+    /// # Errors
+    /// Returns `new` if the slot's content is not `current`.
+    pub fn compare_exchange(
+        &self,
+        current: Option<&T>,
+        new: Option<Ref<T>>,
+    ) -> Result<Option<Ref<T>>, Option<Ref<T>>> {
+        self.0.compare_exchange(current, new)
+    }
+
+    /// Replaces the content with the result of `f`, which gets the current one. See
+    /// [`Slot::rcu`](super::Slot::rcu).
+    ///
+    /// # Panics
+    /// If `f` panics; the slot is then unchanged.
+    pub fn rcu(&self, f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
+        self.0.rcu(f)
+    }
+}
+
+impl<T: ?Sized + ThinTarget + Send + Sync> Default for OptionSlot<T> {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl<T: ?Sized + ThinTarget + Send + Sync> From<Option<Ref<T>>> for OptionSlot<T> {
+    fn from(r: Option<Ref<T>>) -> Self {
+        Self::new(r)
+    }
+}
+
+impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for OptionSlot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OptionSlot")
+            .field(&self.load_full())
+            .finish()
+    }
+}
+
+/// A reader of a [`Slot`] that keeps a counted reference to the object that it has loaded
+/// last. While the slot is not changed, a load is one load and a comparison, without a pool and
+/// without a pin.
+///
+/// `S` is anything that derefs to the slot: a `&Slot<T>`, or a `Ref` or `Arc` of it, so that the cache
+/// may be kept in a thread's state or move between threads.
+///
+/// # When not to use it
+/// Where a pool is at hand anyway, [`Slot::load`](crate::Slot::load) is as quick and keeps
+/// nothing. For a reader that reads once, use [`Slot::with`](crate::Slot::with).
+///
+/// # What an idle cache keeps
+/// The object that it has loaded last, even if the slot has long held another one: until the next
+/// [`load`](Self::load), [`clear`](Self::clear), or the cache's end. It never delays the release of other
+/// objects.
+///
+/// # Threads
+/// A cache has one user at a time, as `load` needs `&mut self`: each thread has one of its own. It is
+/// Send and Sync if `S` is.
+///
+/// ```
+/// use releasepool::{Ref, Slot, SlotCache};
+/// let settings = Ref::new(Slot::new(Ref::new("easy")));
+/// let mut cache = SlotCache::new(settings.clone());
+/// assert_eq!(**cache.load(), "easy");
+/// settings.store(Ref::new("hard"));
+/// assert_eq!(**cache.load(), "hard");
+/// cache.clear(); // keeps no object while it is idle
+/// ```
+#[doc(alias = "Cache")]
+pub struct SlotCache<S, T: ?Sized + 'static> {
+    slot: S,
+    last: Option<Ref<T>>,
+}
+
+impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache<S, T> {
+    /// Makes a cache of the slot, which it loads when it is first used.
+    pub fn new(slot: S) -> Self {
+        Self { slot, last: None }
+    }
+
+    /// Returns the object that the slot holds.
+    ///
+    /// If the slot has been changed since the last call, costs a
+    /// [`load_full`](crate::Slot::load_full) and the release of the object before.
+    ///
+    /// # Panics
+    /// With the panic of a destructor, if this cache had the last reference to the object before.
+    pub fn load(&mut self) -> &Ref<T> {
+        // The reference keeps its object's address from being used again, so an equal address means
+        // the same object.
+        let is_same = |last: &Ref<T>| self.slot.0.holds(last);
+        if !self.last.as_ref().is_some_and(is_same) {
+            let before = self.last.replace(self.slot.load_full());
+            // Drops it only now, as its destructor is foreign code.
+            drop(before);
+        }
+        self.last.as_ref().expect("it was just set")
+    }
+
+    /// Drops the reference to the object that was loaded last.
+    ///
+    /// # Panics
+    /// With the panic of a destructor, if that was the last reference.
+    pub fn clear(&mut self) {
+        self.last = None;
+    }
+
+    /// Returns what leads to the slot.
+    pub fn slot(&self) -> &S {
+        &self.slot
+    }
+}
+
+impl<S: Clone, T: ?Sized> Clone for SlotCache<S, T> {
+    fn clone(&self) -> Self {
+        Self {
+            slot: self.slot.clone(),
+            last: self.last.clone(),
+        }
+    }
+}
+
+impl<S, T: ?Sized + fmt::Debug> fmt::Debug for SlotCache<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotCache")
+            .field("last", &self.last)
+            .finish_non_exhaustive()
     }
 }

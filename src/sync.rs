@@ -4,9 +4,8 @@
 //! All other modules use these through `crate::sync`, so that one switch runs the crate exactly as
 //! it ships on a model checker: `--cfg loom` with the feature `loom` on loom, and `--cfg
 //! releasepool_shuttle` with the feature `shuttle` on shuttle. No algorithm knows which of the
-//! three it runs on. `native` is the standard library, with no code added but for thread-locals
-//! where std has no native ones;
-//! `checked` is loom, with the gaps closed through which a wrong ordering would pass; `sampled` is
+//! three it runs on. `native` is the standard library, and what a thread's end and
+//! readers outside of the process need besides; `checked` is loom, with the gaps closed through which a wrong ordering would pass; `sampled` is
 //! shuttle, for programs that are larger than loom's (see their module documentation). `modeled`
 //! has what the checkers share, and `unchecked` what std and shuttle do.
 //!
@@ -41,17 +40,13 @@ mod unchecked;
 #[cfg(not(all(loom, feature = "loom")))]
 pub(crate) use unchecked::*;
 
-mod bits;
 mod counter;
-mod parker;
 mod sleeper;
 mod table;
-pub(crate) use bits::Bits;
 #[allow(unused_imports, reason = "for the feature leak-detection")]
 pub(crate) use counter::Published;
-pub(crate) use counter::{Counter, Hint, Numbers, Setting};
-pub(crate) use parker::Parker;
-pub(crate) use sleeper::{Sleeper, Ticket};
+pub(crate) use counter::{Bits, Counter, Hint, Numbers, Setting};
+pub(crate) use sleeper::{Parker, Sleeper, Ticket};
 pub(crate) use table::{Table, reserve, shrink, with_room};
 
 /// Compiles items that describe the crate's structures to readers outside of the process, on

@@ -48,6 +48,17 @@ impl FirstPanic {
     pub(crate) fn into_first(self) -> Option<Payload> {
         self.0
     }
+
+    /// Resumes the first panic, if there was one; reports it if the thread is unwinding.
+    #[inline]
+    pub(crate) fn resume(self) {
+        self.0.into_iter().for_each(resume_or_report);
+    }
+
+    /// Reports the first panic, if there was one.
+    pub(crate) fn report(self) {
+        self.0.into_iter().for_each(report);
+    }
 }
 
 /// Reports a panic that cannot be resumed.

@@ -152,7 +152,7 @@
     movzx edx, byte ptr [rsi + 40]
     movzx ecx, byte ptr [rsi + 41]
     mov rdi, rbp
-    call releasepool::pool::drain::alike::destroy_alike
+    call releasepool::pool::drain::release::destroy_alike
     lea rcx, [rax + r12]
     test rax, rax
     jne .3
@@ -430,7 +430,7 @@
     lea rcx, [rsp + 32]
     mov rdi, r15
     mov rsi, qword ptr [rsp + 8]
-    call releasepool::pool::drain::few::release_nesting
+    call releasepool::pool::drain::engine::release_nesting
     add r12, qword ptr [rsp + 64]
     add rbp, qword ptr [rsp + 72]
     xor r13d, r13d
@@ -682,7 +682,7 @@
     mov rdi, r15
     call _Unwind_Resume@PLT
 
-# releasepool::pool::drain::alike::destroy_alike
+# releasepool::pool::drain::release::destroy_alike
 # instructions: 128, locked: 0, calls: 4
     push rbp
     push r15
@@ -1020,7 +1020,7 @@
     mov rsi, rbx
     mov rdx, rbx
     mov r8, rbp
-    call releasepool::pool::drain::alike::destroy_foreign
+    call releasepool::pool::drain::release::destroy_foreign
     mov r15, rdx
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
@@ -1054,7 +1054,7 @@
 .24:
     mov rdi, r13
     mov rsi, rbx
-    call releasepool::pool::drain::alike::destroy_in_turn
+    call releasepool::pool::drain::release::destroy_in_turn
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
     jmp .3
@@ -1079,7 +1079,7 @@
     movzx ecx, byte ptr [rbx + 41]
     mov rdi, r13
     mov rsi, rbx
-    call releasepool::pool::drain::alike::destroy_alike
+    call releasepool::pool::drain::release::destroy_alike
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
     test rax, rax

@@ -1,10 +1,9 @@
 //! Destruction of values by a reclaimer.
 
 use super::call::OneShot;
-use super::loop_state::LoopState;
 use super::looper::Looper;
 use super::proxy::LooperProxy;
-use super::reclaim::{Reclaim, WaitingValue};
+use super::reclaim::WaitingValue;
 use crate::manager::PoolManager;
 use crate::object::later_value;
 use crate::pool::stack::budget::Budget;
@@ -12,7 +11,6 @@ use crate::sync::thread::yield_now;
 use crate::sync::{catch_unwind, elapsed};
 use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
 use crate::thread::key::ThreadKey;
-use crate::thread::record::Record;
 use crate::unwind::report;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -186,9 +184,7 @@ impl Looper {
     /// With the panic of the value's destructor, if that runs on the calling thread.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later<T: Send + 'static>(&self, value: T) {
-        let mut value = ManuallyDrop::new(value);
-        // SAFETY: the value is not used again.
-        unsafe { send(&self.thread().0, &self.reclaim, &mut value, 0) };
+        self.proxy.drop_later(value);
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the
@@ -198,9 +194,7 @@ impl Looper {
     /// As [`drop_later`](Self::drop_later) does.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
-        let mut value = ManuallyDrop::new(value);
-        // SAFETY: the value is not used again.
-        unsafe { send(&self.thread().0, &self.reclaim, &mut value, bytes as u64) };
+        self.proxy.drop_later_weighed(value, bytes);
     }
 
     /// Has the looper's thread destroy `value`, if there is room for it. Never waits, and never
@@ -220,12 +214,7 @@ impl Looper {
     /// ```
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_drop_later<T: Send + 'static>(&self, value: T) -> Result<(), Full<T>> {
-        let mut value = ManuallyDrop::new(value);
-        // SAFETY: the value is used again only if it was not taken.
-        match unsafe { try_send(&self.thread().0, &self.reclaim, &mut value) } {
-            true => Ok(()),
-            false => Err(Full(ManuallyDrop::into_inner(value))),
-        }
+        self.proxy.try_drop_later(value)
     }
 
     /// Waits until the looper has destroyed all values, and released all references, that the calling
@@ -263,12 +252,12 @@ impl Looper {
             return false;
         }
         // Not refused, as in `barrier`.
-        wait_idle(&self.state, timeout)
+        self.proxy.is_idle_within(timeout)
     }
 
     /// Returns what waits for the looper, for a dashboard or to slow senders down.
     pub fn pending(&self) -> PendingDrops {
-        pending(&self.thread().0, &self.reclaim)
+        self.proxy.pending()
     }
 }
 
@@ -291,7 +280,7 @@ impl LooperProxy {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(super) unsafe fn drop_later_from<T: Send + 'static>(&self, value: &mut ManuallyDrop<T>) {
         // SAFETY: by the contract.
-        unsafe { send(&self.thread().0, &self.reclaim, value, 0) };
+        unsafe { self.send(value, 0) };
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the bound on bytes: see
@@ -303,7 +292,7 @@ impl LooperProxy {
     pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
         let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is not used again.
-        unsafe { send(&self.thread().0, &self.reclaim, &mut value, bytes as u64) };
+        unsafe { self.send(&mut value, bytes as u64) };
     }
 
     /// Has the looper's thread destroy `value`, if there is room for it: see
@@ -315,20 +304,48 @@ impl LooperProxy {
     pub fn try_drop_later<T: Send + 'static>(&self, value: T) -> Result<(), Full<T>> {
         let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is used again only if it was not taken.
-        match unsafe { try_send(&self.thread().0, &self.reclaim, &mut value) } {
-            true => Ok(()),
-            false => Err(Full(ManuallyDrop::into_inner(value))),
+        let refused = unsafe { self.send_value(&mut value, 0) }.err();
+        if let Some(Refusal::NoRoom) = refused {
+            self.reclaim.go_away(&self.thread().0);
+        }
+        match refused {
+            None => Ok(()),
+            Some(_) => Err(Full(ManuallyDrop::into_inner(value))),
         }
     }
 
     /// Returns what waits for the looper: see [`Looper::pending`].
     pub fn pending(&self) -> PendingDrops {
-        pending(&self.thread().0, &self.reclaim)
+        PendingDrops {
+            values: self.thread().0.releases.waiting() as usize,
+            bytes: self.reclaim.bytes(),
+            busy: self.reclaim.busy(),
+            types: self.reclaim.types.waiting(),
+        }
     }
 
-    /// Waits until nothing waits for the looper, as [`Looper::wait_idle`] does.
+    /// Waits until no value or reference waits for the looper, for `timeout` at most, or until the looper
+    /// refuses commands. Returns whether none waits.
     pub(super) fn is_idle_within(&self, timeout: Duration) -> bool {
-        wait_idle(&self.state, timeout)
+        let until = elapsed().saturating_add(timeout);
+        let is_idle = || self.thread().0.releases.waiting() == 0;
+        loop {
+            let left = until.saturating_sub(elapsed());
+            let done = Arc::new(OneShot::new());
+            let there = done.clone();
+            let posted = self.post(move || {
+                destroy_all();
+                there.put(());
+            });
+            if posted.is_err() || done.take_within(left).is_none() {
+                return is_idle();
+            }
+            if is_idle() {
+                return true;
+            }
+            // A sender may have counted its value, and not sent it yet.
+            yield_now();
+        }
     }
 
     /// Waits for the end of the looper, for `timeout` at most. Returns whether it has ended: its thread
@@ -336,117 +353,62 @@ impl LooperProxy {
     pub(super) fn has_ended_within(&self, timeout: Duration) -> bool {
         self.reclaim.has_ended_within(timeout)
     }
-}
 
-/// Sends a value to the looper with this record; where that is not possible, destroys it. The value is not
-/// moved but into the message: see [`later_value::message`].
-///
-/// # Safety
-/// Takes the value: the caller does not use it again.
-#[cfg_attr(feature = "leak-detection", track_caller)]
-unsafe fn send<T>(record: &Record, reclaim: &Reclaim, value: &mut ManuallyDrop<T>, bytes: u64)
-where
-    T: Send + 'static,
-{
-    loop {
-        // SAFETY: the value is used again only if it was not taken.
-        match unsafe { send_value(record, reclaim, value, bytes) } {
-            Ok(()) => return,
-            Err(Refusal::Here) => break,
-            Err(Refusal::NoRoom) => {}
+    /// Sends a value to the looper; where that is not possible, destroys it. The value is not moved but
+    /// into the message: see [`later_value::message`].
+    ///
+    /// # Safety
+    /// Takes the value: the caller does not use it again.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    unsafe fn send<T: Send + 'static>(&self, value: &mut ManuallyDrop<T>, bytes: u64) {
+        let record = &self.thread().0;
+        loop {
+            // SAFETY: the value is used again only if it was not taken.
+            match unsafe { self.send_value(value, bytes) } {
+                Ok(()) => return,
+                Err(Refusal::Here) => break,
+                Err(Refusal::NoRoom) => {}
+            }
+            if !self.reclaim.wait_for_room(record, bytes) {
+                self.reclaim.go_away(record);
+                break;
+            }
         }
-        if !reclaim.wait_for_room(record, bytes) {
-            reclaim.go_away(record);
-            break;
-        }
+        // SAFETY: the value was not taken; by the contract this is its last use.
+        unsafe { ManuallyDrop::drop(value) };
     }
-    // SAFETY: the value was not taken; by the contract this is its last use.
-    unsafe { ManuallyDrop::drop(value) };
-}
 
-/// Sends a value to the looper with this record, if there is room for it. Returns whether it did.
-///
-/// # Safety
-/// Takes the value if it returns true: then the caller does not use it again.
-#[cfg_attr(feature = "leak-detection", track_caller)]
-unsafe fn try_send<T>(record: &Record, reclaim: &Reclaim, value: &mut ManuallyDrop<T>) -> bool
-where
-    T: Send + 'static,
-{
-    // SAFETY: by the contract.
-    let refused = unsafe { send_value(record, reclaim, value, 0) }.err();
-    if let Some(Refusal::NoRoom) = refused {
-        reclaim.go_away(record);
-    }
-    refused.is_none()
-}
-
-/// Sends a value to the looper with this record.
-///
-/// # Safety
-/// Takes the value, unless it is refused: else the caller does not use it again.
-#[cfg_attr(feature = "leak-detection", track_caller)]
-unsafe fn send_value<T>(
-    record: &Record,
-    reclaim: &Reclaim,
-    value: &mut ManuallyDrop<T>,
-    bytes: u64,
-) -> Result<(), Refusal>
-where
-    T: Send + 'static,
-{
-    if must_stay(record.key()) || record.is_closed() {
-        return Err(Refusal::Here);
-    }
-    let Some(waiting) = reclaim.admit::<T>(record, bytes) else {
-        return Err(Refusal::NoRoom);
-    };
-    // SAFETY: taken, by the contract, or put back below.
-    let message = unsafe { later_value::message(value, waiting, record.key()) };
-    match record.send_admitted(message) {
-        Ok(()) => {
-            tally_handed_over(1);
-            Ok(())
+    /// Sends a value to the looper.
+    ///
+    /// # Safety
+    /// Takes the value, unless it is refused: else the caller does not use it again.
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    unsafe fn send_value<T: Send + 'static>(
+        &self,
+        value: &mut ManuallyDrop<T>,
+        bytes: u64,
+    ) -> Result<(), Refusal> {
+        let record = &self.thread().0;
+        if must_stay(record.key()) || record.is_closed() {
+            return Err(Refusal::Here);
         }
-        Err(back) => {
-            // SAFETY: made above, with these types and this value, and given back.
-            let waiting = unsafe { later_value::take_back::<T, WaitingValue>(back, value) };
-            reclaim.retract(waiting);
-            Err(Refusal::Here)
+        let Some(waiting) = self.reclaim.admit::<T>(record, bytes) else {
+            return Err(Refusal::NoRoom);
+        };
+        // SAFETY: taken, by the contract, or put back below.
+        let message = unsafe { later_value::message(value, waiting, record.key()) };
+        match record.send_admitted(message) {
+            Ok(()) => {
+                tally_handed_over(1);
+                Ok(())
+            }
+            Err(back) => {
+                // SAFETY: made above, with these types and this value, and given back.
+                let waiting = unsafe { later_value::take_back::<T, WaitingValue>(back, value) };
+                self.reclaim.retract(waiting);
+                Err(Refusal::Here)
+            }
         }
-    }
-}
-
-/// Waits until no value or reference waits for the looper, for `timeout` at most, or until the looper
-/// refuses commands. Returns whether none waits.
-fn wait_idle(state: &LoopState, timeout: Duration) -> bool {
-    let until = elapsed().saturating_add(timeout);
-    let is_idle = || state.thread.0.releases.waiting() == 0;
-    loop {
-        let left = until.saturating_sub(elapsed());
-        let done = Arc::new(OneShot::new());
-        let there = done.clone();
-        let posted = state.post(move || {
-            destroy_all();
-            there.put(());
-        });
-        if posted.is_err() || done.take_within(left).is_none() {
-            return is_idle();
-        }
-        if is_idle() {
-            return true;
-        }
-        // A sender may have counted its value, and not sent it yet.
-        yield_now();
-    }
-}
-
-fn pending(record: &Record, reclaim: &Reclaim) -> PendingDrops {
-    PendingDrops {
-        values: record.releases.waiting() as usize,
-        bytes: reclaim.bytes(),
-        busy: reclaim.busy(),
-        types: reclaim.types.waiting(),
     }
 }
 

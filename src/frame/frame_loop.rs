@@ -2,9 +2,9 @@
 
 use super::clock::Clock;
 use super::config::{FrameConfig, Pacing};
-use super::frame_report::FrameReport;
+use super::later;
 use super::loop_state::{LoopState, Task, run_in_pool};
-use super::loops_exit;
+use super::one_frame::FrameReport;
 use super::one_frame::{Frame, ResetAtEnd};
 use super::proxy::FrameProxy;
 use crate::arena::stack_allocator::StackAllocator;
@@ -114,7 +114,7 @@ impl FrameLoop {
             panic!("a FrameLoop cannot be created while its thread ends");
         };
         let state = Arc::new(LoopState::new(ThreadHandle(record)));
-        loops_exit::register(&state);
+        later::register(&state);
         Self {
             state,
             config,

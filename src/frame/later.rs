@@ -1,18 +1,27 @@
-//! The reclaimer of the process: `drop_later`, `finish_drops` and `Later`.
+//! The reclaimer of the process: `drop_later`, `finish_drops` and `Later`; and the end of a thread with
+//! loops, which closes its frame loops, runs the closures that they accepted, and gives up the thread's
+//! reference to that reclaimer.
 
+use super::config::ReclaimerConfig;
 use super::drop_later::PendingDrops;
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::looper::Looper;
-use super::loops_exit;
 use super::proxy::LooperProxy;
-use super::reclaimer_config::ReclaimerConfig;
 use crate::event::{Event, EventKind};
+use crate::pool::drain::this_thread;
+use crate::pool::stack::budget::Budget;
+use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::{Cell, RefCell};
 use crate::sync::{Monitor, Setting, elapsed, lazy, local};
-use crate::thread::current::{current, current_key, current_label, is_exiting};
+use crate::thread::current::{
+    current, current_key, current_label, is_exiting, set_first_exit_hook,
+};
+use crate::thread::record::Record;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The reclaimers of the process: the one that runs, and those that [`finish_drops`] has told to end.
@@ -94,7 +103,7 @@ fn look_up() -> Option<Rc<LooperProxy>> {
     };
     let (number, proxy) = found.or_else(start)?;
     let proxy = Rc::new(proxy);
-    loops_exit::set_hook();
+    set_hook();
     NEAR.with(|near| near.set(number, Some(proxy.clone())));
     Some(proxy)
 }
@@ -344,5 +353,107 @@ impl<T: Send + 'static> DerefMut for Later<T> {
 impl<T: Send + fmt::Debug + 'static> fmt::Debug for Later<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Later").field(&**self).finish()
+    }
+}
+
+local! {
+    /// The frame loops of this thread. Taken out while it changes: the global allocator is foreign code, and may
+    /// make loops. The thread's exit empties the list.
+    static LOOPS: ManuallyDrop<Cell<Loops>> = ManuallyDrop::new(Cell::new(Loops::EMPTY));
+}
+
+/// A list of loops. Those that are gone are removed now and then.
+struct Loops {
+    all: Vec<Weak<LoopState>>,
+    /// The length at which those that are gone are removed.
+    prune_at: usize,
+}
+
+impl Loops {
+    const EMPTY: Self = Self {
+        all: Vec::new(),
+        prune_at: 4,
+    };
+
+    /// Adds a loop. Looks for loops that are gone only once the list is twice as long as what the last look has
+    /// left: so the time for many loops is linear in their number, also if none is ever gone.
+    fn add(&mut self, state: Weak<LoopState>) {
+        if self.all.len() >= self.prune_at {
+            self.all.retain(|state| state.strong_count() > 0);
+            self.prune_at = (2 * self.all.len()).max(Self::EMPTY.prune_at);
+        }
+        self.all.push(state);
+    }
+}
+
+/// Registers a loop, so that the end of this thread closes it unless it is closed before.
+pub(super) fn register(state: &Arc<LoopState>) {
+    LOOPS.with(|place| {
+        let mut loops = place.replace(Loops::EMPTY);
+        loops.add(Arc::downgrade(state));
+        // The allocator may have made others meanwhile.
+        loop {
+            let others = place.replace(loops);
+            if others.all.is_empty() {
+                break;
+            }
+            loops = place.replace(Loops::EMPTY);
+            others.all.into_iter().for_each(|state| loops.add(state));
+        }
+    });
+    set_hook();
+}
+
+/// Has the calling thread's exit call [`close_all`].
+pub(super) fn set_hook() {
+    set_first_exit_hook(close_all);
+}
+
+/// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
+/// left to the thread. Panics are reported, not propagated.
+fn close_all(_: &Arc<Record>) {
+    forget_reclaimer();
+    let loops = LOOPS.with(|place| place.replace(Loops::EMPTY));
+    run_in_pool("last frame", Budget::All, || {
+        for state in loops.all.iter().filter_map(Weak::upgrade) {
+            state.close(Task::run);
+        }
+        this_thread::with(|pools| {
+            pools.map(ThreadPools::run_posts_of_loops);
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread::current::current;
+    use crate::thread::thread_handle::ThreadHandle;
+
+    /// Adds `n` loops; returns how many entries of the list that has looked at.
+    fn steps(n: usize, mut made: impl FnMut(Arc<LoopState>)) -> usize {
+        let record = current().unwrap();
+        let mut loops = Loops::EMPTY;
+        let mut steps = 0;
+        for _ in 0..n {
+            let before = loops.all.len();
+            if before >= loops.prune_at {
+                steps += before;
+            }
+            let state = Arc::new(LoopState::new(ThreadHandle(record.clone())));
+            loops.add(Arc::downgrade(&state));
+            made(state);
+        }
+        let kept = loops.all.iter().filter_map(Weak::upgrade).count();
+        assert!(loops.all.len() - kept <= kept.max(4), "all others are gone");
+        steps
+    }
+
+    #[test]
+    fn many_loops_take_linear_time_whether_they_are_kept_or_gone() {
+        const MANY: usize = 2_000;
+        let mut kept = Vec::new();
+        assert!(steps(MANY, |state| kept.push(state)) < 2 * MANY);
+        assert!(steps(MANY, drop) < 2 * MANY);
     }
 }

@@ -1,12 +1,11 @@
 //! `Looper`: a thread that runs posted closures in order.
 
 use super::call::OneShot;
-use super::loop_state::{LoopState, Task, run_in_pool};
+use super::config::ReclaimerConfig;
+use super::loop_state::{LoopState, PostId, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
 use super::proxy::LooperProxy;
 use super::reclaim::{Reclaim, on_own_thread};
-use super::reclaimer_config::ReclaimerConfig;
-use super::timers::{Delayed, PostId};
 use crate::block::thread_heaps;
 use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
@@ -59,8 +58,7 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
-    pub(super) state: Arc<LoopState>,
-    pub(super) reclaim: Arc<Reclaim>,
+    pub(super) proxy: LooperProxy,
     /// The thread to join; `None` once it has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,
 }
@@ -143,30 +141,26 @@ impl Looper {
         })?;
         let (state, reclaim) = ready.take();
         Ok(Self {
-            state,
-            reclaim,
+            proxy: LooperProxy { state, reclaim },
             thread: Some(thread),
         })
     }
 
     /// Returns the handle of the looper's thread.
     pub fn thread(&self) -> &ThreadHandle {
-        &self.state.thread
+        self.proxy.thread()
     }
 
     /// Returns how many references that were sent to a [reclaimer](Self::reclaimer) have not been
     /// released yet; 0 for other loopers. Senders can check it, so that they do not reach the
     /// bound, at which they would have to make releases themselves.
     pub fn waiting(&self) -> usize {
-        self.state.thread.0.waiting_of_bound() as usize
+        self.thread().0.waiting_of_bound() as usize
     }
 
     /// Returns a handle that only sends to the looper, and may outlive it.
     pub fn proxy(&self) -> LooperProxy {
-        LooperProxy {
-            state: self.state.clone(),
-            reclaim: self.reclaim.clone(),
-        }
+        self.proxy.clone()
     }
 
     /// Posts `f` to the looper, which runs it after everything that was posted before. Does not
@@ -179,7 +173,7 @@ impl Looper {
     /// Returns [`Closed`] with the closure once the looper is closed; so commands that run during
     /// its shutdown cannot post to it.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.state.post(f)
+        self.proxy.post(f)
     }
 
     /// Runs `f` on the looper, waits for it, and returns its result. On the looper's own thread,
@@ -200,7 +194,7 @@ impl Looper {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.state.call(f)
+        self.proxy.call(f)
     }
 
     /// Posts `f` to the looper, which runs it after `delay`. See
@@ -223,13 +217,13 @@ impl Looper {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.state.post_after(delay, f, |f| Delayed::Plain(f))
+        self.proxy.post_after(delay, f)
     }
 
     /// Cancels a delayed post of this looper; returns whether it was still waiting. If so, its
     /// closure is dropped here and never runs.
     pub fn cancel(&self, id: PostId) -> bool {
-        self.state.cancel(id)
+        self.proxy.cancel(id)
     }
 
     /// Closes the looper and waits for its thread.
@@ -249,8 +243,8 @@ impl Looper {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        self.state.ask_to_close();
-        if current_key() == Some(self.state.thread.key()) {
+        self.proxy.state.ask_to_close();
+        if current_key() == Some(self.thread().key()) {
             return Ok(());
         }
         thread.join()
@@ -304,8 +298,8 @@ impl RefUnwindSafe for Looper {}
 impl fmt::Debug for Looper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Looper")
-            .field("thread", &self.state.thread)
-            .field("closed", &self.state.is_closed())
+            .field("thread", self.thread())
+            .field("closed", &self.proxy.is_closed())
             .finish_non_exhaustive()
     }
 }

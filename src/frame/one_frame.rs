@@ -1,16 +1,25 @@
-//! `Frame`, which a loop passes to the code that runs in one of its frames.
+//! One frame: `Frame`, which a loop passes to the code that runs in it, its `FrameReport`, and the
+//! messages that carry a closure which takes a frame.
+//!
+//! A loop that makes a frame runs such a message by [`run_in`], with that frame. Other code (the
+//! end of a loop or thread, `run_inbox`) runs it like any message, and the closure gets a frame of
+//! its own.
 
 use super::clock::Times;
 use super::config::FrameConfig;
-use super::frame_report::FrameReport;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread;
+use crate::pool::stack::budget::Drained;
 use crate::sync::cell::OnceCell;
+use crate::sync::{boxed, unbox};
 use crate::thread::current::current;
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::thread::inbox::{Message, MessageKind, Node};
+use crate::thread::thread_handle::{Closed, ThreadHandle, enter_sender};
+use crate::unwind::FirstPanic;
 use std::fmt;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// One frame of a [`FrameLoop`](crate::FrameLoop).
@@ -168,7 +177,163 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
             let mut panics = FirstPanic::default();
             panics.guard(|| f(pool));
             panics.guard(|| pool.drain_to_an_end());
-            panics.into_first().into_iter().for_each(resume_or_report);
+            panics.resume();
         });
     });
+}
+
+/// The figures of a frame: how much it has done, and how long that took.
+/// [`FrameLoop::tick`](crate::FrameLoop::tick) returns its frame's report, and
+/// [`Frame::last_report`](crate::Frame::last_report) the report of the frame before.
+///
+/// # How to read it
+/// A frame is on time if [`busy`](Self::busy) is less than the
+/// [frame's time](crate::FrameConfig::frame_time). One report says little: look at the largest
+/// values of the last few seconds, and at whether a value grows.
+///
+/// | what you see | what it means | what to do |
+/// |---|---|---|
+/// | `busy` above the frame's time, `drained.elapsed` small | updating and drawing, or posted closures, take too long | move work to a [`Looper`](crate::Looper); post less per frame |
+/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [reclaimer](crate::Looper::reclaimer), by a [`HandoffPool`](crate::HandoffPool) |
+/// | `drained.remaining` is above zero now and then, and goes back | a burst, which is spread over some frames as it should be | nothing |
+/// | `drained.remaining` grows from frame to frame | more is released than the drains get to; memory grows | a larger `min_drain`, a reclaimer, or fewer temporaries |
+/// | `waited` is near zero in [`run`](crate::FrameLoop::run), frame after frame | the loop has no time to spare, or its pacing is [`unlimited`](crate::FrameConfig::unlimited) | see `busy` |
+/// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`FrameProxy::call`](crate::FrameProxy::call)), or post less often |
+/// | `panics` above zero | a posted closure has a bug; the frame went on | the [event](crate::event) has its message |
+/// | `steps` is 0 now and then | the step is longer than a frame: nothing is due | draw with [`leftover`](crate::Frame::leftover) |
+/// | `steps` is [`max_steps`](crate::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
+/// | `arena_high_water` above [`arena_capacity`](crate::FrameConfig::arena_capacity) | what did not fit was on the heap; the next frames' arena is larger | set the capacity to the most that you see |
+///
+/// The first frame has a `delta` of zero, and may be late, as it allocates memory that later frames
+/// reuse. The feature `metrics` records reports for dashboards, `serde` serializes them, and
+/// `tracing` shows frames as spans.
+///
+/// # Example
+/// ```
+/// use releasepool::{FrameConfig, FrameLoop};
+///
+/// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+/// let report = frames.tick(|frame| _ = frame.pool().create(5));
+/// assert_eq!((report.index, report.drained.released, report.drained.remaining), (0, 1, 0));
+/// println!("busy for {:?}", report.busy);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrameReport {
+    /// The frame's number, counted from 0.
+    pub index: u64,
+    /// How many posted closures have run, including delayed ones.
+    pub closures: usize,
+    /// How many of them panicked; each panic is an [event](crate::event).
+    pub panics: usize,
+    /// The frame's [`delta`](crate::Frame::delta): the time since the last frame began, at most
+    /// [`max_delta`](crate::FrameConfig::max_delta). If it equals `max_delta`, time may have been
+    /// dropped.
+    pub delta: Duration,
+    /// How many updates were due: 1, or with a [fixed step](crate::FrameConfig::fixed_step) from 0
+    /// to [`max_steps`](crate::FrameConfig::max_steps).
+    pub steps: u32,
+    /// How long [`run`](crate::FrameLoop::run) slept before the frame; zero for `tick`.
+    pub waited: Duration,
+    /// The most bytes of the frame's [arena](crate::Frame::arena) in use at once: a guide for
+    /// [`arena_capacity`](crate::FrameConfig::arena_capacity).
+    pub arena_high_water: usize,
+    /// The time from the frame's beginning to its end, including the drain, without `waited`.
+    pub busy: Duration,
+    /// The result of the drain at the frame's end: releases made, and releases left to the next
+    /// frames.
+    pub drained: Drained,
+}
+
+/// The beginning of a message of the kind [`MessageKind::FrameClosure`].
+#[repr(C)]
+struct Head {
+    node: Node,
+    /// Calls the closure with the frame, and frees the message.
+    run_in: unsafe fn(NonNull<Node>, &mut Frame<'_>),
+}
+
+/// The allocation of a message that carries a closure which takes a frame.
+#[repr(C)]
+struct FrameClosureMessage<F> {
+    head: Head,
+    f: F,
+}
+
+impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> FrameClosureMessage<F> {
+    /// Frees the message and returns the closure.
+    ///
+    /// # Safety
+    /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
+    unsafe fn take(node: NonNull<Node>) -> F {
+        // SAFETY: the head is the first field of the `repr(C)` allocation, and the node the first
+        // field of the head; `boxed` made the allocation (invariant 4 of `thread`), which the
+        // caller owns.
+        unsafe { unbox(node.cast::<Self>()) }.f
+    }
+
+    /// Frees the message and calls the closure with `frame`.
+    ///
+    /// # Safety
+    /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
+    unsafe fn run_in(node: NonNull<Node>, frame: &mut Frame<'_>) {
+        // SAFETY: the contract of this function is that of `take`.
+        let f = unsafe { Self::take(node) };
+        f(frame);
+    }
+
+    /// Frees the message and calls the closure with a frame of its own.
+    ///
+    /// # Safety
+    /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
+    unsafe fn run(node: NonNull<Node>) {
+        // SAFETY: the contract of this function is that of `take`.
+        let f = unsafe { Self::take(node) };
+        in_own_frame(f);
+    }
+}
+
+/// Makes a message to `thread` that runs a closure that takes a frame.
+pub(super) fn message<F>(thread: &ThreadHandle, f: F) -> Message
+where
+    F: FnOnce(&mut Frame<'_>) + Send + 'static,
+{
+    enter_sender();
+    let run = FrameClosureMessage::<F>::run;
+    let head = Head {
+        node: Node::new(MessageKind::FrameClosure, thread.key(), run),
+        run_in: FrameClosureMessage::<F>::run_in,
+    };
+    let message = boxed(FrameClosureMessage { head, f });
+    // SAFETY: the only pointer to a message that was just made; `run` frees the message, and its
+    // closure is `Send`.
+    unsafe { Message::from_raw(message.cast()) }
+}
+
+/// Sends a closure that takes a frame to `thread` by `push`, which gives a refused message back.
+pub(super) fn post_by<F, R>(
+    thread: &ThreadHandle,
+    f: F,
+    push: impl FnOnce(Message) -> Result<R, Message>,
+) -> Result<R, Closed<F>>
+where
+    F: FnOnce(&mut Frame<'_>) + Send + 'static,
+{
+    push(message(thread, f)).map_err(|back| {
+        // SAFETY: the function `message` made this message, and it was given back, so we own it.
+        Closed(unsafe { FrameClosureMessage::<F>::take(back.into_raw()) })
+    })
+}
+
+/// Runs a message; if its closure takes a frame, passes it `frame`.
+pub(super) fn run_in(message: Message, frame: &mut Frame<'_>) {
+    if message.kind() != MessageKind::FrameClosure {
+        return message.run();
+    }
+    let node = message.into_raw();
+    // SAFETY: only `FrameClosureMessage`s, which begin with a `Head`, are of that kind, and the
+    // pointer is that of the whole allocation (invariant 4 of `thread`). We own the message.
+    let run_in = unsafe { node.cast::<Head>().as_ref() }.run_in;
+    // SAFETY: `message` has set `run_in` for this message, which we own.
+    unsafe { run_in(node, frame) }
 }

@@ -1,9 +1,8 @@
 //! `FrameProxy` and `LooperProxy`: handles that send work to a loop.
 
-use super::loop_state::LoopState;
+use super::loop_state::{Delayed, LoopState, PostId};
 use super::one_frame::Frame;
 use super::reclaim::Reclaim;
-use super::timers::{Delayed, PostId};
 use crate::thread::thread_handle::{Closed, ThreadHandle};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};

@@ -4,7 +4,7 @@
 //! sender is about to get back. That one then waits for room, too, and finds it; or it goes away, and
 //! makes the reclaimer do a round.
 
-use super::reclaimer_config::{ReclaimerConfig, WhenFull};
+use super::config::{ReclaimerConfig, WhenFull};
 use super::room::Room;
 use super::type_counts::{TypeCounts, TypeIndex};
 use crate::sync::atomic::{AtomicU64, Ordering};

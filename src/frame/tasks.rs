@@ -6,7 +6,7 @@ use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::stack::budget::{Limit, Meter};
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::unwind::FirstPanic;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -150,7 +150,7 @@ impl Drop for DrainRoot {
             if pools.first.backlog.len() != 0 {
                 engine::empty_root_first(&pools.first, Limit::SOME).keep(&mut panics);
             }
-            panics.into_first().into_iter().for_each(resume_or_report);
+            panics.resume();
         });
     }
 }

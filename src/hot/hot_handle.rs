@@ -1,8 +1,10 @@
-//! `Hot` and `HotRef`: the owner of a hot object, and counted references to it that do not contend.
+//! `Hot` and `HotRef`: the owner of a hot object, and counted references to it that do not contend; the
+//! error of a full table, and figures and events.
 
-use super::full::HotTableFull;
-use super::hot_table::{RowIndex, TABLE};
-use super::{hot_figures, own_book, review};
+use super::hot_table::{ROWS, RowIndex, TABLE};
+use super::{own_book, review};
+use crate::epoch::report_waiting_orphans;
+use crate::event::{Event, EventKind};
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
@@ -10,12 +12,15 @@ use crate::object::traits::traits_of_value;
 use crate::object::weak::Weak;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::{Limit, Meter};
+use crate::sync::elapsed;
+use crate::thread::current::current_label;
 use crate::unsizing::{Coercible, coerced, sealed};
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::unwind::FirstPanic;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// The owner of a *hot* object, to which many threads clone and drop references all the time. The
 /// object stays hot as long as the owner or a [`HotRef`] exists.
@@ -191,7 +196,7 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// with the `Ref`, as its code expects a `HotRef`. A program in which only few objects are hot,
     /// as they should be, need not handle the error: `unwrap` is right.
     pub fn try_new(object: Ref<T>) -> Result<Self, HotTableFull<T>> {
-        hot_figures::overdue();
+        overdue();
         // SAFETY: `object` keeps the object alive.
         let type_info = unsafe { header(Ref::thin(&object)) }.type_info;
         let mut row = TABLE.claim(type_info);
@@ -200,16 +205,12 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
             row = TABLE.claim(type_info);
         }
         let Some(row) = row else {
-            hot_figures::table_full(type_info.type_name());
+            table_full(type_info.type_name());
             return Err(HotTableFull(object));
         };
         let ptr = Ref::into_payload(object);
         TABLE.row(row).begin(ptr.cast());
-        Ok(Self {
-            ptr,
-            row,
-            invariant: PhantomData,
-        })
+        Ok(Self::of(ptr, row))
     }
 }
 
@@ -218,11 +219,7 @@ impl<T: ?Sized> Hot<T> {
     #[inline]
     pub fn get(&self) -> HotRef<T> {
         own_book::birth(self.row);
-        HotRef {
-            ptr: self.ptr,
-            row: self.row,
-            invariant: PhantomData,
-        }
+        HotRef::of(self.ptr, self.row)
     }
 }
 
@@ -274,16 +271,14 @@ impl Hot<()> {
         // The duties come first, as they may drop the last handles to hot objects.
         let served = this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
         let released = served.reviewed + release_all(&mut panics);
-        if let Some(payload) = panics.into_first() {
-            resume_or_report(payload);
-        }
+        panics.resume();
         released
     }
 }
 
 /// Releases the hot objects that are dead, and keeps panics. Returns their number.
 pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
-    hot_figures::overdue();
+    overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
         // In a deep scope, the objects would only be queued, but count as released.
@@ -296,10 +291,20 @@ pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     })
 }
 
-/// The functions that `Hot` and `HotRef` share.
+/// The functions and traits that `Hot` and `HotRef` share.
 macro_rules! common {
     ($handle:ident) => {
         impl<T: ?Sized> $handle<T> {
+            #[inline(always)]
+            fn of(ptr: NonNull<T>, row: RowIndex) -> Self {
+                let invariant = PhantomData;
+                Self {
+                    ptr,
+                    row,
+                    invariant,
+                }
+            }
+
             /// Returns an ordinary reference to the object. Costs one read-modify-write.
             #[inline]
             #[cfg_attr(feature = "leak-detection", track_caller)]
@@ -356,13 +361,24 @@ macro_rules! common {
                 coerce: impl FnOnce(*mut T) -> *mut U,
             ) -> $handle<U> {
                 let this = ManuallyDrop::new(self);
-                $handle {
-                    // SAFETY: the contract says that `coerce` keeps the object; the handle that
-                    // `self` stands for moves, as `self` is not dropped.
-                    ptr: unsafe { coerced(this.ptr, coerce) },
-                    row: this.row,
-                    invariant: PhantomData,
-                }
+                // SAFETY: the contract says that `coerce` keeps the object; the handle that
+                // `self` stands for moves, as `self` is not dropped.
+                $handle::of(unsafe { coerced(this.ptr, coerce) }, this.row)
+            }
+        }
+
+        traits_of_value!($handle<T>);
+
+        impl<T: ?Sized> fmt::Pointer for $handle<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
+            }
+        }
+
+        /// Compares the values.
+        impl<T: ?Sized + PartialEq> PartialEq for $handle<T> {
+            fn eq(&self, other: &Self) -> bool {
+                **self == **other
             }
         }
     };
@@ -383,11 +399,7 @@ impl<T: ?Sized> Clone for HotRef<T> {
     #[inline]
     fn clone(&self) -> Self {
         own_book::birth(self.row);
-        Self {
-            ptr: self.ptr,
-            row: self.row,
-            invariant: PhantomData,
-        }
+        Self::of(self.ptr, self.row)
     }
 }
 
@@ -400,23 +412,81 @@ impl<T: ?Sized> Drop for HotRef<T> {
     }
 }
 
-macro_rules! implement {
-    ($handle:ident) => {
-        traits_of_value!($handle<T>);
+/// The error of [`Hot::try_new`](crate::Hot::try_new): the table of hot objects is full. Contains the
+/// reference that was to be made hot.
+///
+/// ```
+/// use releasepool::{Hot, Ref};
+/// fn share(text: String) -> Result<Hot<String>, Box<dyn std::error::Error>> {
+///     Ok(Hot::try_new(Ref::new(text))?)
+/// }
+/// assert_eq!(*share("text".to_owned()).unwrap(), "text");
+/// ```
+pub struct HotTableFull<T: ?Sized + 'static>(pub(super) Ref<T>);
 
-        impl<T: ?Sized> fmt::Pointer for $handle<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
-            }
-        }
-
-        /// Compares the values.
-        impl<T: ?Sized + PartialEq> PartialEq for $handle<T> {
-            fn eq(&self, other: &Self) -> bool {
-                **self == **other
-            }
-        }
-    };
+impl<T: ?Sized> HotTableFull<T> {
+    /// Returns the reference that was to be made hot.
+    pub fn into_inner(self) -> Ref<T> {
+        self.0
+    }
 }
-implement!(Hot);
-implement!(HotRef);
+
+impl<T: ?Sized> fmt::Debug for HotTableFull<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HotTableFull(..)")
+    }
+}
+
+impl<T: ?Sized> fmt::Display for HotTableFull<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = std::any::type_name::<T>();
+        write!(
+            f,
+            "{ROWS} objects are hot, so that there is no room for another one, of type {name}: \
+             drop owners (`Hot`) that are not needed, or share the object by `Ref`"
+        )
+    }
+}
+
+impl<T: ?Sized> std::error::Error for HotTableFull<T> {}
+
+/// An event reports an object that is alive this long after its owner let it go.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Returns the number of hot objects.
+pub(crate) fn hot() -> u64 {
+    TABLE.taken.get()
+}
+
+/// Returns the number of hot objects whose owner has been dropped.
+pub(crate) fn let_go() -> u64 {
+    TABLE.let_go.get()
+}
+
+/// Reports that the table has no room for an object of this type.
+#[cold]
+pub(super) fn table_full(type_name: &'static str) {
+    let event = Event::new(EventKind::HotTableFull, current_label());
+    event.of_type(type_name).count(ROWS).emit();
+}
+
+/// Reports, once each, the objects that were first seen let go at least a second ago, and orphans
+/// that have waited as long: `Hot::try_new` makes orphans, and a program without pools may call
+/// nothing else. Reads the clock only if an object is let go.
+pub(crate) fn overdue() {
+    if let_go() != 0 {
+        report_overdue();
+    }
+}
+
+#[cold]
+fn report_overdue() {
+    let now = elapsed();
+    for row in TABLE.used_rows() {
+        if let Some(age) = TABLE.row(row).kept.overdue(LONG, now) {
+            let event = Event::new(EventKind::HotLetGo, current_label());
+            event.of_type(TABLE.type_name(row)).age(age).emit();
+        }
+    }
+    report_waiting_orphans(now);
+}

@@ -3,7 +3,7 @@
 use super::book::{Book, Scan};
 use super::hot_table::{Life, ROWS, RowIndex, TABLE};
 use super::scan::{GoOn, scan};
-use crate::pool::remote::remote_release::orphaned_release;
+use crate::pool::remote::orphaned_release;
 use crate::pool::stack::attention::Dying;
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::cell::Cell;

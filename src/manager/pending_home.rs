@@ -1,115 +1,19 @@
-//! `PendingHome`: a value that is made at its home, asked for by another thread.
+//! The constructors of `HomeRef`, which need a thread that has pools; and `PendingHome`, a value that is
+//! made at its home, asked for by another thread.
 
 use crate::object::thread_bound::HomeRef;
+use crate::pool::drain::this_thread;
 use crate::sync::{Lock, Sleeper, catch_unwind, elapsed};
-use crate::thread::current::current_key;
+use crate::thread::current::{current_key, current_or_closed};
+use crate::thread::inbox::MessageKind;
 use crate::thread::key::{ThreadKey, is_own};
+use crate::thread::record::Record;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{Payload, message_of};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How long a thread sleeps before it checks that the home still exists: a home that ends wakes
-/// nobody.
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-
-/// Why a [`PendingHome`] has no value.
-///
-/// # Example
-/// ```
-/// use releasepool::{HomeRef, NotMade};
-///
-/// let thread = std::thread::spawn(|| releasepool::PoolManager::global().current_thread().unwrap());
-/// let ended = thread.join().unwrap();
-/// let pending = HomeRef::new_on(&ended, || 5);
-/// assert_eq!(pending.wait().err(), Some(NotMade::HomeEnded));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotMade {
-    /// The home ended before it made the value.
-    #[error("the home thread ended before it made the value")]
-    HomeEnded,
-    /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, nor
-    /// [returned its handle](crate::PoolManager::current_thread), so it may never make the value, and could not
-    /// destroy it.
-    #[error("the thread has no pools, so it cannot be a home: open one there, or call run_inbox")]
-    NoPools,
-    /// The closure that makes the value panicked, with this message, if it was a text.
-    #[error(
-        "the closure that makes the value panicked{}{}",
-        if _0.is_some() { ": " } else { "" },
-        _0.as_deref().unwrap_or_default()
-    )]
-    Panicked(Option<String>),
-    /// The home itself waits for the value, which it makes in its next
-    /// [`run_inbox`](crate::PoolManager::run_inbox) or turn of its loop. Not final.
-    #[error("the home cannot wait for a value that it makes itself: call run_inbox there")]
-    AtHome,
-}
-
-/// A value with a [home](HomeRef), which that thread has been asked to make: see
-/// [`HomeRef::new_on`].
-///
-/// Any thread may hold it, look whether the value is there, or wait for it. What it returns is an
-/// ordinary [`HomeRef`], so that access at home costs no test for a value that may be missing.
-///
-/// Dropping it does not cancel: the home makes the value, and destroys it if nobody has a `HomeRef`. A
-/// `PendingHome` holds a `HomeRef` itself once there is one, so drop it when you have yours.
-///
-/// # When not to use it
-/// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
-/// thread, use [`FrameProxy::call`](crate::FrameProxy::call) or a channel.
-///
-/// # Threads
-/// Send and Sync, whatever `T` is.
-///
-/// # Cost
-/// Two allocations and a message, besides the value. A wait sleeps, and looks every 20 milliseconds
-/// whether the home still exists.
-///
-/// # Example
-/// ```
-/// use releasepool::{HomeRef, Looper};
-/// use std::rc::Rc;
-///
-/// let looper = Looper::spawn("home")?;
-/// let pending = HomeRef::new_on(looper.thread(), || Rc::new(5)); // need not be Send
-/// let there = pending.wait()?;
-/// assert!(there.get().is_none(), "this thread is not its home");
-/// # Ok::<_, Box<dyn std::error::Error>>(())
-/// ```
-pub struct PendingHome<T: 'static> {
-    shared: Arc<Shared<T>>,
-    home: ThreadHandle,
-}
-
-/// What the home and the thread that asked share.
-struct Shared<T: 'static> {
-    outcome: Lock<Outcome<T>>,
-    decided: Sleeper,
-}
-
-/// `None` until it is decided; then it does not change.
-type Outcome<T> = Option<Result<HomeRef<T>, NotMade>>;
-
-impl<T> Shared<T> {
-    /// Decides the outcome, unless it is decided already.
-    fn decide(&self, result: Result<HomeRef<T>, NotMade>) {
-        let late = {
-            let mut outcome = self.outcome.lock();
-            match &*outcome {
-                None => outcome.replace(result),
-                Some(_) => Some(result),
-            }
-        };
-        self.decided.wake();
-        // Not under the lock, as the destructor is foreign code.
-        drop(late);
-    }
-}
 
 // These functions are here, not beside the type: they need the inbox's closures, and locks to wait.
 impl<T> HomeRef<T> {
@@ -244,5 +148,150 @@ impl<T> fmt::Debug for PendingHome<T> {
         f.debug_struct("PendingHome")
             .field("home", &self.home)
             .finish_non_exhaustive()
+    }
+}
+
+// These functions are here, not beside the type: they need the thread's pools, which are in a layer
+// above `object`.
+impl<T> HomeRef<T> {
+    /// Makes a new object with one reference, whose home is the calling thread. If the home has
+    /// ended when the last reference is dropped, the value is kept for ever, and reported.
+    ///
+    /// Aborts when memory is exhausted (`handle_alloc_error`).
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new(value: T) -> Self {
+        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
+        // takes messages.
+        unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
+    }
+
+    /// Makes a new object like [`new`](Self::new), of a value that any thread may destroy: if its
+    /// home has ended when the last reference is dropped, the thread that drops that reference
+    /// destroys the value at once.
+    ///
+    /// ```
+    /// use releasepool::HomeRef;
+    /// let made = std::thread::spawn(|| HomeRef::new_or_anywhere(vec![1, 2, 3]));
+    /// let made = made.join().unwrap();
+    /// assert!(made.get().is_none());
+    /// drop(made); // here
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new_or_anywhere(value: T) -> Self
+    where
+        T: Send,
+    {
+        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
+        // takes messages; `T` is Send.
+        unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
+    }
+}
+
+/// Returns the calling thread's record. The record accepts messages only if the thread has pools,
+/// whose exit runs the remaining messages on this thread.
+fn home() -> Arc<Record> {
+    // Makes the pools, if the thread has not exited. If it is exiting, its inbox is closed already,
+    // or the exit of its pools will close it.
+    this_thread::with(|_| ());
+    current_or_closed()
+}
+
+/// How long a thread sleeps before it checks that the home still exists: a home that ends wakes
+/// nobody.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Why a [`PendingHome`] has no value.
+///
+/// # Example
+/// ```
+/// use releasepool::{HomeRef, NotMade};
+///
+/// let thread = std::thread::spawn(|| releasepool::PoolManager::global().current_thread().unwrap());
+/// let ended = thread.join().unwrap();
+/// let pending = HomeRef::new_on(&ended, || 5);
+/// assert_eq!(pending.wait().err(), Some(NotMade::HomeEnded));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotMade {
+    /// The home ended before it made the value.
+    #[error("the home thread ended before it made the value")]
+    HomeEnded,
+    /// The thread that was to be the home has no pools: it has never opened one, nor run its inbox, nor
+    /// [returned its handle](crate::PoolManager::current_thread), so it may never make the value, and could not
+    /// destroy it.
+    #[error("the thread has no pools, so it cannot be a home: open one there, or call run_inbox")]
+    NoPools,
+    /// The closure that makes the value panicked, with this message, if it was a text.
+    #[error(
+        "the closure that makes the value panicked{}{}",
+        if _0.is_some() { ": " } else { "" },
+        _0.as_deref().unwrap_or_default()
+    )]
+    Panicked(Option<String>),
+    /// The home itself waits for the value, which it makes in its next
+    /// [`run_inbox`](crate::PoolManager::run_inbox) or turn of its loop. Not final.
+    #[error("the home cannot wait for a value that it makes itself: call run_inbox there")]
+    AtHome,
+}
+
+/// A value with a [home](HomeRef), which that thread has been asked to make: see
+/// [`HomeRef::new_on`].
+///
+/// Any thread may hold it, look whether the value is there, or wait for it. What it returns is an
+/// ordinary [`HomeRef`], so that access at home costs no test for a value that may be missing.
+///
+/// Dropping it does not cancel: the home makes the value, and destroys it if nobody has a `HomeRef`. A
+/// `PendingHome` holds a `HomeRef` itself once there is one, so drop it when you have yours.
+///
+/// # When not to use it
+/// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
+/// thread, use [`FrameProxy::call`](crate::FrameProxy::call) or a channel.
+///
+/// # Threads
+/// Send and Sync, whatever `T` is.
+///
+/// # Cost
+/// Two allocations and a message, besides the value. A wait sleeps, and looks every 20 milliseconds
+/// whether the home still exists.
+///
+/// # Example
+/// ```
+/// use releasepool::{HomeRef, Looper};
+/// use std::rc::Rc;
+///
+/// let looper = Looper::spawn("home")?;
+/// let pending = HomeRef::new_on(looper.thread(), || Rc::new(5)); // need not be Send
+/// let there = pending.wait()?;
+/// assert!(there.get().is_none(), "this thread is not its home");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub struct PendingHome<T: 'static> {
+    shared: Arc<Shared<T>>,
+    home: ThreadHandle,
+}
+
+/// What the home and the thread that asked share.
+struct Shared<T: 'static> {
+    outcome: Lock<Outcome<T>>,
+    decided: Sleeper,
+}
+
+/// `None` until it is decided; then it does not change.
+type Outcome<T> = Option<Result<HomeRef<T>, NotMade>>;
+
+impl<T> Shared<T> {
+    /// Decides the outcome, unless it is decided already.
+    fn decide(&self, result: Result<HomeRef<T>, NotMade>) {
+        let late = {
+            let mut outcome = self.outcome.lock();
+            match &*outcome {
+                None => outcome.replace(result),
+                Some(_) => Some(result),
+            }
+        };
+        self.decided.wake();
+        // Not under the lock, as the destructor is foreign code.
+        drop(late);
     }
 }

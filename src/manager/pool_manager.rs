@@ -1,27 +1,30 @@
-//! `PoolManager`, and the functions that use the calling thread's pools.
+//! `PoolManager` and its settings, and the functions that use the calling thread's pools.
+//!
+//! `InboxHook` wakes a foreign event loop when something is sent to its thread.
 
-use super::manager_builder::PoolManagerBuilder;
+use crate::block::block_allocator::BlockAllocator;
 use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::implicit::autorelease_to;
-use crate::pool::api::token;
-use crate::pool::api::token::{PoolToken, PopError};
-use crate::pool::drain::arming::rearm;
-use crate::pool::drain::prune::find_or_add;
-use crate::pool::drain::{drain_span, engine, pending, this_thread};
+use crate::pool::api::token::{self, PoolToken, PopError};
+use crate::pool::drain::this_thread::{self, find_or_add, rearm};
+use crate::pool::drain::{drain_span, engine, watch};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::stack::manager_shared::{ManagerShared, RootPolicy};
+use crate::pool::stack::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
-use crate::thread::current;
+use crate::thread::current::{self, current};
 use crate::thread::inbox::Message;
 use crate::thread::key::ThreadKey;
+use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
 use crate::thread::thread_handle::ThreadHandle;
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::thread::waker::HookPlace;
+use crate::unwind::FirstPanic;
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
@@ -328,9 +331,7 @@ impl PoolManager {
                 ran += 1;
             }
             pools.record().into_iter().for_each(rearm);
-            if let Some(payload) = panics.into_first() {
-                resume_or_report(payload);
-            }
+            panics.resume();
             ran
         })
     }
@@ -373,7 +374,7 @@ impl PoolManager {
             };
             let thin = Ref::thin(r);
             stack.root.entries.contains(thin)
-                || pending::contains(stack, thin)
+                || watch::contains(stack, thin)
                 || pools.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }
@@ -399,6 +400,192 @@ impl fmt::Debug for PoolManager {
             .field("backlog_watermark", &watermarks.backlog())
             .field("pool_watermark", &watermarks.pool())
             .field("memory", &self.shared().memory)
+            .finish()
+    }
+}
+
+/// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
+///
+/// ```
+/// use releasepool::{PoolManager, RootPolicy};
+/// let manager = PoolManager::builder()
+///     .name("physics")
+///     .root_watermark(1_000)
+///     .root_policy(RootPolicy::DrainAtBoundary)
+///     .build();
+/// assert_eq!(manager.name(), Some("physics"));
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder makes nothing until `build`"]
+pub struct PoolManagerBuilder(ManagerSettings);
+
+impl PoolManagerBuilder {
+    /// Sets a name, which dumps, reports and events include.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.0.name = Some(name.into());
+        self
+    }
+
+    /// Sets the number of entries in a root pool at which an
+    /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
+    /// 10,000 unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
+    pub fn root_watermark(mut self, entries: usize) -> Self {
+        self.0.root_watermark = entries;
+        self
+    }
+
+    /// Sets what happens when a root pool grows beyond its watermark. [`RootPolicy::Report`] unless
+    /// set. [`PoolManager::set_root_policy`] changes it later.
+    pub fn root_policy(mut self, policy: RootPolicy) -> Self {
+        self.0.root_policy = policy;
+        self
+    }
+
+    /// Sets the number of releases left by drains [within a
+    /// budget](crate::AutoreleasePool::drain_within) at which an
+    /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+    /// again at each doubling. 100,000 unless set; 0 counts as 1.
+    /// [`PoolManager::set_backlog_watermark`] changes it later.
+    pub fn backlog_watermark(mut self, releases: usize) -> Self {
+        self.0.backlog_watermark = releases;
+        self
+    }
+
+    /// Sets the number of entries in a guard or token pool at which an
+    /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
+    /// 100,000 unless set; 0 counts as 1. [`PoolManager::set_pool_watermark`] changes it later.
+    pub fn pool_watermark(mut self, entries: usize) -> Self {
+        self.0.pool_watermark = entries;
+        self
+    }
+
+    /// Sets the allocator for the objects that the manager's pools
+    /// [create](crate::AutoreleasePool::create). The [process-wide
+    /// allocator](BlockAllocator::process) unless set.
+    ///
+    /// ```
+    /// use releasepool::{BlockAllocator, PoolManager};
+    /// let blocks = BlockAllocator::new();
+    /// let manager = PoolManager::builder().memory(blocks.clone()).build();
+    /// let pool = manager.pool();
+    /// pool.create("in a block");
+    /// assert_eq!(blocks.stats().live_blocks, 1);
+    /// ```
+    pub fn memory(mut self, blocks: BlockAllocator) -> Self {
+        self.0.memory = Some(blocks);
+        self
+    }
+
+    /// Makes the manager.
+    #[must_use]
+    pub fn build(self) -> PoolManager {
+        PoolManager::of(Arc::new(ManagerShared::new(self.0)), false)
+    }
+}
+
+/// A guard: as long as it lives, messages to its thread call a hook. Dropping it removes the hook.
+///
+/// See [`PoolManager::set_inbox_hook`].
+///
+/// # Example
+/// ```
+/// use releasepool::PoolManager;
+/// use std::sync::mpsc;
+///
+/// let manager = PoolManager::global();
+/// let (wake, woken) = mpsc::channel();
+/// let hook = manager.set_inbox_hook(move || _ = wake.send(()));
+/// let here = manager.current_thread().unwrap();
+/// std::thread::spawn(move || here.post(|| println!("in the UI thread")).is_ok());
+/// woken.recv()?; // the foreign loop wakes up
+/// manager.run_inbox();
+/// drop(hook);
+/// # Ok::<_, mpsc::RecvError>(())
+/// ```
+#[must_use = "dropping it removes the hook"]
+pub struct InboxHook {
+    record: Arc<Record>,
+    place: HookPlace,
+    /// The guard stays on its thread.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl PoolManager {
+    /// Calls `hook` when another thread sends something to the calling thread, whose event loop is
+    /// foreign: GLib's main context, winit, a `LocalSet` of tokio. The hook wakes that loop, which
+    /// then calls [`run_inbox`](Self::run_inbox).
+    ///
+    /// So the thread can be a home for [`HomeRef`](crate::HomeRef)s and a target for
+    /// [`ThreadHandle::post`](crate::ThreadHandle::post) and
+    /// [`release`](crate::ThreadHandle::release), though it sleeps in a loop that knows nothing of
+    /// them. The inbox belongs to the thread, and all managers share it.
+    ///
+    /// The hook is called for the first message after each `run_inbox`, and at once if something
+    /// waits already when it is set or when `run_inbox` ends; the [backlog](Self::drain_backlog), which `run_inbox`
+    /// leaves alone, does not count. It may be called once too often, never
+    /// too seldom, as long as each call leads to a later `run_inbox` on this thread, outside of
+    /// destructors.
+    ///
+    /// # Threads
+    /// The hook runs on the sending thread, perhaps on several at once, under no lock. It must only
+    /// wake the loop: it must not wait for this thread, and should not drain pools, as it may run in
+    /// the middle of the sender's drain. Its panic is reported as an [event](crate::event).
+    ///
+    /// # Several hooks on one thread
+    /// The one that was set last is called: this one, or that of a
+    /// [`FrameLoop`](crate::FrameLoop::set_wake_hook). When it is removed, the one before it is
+    /// called again, in whatever order they are removed. A [`FrameLoop`](crate::FrameLoop) needs no
+    /// inbox hook: its wake hook hears of all messages, too.
+    ///
+    /// # Panics
+    /// While the thread's thread-locals are destroyed.
+    ///
+    /// ```
+    /// use releasepool::{HomeRef, PoolManager};
+    /// use std::{cell::RefCell, sync::mpsc, thread};
+    ///
+    /// // This thread's event loop, which knows nothing of releasepool, and can be woken.
+    /// let (wake, events) = mpsc::channel();
+    /// let manager = PoolManager::global();
+    /// let _hook = manager.set_inbox_hook(move || _ = wake.send("look at the inbox"));
+    ///
+    /// let window = HomeRef::new(RefCell::new("window"));
+    /// thread::spawn(move || drop(window)); // its last reference: comes home to be destroyed
+    /// events.recv().unwrap();
+    /// manager.run_inbox(); // destroys the window
+    /// ```
+    pub fn set_inbox_hook(&self, hook: impl Fn() + Send + Sync + 'static) -> InboxHook {
+        let Some(record) = current() else {
+            panic!("a hook cannot be set while its thread ends");
+        };
+        let mut place = HookPlace::default();
+        place.set(&record.waker, Some(Arc::new(hook)));
+        rearm(&record);
+        InboxHook {
+            record,
+            place,
+            _thread: PhantomData,
+        }
+    }
+}
+
+/// Removes the hook. It may still be running on other threads.
+impl Drop for InboxHook {
+    fn drop(&mut self) {
+        self.place.set(&self.record.waker, None);
+        rearm(&self.record);
+    }
+}
+
+// A panic leaves no hook in a broken state.
+impl UnwindSafe for InboxHook {}
+impl RefUnwindSafe for InboxHook {}
+
+impl fmt::Debug for InboxHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let thread = self.record.label();
+        f.debug_struct("InboxHook")
+            .field("thread", &thread)
             .finish()
     }
 }

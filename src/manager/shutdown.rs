@@ -6,7 +6,7 @@ use crate::epoch;
 use crate::hot::{hot_handle, review};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::pin;
-use crate::pool::drain::prune::find_or_add;
+use crate::pool::drain::this_thread::find_or_add;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::thread_pools::ThreadPools;
@@ -15,7 +15,7 @@ use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::unwind::FirstPanic;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,9 +180,7 @@ impl PoolManager {
                 changed.sleep(changed.ticket(), NAP);
             }
         };
-        if let Some(payload) = panics.into_first() {
-            resume_or_report(payload);
-        }
+        panics.resume();
         done
     }
 
@@ -242,9 +240,7 @@ impl PoolManager {
                 self.shared().changed.sleep(seen, NAP);
             }
         };
-        if let Some(payload) = panics.into_first() {
-            resume_or_report(payload);
-        }
+        panics.resume();
         report
     }
 

@@ -2,7 +2,7 @@
 
 use super::PoolManager;
 use crate::event::thread_label;
-use crate::hot::hot_figures;
+use crate::hot::hot_handle;
 use crate::object::thread_bound;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::manager_shared::PoolStackStats;
@@ -191,8 +191,8 @@ impl PoolManager {
             departed,
             orphans,
             kept: thread_bound::homeless_count(),
-            hot_objects: hot_figures::hot(),
-            hot_let_go: hot_figures::let_go(),
+            hot_objects: hot_handle::hot(),
+            hot_let_go: hot_handle::let_go(),
         }
     }
 

@@ -1,20 +1,17 @@
-//! The functions and types that users call. `Ref::autorelease`, `HomeRef::new` and
-//! `ThreadHandle::release` are defined here because they need pools, and the folders of `Ref`,
-//! `HomeRef` and `ThreadHandle` are below `pool`.
+//! The functions and types that users call. `Ref::autorelease` is
+//! defined here because it needs pools, and the folder of `Ref` is below `pool`.
 //!
 //! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
 //! * [`handoff`]: pools for another thread to release
-//! * [`foreign`], [`foreign_remote`]: objects of foreign runtimes
-//! * [`pool_ref`], [`implicit`], [`home_ref`]: references that pools lend or take
+//! * [`foreign`]: objects of foreign runtimes
+//! * [`pool_ref`], [`implicit`]: references that pools lend or take
 //! * [`pin`]: pins, which slots take in the calling thread's pools
 
 // First, so that rustdoc shows the methods in this file before those in `foreign`.
 pub(crate) mod guard;
 
 pub(crate) mod foreign;
-pub(crate) mod foreign_remote;
 pub(crate) mod handoff;
-mod home_ref;
 pub(crate) mod implicit;
 pub(crate) mod pin;
 pub(crate) mod pool_ref;

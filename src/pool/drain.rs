@@ -28,10 +28,10 @@
 //!
 //! * An empty pool on a thread that owes nothing is popped: [`close`].
 //! * A pool with few entries is released without setting up a drain, with as many precautions as its
-//!   objects need: [`few`]. `autoreleasepool` around one object takes 219 instructions instead of 453,
+//!   objects need: [`engine`]. `autoreleasepool` around one object takes 219 instructions instead of 453,
 //!   with a destructor 311 instead of 599.
 //! * Neighbors that are alike (one type, no destructor, no other reference) are freed by reading
-//!   only their headers: [`alike`]. That takes 25 instructions for each instead of 50.
+//!   only their headers: [`release`]. That takes 25 instructions for each instead of 50.
 //!
 //! (Counted by Callgrind, in `ci/bench/instructions.sh`, with the quick way and without.)
 //!
@@ -39,7 +39,7 @@
 //! An *outermost* drain, which no destructor called, also does what its thread owes: it makes the
 //! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. [`duties`]
 //! has the list of duties, and every function that serves them walks that list: both kinds of drains,
-//! the exit of a thread ([`pools_exit`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the
+//! the exit of a thread ([`this_thread`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the
 //! loops. In the [round](super::stack::round) of a loop, ordinary drains only do a small share.
 //!
 //! # What ends a drain
@@ -49,34 +49,23 @@
 //! backlog; at a thread's exit the rest is leaked, with an event.
 //!
 //! # Files
-//! * [`push`]: adds an entry to an open pool; [`watch`]: events about pools and backlogs that grow
-//! * [`engine`]: what a drain does before and after its releases; [`plain`]: the releases of an
-//!   ordinary drain; [`turns`]: those of a drain with a budget or with duties; [`duties`]: the
-//!   table of duties
-//! * [`release`]: gives up references; [`few`], [`alike`]: quick ways
-//! * [`close`]: closes a guard's pool; [`pools_exit`]: empties a thread's pools at its exit;
-//!   [`prune`]: frees stacks of managers that are gone
-//! * [`pending`]: the backlog and the claimed messages, seen together; [`outcome`]: results of
-//!   drains; [`generations`]: counts how often destructors feed their drain; [`drain_span`]: spans
-//!   of `tracing`
-//! * [`arming`]: lets the next message wake the thread
-//! * [`this_thread`]: leads from the calling thread to its pools
+//! From the bottom: each file uses files above it in this list; [`turns`] and [`duties`] use each other.
+//!
+//! * [`release`]: gives up references, one by one or neighbors that are alike; [`outcome`]: results of
+//!   drains; [`watch`]: adds an entry to an open pool, with events about pools and backlogs that grow
+//! * [`plain`]: the releases of an ordinary drain
+//! * [`turns`]: the releases of a drain with a budget or with duties; [`duties`]: the table of duties
+//! * [`engine`]: what a drain does before and after its releases; [`drain_span`]: spans of `tracing`
+//! * [`this_thread`]: leads from the calling thread to its pools, which its exit empties
+//! * [`close`]: closes a guard's pool
 
-mod alike;
-pub(crate) mod arming;
 pub(crate) mod close;
 pub(crate) mod drain_span;
 pub(crate) mod duties;
 pub(crate) mod engine;
-mod few;
-mod generations;
 pub(crate) mod outcome;
-pub(crate) mod pending;
 mod plain;
-pub(in crate::pool) mod pools_exit;
-pub(crate) mod prune;
-pub(in crate::pool) mod push;
 mod release;
 pub(crate) mod this_thread;
 pub(crate) mod turns;
-pub(in crate::pool) mod watch;
+pub(crate) mod watch;

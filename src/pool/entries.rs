@@ -1,7 +1,6 @@
 //! `Entries`: the pending releases of a pool.
 
 pub(crate) mod page;
-pub(in crate::pool) mod page_chain;
 
 use crate::ledger::{self, PoolLabel, ReleasedBy};
 use crate::object::header::{Header, Thin};
@@ -359,12 +358,9 @@ impl Entries {
     /// Gives the pages back, and leaks the entries that are still in them; returns how many it
     /// leaks.
     pub(crate) fn clear(&self, pages: &PageCache) -> usize {
-        let leaked = self.len();
-        let mut page = self.page.replace(ptr::null_mut());
-        self.top.set(ptr::null_mut());
-        self.start.set(ptr::null_mut());
-        self.end.set(ptr::null_mut());
-        self.first.set(ptr::null_mut());
+        let taken = self.take_all();
+        let leaked = taken.len();
+        let mut page = taken.page.get();
         while !page.is_null() {
             // SAFETY: the pages are ours, and nothing refers to them any more (invariant 6 of `pool`).
             unsafe {

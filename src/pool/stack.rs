@@ -2,23 +2,17 @@
 //!
 //! * [`pool_life`]: the state of a pool, with all its transitions in a table
 //! * [`backlog`], [`budget`], [`strays`], [`manager_shared`]: parts of a stack of pools
-//! * [`attention`]: duties that closing a pool must notice; [`round`]: times in which drains hold
-//!   back duties
+//! * [`attention`]: duties that closing a pool must notice, and times in which drains hold them back
 //! * [`pool_stack`], [`thread_pools`]: pools, in slots of memory that belong to the thread. A stack and
 //!   its `ThreadPools` point to each other
 //! * [`chain`]: which pool is current, and which pools leave the chain when a pool is closed
-//! * [`pool_dump`]: copies of stacks, for people
 
 pub(crate) mod attention;
 pub(crate) mod backlog;
 pub(crate) mod budget;
 pub(in crate::pool) mod chain;
-#[cfg(test)]
-mod chain_tests;
 pub(crate) mod manager_shared;
-pub(crate) mod pool_dump;
 pub(crate) mod pool_life;
 pub(crate) mod pool_stack;
-pub(crate) mod round;
 mod strays;
 pub(crate) mod thread_pools;

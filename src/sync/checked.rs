@@ -22,7 +22,9 @@
 //! Every operation records its source location, and its ordering can be weakened from outside, by
 //! [`settings`]: that is how the models themselves are tested.
 
+use loom::sync::{Condvar, Mutex, MutexGuard};
 use std::ops::DerefMut;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) use loom::alloc::{alloc, dealloc};
@@ -30,16 +32,12 @@ pub(crate) use loom::alloc::{alloc, dealloc};
 pub(crate) mod atomic;
 pub(crate) mod cell;
 pub(crate) mod explore;
-mod monitor;
-mod owned;
-mod seed;
 pub(crate) mod settings;
 pub(crate) mod time;
 pub mod user_atomic;
 
 pub(crate) use atomic::FreeWitness;
-pub(crate) use monitor::Monitor;
-pub(crate) use owned::OwnedU64;
+pub(crate) use cell::OwnedU64;
 
 /// crossbeam-epoch runs on loom itself.
 pub(crate) use crossbeam_epoch as epoch;
@@ -122,18 +120,77 @@ pub(crate) fn elapsed() -> Duration {
     time::now()
 }
 
-pub(crate) struct Lock<T>(loom::sync::Mutex<T>);
+/// The guard of a locked [`Monitor`].
+pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
+
+/// A lock and a condition variable for changes of the value.
+#[derive(Debug)]
+pub(crate) struct Monitor<T> {
+    value: Mutex<T>,
+    changed: Condvar,
+    /// Number of notifications, for the waits that [`time`] may end. loom need not see this count:
+    /// threads change the value under the lock before they notify, and read it under the lock
+    /// before they wait.
+    notified: AtomicU64,
+}
+
+const FAILED: &str = "a model that panics has failed";
+
+impl<T> Monitor<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            value: Mutex::new(value),
+            changed: Condvar::new(),
+            notified: AtomicU64::new(0),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn lock(&self) -> Locked<'_, T> {
+        explore::halt();
+        time::step();
+        self.value.lock().expect(FAILED)
+    }
+
+    /// Waits until notified; at most for `limit`, if there is one and time passes.
+    #[track_caller]
+    pub(crate) fn wait<'m>(
+        &'m self,
+        locked: Locked<'m, T>,
+        limit: Option<Duration>,
+    ) -> Locked<'m, T> {
+        let Some(limit) = limit.filter(|_| time::passes()) else {
+            return self.changed.wait(locked).expect(FAILED);
+        };
+        let notified = || self.notified.load(Ordering::Relaxed);
+        let before = notified();
+        drop(locked);
+        time::wait(limit, || notified() != before);
+        self.lock()
+    }
+
+    /// Wakes all waiting threads.
+    #[track_caller]
+    pub(crate) fn notify(&self) {
+        explore::halt();
+        time::step();
+        self.notified.fetch_add(1, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+}
+
+pub(crate) struct Lock<T>(Mutex<T>);
 
 impl<T> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self(loom::sync::Mutex::new(value))
+        Self(Mutex::new(value))
     }
 
     #[track_caller]
     pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
         explore::halt();
         time::step();
-        self.0.lock().expect("a model that panics has failed")
+        self.0.lock().expect(FAILED)
     }
 }
 

@@ -1,9 +1,12 @@
-//! The standard library, unchanged.
+//! The standard library: its atomics, locks and thread-locals, unchanged; and what it lacks: values that
+//! are made at their first use even while they are being made, a thread's exit that is noticed in
+//! destructors of pthread keys, too, and thread-locals on systems without native ones.
 
+use super::unchecked::{Locked, Monitor};
 use std::any::Any;
 use std::cell::Cell;
-use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::ops::Deref;
+use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
 pub(crate) use crossbeam_epoch as epoch;
@@ -28,6 +31,10 @@ pub(crate) use roll::{Link, Roll};
 )]
 mod locals;
 pub(crate) use locals::*;
+
+pub(crate) mod locks {
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+}
 
 /// std's atomics, only for the documentation: users' models import atomics from this path.
 #[cfg(doc)]
@@ -340,28 +347,7 @@ pub(crate) fn elapsed() -> Duration {
     START.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// The guard of a locked [`Monitor`].
-pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
-
-/// A lock and a condition variable for changes of the value.
-#[derive(Debug)]
-pub(crate) struct Monitor<T> {
-    value: Mutex<T>,
-    changed: Condvar,
-}
-
 impl<T> Monitor<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Self {
-            value: Mutex::new(value),
-            changed: Condvar::new(),
-        }
-    }
-
-    pub(crate) fn lock(&self) -> Locked<'_, T> {
-        self.value.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until notified, or for `limit` at most; may also end spuriously.
     pub(crate) fn wait<'m>(
         &'m self,
@@ -378,26 +364,6 @@ impl<T> Monitor<T> {
                 woken.unwrap_or_else(PoisonError::into_inner).0
             }
         }
-    }
-
-    /// Wakes all waiting threads.
-    pub(crate) fn notify(&self) {
-        self.changed.notify_all();
-    }
-}
-
-/// A lock for slow paths. It is not poisoned by panics; no foreign code runs under it, and waiting
-/// for it allocates nothing: the global allocator may use this crate.
-#[derive(Default)]
-pub(crate) struct Lock<T>(Mutex<T>);
-
-impl<T> Lock<T> {
-    pub(crate) const fn new(value: T) -> Self {
-        Self(Mutex::new(value))
-    }
-
-    pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,22 +11,27 @@
 //! * Time passes only in waits with a limit, each of which ends by its limit: the thread that should
 //!   wake it may be that slow. A wait without a limit ends only by a wake-up, so a missed one is a
 //!   deadlock, which shuttle reports.
-//! * Memory is at the same addresses in each execution. What is freed is overwritten, so that a use
-//!   of it is likely to fail: see [`memory`].
+//! * Memory is at the same addresses in each execution, and never twice in one: the crate chooses by
+//!   address where it gathers some blocks. So the memory of an execution comes, in turn, from one arena,
+//!   whose alignment fixes the low bits of all addresses: a seed can be replayed. What is freed is
+//!   overwritten, so that a use of it is likely to fail.
 
-use std::ops::DerefMut;
+use self::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+use super::unchecked::{Locked, Monitor};
+use std::alloc::{Layout, handle_alloc_error};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ptr;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-pub(crate) mod epoch;
-mod locals;
-mod memory;
-
-pub(crate) use locals::Local;
-pub(crate) use memory::{FreeWitness, alloc, dealloc};
-
 pub(crate) mod atomic {
     pub(crate) use shuttle::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+}
+
+pub(crate) mod locks {
+    pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
 }
 
 pub(crate) mod settings {
@@ -34,8 +39,9 @@ pub(crate) mod settings {
 
     /// Gives up what the last execution has left behind.
     pub(crate) fn begin_execution() {
-        super::locals::begin_execution();
-        super::memory::begin_execution();
+        drop(super::VALUES.take());
+        // What is left in the arena is not used any more.
+        super::USED.set(0);
         *super::clock() = Duration::ZERO;
     }
 }
@@ -124,28 +130,7 @@ pub(crate) fn elapsed() -> Duration {
 
 const FAILED: &str = "an execution that panics has failed";
 
-/// The guard of a locked [`Monitor`].
-pub(crate) type Locked<'m, T> = shuttle::sync::MutexGuard<'m, T>;
-
-/// A lock and a condition variable for changes of the value.
-#[derive(Debug)]
-pub(crate) struct Monitor<T> {
-    value: shuttle::sync::Mutex<T>,
-    changed: shuttle::sync::Condvar,
-}
-
 impl<T> Monitor<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self {
-            value: shuttle::sync::Mutex::new(value),
-            changed: shuttle::sync::Condvar::new(),
-        }
-    }
-
-    pub(crate) fn lock(&self) -> Locked<'_, T> {
-        self.value.lock().expect(FAILED)
-    }
-
     /// Waits until notified, or lets other threads run until `limit` has passed.
     pub(crate) fn wait<'m>(
         &'m self,
@@ -163,22 +148,171 @@ impl<T> Monitor<T> {
         drop(clock);
         self.lock()
     }
+}
 
-    /// Wakes all waiting threads.
-    pub(crate) fn notify(&self) {
-        self.changed.notify_all();
+std::thread_local! {
+    /// The values of an execution, by their statics' addresses and their threads' numbers. All
+    /// threads of an execution are coroutines on one thread of the operating system.
+    static VALUES: RefCell<HashMap<(usize, usize), Box<dyn Any>>> = RefCell::default();
+}
+
+/// A thread-local that, like a native one, can be accessed at any time in a thread's life. shuttle
+/// drops its own before the statics, whose destructors use them.
+pub(crate) struct Local<T: 'static>(fn() -> T);
+
+impl<T: 'static> Local<T> {
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        Self(make)
+    }
+
+    pub(crate) fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
+        let thread = usize::from(shuttle::current::me());
+        let key = (ptr::from_ref(self).addr(), thread);
+        let find = || {
+            VALUES.with_borrow(|values| {
+                let value: &dyn Any = &**values.get(&key)?;
+                value.downcast_ref::<T>().map(ptr::from_ref)
+            })
+        };
+        let value = find().unwrap_or_else(|| {
+            let value = Box::new((self.0)());
+            VALUES.with_borrow_mut(|values| values.insert(key, value));
+            find().expect("it has just been inserted")
+        });
+        // SAFETY: the value is in a box, which stays in the map until the next execution begins.
+        f(unsafe { &*value })
     }
 }
 
-#[derive(Default)]
-pub(crate) struct Lock<T>(shuttle::sync::Mutex<T>);
+/// The contents of freed memory.
+const FREED: u8 = 0xDD;
 
-impl<T> Lock<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(shuttle::sync::Mutex::new(value))
+/// Far more than an execution allocates. Only what is used takes memory.
+const ARENA: Layout = match Layout::from_size_align(64 << 20, 1 << 20) {
+    Ok(layout) => layout,
+    Err(_) => panic!("both are powers of two"),
+};
+
+std::thread_local! {
+    /// The arena, and how many of its bytes are in use. All threads of an execution are coroutines
+    /// on one thread of the operating system.
+    static FIRST: Cell<*mut u8> = const { Cell::new(ptr::null_mut()) };
+    static USED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Allocates memory, like std's function of this name.
+///
+/// # Safety
+/// As std's.
+pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
+    if FIRST.get().is_null() {
+        // SAFETY: the layout has a size.
+        let first = unsafe { std::alloc::alloc(ARENA) };
+        if first.is_null() {
+            handle_alloc_error(ARENA);
+        }
+        FIRST.set(first);
+    }
+    assert!(layout.align() <= ARENA.align(), "the arena is aligned less");
+    let at = USED.get().next_multiple_of(layout.align());
+    USED.set(at + layout.size());
+    assert!(USED.get() <= ARENA.size(), "the arena is used up");
+    // SAFETY: within the arena, by the assertion.
+    unsafe { FIRST.get().add(at) }
+}
+
+/// Gives memory up, like std's function of this name, and overwrites it.
+///
+/// # Safety
+/// As std's.
+pub(crate) unsafe fn dealloc(at: *mut u8, layout: Layout) {
+    // SAFETY: by the contract, the memory has this size, and nobody uses it any more.
+    unsafe { at.write_bytes(FREED, layout.size()) };
+}
+
+/// Overwrites an atomic whose memory is about to be freed, as that memory may be a block, which
+/// goes to its heap and not to [`dealloc`].
+pub(crate) trait FreeWitness {
+    fn freed(&mut self);
+}
+
+impl FreeWitness for AtomicU64 {
+    fn freed(&mut self) {
+        *self.get_mut() = u64::from_ne_bytes([FREED; 8]);
+    }
+}
+
+impl FreeWitness for AtomicUsize {
+    fn freed(&mut self) {
+        *self.get_mut() = usize::from_ne_bytes([FREED; size_of::<usize>()]);
+    }
+}
+
+impl<T> FreeWitness for AtomicPtr<T> {
+    fn freed(&mut self) {
+        let address = usize::from_ne_bytes([FREED; size_of::<usize>()]);
+        *self.get_mut() = ptr::without_provenance_mut(address);
+    }
+}
+
+/// crossbeam-epoch, each call of which is one step: other threads may run before the call, as before an
+/// operation of shuttle, but not in the middle of it.
+pub(crate) mod epoch {
+    use super::atomic::{AtomicUsize, Ordering};
+
+    /// Lets other threads run.
+    fn step() {
+        // shuttle may switch threads before each operation, whatever atomic it is on.
+        AtomicUsize::new(0).load(Ordering::Relaxed);
     }
 
-    pub(crate) fn lock(&self) -> impl DerefMut<Target = T> + '_ {
-        self.0.lock().expect(FAILED)
+    pub(crate) struct Collector(crossbeam_epoch::Collector);
+
+    impl Collector {
+        pub(crate) fn new() -> Self {
+            Self(crossbeam_epoch::Collector::new())
+        }
+
+        pub(crate) fn register(&self) -> LocalHandle {
+            step();
+            LocalHandle(self.0.register())
+        }
+    }
+
+    pub(crate) struct LocalHandle(crossbeam_epoch::LocalHandle);
+
+    impl LocalHandle {
+        pub(crate) fn pin(&self) -> Guard {
+            step();
+            Guard(Some(self.0.pin()))
+        }
+    }
+
+    /// Holds a guard until it is dropped.
+    pub(crate) struct Guard(Option<crossbeam_epoch::Guard>);
+
+    impl Guard {
+        fn inner(&self) -> &crossbeam_epoch::Guard {
+            step();
+            self.0.as_ref().expect("only `drop` takes it")
+        }
+
+        /// # Safety
+        /// As crossbeam's function of this name.
+        pub(crate) unsafe fn defer_unchecked<F: FnOnce() -> R, R>(&self, f: F) {
+            // SAFETY: the caller keeps the contract.
+            unsafe { self.inner().defer_unchecked(f) };
+        }
+
+        pub(crate) fn flush(&self) {
+            self.inner().flush();
+        }
+    }
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            step();
+            self.0 = None;
+        }
     }
 }

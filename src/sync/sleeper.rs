@@ -1,6 +1,6 @@
-//! A wait for a change, without missed wake-ups.
+//! Waits without missed wake-ups: of one thread until others wake it, and of any for a change.
 
-use super::{Monitor, elapsed};
+use super::{Monitor, const_fn, elapsed};
 use std::time::Duration;
 
 /// An event count: a thread takes a ticket, tests whether it must wait, and sleeps until a wake
@@ -49,6 +49,47 @@ impl Sleeper {
         let mut wakes = self.0.lock();
         *wakes = wakes.wrapping_add(1);
         drop(wakes);
+        self.0.notify();
+    }
+}
+
+/// A place for one thread to sleep until others wake it. A wake-up that comes before the sleep is
+/// stored, and ends the next sleep at once.
+#[derive(Debug)]
+pub(crate) struct Parker(Monitor<bool>);
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Parker {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self(Monitor::new(false))
+        }
+    }
+
+    /// Sleeps until [`Parker::unpark`] is called, or for `limit` at most.
+    #[track_caller]
+    pub(crate) fn park(&self, limit: Option<Duration>) {
+        let until = limit.map(|limit| elapsed().saturating_add(limit));
+        let mut woken = self.0.lock();
+        while !*woken {
+            let left = until.map(|until| until.saturating_sub(elapsed()));
+            if left == Some(Duration::ZERO) {
+                break;
+            }
+            woken = self.0.wait(woken, left);
+        }
+        *woken = false;
+    }
+
+    /// Wakes the thread, or lets its next sleep end at once.
+    #[track_caller]
+    pub(crate) fn unpark(&self) {
+        *self.0.lock() = true;
         self.0.notify();
     }
 }

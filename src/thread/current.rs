@@ -291,8 +291,8 @@ pub(crate) fn tally_handed_over(n: u64) {
 /// Runs the whole exit of the calling thread, as an explicit sequence: the destructor of a
 /// thread-local only calls this, and models call it themselves.
 ///
-/// 1. The hook of the loops, in `frame::loops_exit`, closes those that are still open.
-/// 2. The hook of the pools, in `pool::drain::pools_exit`, drains the root and token pools, and
+/// 1. The hook of the loops, in `frame::later`, closes those that are still open.
+/// 2. The hook of the pools, in `pool::drain::this_thread`, drains the root and token pools, and
 ///    closes the inboxes.
 /// 3. The hook of memory, in `block::thread_heaps`, gives up the thread's heaps.
 /// 4. Messages in the inboxes of a thread that never had a pool go to the orphans.

@@ -37,7 +37,7 @@ const PATHS: &[(&str, &[&str])] = &[
             "<releasepool::pool::api::guard::AutoreleasePool>::drain",
             "releasepool::pool::drain::engine::drain",
             "releasepool::pool::drain::engine::release_rest",
-            "releasepool::pool::drain::alike::destroy_alike",
+            "releasepool::pool::drain::release::destroy_alike",
             "<releasepool::pool::drain::plain::PlainDrain>::all",
             // Called for each object with a destructor.
             "<releasepool::object::object_memory::ObjectType<\

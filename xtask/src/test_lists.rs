@@ -283,7 +283,7 @@ mod tests {
         let tests = all(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap();
         for module in [
             "event::message::tests::",
-            "pool::stack::chain_tests::a_scope_leaves_",
+            "pool::stack::chain::tests::a_scope_leaves_",
             "object::deep::",
             "random::threads::random_programs_on_threads_that_run_free",
         ] {

@@ -14,8 +14,8 @@ use crate::object::strong::Ref;
 use crate::pool::drain::close::{can_just_pop, close};
 use crate::pool::drain::{drain_span, duties, engine, this_thread};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::stack::pool_dump::PoolDump;
 use crate::pool::stack::pool_life::PoolKind;
+use crate::pool::stack::pool_stack::PoolDump;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::resume_or_report;
@@ -353,7 +353,7 @@ impl AutoreleasePool {
     fn drain_by(&mut self, meter: Meter) -> Drained {
         let state = self.state();
         let drain = || engine::drain_within(state, meter);
-        let (drained, panic) = drain_span::around_budgeted(state, drain);
+        let (drained, panic) = drain_span::around(state, drain);
         if let Some(payload) = panic {
             resume_or_report(payload);
         }

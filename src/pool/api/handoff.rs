@@ -9,7 +9,7 @@ use crate::object::thread_bound::HomeRef;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
-use crate::pool::entries::page_chain::PageChain;
+use crate::pool::entries::page::PageChain;
 use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
 use crate::thread::inbox::Node;

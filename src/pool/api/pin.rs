@@ -4,7 +4,7 @@
 use crate::epoch;
 use crate::object::header::Thin;
 use crate::pool::drain::this_thread;
-use crate::pool::remote::remote_release;
+use crate::pool::remote;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::epoch::Guard;
 use crate::thread::key::own_key;
@@ -47,7 +47,7 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
 /// The caller gives up the reference, to an object that may be sent to other threads.
 pub(crate) unsafe fn retire(thin: Thin) {
     // SAFETY: forwards the contract.
-    let release = unsafe { remote_release::orphaned_release(thin) };
+    let release = unsafe { remote::orphaned_release(thin) };
     let waiting = ORPHANS.retire(release);
     this_thread::with(|pools| {
         if epoch::is_advance_due(waiting) {

@@ -6,7 +6,7 @@ use crate::pool::drain::engine::leave;
 use crate::pool::stack::budget::Limit;
 use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::PoolState;
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::unwind::FirstPanic;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
@@ -127,7 +127,7 @@ fn end_disordered(pool: NonNull<PoolState>, own: NonNull<PoolState>) {
         panics.guard(|| drop(AutoreleasePool { state: pool }));
         end_replaced(own);
     }
-    panics.into_first().into_iter().for_each(resume_or_report);
+    panics.resume();
 }
 
 /// Ends a scope whose guard was replaced by a guard of another pool, after that guard was dropped.

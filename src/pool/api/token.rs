@@ -1,11 +1,9 @@
-//! Token pools: pools for foreign code, which cannot hold a guard.
-
-pub(crate) mod token_words;
+//! Token pools: pools for foreign code, which cannot hold a guard; for C, tokens are plain words.
 
 use super::guard::AutoreleasePool;
 use crate::event::span::wants_drains;
 use crate::pool::drain::engine::{self, pop_down_to};
-use crate::pool::drain::prune::find_or_add;
+use crate::pool::drain::this_thread::find_or_add;
 use crate::pool::drain::{drain_span, this_thread};
 use crate::pool::stack::manager_shared::ManagerShared;
 use crate::pool::stack::pool_life::PoolKind;
@@ -13,7 +11,7 @@ use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::Numbers;
 use crate::thread::key::{ThreadKey, own_key};
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::unwind::FirstPanic;
 use std::borrow::Cow;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
@@ -168,7 +166,7 @@ fn pop_in_span(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, 
         let (_, pool) = find(manager, token, pools)?;
         // `pop_now` looks the pool up again, as the subscriber is foreign code, which may pop the
         // pool.
-        drain_span::around_pop(pool, || pop_now(manager, token))
+        drain_span::around(pool, || pop_now(manager, token))
     })
 }
 
@@ -177,7 +175,7 @@ fn pop_now(manager: &Arc<ManagerShared>, token: PoolToken) -> Result<usize, PopE
         let (stack, pool) = find(manager, token, pools)?;
         let mut panics = FirstPanic::default();
         let released = pop_down_to(stack, pool, &mut panics);
-        panics.into_first().into_iter().for_each(resume_or_report);
+        panics.resume();
         Ok(released)
     })
 }
@@ -247,9 +245,40 @@ fn find_open<'p>(
     Ok((stack, pool))
 }
 
+/// A token as plain words.
+pub type TokenWords = [u64; 3];
+
+/// Returns the words of a token.
+pub fn words_of(token: PoolToken) -> TokenWords {
+    let thread = token.thread.map_or(0, key_to_word);
+    let pool = u64::from(token.index) << 32 | u64::from(token.generation);
+    [token.manager, thread, pool]
+}
+
+/// Returns the token of these words. Words that are no token's give a token that no `pop` accepts.
+pub fn token_of([manager, thread, pool]: TokenWords) -> PoolToken {
+    PoolToken {
+        manager,
+        thread: (thread != 0).then(|| key_from_word(thread)),
+        index: (pool >> 32) as u32,
+        generation: pool as u32,
+    }
+}
+
+/// Returns a thread's key as a word, which is not 0.
+pub fn key_to_word(key: ThreadKey) -> u64 {
+    u64::from(key.generation()) << 32 | u64::from(key.index())
+}
+
+/// Returns the key of a word.
+pub fn key_from_word(word: u64) -> ThreadKey {
+    ThreadKey::new(word as u32, (word >> 32) as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PoolManager;
     use crate::pool::stack::manager_shared::ManagerSettings;
 
     #[test]
@@ -283,5 +312,34 @@ mod tests {
         assert_eq!(pop(&manager, last), Ok(0));
         assert_eq!(pop(&manager, last), Err(PopError::Stale));
         assert_ne!(push(&manager, Location::caller()).index, first.index);
+    }
+
+    #[test]
+    fn a_token_survives_the_way_through_words() {
+        let manager = PoolManager::new();
+        let token = manager.push();
+        assert_eq!(token_of(words_of(token)), token);
+        assert_eq!(manager.pop(token_of(words_of(token))), Ok(0));
+        assert!(manager.pop(token_of([0; 3])).is_err());
+        // The words of two tokens mixed.
+        let token = manager.push();
+        let global = PoolManager::global().push();
+        let [_, thread, pool] = words_of(token);
+        let mixed = token_of([words_of(global)[0], thread, pool]);
+        if words_of(global)[2] != pool {
+            assert!(PoolManager::global().pop(mixed).is_err());
+            assert!(crate::raw::close_pool(mixed).is_err());
+        }
+        assert_eq!(manager.pop(token), Ok(0));
+        assert_eq!(PoolManager::global().pop(global), Ok(0));
+        let key = ThreadKey::new(3, 5);
+        let token = PoolToken {
+            manager: 1,
+            thread: Some(key),
+            index: 7,
+            generation: 9,
+        };
+        assert_eq!(words_of(token), [1, 5 << 32 | 3, 7 << 32 | 9]);
+        assert_eq!(token_of(words_of(token)), token);
     }
 }

@@ -4,15 +4,14 @@
 //! is released here, with no more precautions than its objects need; any other pool is drained.
 
 use super::drain_span;
-use super::engine::drain;
-use super::few::{self, Progress};
+use super::engine::{FEW, Progress, drain, release_few};
 use super::outcome::Outcome;
 use super::this_thread;
 use crate::event::span::wants_drains;
 use crate::pool::stack::budget::Limit;
 use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
-use crate::unwind::{FirstPanic, resume_or_report};
+use crate::unwind::FirstPanic;
 use std::ptr::NonNull;
 
 /// Returns whether the pool `state` can be closed by popping its frame: it has no entries, its
@@ -38,10 +37,10 @@ pub(in crate::pool) fn close(pool: NonNull<PoolState>) {
     let state = unsafe { pool.as_ref() };
     let mut panics = FirstPanic::default();
     let mut is_over = false;
-    if state.life.is_plain_guard() && state.entries.are_few(few::FEW) {
+    if state.life.is_plain_guard() && state.entries.are_few(FEW) {
         // SAFETY: the pool is open (fact 2 of `guard`).
         let stack = unsafe { &*state.stack.get() };
-        let (_, progress) = few::release(state, stack, &mut panics);
+        let (_, progress) = release_few(state, stack, &mut panics);
         is_over = progress != Progress::Begun;
         // Tests the pool after the releases: foreign code, which is destructors or the global
         // allocator, may have changed it.
@@ -66,7 +65,7 @@ fn close_rest(pool: NonNull<PoolState>, is_over: bool, mut panics: FirstPanic) {
     } else {
         drain_and_close(pool).keep(&mut panics);
     }
-    panics.into_first().into_iter().for_each(resume_or_report);
+    panics.resume();
 }
 
 #[cold]

@@ -14,79 +14,75 @@ use crate::thread::current::is_exiting;
 use crate::unwind::Payload;
 use std::ptr::NonNull;
 
+/// The result of a drain in a span.
+pub(crate) trait Drains {
+    /// True if the drain also releases from the backlog, within a budget.
+    const BUDGETED: bool = false;
+
+    /// Returns the figures for the span's end.
+    fn figures(&self) -> DrainEnd;
+}
+
+impl Drains for Outcome {
+    fn figures(&self) -> DrainEnd {
+        DrainEnd {
+            released: self.released,
+            remaining: None,
+        }
+    }
+}
+
+/// The pop of a token pool and those inside it.
+impl<E> Drains for Result<usize, E> {
+    fn figures(&self) -> DrainEnd {
+        DrainEnd {
+            released: *self.as_ref().unwrap_or(&0),
+            remaining: None,
+        }
+    }
+}
+
+impl Drains for (Drained, Option<Payload>) {
+    const BUDGETED: bool = true;
+
+    fn figures(&self) -> DrainEnd {
+        DrainEnd {
+            released: self.0.released,
+            remaining: Some(self.0.remaining),
+        }
+    }
+}
+
 /// Runs `drain`, which drains `pool`, in a span. A drain that a destructor has called, or that has
 /// nothing to do, gets no span.
 #[inline(always)]
-pub(crate) fn around(pool: &PoolState, drain: impl FnOnce() -> Outcome) -> Outcome {
+pub(crate) fn around<R: Drains>(pool: &PoolState, drain: impl FnOnce() -> R) -> R {
     if !span::wants_drains() {
         return drain();
     }
-    span::of_drain(|| describe(pool, is_idle(pool)), drain, figures)
+    span::of_drain(|| describe::<R>(pool), drain, R::figures)
 }
 
 /// Runs `close`, which drains `pool` and closes it, in a span as [`around`] does.
 ///
 /// # Safety
 /// The pool is open. (`close` may free the pool, so callers pass a pointer and no reference.)
-pub(in crate::pool) unsafe fn around_close(
+pub(in crate::pool) unsafe fn around_close<R: Drains>(
     pool: NonNull<PoolState>,
-    close: impl FnOnce() -> Outcome,
-) -> Outcome {
-    let begin = || {
-        // SAFETY: by the contract, the pool is open; `close` has not been called yet.
-        let pool = unsafe { pool.as_ref() };
-        describe(pool, is_idle(pool))
-    };
-    span::of_drain(begin, close, figures)
-}
-
-fn figures(outcome: &Outcome) -> DrainEnd {
-    DrainEnd {
-        released: outcome.released,
-        remaining: None,
-    }
-}
-
-/// Runs `pop`, which pops the token pool `pool` and those inside it, in a span.
-#[inline(always)]
-pub(in crate::pool) fn around_pop<E>(
-    pool: &PoolState,
-    pop: impl FnOnce() -> Result<usize, E>,
-) -> Result<usize, E> {
-    let end = |released: &Result<usize, E>| DrainEnd {
-        released: *released.as_ref().unwrap_or(&0),
-        remaining: None,
-    };
-    span::of_drain(|| describe(pool, is_idle(pool)), pop, end)
-}
-
-/// Runs `drain`, which drains `pool` and the backlog within a budget, in a span.
-#[inline(always)]
-pub(in crate::pool) fn around_budgeted(
-    pool: &PoolState,
-    drain: impl FnOnce() -> (Drained, Option<Payload>),
-) -> (Drained, Option<Payload>) {
-    if !span::wants_drains() {
-        return drain();
-    }
-    let is_idle = || {
-        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-        let stack = unsafe { &*pool.stack.get() };
-        let waits = stack.backlog.len() > 0 || stack.thread_pools().has_claimed();
-        !waits && is_idle(pool)
-    };
-    let end = |(drained, _): &(Drained, _)| DrainEnd {
-        released: drained.released,
-        remaining: Some(drained.remaining),
-    };
-    span::of_drain(|| describe(pool, is_idle()), drain, end)
+    close: impl FnOnce() -> R,
+) -> R {
+    // SAFETY: by the contract, the pool is open; `close` has not been called yet.
+    let begin = || describe::<R>(unsafe { pool.as_ref() });
+    span::of_drain(begin, close, R::figures)
 }
 
 /// Returns the description of a drain of `pool` for the subscriber; `None` if the drain has no
 /// span.
-fn describe(pool: &PoolState, is_idle: bool) -> Option<DrainBegin> {
+fn describe<R: Drains>(pool: &PoolState) -> Option<DrainBegin> {
     // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
     let stack = unsafe { &*pool.stack.get() };
+    let waits = || stack.backlog.len() > 0 || stack.thread_pools().has_claimed();
+    let is_idle = is_idle(pool) && !(R::BUDGETED && waits());
     // No span on a thread that exits: a subscriber may need thread-locals, which the thread may
     // have destroyed.
     if is_idle || in_destructor() || is_exiting() {

@@ -1,15 +1,23 @@
 //! Gives up references: of one object, or of a stretch of entries, the innermost loop of every
 //! drain.
+//!
+//! Neighboring entries that are alike have quick ways. Objects without a destructor and without another
+//! reference run no foreign code, so they need no precautions of a drain. For objects of one class of C
+//! or C++ with a destructor, the class and the thread-locals are looked up once.
 
-use super::alike::{are_two_alike, destroy_alike, destroy_foreign, destroy_in_turn};
 use crate::ledger::CHECKS;
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::foreign_class::ForeignDestroyer;
-use crate::object::header::{Thin, TypeInfo, checked, header};
+use crate::object::header::{Header, Thin, TypeInfo, checked, header};
+use crate::object::plain_destroyer::PlainDestroyer;
 use crate::object::raw_checks::header_in;
+use crate::object::type_info::PlainBlock;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
+use crate::thread::current::tally_destroyed;
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// The steps of a drain around each of its releases. A drain without a meter only counts.
 pub(super) trait Pace {
@@ -32,6 +40,13 @@ pub(super) trait Pace {
     /// Counts `n` objects that are about to be destroyed without [`destroy_dead`], which counts its
     /// own.
     fn count_destroyed(&mut self, n: u64);
+
+    /// Counts `n` objects without a destructor that were destroyed with their only references.
+    #[inline(always)]
+    fn count_batch(&mut self, n: usize) {
+        self.count(n);
+        self.count_destroyed(n as u64);
+    }
 
     /// Counts a release that has run no destructor.
     fn quick(&mut self);
@@ -160,6 +175,41 @@ pub(super) unsafe fn destroy_unique<P: Pace>(
     type_info.has_destructor
 }
 
+/// How the newest entries of a stretch are released.
+enum Way {
+    /// Neighbors of one type without a destructor are freed by reading only their headers.
+    Alike(PlainBlock),
+    /// Neighbors of one type without a destructor are destroyed in the order in which they were made.
+    InTurn,
+    /// Neighbors of one class of C or C++ are destroyed in a loop of their own.
+    Foreign(ForeignDestroyer),
+    /// One object, to which there is no other reference, is destroyed.
+    Alone,
+    /// The references of neighboring entries to one object are given up at once.
+    Shared,
+}
+
+impl Way {
+    /// Chooses the way for the newest of these entries, which is for this object.
+    #[inline(always)]
+    fn of<P: Pace>(entries: &Entries, object: &Header, scope: &ReleaseScope) -> Self {
+        // In the usual case the entry's is the only reference, so the object has no other entry.
+        if P::METERED || scope.deep || !object.count.is_all(1) {
+            return Self::Shared;
+        }
+        let type_info = object.type_info;
+        match type_info.plain_block {
+            Some(block) if are_two_alike(entries, type_info) => Self::Alike(block),
+            Some(_) => Self::Alone,
+            None if !type_info.has_destructor => Self::InTurn,
+            None => match ForeignDestroyer::begin(type_info) {
+                Some(destroyer) => Self::Foreign(destroyer),
+                None => Self::Alone,
+            },
+        }
+    }
+}
+
 /// Releases the newest of these entries until none is left, the pace stops, or a destructor has
 /// added entries; returns whether a destructor has. `name` returns the pool's name.
 ///
@@ -173,7 +223,6 @@ pub(super) fn stretch<'n, P: Pace>(
     scope: &ReleaseScope,
     pace: &mut P,
 ) -> bool {
-    let deep = scope.deep;
     while !pace.is_done() {
         let Some(thin) = entries.newest(pages) else {
             break;
@@ -183,64 +232,77 @@ pub(super) fn stretch<'n, P: Pace>(
         let object = unsafe { header(thin) };
         let type_info = object.type_info;
         pace.begin(type_info);
-        let mark;
-        // In the usual case the entry's is the only reference, so the object has no other entry.
-        let may_have_added = if !P::METERED && !deep && object.count.is_all(1) {
-            let plain_block = type_info.plain_block;
-            if let Some(block) = plain_block {
-                if are_two_alike(entries, type_info) {
-                    let n = destroy_alike(entries, type_info, block);
-                    pace.count(n);
-                    pace.count_destroyed(n as u64);
-                    if n != 0 {
-                        continue;
-                    }
-                }
-            } else if !type_info.has_destructor {
-                let n = destroy_in_turn(entries, type_info);
-                pace.count(n);
-                pace.count_destroyed(n as u64);
+        let way = Way::of::<P>(entries, object, scope);
+        if let Way::Alike(block) = way {
+            let n = destroy_alike(entries, type_info, block);
+            pace.count_batch(n);
+            if n != 0 {
                 continue;
-            } else if let Some(destroyer) = ForeignDestroyer::begin(type_info) {
+            }
+        }
+        let has_added = match way {
+            Way::InTurn => {
+                pace.count_batch(destroy_in_turn(entries, type_info));
+                false
+            }
+            Way::Foreign(destroyer) => {
                 let (n, mark) = destroy_foreign(entries, type_info, destroyer, scope, pages);
-                pace.count(n);
-                pace.count_destroyed(n as u64);
+                pace.count_batch(n);
                 // Destroys what the last destructor has queued.
                 pace.destroy(type_info, scope, || ());
-                if entries.mark() != mark {
-                    return true;
-                }
-                continue;
+                entries.mark() != mark
             }
-            // SAFETY: no code that could take the entry out has run since `newest` returned it.
-            unsafe { entries.pop() };
-            mark = entries.mark();
-            pace.count(1);
-            pace.count_destroyed(1);
-            // SAFETY: the only reference was the entry's, which has been taken out.
-            let run = || unsafe { (type_info.destroy)(thin) };
-            // Otherwise the object has a destructor, by the second test.
-            let is_plain = plain_block.is_some();
-            if is_plain {
-                run();
-            } else {
-                pace.destroy(type_info, scope, run);
-            }
-            !is_plain
-        } else {
-            let Some((thin, n)) = entries.take_some(pages, pace.at_most()) else {
-                unreachable!("`newest` has returned an entry");
-            };
-            mark = entries.mark();
-            pace.count(n as usize);
-            // SAFETY: the `n` references were those of entries, which have been taken out.
-            unsafe { release(thin, n, scope, pace) }
+            // SAFETY: no code that could take the entry out has run since `newest` returned it, and
+            // its reference is the only one.
+            Way::Alike(_) | Way::Alone => unsafe {
+                release_alone(entries, thin, type_info, scope, pace)
+            },
+            Way::Shared => release_shared(entries, pages, scope, pace),
         };
-        if may_have_added && entries.mark() != mark {
+        if has_added {
             return true;
         }
     }
     false
+}
+
+/// Releases the newest entry, of an object of this type. Returns whether its destructor has added
+/// entries.
+///
+/// # Safety
+/// The newest entry in the page is for this object, and owns the only reference of any kind.
+#[inline(always)]
+unsafe fn release_alone<P: Pace>(
+    entries: &Entries,
+    thin: Thin,
+    type_info: &'static TypeInfo,
+    scope: &ReleaseScope,
+    pace: &mut P,
+) -> bool {
+    // SAFETY: by the contract, there is an entry.
+    unsafe { entries.pop() };
+    let mark = entries.mark();
+    pace.count(1);
+    // SAFETY: the only reference was the entry's, which has been taken out.
+    unsafe { destroy_unique(thin, type_info, scope, pace) && entries.mark() != mark }
+}
+
+/// Releases the newest entry, and those below it that are for the same object. Returns whether a
+/// destructor has added entries.
+#[inline(always)]
+fn release_shared<P: Pace>(
+    entries: &Entries,
+    pages: &PageCache,
+    scope: &ReleaseScope,
+    pace: &mut P,
+) -> bool {
+    let Some((thin, n)) = entries.take_some(pages, pace.at_most()) else {
+        unreachable!("`newest` has returned an entry");
+    };
+    let mark = entries.mark();
+    pace.count(n as usize);
+    // SAFETY: the `n` references were those of entries, which have been taken out.
+    unsafe { release(thin, n, scope, pace) && entries.mark() != mark }
 }
 
 /// Aborts, naming the pool, if the header of an entry's object was overwritten: in debug builds and
@@ -251,4 +313,129 @@ pub(super) fn check<'n>(thin: Thin, pool: impl FnOnce() -> &'n str) {
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         unsafe { header_in(thin, || format!("an entry of pool {:?}", pool())) };
     }
+}
+
+/// Releases the newest entries as long as that runs no foreign code: their objects have no
+/// destructor, are in blocks of this thread and have no other reference. Returns how many. A
+/// drain's other parts protect it from foreign code; setting them up costs as much as some ten of
+/// these releases.
+pub(super) fn release_plain<'n>(
+    entries: &Entries,
+    name: impl Fn() -> &'n str,
+    pages: &PageCache,
+) -> usize {
+    let mut released = 0;
+    while let Some(thin) = entries.newest(pages) {
+        check(thin, &name);
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let type_info = unsafe { header(thin) }.type_info;
+        let Some(block) = type_info.plain_block else {
+            break;
+        };
+        if !are_two_alike(entries, type_info) {
+            break;
+        }
+        let alike = destroy_alike(entries, type_info, block);
+        if alike == 0 {
+            break;
+        }
+        released += alike;
+    }
+    if released != 0 {
+        tally_destroyed(released as u64);
+    }
+    released
+}
+
+/// Returns whether the object below the newest one, which has this type, has it, too.
+/// [`destroy_alike`] takes longer to begin than to destroy one object.
+#[inline(always)]
+pub(super) fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> bool {
+    // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+    let is_alike = |second| ptr::eq(unsafe { header(second) }.type_info, type_info);
+    entries.second_in_page().is_some_and(is_alike)
+}
+
+/// Destroys the objects of the newest entries as long as they are alike: of one type, without a
+/// destructor, with no other reference. Reads only their headers. Returns how many.
+// Not inlined, so that its loop has all registers.
+#[inline(never)]
+pub(super) fn destroy_alike(
+    entries: &Entries,
+    type_info: &'static TypeInfo,
+    block: PlainBlock,
+) -> usize {
+    let Some(mut alike) = PlainDestroyer::begin(type_info, block) else {
+        return 0;
+    };
+    // SAFETY: alive by the entry's reference; `take_while` gives up the reference if this returns
+    // true.
+    let n = entries.take_while(|thin| unsafe { alike.destroy(thin) });
+    alike.end();
+    n
+}
+
+/// How many objects [`destroy_in_turn`] takes at a time.
+const IN_TURN: usize = 64;
+
+/// Destroys the objects of the newest entries as long as they are of this type, which has no
+/// destructor, and have no other reference, at most [`IN_TURN`]. Returns how many; at least one, if
+/// the newest is such an object.
+///
+/// Frees each batch in the order in which its objects were made: nothing observes the order, and
+/// malloc is faster in that order than in reverse.
+#[inline(never)]
+pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
+    let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
+    let mut n = 0;
+    entries.take_while(|thin| {
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let object = unsafe { header(thin) };
+        let taken = n < IN_TURN && ptr::eq(object.type_info, type_info) && object.count.is_all(1);
+        if taken {
+            some[n].write(thin);
+            n += 1;
+        }
+        taken
+    });
+    for thin in some[..n].iter().rev() {
+        // SAFETY: the loop above wrote the pointer; the only reference was the entry's, which has
+        // been taken out.
+        unsafe { (type_info.destroy)(thin.assume_init()) };
+    }
+    n
+}
+
+/// Destroys the objects of the newest entries as long as they are of this type and have no other
+/// reference, and their destructors neither add entries nor queue objects. Returns how many, and
+/// [`Entries::mark`] as it was before the last destructor ran. The newest entry is such an object.
+// Not inlined, so that its loop has all registers.
+#[inline(never)]
+pub(super) fn destroy_foreign(
+    entries: &Entries,
+    type_info: &'static TypeInfo,
+    destroyer: ForeignDestroyer,
+    scope: &ReleaseScope,
+    pages: &PageCache,
+) -> (usize, *mut Thin) {
+    let mut n = 0;
+    let mut mark = entries.mark();
+    while let Some(thin) = entries.newest(pages) {
+        // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
+        let object = unsafe { header(thin) };
+        if !ptr::eq(object.type_info, type_info) || !object.count.is_all(1) {
+            break;
+        }
+        // Each entry is taken out before its destructor runs, as in `stretch`.
+        // SAFETY: no code that could take the entry out has run since `newest` returned it.
+        unsafe { entries.pop() };
+        mark = entries.mark();
+        n += 1;
+        // SAFETY: the only reference was the entry's, which has been taken out.
+        unsafe { destroyer.destroy(thin) };
+        if entries.mark() != mark || scope.has_queued() {
+            return (n, mark);
+        }
+    }
+    (n, mark)
 }

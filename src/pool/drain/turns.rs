@@ -12,8 +12,8 @@ use crate::object::header::{Thin, TypeInfo, header};
 use crate::object::thread_bound;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
-use crate::pool::entries::page_chain::PageChain;
-use crate::pool::remote::remote_release;
+use crate::pool::entries::page::PageChain;
+use crate::pool::remote;
 use crate::pool::stack::backlog::Item;
 use crate::pool::stack::budget::{ENDLESS, Limit, Meter};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
@@ -250,7 +250,7 @@ impl<'d> Drain<'d> {
     pub(super) fn run_message(&mut self, message: Message, until: usize) -> (u32, Option<Message>) {
         self.leave_forgotten_pools();
         match message.kind() {
-            MessageKind::Release => self.release_handle(remote_release::take(message)),
+            MessageKind::Release => self.release_handle(remote::take(message)),
             MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => {
                 self.destroy_queued(thread_bound::dead_object(message));
             }

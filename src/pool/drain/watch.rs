@@ -1,11 +1,15 @@
-//! Events about pools and backlogs that have grown beyond their watermarks.
+//! How pools and backlogs grow: an entry is added to an open pool, what budgeted drains have left for
+//! later is looked through, and events tell of what has grown beyond its watermark.
 
-use super::pending;
 use crate::event::{Event, EventKind};
 use crate::object::header::{Thin, header};
 use crate::pool::entries::page::ENTRIES;
+use crate::pool::entries::page::PageChain;
+use crate::pool::remote;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::thread_pools::WITH_PAGES;
 use crate::thread::current::current_label;
+use crate::thread::inbox::MessageKind;
 
 /// Number of objects that are sampled for an event at most.
 const SAMPLE: usize = 4_096;
@@ -92,7 +96,7 @@ pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
 
 #[cold]
 fn report_backlog(stack: &PoolStack, pool: &PoolState, len: usize) {
-    let sample = Sample::take(len, |f| pending::look_through(stack, f));
+    let sample = Sample::take(len, |f| look_through(stack, f));
     sample
         .add_to(about(EventKind::BacklogWatermark, stack, pool, len))
         .emit();
@@ -153,5 +157,130 @@ impl Sample {
         types.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
         types.truncate(TYPES);
         Self { first, types, size }
+    }
+}
+
+impl PoolState {
+    /// Adds an entry, which takes over one strong reference. Not for the root pool, whose watermark
+    /// is tested elsewhere.
+    #[inline]
+    pub(crate) fn push(&self, thin: Thin) {
+        if !self.entries.push_in_page(thin) {
+            self.push_in_new_page(thin);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_in_new_page(&self, thin: Thin) {
+        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
+        let stack = unsafe { &*self.stack.get() };
+        if self.entries.is_untouched() {
+            if self.index >= WITH_PAGES {
+                self.life.gain_extra();
+            }
+            // This is the first page; most pools have no other.
+            if self.entries.begin(&stack.thread_pools().pages) {
+                self.entries.push_in_page(thin);
+                return;
+            }
+        }
+        self.push_and_watch(stack, thin);
+    }
+
+    #[inline(never)]
+    fn push_and_watch(&self, stack: &PoolStack, thin: Thin) {
+        self.entries.push(thin, &stack.thread_pools().pages);
+        // Reports last: the hook is foreign code, and may even close the pool, if it is the current
+        // one and the caller does not borrow it.
+        pool(stack, self);
+    }
+}
+
+/// Returns whether an entry for this object, which is alive, was left for later. Takes linear time.
+pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
+    let mut found = false;
+    look_through(stack, &mut |left| {
+        found = left == thin;
+        !found
+    });
+    found
+}
+
+/// Calls `f` with each object whose release was left for later, as long as `f` returns `true`. `f`
+/// must not run foreign code.
+pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
+    let mut goes_on = true;
+    let mut look = |thin| {
+        goes_on = goes_on && f(thin);
+        goes_on
+    };
+    stack.backlog.look_through(&mut look);
+    let claimed = &stack.thread_pools().claimed;
+    claimed.none(|message| match message.kind() {
+        MessageKind::ReleaseMany => {
+            // SAFETY: `look` takes no entry out of the pages.
+            !unsafe { PageChain::entries(message).newest_first() }.all(&mut look)
+        }
+        MessageKind::Release => !look(remote::object_of(message)),
+        MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => !look(message.as_raw().cast()),
+        MessageKind::Closure
+        | MessageKind::LoopClosure
+        | MessageKind::FrameClosure
+        | MessageKind::OrphanBatch => false,
+    });
+}
+
+/// Leaks the releases that were left for later; returns how many.
+pub(super) fn leak(stack: &PoolStack) -> usize {
+    let pools = stack.thread_pools();
+    let mut leaked = stack.backlog.leak(&pools.pages);
+    // Messages still in the inbox are run when it is closed.
+    if let Some(record) = pools.record() {
+        let claimed = pools.claimed.leak();
+        record.releases.done(claimed);
+        leaked += claimed as usize;
+    }
+    leaked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WITH_PAGES;
+    use crate::pool::api::guard::AutoreleasePool;
+    use crate::pool::drain::this_thread;
+
+    /// Returns how many of the thread's pools have a page.
+    fn pools_with_pages() -> usize {
+        this_thread::with(|pools| {
+            let pools = pools.expect("the thread has not exited");
+            let all = (0..).map_while(|index| pools.pool(index));
+            all.filter(|pool| !pool.entries.is_untouched()).count()
+        })
+    }
+
+    #[test]
+    fn only_the_outer_pools_keep_pages_while_they_are_closed() {
+        let deep = WITH_PAGES as usize * 2;
+        for (entries, drains) in [(1, false), (1, true), (9, false), (9, true)] {
+            let mut pools: Vec<_> = (0..deep).map(|_| AutoreleasePool::new()).collect();
+            for pool in &mut pools {
+                for n in 0..entries {
+                    pool.create(n);
+                }
+                if drains {
+                    pool.drain();
+                }
+            }
+            assert!(pools_with_pages() >= deep);
+            // Closes the newest first, so that each pool is the topmost one when it is closed.
+            while let Some(pool) = pools.pop() {
+                drop(pool);
+            }
+            assert!(
+                pools_with_pages() <= WITH_PAGES as usize,
+                "{entries}, {drains}"
+            );
+        }
     }
 }

@@ -6,16 +6,11 @@
 //! Pools that are opened after the exit are in the detached `ThreadPools`, too; if there is none, the first of
 //! them makes one.
 
-crate::sync::described! {
-    pub(crate) mod pools_note;
-}
-
-use super::attention::{Attention, Reviews};
+use super::attention::{Attention, Reviews, Round};
 use super::budget::Budget;
 use super::manager_shared::ManagerShared;
 use super::pool_life::PoolKind;
 use super::pool_stack::{PoolStack, PoolState};
-use super::round::Round;
 use crate::epoch::Participants;
 use crate::event::{Event, EventKind};
 use crate::layout::fixed::{FixedArc, FixedVec};
@@ -82,8 +77,14 @@ pub(crate) struct ThreadPools {
     /// How many messages of other threads are running on this thread.
     running: Cell<u64>,
     /// Posted closures that this thread has collected, oldest first; see
-    /// [`posted`](crate::pool::remote::posted).
+    /// [`posted`](crate::pool::remote).
     pub(in crate::pool) posted: Queue,
+}
+
+/// Borrows a list of a [`ThreadPools`] on its own thread. `f` runs no foreign code.
+fn borrow<T, R>(list: &UnsafeCell<FixedVec<T>>, f: impl FnOnce(&mut FixedVec<T>) -> R) -> R {
+    // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
+    list.with_mut(|list| f(unsafe { &mut *list }))
 }
 
 impl ThreadPools {
@@ -176,11 +177,8 @@ impl ThreadPools {
     #[cold]
     #[inline(never)]
     fn grow(&self) -> *const PoolState {
-        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
-            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-            let change = |chunks: *mut FixedVec<_>| unsafe { (*chunks).change(f) };
-            self.chunks.with_mut(change);
-        };
+        let change =
+            |f: &mut dyn FnMut(&mut Vec<_>)| borrow(&self.chunks, |chunks| chunks.change(f));
         let memory = boxed(MaybeUninit::<PoolChunk>::uninit());
         reserve(change);
         let mut first = 0;
@@ -282,11 +280,9 @@ impl ThreadPools {
     /// Returns the pool of this index, open or not, if there is one.
     pub(crate) fn pool(&self, index: u32) -> Option<&PoolState> {
         let index = index as usize;
-        let nth = |chunks: *const FixedVec<NonNull<PoolChunk>>| {
-            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-            unsafe { &*chunks }.get(index / POOL_CHUNK).copied()
-        };
-        let chunk = self.chunks.with(nth)?;
+        let chunk = borrow(&self.chunks, |chunks| {
+            chunks.get(index / POOL_CHUNK).copied()
+        })?;
         // SAFETY: a pool of this `ThreadPools` (invariant 3 of `pool`).
         Some(&unsafe { chunk.as_ref() }[index % POOL_CHUNK])
     }
@@ -305,9 +301,7 @@ impl ThreadPools {
         }
         // SAFETY: stacks in the list exist (invariant 3 of `pool`).
         let stack = |at: &NonNull<PoolStack>| unsafe { &*at.as_ptr() };
-        self.others.with_mut(|others| {
-            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-            let others = unsafe { &mut *others };
+        borrow(&self.others, |others| {
             let at = others
                 .iter()
                 .position(|other| Arc::ptr_eq(&stack(other).manager, manager))?;
@@ -320,11 +314,8 @@ impl ThreadPools {
     /// Makes the stack of a manager that this thread has not used.
     pub(in crate::pool) fn add(&self, manager: &Arc<ManagerShared>) -> &PoolStack {
         let at = boxed(PoolStack::new(manager.clone()));
-        let change = |f: &mut dyn FnMut(&mut Vec<_>)| {
-            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-            let change = |others: *mut FixedVec<_>| unsafe { (*others).change(f) };
-            self.others.with_mut(change);
-        };
+        let change =
+            |f: &mut dyn FnMut(&mut Vec<_>)| borrow(&self.others, |others| others.change(f));
         reserve(change);
         // The global allocator is foreign code, and may have made the manager's stack meanwhile.
         if let Some(stack) = self.find(manager) {
@@ -356,9 +347,7 @@ impl ThreadPools {
             let stack = unsafe { stack.as_ref() };
             stack.manager.is_abandoned() && stack.is_idle()
         };
-        self.others.with_mut(|others| {
-            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-            let others = unsafe { &mut *others };
+        borrow(&self.others, |others| {
             let at = others.iter().position(is_abandoned)?;
             Some(others.change(|others| others.swap_remove(at)))
         })
@@ -369,11 +358,7 @@ impl ThreadPools {
         if n == 0 {
             return Some(&self.first);
         }
-        let nth = |others: *const FixedVec<NonNull<PoolStack>>| {
-            // SAFETY: owner only, and a short borrow (invariants 1 and 2 of `pool`).
-            unsafe { &*others }.get(n - 1).copied()
-        };
-        let stack = self.others.with(nth)?;
+        let stack = borrow(&self.others, |others| others.get(n - 1).copied())?;
         // SAFETY: stacks in the list exist (invariant 3 of `pool`).
         Some(unsafe { &*stack.as_ptr() })
     }
@@ -490,4 +475,25 @@ impl Drop for ThreadPools {
             drop(unsafe { unbox(chunk) });
         }
     }
+}
+
+crate::sync::described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        pools {
+            size = size_of::<ThreadPools>(),
+            first = offset_of!(ThreadPools, first),
+            others = offset_of!(ThreadPools, others),
+            chunks = offset_of!(ThreadPools, chunks),
+            chunk_len = POOL_CHUNK,
+            spare_pages = offset_of!(ThreadPools, pages) + PageCache::FIRST,
+            record = offset_of!(ThreadPools, record),
+            link = offset_of!(ThreadPools, link),
+            newest_first = offset_of!(ThreadPools, claimed) + ClaimedMessages::NEWEST_FIRST,
+            oldest_first = offset_of!(ThreadPools, claimed) + ClaimedMessages::OLDEST_FIRST,
+            posted = offset_of!(ThreadPools, posted) + Queue::FIRST,
+        }
+    };
 }

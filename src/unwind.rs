@@ -69,6 +69,13 @@ pub(crate) fn report(payload: Payload) {
     drop_payload(payload);
 }
 
+/// Runs `f`, and reports its panic.
+pub(crate) fn reporting<R>(f: impl FnOnce() -> R) {
+    if let Err(payload) = catch_unwind(f) {
+        report(payload);
+    }
+}
+
 /// Drops a payload, whose destructor may panic as well; nothing can report that panic.
 fn drop_payload(payload: Payload) {
     if let Err(another) = catch_unwind(|| drop(payload)) {

@@ -143,7 +143,7 @@ fn handoff() -> (HandoffPool, ThreadHandle) {
     (handoff, thread)
 }
 
-#[library_benchmark(config = counted(180_158, 0), setup = object)]
+#[library_benchmark(config = counted(179_157, 0), setup = object)]
 #[bench::one()]
 fn create_and_drop(other: Ref<Bytes>) -> Ref<Bytes> {
     for i in 0..TIMES {
@@ -186,14 +186,14 @@ fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
-#[library_benchmark(config = counted(66_438, 0), setup = filled_pool_with_destructors)]
+#[library_benchmark(config = counted(65_452, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
     pool
 }
 
-#[library_benchmark(config = counted(61_425, 0), setup = filled_pool_of_two_types)]
+#[library_benchmark(config = counted(55_442, 0), setup = filled_pool_of_two_types)]
 #[bench::one()]
 fn drain_of_two_types(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
@@ -237,7 +237,7 @@ fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(311_233, 0), setup = pool)]
+#[library_benchmark(config = counted(301_233, 0), setup = pool)]
 #[bench::one()]
 fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {
@@ -248,7 +248,7 @@ fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
     outer
 }
 
-#[library_benchmark(config = counted(219_202, 0), setup = pool)]
+#[library_benchmark(config = counted(203_227, 0), setup = pool)]
 #[bench::one()]
 fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
     for i in 0..TIMES {

@@ -7,11 +7,11 @@ use super::reclaim::WaitingValue;
 use crate::manager::PoolManager;
 use crate::object::later_value;
 use crate::pool::stack::budget::Budget;
+use crate::sync::elapsed;
 use crate::sync::thread::yield_now;
-use crate::sync::{catch_unwind, elapsed};
 use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
 use crate::thread::key::ThreadKey;
-use crate::unwind::report;
+use crate::unwind::reporting;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ use std::time::Duration;
 /// }
 /// # Ok::<_, std::io::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the reclaimer has no room for the value, or has ended; the value was not sent")]
 pub struct Full<T>(pub T);
 
 impl<T> Full<T> {
@@ -46,14 +47,6 @@ impl<T> fmt::Debug for Full<T> {
     }
 }
 
-impl<T> fmt::Display for Full<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the reclaimer has no room for the value, or has ended; the value was not sent")
-    }
-}
-
-impl<T> std::error::Error for Full<T> {}
-
 /// The error of [`Looper::barrier`] on the looper's own thread, which cannot wait for itself.
 ///
 /// # Example
@@ -68,16 +61,9 @@ impl<T> std::error::Error for Full<T> {}
 /// assert_eq!(own.ok(), Some(Err(OnReclaimer)));
 /// # Ok::<_, std::io::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a looper's own thread cannot wait until that looper has destroyed its values")]
 pub struct OnReclaimer;
-
-impl fmt::Display for OnReclaimer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a looper's own thread cannot wait until that looper has destroyed its values")
-    }
-}
-
-impl std::error::Error for OnReclaimer {}
 
 /// The values that wait for a reclaimer, at about one moment: see [`Looper::pending`].
 ///
@@ -423,7 +409,5 @@ fn must_stay(target: ThreadKey) -> bool {
 /// Destroys all that waits for the calling thread. Reports panics: they do not concern the thread that
 /// waits for this.
 fn destroy_all() {
-    if let Err(payload) = catch_unwind(|| PoolManager::global().drain_backlog(Budget::All)) {
-        report(payload);
-    }
+    reporting(|| PoolManager::global().drain_backlog(Budget::All));
 }

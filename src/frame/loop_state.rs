@@ -17,7 +17,7 @@ use crate::sync::{Lock, Numbers, catch_unwind, elapsed, shrink, with_room};
 use crate::thread::current::{current_key, current_label};
 use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::thread_handle::{Closed, ThreadHandle};
-use crate::unwind::report;
+use crate::unwind::{report, reporting};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Task {
 
 /// How many closures a round has run, and how many of them panicked.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Round {
+pub(super) struct Ran {
     pub(super) closures: usize,
     pub(super) panics: usize,
 }
@@ -235,17 +235,17 @@ impl LoopState {
 
     /// Passes to `each` the delayed posts that are due and the closures that are in the inbox when
     /// the round begins. Reports panics.
-    pub(super) fn round(&self, mut each: impl FnMut(Task)) -> Round {
-        let mut round = Round::default();
+    pub(super) fn round(&self, mut each: impl FnMut(Task)) -> Ran {
+        let mut ran = Ran::default();
         // Posted closures never run inside a destructor.
         if in_destructor() {
-            return round;
+            return ran;
         }
         let waiting = collect_closures();
         let mut run = |task| {
-            round.closures += 1;
+            ran.closures += 1;
             if let Err(payload) = catch_unwind(|| each(task)) {
-                round.panics += 1;
+                ran.panics += 1;
                 report(payload);
             }
         };
@@ -255,7 +255,7 @@ impl LoopState {
             let next = || pools?.run_posted(|call| run(Task::Posted(call)));
             std::iter::from_fn(next).take(waiting).for_each(drop);
         });
-        round
+        ran
     }
 
     /// Returns, in order, the delayed posts that are due now. The iterator takes each post out only
@@ -293,9 +293,7 @@ impl LoopState {
             let event = Event::new(EventKind::PostsDropped, current_label());
             event.count(left.len()).emit();
             for post in left {
-                if let Err(payload) = catch_unwind(|| drop(post)) {
-                    report(payload);
-                }
+                reporting(|| drop(post));
             }
         }
     }
@@ -335,9 +333,7 @@ pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) 
         f();
         pool.drain_coarsely(budget);
     };
-    if let Err(payload) = catch_unwind(|| named_scope(name, scope)) {
-        report(payload);
-    }
+    reporting(|| named_scope(name, scope));
 }
 
 /// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Unique in the process.

@@ -422,6 +422,13 @@ impl<T: ?Sized> Drop for HotRef<T> {
 /// }
 /// assert_eq!(*share("text".to_owned()).unwrap(), "text");
 /// ```
+#[derive(thiserror::Error)]
+#[error(
+    "{} objects are hot, so that there is no room for another one, of type {}: \
+     drop owners (`Hot`) that are not needed, or share the object by `Ref`",
+    ROWS,
+    std::any::type_name::<T>()
+)]
 pub struct HotTableFull<T: ?Sized + 'static>(pub(super) Ref<T>);
 
 impl<T: ?Sized> HotTableFull<T> {
@@ -436,19 +443,6 @@ impl<T: ?Sized> fmt::Debug for HotTableFull<T> {
         f.write_str("HotTableFull(..)")
     }
 }
-
-impl<T: ?Sized> fmt::Display for HotTableFull<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = std::any::type_name::<T>();
-        write!(
-            f,
-            "{ROWS} objects are hot, so that there is no room for another one, of type {name}: \
-             drop owners (`Hot`) that are not needed, or share the object by `Ref`"
-        )
-    }
-}
-
-impl<T: ?Sized> std::error::Error for HotTableFull<T> {}
 
 /// An event reports an object that is alive this long after its owner let it go.
 const LONG: Duration = Duration::from_secs(1);

@@ -49,7 +49,8 @@ pub struct ThreadHandle(pub(crate) Arc<Record>);
 ///     closure(); // here instead
 /// }
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the thread or its loop has shut down; the closure was not accepted")]
 pub struct Closed<F>(pub F);
 
 impl<F> fmt::Debug for Closed<F> {
@@ -57,14 +58,6 @@ impl<F> fmt::Debug for Closed<F> {
         f.write_str("Closed(..)")
     }
 }
-
-impl<F> fmt::Display for Closed<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the thread or its loop has shut down; the closure was not accepted")
-    }
-}
-
-impl<F> std::error::Error for Closed<F> {}
 
 /// The allocation of a message that carries a closure.
 #[repr(C)]

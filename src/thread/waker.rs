@@ -5,8 +5,8 @@
 //! comes after the change, and is stored if the thread does not sleep yet: spurious wake-ups are
 //! possible, missed ones are not.
 
-use crate::sync::{Parker, catch_unwind};
-use crate::unwind::report;
+use crate::sync::Parker;
+use crate::unwind::reporting;
 use std::ops::DerefMut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -38,9 +38,7 @@ impl ThreadWaker {
         let hook = self.lock().last().cloned();
         if let Some(hook) = hook {
             // A panic of the receiver's hook must not reach the sender.
-            if let Err(payload) = catch_unwind(|| hook()) {
-                report(payload);
-            }
+            reporting(|| hook());
             drop_hook(hook);
         }
     }
@@ -99,7 +97,5 @@ impl HookPlace {
 /// Drops a reference to a hook. If it is the last one, the hook's destructor runs: its panic is
 /// reported, as it must neither reach a sender nor leave a loop half closed.
 fn drop_hook(hook: WakeHook) {
-    if let Err(payload) = catch_unwind(|| drop(hook)) {
-        report(payload);
-    }
+    reporting(|| drop(hook));
 }

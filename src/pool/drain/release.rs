@@ -41,7 +41,7 @@ pub(super) trait Pace {
     /// own.
     fn count_destroyed(&mut self, n: u64);
 
-    /// Counts `n` objects without a destructor that were destroyed with their only references.
+    /// Counts `n` objects that are destroyed with their only references.
     #[inline(always)]
     fn count_batch(&mut self, n: usize) {
         self.count(n);
@@ -183,7 +183,9 @@ enum Way {
     InTurn,
     /// Neighbors of one class of C or C++ are destroyed in a loop of their own.
     Foreign(ForeignDestroyer),
-    /// One object, to which there is no other reference, is destroyed.
+    /// One object without a destructor is destroyed. There is no other reference to it.
+    Plain,
+    /// One object is destroyed, as by `Plain`, and then those that its destructor has queued.
     Alone,
     /// The references of neighboring entries to one object are given up at once.
     Shared,
@@ -200,7 +202,7 @@ impl Way {
         let type_info = object.type_info;
         match type_info.plain_block {
             Some(block) if are_two_alike(entries, type_info) => Self::Alike(block),
-            Some(_) => Self::Alone,
+            Some(_) => Self::Plain,
             None if !type_info.has_destructor => Self::InTurn,
             None => match ForeignDestroyer::begin(type_info) {
                 Some(destroyer) => Self::Foreign(destroyer),
@@ -252,11 +254,21 @@ pub(super) fn stretch<'n, P: Pace>(
                 pace.destroy(type_info, scope, || ());
                 entries.mark() != mark
             }
-            // SAFETY: no code that could take the entry out has run since `newest` returned it, and
-            // its reference is the only one.
-            Way::Alike(_) | Way::Alone => unsafe {
-                release_alone(entries, thin, type_info, scope, pace)
-            },
+            Way::Alike(_) | Way::Plain | Way::Alone => {
+                // SAFETY: no code that could take the entry out has run since `newest` returned it.
+                unsafe { entries.pop() };
+                let mark = entries.mark();
+                pace.count_batch(1);
+                // SAFETY: the only reference was the entry's, which has been taken out.
+                let run = || unsafe { (type_info.destroy)(thin) };
+                let has_destructor = matches!(way, Way::Alone);
+                if has_destructor {
+                    pace.destroy(type_info, scope, run);
+                } else {
+                    run();
+                }
+                has_destructor && entries.mark() != mark
+            }
             Way::Shared => release_shared(entries, pages, scope, pace),
         };
         if has_added {
@@ -264,27 +276,6 @@ pub(super) fn stretch<'n, P: Pace>(
         }
     }
     false
-}
-
-/// Releases the newest entry, of an object of this type. Returns whether its destructor has added
-/// entries.
-///
-/// # Safety
-/// The newest entry in the page is for this object, and owns the only reference of any kind.
-#[inline(always)]
-unsafe fn release_alone<P: Pace>(
-    entries: &Entries,
-    thin: Thin,
-    type_info: &'static TypeInfo,
-    scope: &ReleaseScope,
-    pace: &mut P,
-) -> bool {
-    // SAFETY: by the contract, there is an entry.
-    unsafe { entries.pop() };
-    let mark = entries.mark();
-    pace.count(1);
-    // SAFETY: the only reference was the entry's, which has been taken out.
-    unsafe { destroy_unique(thin, type_info, scope, pace) && entries.mark() != mark }
 }
 
 /// Releases the newest entry, and those below it that are for the same object. Returns whether a

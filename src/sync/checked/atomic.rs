@@ -134,9 +134,9 @@ macro_rules! rmw {
 }
 
 /// Defines the constructor and `load`. In the mode `Rmw`, `load` calls the method `$load` with an
-/// argument that changes nothing.
+/// argument that changes nothing; that of a `pointer` makes an exchange.
 macro_rules! new_and_load {
-    ($vis:vis $name:ident $t:ty, $ordering:path, $load:ident($nothing:expr)) => {
+    ($vis:vis $name:ident $t:ty, $ordering:path, $($load:tt)*) => {
         /// Creates the atomic, like std's `new`.
         #[track_caller]
         $vis fn new(value: $t) -> Self {
@@ -153,7 +153,7 @@ macro_rules! new_and_load {
         #[track_caller]
         fn load_in_mode(&self, order: Ordering) -> $t {
             if rmw_mode() {
-                self.0.$load($nothing, as_rmw(order))
+                load_by_rmw!(self.0, order, $($load)*)
             } else {
                 self.0.load(order)
             }
@@ -161,38 +161,20 @@ macro_rules! new_and_load {
     };
 }
 
-/// Defines the constructor and `load` of an atomic pointer.
-macro_rules! new_and_load_pointer {
-    ($vis:vis $t:ty, $ordering:path) => {
-        /// Creates the atomic, like std's `new`.
-        #[track_caller]
-        $vis fn new(value: $t) -> Self {
-            Self(loom::sync::atomic::AtomicPtr::new(value))
+macro_rules! load_by_rmw {
+    ($atomic:expr, $order:ident, pointer) => {{
+        // Loads by an exchange that never succeeds, as nothing ever stores this address.
+        let never = std::ptr::without_provenance_mut(usize::MAX - 1);
+        match $atomic.compare_exchange(never, never, as_rmw($order), $order) {
+            Ok(value) | Err(value) => value,
         }
-
-        /// Loads the value, like std's `load`.
-        #[track_caller]
-        $vis fn load(&self, order: Ordering) -> $t {
-            let _halt = Halt;
-            self.load_in_mode($ordering(Location::caller(), "load", order))
-        }
-
-        #[track_caller]
-        fn load_in_mode(&self, order: Ordering) -> $t {
-            if rmw_mode() {
-                // Loads by an exchange that never succeeds, as nothing ever stores this address.
-                let never = std::ptr::without_provenance_mut(usize::MAX - 1);
-                match self.0.compare_exchange(never, never, as_rmw(order), order) {
-                    Ok(value) | Err(value) => value,
-                }
-            } else {
-                self.0.load(order)
-            }
-        }
+    }};
+    ($atomic:expr, $order:ident, $load:ident($nothing:expr)) => {
+        $atomic.$load($nothing, as_rmw($order))
     };
 }
 
-pub(super) use {new_and_load, new_and_load_pointer, operations, rmw};
+pub(super) use {load_by_rmw, new_and_load, operations, rmw};
 
 macro_rules! integer {
     ($name:ident, $t:ty) => {
@@ -227,7 +209,7 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 }
 
 impl<T> AtomicPtr<T> {
-    new_and_load_pointer!(pub(crate) *mut T, ordering);
+    new_and_load!(pub(crate) AtomicPtr *mut T, ordering, pointer);
     operations!(pub(crate) AtomicPtr *mut T, ordering);
     compare_exchange_weak!(*mut T);
 }

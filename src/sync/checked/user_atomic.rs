@@ -2,7 +2,7 @@
 //!
 //! Their orderings are never weakened, and `point` need not be called before them.
 
-use super::atomic::{as_rmw, new_and_load, new_and_load_pointer, operations, rmw};
+use super::atomic::{as_rmw, load_by_rmw, new_and_load, operations, rmw};
 use super::explore::Halt;
 use super::settings::{is_split, point, rmw_mode, spurious, user_point};
 use std::panic::Location;
@@ -112,7 +112,7 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 }
 
 impl<T> AtomicPtr<T> {
-    new_and_load_pointer!(pub *mut T, unchanged);
+    new_and_load!(pub AtomicPtr *mut T, unchanged, pointer);
     operations!(pub AtomicPtr *mut T, unchanged);
     by_load!(*mut T);
 }

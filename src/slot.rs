@@ -298,7 +298,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for Slot<T> {
     }
 }
 
-/// A [`Slot`](super::Slot) that may be empty. For everything else, see `Slot`.
+/// A [`Slot`] that may be empty. For everything else, see `Slot`.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, OptionSlot, Ref};
@@ -331,20 +331,20 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
     }
 
     /// Returns the object that the slot holds, if any, lent until `pool` is drained. See
-    /// [`Slot::load`](super::Slot::load).
+    /// [`Slot::load`].
     #[inline]
     pub fn load<'p>(&self, pool: &'p AutoreleasePool) -> Option<PoolRef<'p, T>> {
         self.0.load(pool)
     }
 
     /// Returns a counted reference to the object that the slot holds, if any. See
-    /// [`Slot::load_full`](super::Slot::load_full).
+    /// [`Slot::load_full`].
     pub fn load_full(&self) -> Option<Ref<T>> {
         self.0.load_full()
     }
 
     /// Calls `f` with the object that the slot holds, if any, and returns its result. See
-    /// [`Slot::with`](super::Slot::with).
+    /// [`Slot::with`].
     pub fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
         self.0.with(f)
     }
@@ -355,13 +355,13 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
     }
 
     /// Replaces the content with `r` and retires the old object. See
-    /// [`Slot::store`](super::Slot::store).
+    /// [`Slot::store`].
     pub fn store(&self, r: Option<Ref<T>>) {
         self.0.store(r);
     }
 
     /// Replaces the content with `r` and returns a reference to the old object. See
-    /// [`Slot::swap`](super::Slot::swap).
+    /// [`Slot::swap`].
     pub fn swap(&self, r: Option<Ref<T>>) -> Option<Ref<T>> {
         self.0.swap(r)
     }
@@ -379,7 +379,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
     }
 
     /// Replaces the content with `new` if it is `current`; `None` stands for an empty slot. See
-    /// [`Slot::compare_exchange`](super::Slot::compare_exchange).
+    /// [`Slot::compare_exchange`].
     ///
     /// # Errors
     /// Returns `new` if the slot's content is not `current`.
@@ -392,7 +392,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
     }
 
     /// Replaces the content with the result of `f`, which gets the current one. See
-    /// [`Slot::rcu`](super::Slot::rcu).
+    /// [`Slot::rcu`].
     ///
     /// # Panics
     /// If `f` panics; the slot is then unchanged.

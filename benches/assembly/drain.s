@@ -827,7 +827,7 @@
     call core::panicking::panic_bounds_check
 
 # <releasepool::pool::drain::plain::PlainDrain>::all
-# instructions: 341, locked: 2, calls: 24
+# instructions: 338, locked: 2, calls: 24
     push rbp
     push r15
     push r14
@@ -837,23 +837,21 @@
     sub rsp, 72
     mov rax, qword ptr fs:[0]
     add rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov qword ptr [rsp + 56], rax
+    mov qword ptr [rsp + 64], rax
     mov qword ptr [rsp + 40], rdi
     jmp .2
 .1:
     mov qword ptr [rdi + 72], 0
 .2:
     mov rax, qword ptr [rdi + 56]
-    movzx ecx, byte ptr [rax]
-    mov byte ptr [rsp + 14], cl
-    mov qword ptr [rsp + 64], rax
-    movzx eax, byte ptr [rax + 1]
+    mov qword ptr [rsp + 48], rax
+    movzx eax, byte ptr [rax]
     mov byte ptr [rsp + 15], al
     mov r13, qword ptr [rdi + 24]
     mov rbp, qword ptr [rdi + 48]
+    mov qword ptr [rsp + 32], 0
     mov qword ptr [rsp + 16], 0
     mov qword ptr [rsp + 24], 0
-    mov qword ptr [rsp + 32], 0
 .3:
     mov r12, qword ptr [r13]
     mov r14, qword ptr [r13 + 8]
@@ -872,15 +870,17 @@
     mov rax, qword ptr [r12 - 72]
     prefetcht0 byte ptr [rax - 16]
 .5:
-    mov r15, qword ptr [r12 - 8]
-    mov rbx, qword ptr [r15 - 8]
-    cmp byte ptr [rsp + 15], 0
-    mov qword ptr [rsp + 32], rbx
-    jne .7
-    mov rax, qword ptr [r15 - 16]
+    mov rdi, qword ptr [r12 - 8]
+    mov r15, qword ptr [rdi - 8]
+    mov rax, qword ptr [rsp + 48]
+    cmp byte ptr [rax + 1], 1
+    mov qword ptr [rsp + 32], r15
+    je .7
+    mov rax, qword ptr [rdi - 16]
     cmp rax, 1
     jne .7
-    cmp byte ptr [rbx + 39], 1
+    mov rdx, qword ptr [rdi - 8]
+    cmp byte ptr [rdx + 39], 1
     jne .19
     mov rax, qword ptr [r13]
     mov rcx, rax
@@ -888,15 +888,14 @@
     cmp rcx, 9
     jl .6
     mov rcx, qword ptr [rax - 16]
-    cmp qword ptr [rcx - 8], rbx
+    cmp qword ptr [rcx - 8], rdx
     je .26
 .6:
     add rax, -8
     mov qword ptr [r13], rax
     inc qword ptr [rsp + 24]
     inc qword ptr [rsp + 16]
-    mov rdi, r15
-    call qword ptr [rbx + 48]
+    call qword ptr [r15 + 48]
     jmp .3
 .7:
     mov rdx, qword ptr [r13]
@@ -951,19 +950,19 @@
     inc rax
     cmp rdx, rax
     jne .15
-    mov rax, qword ptr [rsp + 64]
+    mov rax, qword ptr [rsp + 48]
     cmp byte ptr [rax + 1], 0
     je .18
     movabs rax, -4294967295
     mov qword ptr [r15 - 16], rax
-    mov rax, qword ptr [rsp + 56]
-    mov qword ptr [rsp + 48], rax
+    mov rax, qword ptr [rsp + 64]
+    mov qword ptr [rsp + 56], rax
     mov rbx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
 .14:
     mov rax, qword ptr fs:[rbx + 24]
     cmp rax, qword ptr fs:[rbx + 8]
     jb .17
-    lea rdi, [rsp + 48]
+    lea rdi, [rsp + 56]
     call releasepool::sync::table::reserve::<alloc::vec::Vec<core::ptr::non_null::NonNull<u8>>, &<releasepool::object::destroy::Nesting>::push::{closure#0}>
     jmp .14
 .15:
@@ -974,17 +973,17 @@
     and rcx, rdx
     cmp rcx, rax
     jne .3
-    mov rax, qword ptr [rsp + 64]
+    mov rax, qword ptr [rsp + 48]
     cmp byte ptr [rax + 1], 0
     je .21
-    mov rax, qword ptr [rsp + 56]
-    mov qword ptr [rsp + 48], rax
+    mov rax, qword ptr [rsp + 64]
+    mov qword ptr [rsp + 56], rax
     mov rbx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
 .16:
     mov rax, qword ptr fs:[rbx + 24]
     cmp rax, qword ptr fs:[rbx + 8]
     jb .17
-    lea rdi, [rsp + 48]
+    lea rdi, [rsp + 56]
     call releasepool::sync::table::reserve::<alloc::vec::Vec<core::ptr::non_null::NonNull<u8>>, &<releasepool::object::destroy::Nesting>::push::{closure#0}>
     jmp .16
 .17:
@@ -1001,7 +1000,7 @@
     je .23
     mov rdi, r15
     call rax
-    cmp byte ptr [rsp + 14], 0
+    cmp byte ptr [rsp + 15], 0
     je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1009,22 +1008,21 @@
     call releasepool::object::destroy::settle_now
     jmp .30
 .19:
-    cmp byte ptr [rbx + 37], 0
-    je .24
-    cmp byte ptr [rbx + 38], 1
+    cmp byte ptr [rdx + 37], 1
+    jne .24
+    cmp byte ptr [rdx + 38], 1
     jne .25
-    mov rcx, qword ptr [rbx + 104]
+    mov rcx, qword ptr [rdx + 104]
     test rcx, rcx
     je .25
     mov rdi, r13
-    mov rsi, rbx
-    mov rdx, rbx
+    mov rsi, r15
     mov r8, rbp
     call releasepool::pool::drain::release::destroy_foreign
     mov r15, rdx
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
-    cmp byte ptr [rsp + 14], 0
+    cmp byte ptr [rsp + 15], 0
     je .20
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1053,21 +1051,19 @@
     jmp .3
 .24:
     mov rdi, r13
-    mov rsi, rbx
+    mov rsi, r15
     call releasepool::pool::drain::release::destroy_in_turn
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
     jmp .3
 .25:
-    mov rcx, rbx
     mov rbx, qword ptr [r13]
     add rbx, -8
     mov qword ptr [r13], rbx
     inc qword ptr [rsp + 24]
     inc qword ptr [rsp + 16]
-    mov rdi, r15
-    call qword ptr [rcx + 48]
-    cmp byte ptr [rsp + 14], 0
+    call qword ptr [r15 + 48]
+    cmp byte ptr [rsp + 15], 0
     je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1075,17 +1071,19 @@
     call releasepool::object::destroy::settle_now
     jmp .30
 .26:
-    movzx edx, byte ptr [rbx + 40]
-    movzx ecx, byte ptr [rbx + 41]
+    mov rbx, rdi
+    movzx ecx, byte ptr [rdx + 41]
+    mov edx, dword ptr [rdx + 40]
     mov rdi, r13
-    mov rsi, rbx
+    mov rsi, r15
     call releasepool::pool::drain::release::destroy_alike
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
     test rax, rax
     jne .3
     mov rax, qword ptr [r13]
-    mov rbx, qword ptr [rsp + 32]
+    mov rdi, rbx
+    mov r15, qword ptr [rsp + 32]
     jmp .6
 .27:
     mov edi, 1
@@ -1098,7 +1096,7 @@
     mov rdi, r15
     call qword ptr [rax + 48]
 .29:
-    cmp byte ptr [rsp + 14], 0
+    cmp byte ptr [rsp + 15], 0
     je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1185,21 +1183,20 @@
 .42:
     mov rsi, qword ptr [rsp + 40]
     mov rdi, qword ptr [rsp + 16]
-    mov r8, qword ptr [rsp + 24]
-    mov rbx, qword ptr [rsp + 32]
+    mov r15, qword ptr [rsp + 32]
     jmp .44
 .43:
     mov rsi, qword ptr [rsp + 40]
     mov rdi, qword ptr [rsp + 16]
-    mov r8, qword ptr [rsp + 24]
 .44:
+    mov r8, qword ptr [rsp + 24]
     add qword ptr [rsi + 64], r8
     mov rcx, qword ptr [rsi + 72]
     xor edx, edx
     sub rcx, r8
     cmovae rdx, rcx
     mov qword ptr [rsi + 72], rdx
-    mov qword ptr [rsi + 80], rbx
+    mov qword ptr [rsi + 80], r15
     test rdi, rdi
     je .45
     mov rcx, qword ptr [rip + releasepool::thread::current::CURRENT::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]

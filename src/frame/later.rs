@@ -70,7 +70,7 @@ impl Near {
 }
 
 /// Gives up the calling thread's reference to the reclaimer.
-pub(super) fn forget_reclaimer() {
+fn forget_reclaimer() {
     NEAR.with(|near| near.set(0, None));
 }
 

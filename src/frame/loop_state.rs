@@ -386,7 +386,7 @@ static NEXT: Numbers = Numbers::new();
 /// Delayed posts, and whether a frame was requested. A lock guards both. The loop tests them before
 /// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
-pub(super) struct Timers {
+struct Timers {
     /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
     delayed: DelayedPosts,
     frame_requested: bool,
@@ -394,7 +394,7 @@ pub(super) struct Timers {
 
 /// Delayed posts in their order. Not a tree, which would allocate and free nodes under the lock: the
 /// global allocator is foreign code.
-pub(super) type DelayedPosts = VecDeque<(PostId, Delayed)>;
+type DelayedPosts = VecDeque<(PostId, Delayed)>;
 
 /// Adds a post to a list with room for it; returns its id, and whether it is now the first to be due.
 pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
@@ -410,7 +410,7 @@ pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -
 /// The limit of one round: posts that become due or are made after the round has begun wait for the
 /// next round.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cutoff {
+struct Cutoff {
     now: Duration,
     serial: u64,
 }
@@ -431,7 +431,7 @@ impl Timers {
     }
 
     /// Returns the limit of a round that begins now.
-    pub(super) fn cutoff(&self) -> Cutoff {
+    fn cutoff(&self) -> Cutoff {
         Cutoff {
             now: elapsed(),
             serial: NEXT.next(),
@@ -440,7 +440,7 @@ impl Timers {
 
     /// Takes out the first post if it is due; only one, so that this post can still cancel later
     /// ones.
-    pub(super) fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
+    fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
         let (first, _) = self.delayed.front()?;
         if first.key() >= (cutoff.now, cutoff.serial) {
             return None;
@@ -467,7 +467,7 @@ impl Timers {
     }
 
     /// Returns whether a frame is requested or a post is due.
-    pub(super) fn has_work_now(&self) -> bool {
+    fn has_work_now(&self) -> bool {
         self.frame_requested || self.next_due() == Some(Duration::ZERO)
     }
 

@@ -429,7 +429,7 @@ impl<T: ?Sized> Drop for HotRef<T> {
     ROWS,
     std::any::type_name::<T>()
 )]
-pub struct HotTableFull<T: ?Sized + 'static>(pub(super) Ref<T>);
+pub struct HotTableFull<T: ?Sized + 'static>(Ref<T>);
 
 impl<T: ?Sized> HotTableFull<T> {
     /// Returns the reference that was to be made hot.
@@ -459,7 +459,7 @@ pub(crate) fn let_go() -> u64 {
 
 /// Reports that the table has no room for an object of this type.
 #[cold]
-pub(super) fn table_full(type_name: &'static str) {
+fn table_full(type_name: &'static str) {
     let event = Event::new(EventKind::HotTableFull, current_label());
     event.of_type(type_name).count(ROWS).emit();
 }

@@ -374,7 +374,7 @@ impl PoolManager {
             };
             let thin = Ref::thin(r);
             stack.root.entries.contains(thin)
-                || watch::contains(stack, thin)
+                || watch::is_left(stack, thin)
                 || pools.pools(stack).any(|pool| pool.entries.contains(thin))
         })
     }

@@ -40,7 +40,7 @@
 //! releases that other threads have sent, reviews hot objects, advances the epoch, and so on. [`duties`]
 //! has the list of duties, and every function that serves them walks that list: both kinds of drains,
 //! the exit of a thread ([`this_thread`]), `run_inbox`, `Hot::review`, `quiesce`, `shutdown` and the
-//! loops. In the [round](super::stack::round) of a loop, ordinary drains only do a small share.
+//! loops. In the [round](super::stack::attention::Round) of a loop, ordinary drains only do a small share.
 //!
 //! # What ends a drain
 //! An ordinary drain ends when its pool is empty, however long destructors feed it; after

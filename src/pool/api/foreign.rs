@@ -25,7 +25,7 @@ use std::{fmt, mem};
 /// object is ever made, so foreign code may change its memory at any time.
 ///
 /// [`AutoreleasePool::adopt`] puts such objects into pools, a [`foreign_scope`] releases them while a
-/// token of their runtime is held, and a [`RemoteRelease`](crate::RemoteRelease) collects references that are
+/// token of their runtime is held, and a [`RemoteRelease`] collects references that are
 /// given up where they may not be released.
 ///
 /// # Safety

@@ -79,7 +79,7 @@ pub(crate) fn drain(pool: &PoolState, limit: Limit) -> Outcome {
 /// outermost scope, also serves the thread's duties. Returns how many entries it has released, for the
 /// caller's statistics, and whether it was cut off.
 #[inline(never)]
-pub(super) fn release_rest(
+fn release_rest(
     barrier: Barrier<'_>,
     pool: &PoolState,
     stack: &PoolStack,

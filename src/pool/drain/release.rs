@@ -341,7 +341,7 @@ pub(super) fn release_plain<'n>(
 /// Returns whether the object below the newest one, which has this type, has it, too.
 /// [`destroy_alike`] takes longer to begin than to destroy one object.
 #[inline(always)]
-pub(super) fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> bool {
+fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> bool {
     // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
     let is_alike = |second| ptr::eq(unsafe { header(second) }.type_info, type_info);
     entries.second_in_page().is_some_and(is_alike)
@@ -351,11 +351,7 @@ pub(super) fn are_two_alike(entries: &Entries, type_info: &'static TypeInfo) -> 
 /// destructor, with no other reference. Reads only their headers. Returns how many.
 // Not inlined, so that its loop has all registers.
 #[inline(never)]
-pub(super) fn destroy_alike(
-    entries: &Entries,
-    type_info: &'static TypeInfo,
-    block: PlainBlock,
-) -> usize {
+fn destroy_alike(entries: &Entries, type_info: &'static TypeInfo, block: PlainBlock) -> usize {
     let Some(mut alike) = PlainDestroyer::begin(type_info, block) else {
         return 0;
     };
@@ -376,7 +372,7 @@ const IN_TURN: usize = 64;
 /// Frees each batch in the order in which its objects were made: nothing observes the order, and
 /// malloc is faster in that order than in reverse.
 #[inline(never)]
-pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
+fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -> usize {
     let mut some = [const { MaybeUninit::<Thin>::uninit() }; IN_TURN];
     let mut n = 0;
     entries.take_while(|thin| {
@@ -402,7 +398,7 @@ pub(super) fn destroy_in_turn(entries: &Entries, type_info: &'static TypeInfo) -
 /// [`Entries::mark`] as it was before the last destructor ran. The newest entry is such an object.
 // Not inlined, so that its loop has all registers.
 #[inline(never)]
-pub(super) fn destroy_foreign(
+fn destroy_foreign(
     entries: &Entries,
     type_info: &'static TypeInfo,
     destroyer: ForeignDestroyer,

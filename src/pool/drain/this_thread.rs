@@ -449,7 +449,7 @@ impl PoolsExit<'_> {
         let meter = Meter::unlimited(Limit::SOME);
         let (is_cut, panic) = self.drain(|| work_off(stack, meter, Serves::Nothing));
         if is_cut {
-            let leaked = watch::leak(stack);
+            let leaked = watch::leak_left(stack);
             let event = Event::new(EventKind::CutOff, self.record.label());
             self.events.push(event.pool("backlog").count(leaked));
         }

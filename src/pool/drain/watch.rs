@@ -96,7 +96,7 @@ pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
 
 #[cold]
 fn report_backlog(stack: &PoolStack, pool: &PoolState, len: usize) {
-    let sample = Sample::take(len, |f| look_through(stack, f));
+    let sample = Sample::take(len, |f| look_through_left(stack, f));
     sample
         .add_to(about(EventKind::BacklogWatermark, stack, pool, len))
         .emit();
@@ -198,9 +198,9 @@ impl PoolState {
 }
 
 /// Returns whether an entry for this object, which is alive, was left for later. Takes linear time.
-pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
+pub(crate) fn is_left(stack: &PoolStack, thin: Thin) -> bool {
     let mut found = false;
-    look_through(stack, &mut |left| {
+    look_through_left(stack, &mut |left| {
         found = left == thin;
         !found
     });
@@ -209,7 +209,7 @@ pub(crate) fn contains(stack: &PoolStack, thin: Thin) -> bool {
 
 /// Calls `f` with each object whose release was left for later, as long as `f` returns `true`. `f`
 /// must not run foreign code.
-pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
+fn look_through_left(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     let mut goes_on = true;
     let mut look = |thin| {
         goes_on = goes_on && f(thin);
@@ -232,7 +232,7 @@ pub(super) fn look_through(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
 }
 
 /// Leaks the releases that were left for later; returns how many.
-pub(super) fn leak(stack: &PoolStack) -> usize {
+pub(super) fn leak_left(stack: &PoolStack) -> usize {
     let pools = stack.thread_pools();
     let mut leaked = stack.backlog.leak(&pools.pages);
     // Messages still in the inbox are run when it is closed.

@@ -827,7 +827,7 @@
     call core::panicking::panic_bounds_check
 
 # <releasepool::pool::drain::plain::PlainDrain>::all
-# instructions: 338, locked: 2, calls: 24
+# instructions: 339, locked: 2, calls: 24
     push rbp
     push r15
     push r14
@@ -837,15 +837,17 @@
     sub rsp, 72
     mov rax, qword ptr fs:[0]
     add rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
-    mov qword ptr [rsp + 64], rax
+    mov qword ptr [rsp + 56], rax
     mov qword ptr [rsp + 40], rdi
     jmp .2
 .1:
     mov qword ptr [rdi + 72], 0
 .2:
     mov rax, qword ptr [rdi + 56]
-    mov qword ptr [rsp + 48], rax
-    movzx eax, byte ptr [rax]
+    movzx ecx, byte ptr [rax]
+    mov byte ptr [rsp + 14], cl
+    mov qword ptr [rsp + 64], rax
+    movzx eax, byte ptr [rax + 1]
     mov byte ptr [rsp + 15], al
     mov r13, qword ptr [rdi + 24]
     mov rbp, qword ptr [rdi + 48]
@@ -872,10 +874,9 @@
 .5:
     mov rdi, qword ptr [r12 - 8]
     mov r15, qword ptr [rdi - 8]
-    mov rax, qword ptr [rsp + 48]
-    cmp byte ptr [rax + 1], 1
+    cmp byte ptr [rsp + 15], 0
     mov qword ptr [rsp + 32], r15
-    je .7
+    jne .7
     mov rax, qword ptr [rdi - 16]
     cmp rax, 1
     jne .7
@@ -950,19 +951,19 @@
     inc rax
     cmp rdx, rax
     jne .15
-    mov rax, qword ptr [rsp + 48]
+    mov rax, qword ptr [rsp + 64]
     cmp byte ptr [rax + 1], 0
     je .18
     movabs rax, -4294967295
     mov qword ptr [r15 - 16], rax
-    mov rax, qword ptr [rsp + 64]
-    mov qword ptr [rsp + 56], rax
+    mov rax, qword ptr [rsp + 56]
+    mov qword ptr [rsp + 48], rax
     mov rbx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
 .14:
     mov rax, qword ptr fs:[rbx + 24]
     cmp rax, qword ptr fs:[rbx + 8]
     jb .17
-    lea rdi, [rsp + 56]
+    lea rdi, [rsp + 48]
     call releasepool::sync::table::reserve::<alloc::vec::Vec<core::ptr::non_null::NonNull<u8>>, &<releasepool::object::destroy::Nesting>::push::{closure#0}>
     jmp .14
 .15:
@@ -973,17 +974,17 @@
     and rcx, rdx
     cmp rcx, rax
     jne .3
-    mov rax, qword ptr [rsp + 48]
+    mov rax, qword ptr [rsp + 64]
     cmp byte ptr [rax + 1], 0
     je .21
-    mov rax, qword ptr [rsp + 64]
-    mov qword ptr [rsp + 56], rax
+    mov rax, qword ptr [rsp + 56]
+    mov qword ptr [rsp + 48], rax
     mov rbx, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
 .16:
     mov rax, qword ptr fs:[rbx + 24]
     cmp rax, qword ptr fs:[rbx + 8]
     jb .17
-    lea rdi, [rsp + 56]
+    lea rdi, [rsp + 48]
     call releasepool::sync::table::reserve::<alloc::vec::Vec<core::ptr::non_null::NonNull<u8>>, &<releasepool::object::destroy::Nesting>::push::{closure#0}>
     jmp .16
 .17:
@@ -1000,7 +1001,7 @@
     je .23
     mov rdi, r15
     call rax
-    cmp byte ptr [rsp + 15], 0
+    cmp byte ptr [rsp + 14], 0
     je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1022,7 +1023,7 @@
     mov r15, rdx
     add qword ptr [rsp + 24], rax
     add qword ptr [rsp + 16], rax
-    cmp byte ptr [rsp + 15], 0
+    cmp byte ptr [rsp + 14], 0
     je .20
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1063,7 +1064,7 @@
     inc qword ptr [rsp + 24]
     inc qword ptr [rsp + 16]
     call qword ptr [r15 + 48]
-    cmp byte ptr [rsp + 15], 0
+    cmp byte ptr [rsp + 14], 0
     je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0
@@ -1096,7 +1097,7 @@
     mov rdi, r15
     call qword ptr [rax + 48]
 .29:
-    cmp byte ptr [rsp + 15], 0
+    cmp byte ptr [rsp + 14], 0
     je .30
     mov rax, qword ptr [rip + releasepool::object::destroy::NESTING::{K#0}::{closure#1}::__RUST_STD_INTERNAL_VAL@GOTTPOFF]
     cmp qword ptr fs:[rax + 24], 0

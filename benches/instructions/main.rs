@@ -186,14 +186,14 @@ fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
-#[library_benchmark(config = counted(65_452, 0), setup = filled_pool_with_destructors)]
+#[library_benchmark(config = counted(64_454, 0), setup = filled_pool_with_destructors)]
 #[bench::one()]
 fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();
     pool
 }
 
-#[library_benchmark(config = counted(55_442, 0), setup = filled_pool_of_two_types)]
+#[library_benchmark(config = counted(54_444, 0), setup = filled_pool_of_two_types)]
 #[bench::one()]
 fn drain_of_two_types(mut pool: AutoreleasePool) -> AutoreleasePool {
     pool.drain();

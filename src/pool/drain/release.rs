@@ -192,11 +192,12 @@ enum Way {
 }
 
 impl Way {
-    /// Chooses the way for the newest of these entries, which is for this object.
+    /// Chooses the way for the newest of these entries, which is for this object; `deep` is that of the
+    /// scope.
     #[inline(always)]
-    fn of<P: Pace>(entries: &Entries, object: &Header, scope: &ReleaseScope) -> Self {
+    fn of<P: Pace>(entries: &Entries, object: &Header, deep: bool) -> Self {
         // In the usual case the entry's is the only reference, so the object has no other entry.
-        if P::METERED || scope.deep || !object.count.is_all(1) {
+        if P::METERED || deep || !object.count.is_all(1) {
             return Self::Shared;
         }
         let type_info = object.type_info;
@@ -225,6 +226,7 @@ pub(super) fn stretch<'n, P: Pace>(
     scope: &ReleaseScope,
     pace: &mut P,
 ) -> bool {
+    let deep = scope.deep;
     while !pace.is_done() {
         let Some(thin) = entries.newest(pages) else {
             break;
@@ -234,7 +236,7 @@ pub(super) fn stretch<'n, P: Pace>(
         let object = unsafe { header(thin) };
         let type_info = object.type_info;
         pace.begin(type_info);
-        let way = Way::of::<P>(entries, object, scope);
+        let way = Way::of::<P>(entries, object, deep);
         if let Way::Alike(block) = way {
             let n = destroy_alike(entries, type_info, block);
             pace.count_batch(n);

@@ -1,6 +1,5 @@
-//! Public names, signatures and auto traits.
+//! Auto traits of the public types, and their counterparts in `Arc`.
 
 mod auto_traits;
-mod contract;
 mod every_type;
 mod from_arc;

@@ -6,29 +6,28 @@
 //! | SFML#790 | a pool is released by another thread than its own | `compile_fail_tests`: pools are not `Send` |
 //! | objc2#540, rust-objc#103 | an object that was autoreleased with the outer pool's lifetime dies with the inner pool | below |
 //! | objc2#811 | accessors must not return references to what they autorelease, as their callers may have opened a pool | below, and `compile_fail_tests` |
-//! | objc2#861 | a retain is left out for an object that another call has autoreleased | below: the object is compared |
+//! | objc2#861 | a retain is left out for an object that another call has autoreleased | `pool::foreign`: the object is compared |
 //! | jni#392 | a local frame frees references that were lent for longer | `compile_fail_tests`: what a scope lends cannot leave it |
 //! | PyO3#883, PyO3#4590 | an object that was borrowed from a dictionary or a weak reference is freed by any code that runs | below |
 //! | PyO3#6199 | threads that get the interpreter's lock queue for the mutex of references that were given up without it | `pool::foreign_remote` |
 //! | PyO3#4105 | a count is raised later than an object is released | below: only releases can wait |
 //! | PyO3#3668, PyO3#319 | references are given up without the interpreter's lock | `pool::foreign` |
-//! | libobjc2#218 | objects that destructors autorelease while the pool is emptied leak when they fill a page | below |
-//! | axmol#3291 | temporaries without a pool around them live until some later drain | below: an event names the place |
-//! | WinObjC#1552 | an app does not react while a pool of its launch is drained | below |
+//! | libobjc2#218 | objects that destructors autorelease while the pool is emptied leak when they fill a page | `pool::guards` |
+//! | axmol#3291 | temporaries without a pool around them live until some later drain | `event::sites`: an event names the place |
+//! | WinObjC#1552 | an app does not react while a pool of its launch is drained | `pool::budgets`, `pool::handoff` |
 //! | godot#118678 | a release still uses the object that another thread's release has freed | below |
 //! | godot#93299 | an assignment releases the old object before it retains the new one | below |
 //! | rend3#472 | neither of two threads that drop the last handles at the same time destroys the resource | below |
 //! | capnproto#2702 | weak references are counted without atomics, and used by several threads | below |
-//! | gdext#1281 | a value that is confined to its thread is dropped on another one | below |
-//! | Kaku#325 | the exit of a thread drains a pool whose objects are gone | below |
+//! | gdext#1281 | a value that is confined to its thread is dropped on another one | `object::home` |
+//! | Kaku#325 | the exit of a thread drains a pool whose objects are gone | `thread::exit` |
 //! | tray-icon#350, bevy#13208, gtk-rs-core#1766, leptos#3746, compio#512, uniffi#2436 | the last reference to a value of one thread is dropped by another | `thread::last_drops` |
 //! | arc-swap#210 | a reader takes an old object for a new one at its address | `slot::readers` |
 
-use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
-use releasepool::event::EventKind;
+use crate::support::{Log, fresh, with_log};
 use releasepool::{
-    AutoreleasePool, Budget, Foreign, HandoffPool, HomeRef, Looper, PoolManager, PoolRef, Ref,
-    RemoteRelease, Weak, autorelease, autoreleasepool,
+    AutoreleasePool, Foreign, HomeRef, PoolManager, PoolRef, Ref, RemoteRelease, Weak,
+    autoreleasepool,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -42,8 +41,7 @@ use std::thread;
 /// lifetime. Here it goes to the pool that was named.
 #[test]
 fn objc2_540_an_object_of_the_outer_pool_outlives_the_inner_one() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         autoreleasepool(|outer| {
             let lent = autoreleasepool(|_| outer.autorelease(Ref::new(log.probe(1))));
             assert_eq!((lent.id, log.count()), (1, 0));
@@ -76,37 +74,11 @@ fn objc2_811_accessors_return_references_though_callers_open_pools() {
     });
 }
 
-/// objc2#861: the runtime takes the newest entry for the value that was returned, by where the call
-/// stands, and leaves its retain out.
-#[test]
-fn objc2_861_only_the_object_itself_is_taken_back() {
-    struct View;
-    // SAFETY: counts nothing.
-    unsafe impl Foreign for View {
-        unsafe fn retain(_: NonNull<Self>) {}
-        unsafe fn release(_: NonNull<Self>) {}
-    }
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        let objects = [1, 2].map(|address: usize| {
-            NonNull::new(std::ptr::without_provenance_mut::<View>(64 * address)).unwrap()
-        });
-        // SAFETY: these objects count nothing, and are of that type.
-        unsafe {
-            pool.adopt(objects[0]);
-            assert!(!pool.take_back(objects[1]), "the window is not its view");
-            assert!(pool.take_back(objects[0]));
-        }
-        assert!(pool.is_empty());
-    });
-}
-
 /// PyO3#883: an item that was borrowed from a dictionary dangles once it is deleted there. PyO3#4590: so
 /// does what was borrowed from a weak reference.
 #[test]
 fn pyo3_883_what_was_read_lives_though_it_is_removed_meanwhile() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let dictionary = RefCell::new(HashMap::from([("a", Ref::new(log.probe(1)))]));
         let weak: Weak<_> = Ref::downgrade(&dictionary.borrow()["a"]);
         autoreleasepool(|pool| {
@@ -138,8 +110,7 @@ fn pyo3_4105_a_clone_counts_at_once_and_only_releases_wait() {
         }
     }
     static COUNTED: Counted = Counted(AtomicUsize::new(2));
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let object = Ref::new(log.probe(1));
         let clone = fresh(|| object.clone());
         autoreleasepool(|pool| _ = pool.autorelease(object));
@@ -152,70 +123,6 @@ fn pyo3_4105_a_clone_counts_at_once_and_only_releases_wait() {
         let count = || COUNTED.0.load(Ordering::Relaxed);
         assert_eq!(count(), 2);
         assert_eq!((without_lock.drain(), count()), (Ok(1), 1));
-    });
-}
-
-/// libobjc2#218: the drain stopped at the page at which it had begun, though destructors had added pages.
-#[test]
-fn libobjc2_218_entries_that_destructors_add_by_the_page_are_released() {
-    const PAGES: u32 = if cfg!(miri) { 300 } else { 3_000 };
-    fresh(|| {
-        let log = Log::new();
-        let pool = AutoreleasePool::new();
-        pool.create(0);
-        let there = log.clone();
-        pool.create(on_drop(move || {
-            (0..PAGES).for_each(|id| autorelease(Ref::new(there.probe(id))));
-        }));
-        drop(pool);
-        assert_eq!(log.count() as u32, PAGES);
-    });
-}
-
-/// axmol#3291: code without a pool of its own, called on a thread whose loop drains much later.
-#[test]
-fn axmol_3291_code_without_a_pool_is_named() {
-    struct Font;
-    fresh(|| {
-        autorelease(Ref::new(Font));
-        let [event] = &events(EventKind::NoPool)[..] else {
-            panic!("one event")
-        };
-        assert!(event.type_name.unwrap().ends_with("Font"));
-        assert!(event.site.unwrap().file().ends_with("famous_bugs.rs"));
-        PoolManager::global().drain_root();
-    });
-}
-
-/// WinObjC#1552: the app's main thread was blocked for 750 ms while it drained the pool of the launch.
-#[test]
-fn winobjc_1552_events_are_handled_while_a_large_pool_is_drained() {
-    const OBJECTS: u32 = 1_000;
-    const EACH_TURN: usize = 100;
-    fresh(|| {
-        let log = Log::new();
-        let mut launch = AutoreleasePool::new();
-        (0..OBJECTS).for_each(|id| _ = launch.create(log.probe(id)));
-        let mut remaining = launch.drain_within(Budget::Count(EACH_TURN)).remaining;
-        while remaining != 0 {
-            // Here the loop handles an event.
-            let before = log.count();
-            let turn = PoolManager::global().drain_backlog(Budget::Count(EACH_TURN));
-            remaining = turn.remaining;
-            assert!(log.count() - before <= EACH_TURN);
-        }
-        assert_eq!(log.count() as u32, OBJECTS);
-
-        // Or a thread that handles no events drains all of it.
-        let log = Log::new();
-        let mut launch = HandoffPool::new();
-        (0..OBJECTS).for_each(|id| _ = launch.create(log.probe(id)));
-        let reclaimer = Looper::reclaimer("reclaimer").unwrap();
-        launch.drain_on(reclaimer.thread());
-        reclaimer.shutdown().unwrap();
-        let here = thread::current().id();
-        assert_eq!(log.count() as u32, OBJECTS);
-        assert!(log.threads().iter().all(|thread| *thread != here));
     });
 }
 
@@ -278,7 +185,6 @@ fn godot_93299_the_new_object_is_retained_before_the_old_one_is_released() {
     }
     let log = Log::new();
     let node = |id, next| {
-        let log = log.clone();
         Ref::new_cyclic(|this| Node {
             id,
             next,
@@ -331,35 +237,4 @@ fn capnproto_2702_threads_share_the_count_of_weak_references() {
     };
     drop_at_once((0..ROUNDS).map(pair), || ());
     assert_eq!(log.count() as u32, ROUNDS);
-}
-
-/// gdext#1281: the wrapper that confined a value to its thread did not implement `Drop`. So the value, which
-/// is not `Send`, was dropped wherever the wrapper was.
-#[test]
-fn gdext_1281_a_confined_value_is_dropped_on_its_own_thread() {
-    fresh(|| {
-        let log = Log::new();
-        let confined = HomeRef::new((log.probe(1), Rc::new(())));
-        fresh(move || {
-            assert!(confined.get().is_none());
-            drop(confined);
-        });
-        assert_eq!(log.count(), 0);
-        PoolManager::global().run_inbox();
-        assert_eq!(log.threads(), [thread::current().id()]);
-    });
-}
-
-/// Kaku#325: a thread's exit released objects a second time that their owner had destroyed.
-#[test]
-fn kaku_325_the_exit_of_a_thread_releases_what_is_left_once() {
-    let log = Log::new();
-    let there = log.clone();
-    let thread = fresh_to_the_end(move || {
-        let owned = Ref::new(there.probe(1));
-        autorelease(owned.clone());
-        drop(owned);
-        thread::current().id()
-    });
-    assert_eq!((log.ids(), log.threads()), (vec![1], vec![thread]));
 }

@@ -8,3 +8,12 @@ mod holders;
 mod reports;
 mod scopes;
 mod sites;
+
+use releasepool::leaks::{LeakGroup, LeakReport};
+
+/// Returns the only group of a report.
+#[track_caller]
+pub fn only_group(report: &LeakReport) -> &LeakGroup {
+    assert_eq!(report.groups().len(), 1, "{report}");
+    &report.groups()[0]
+}

@@ -5,15 +5,15 @@ mod quiesce;
 mod shutdown;
 mod totals;
 
-use crate::support::{LONG, fresh, on_drop, wait_until};
-use releasepool::{PoolManager, Ref};
+use crate::support::{LONG, fresh, global, on_drop, wait_until};
+use releasepool::Ref;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
 /// Starts a thread that runs the process's orphans. The destructor of one of them does not return
 /// before it is told to.
 pub fn thread_that_runs_an_orphan(told: Receiver<()>) -> JoinHandle<bool> {
-    let manager = PoolManager::global();
+    let manager = global();
     let gone = fresh(|| manager.current_thread().unwrap());
     wait_until(|| !gone.is_alive());
     let (tell, begun) = channel();
@@ -22,7 +22,7 @@ pub fn thread_that_runs_an_orphan(told: Receiver<()>) -> JoinHandle<bool> {
         tell.send(()).unwrap();
         told.lock().unwrap().recv().unwrap();
     })));
-    let busy = thread::spawn(|| PoolManager::global().quiesce(LONG));
+    let busy = thread::spawn(|| global().quiesce(LONG));
     begun.recv().unwrap();
     busy
 }

@@ -1,6 +1,6 @@
 //! Autorelease pools: guard pools, token pools, root pools, handoff pools, and budgeted drains.
 
-mod budgets;
+pub mod budgets;
 mod current;
 mod endless;
 mod foreign;

@@ -6,10 +6,10 @@ pub mod teardown;
 pub mod worker;
 
 use releasepool::event::{self, Event, EventKind};
-use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey};
+use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey, ThreadSnapshot, Totals, autorelease};
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -20,40 +20,53 @@ pub const PAGE: usize = if cfg!(target_pointer_width = "32") {
     254
 };
 
-/// A log of destroyed [`Probe`]s, in order.
-#[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<(u32, ThreadId)>>>);
+type Entries = Mutex<Vec<(u32, ThreadId)>>;
+
+/// A log of destroyed [`Probe`]s, in order. It lives until the process ends, so closures copy it.
+#[derive(Clone, Copy)]
+pub struct Log(&'static Entries);
+
+/// All logs, so that leak checkers find them.
+static LOGS: Mutex<Vec<&'static Entries>> = Mutex::new(Vec::new());
 
 impl Log {
     pub fn new() -> Self {
-        Self::default()
+        let entries: &Entries = Box::leak(Box::default());
+        LOGS.lock().unwrap().push(entries);
+        Self(entries)
     }
 
-    pub fn probe(&self, id: u32) -> Probe {
-        let log = self.clone();
-        Probe { id, log }
+    pub fn probe(self, id: u32) -> Probe {
+        Probe { id, log: self }
     }
 
     /// Adds an id, for the test itself.
-    pub fn note(&self, id: u32) {
+    pub fn note(self, id: u32) {
         self.lock().push((id, thread::current().id()));
     }
 
     /// Returns the ids of what was destroyed, oldest first.
-    pub fn ids(&self) -> Vec<u32> {
+    pub fn ids(self) -> Vec<u32> {
         self.lock().iter().map(|&(id, _)| id).collect()
     }
 
+    /// Returns the ids of what was destroyed, in ascending order.
+    pub fn sorted(self) -> Vec<u32> {
+        let mut ids = self.ids();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Returns the threads on which it was destroyed.
-    pub fn threads(&self) -> Vec<ThreadId> {
+    pub fn threads(self) -> Vec<ThreadId> {
         self.lock().iter().map(|&(_, thread)| thread).collect()
     }
 
-    pub fn count(&self) -> usize {
+    pub fn count(self) -> usize {
         self.lock().len()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u32, ThreadId)>> {
+    fn lock(self) -> MutexGuard<'static, Vec<(u32, ThreadId)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,6 +98,26 @@ impl<F: FnOnce()> Drop for OnDrop<F> {
     }
 }
 
+/// Panics with this message when it is dropped.
+pub struct Bomb(pub &'static str);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("{}", self.0);
+    }
+}
+
+/// Autoreleases the next one when it is dropped, as many times as this number.
+pub struct Countdown(pub u32);
+
+impl Drop for Countdown {
+    fn drop(&mut self) {
+        if self.0 > 0 {
+            autorelease(Ref::new(Countdown(self.0 - 1)));
+        }
+    }
+}
+
 /// A chain that is too deep for the stack, so that the drop of its first link queues links.
 #[allow(dead_code, reason = "is only dropped")]
 pub enum Chain<F: FnOnce() + 'static> {
@@ -96,7 +129,7 @@ impl<F: FnOnce() + 'static> Chain<F> {
     /// Makes a chain whose last link runs `f` when it is dropped.
     pub fn ending_in(f: F) -> Ref<Self> {
         let end = Ref::new(Self::End(on_drop(f)));
-        (0..20_000).fold(end, |next, _| Ref::new(Self::Link(next)))
+        (0..if cfg!(miri) { 700 } else { 20_000 }).fold(end, |next, _| Ref::new(Self::Link(next)))
     }
 }
 
@@ -106,10 +139,13 @@ pub fn fresh<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("fresh".into());
         let thread = thread.spawn_scoped(scope, f).unwrap();
-        thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
+}
+
+/// Runs `f` on a new thread, with a new log.
+pub fn with_log<R: Send>(f: impl FnOnce(Log) -> R + Send) -> R {
+    fresh(|| f(Log::new()))
 }
 
 /// Does what [`fresh`] does, and waits until the thread's thread-locals are destroyed, too: a
@@ -125,11 +161,8 @@ pub fn named_to_the_end<R: Send + 'static>(
     f: impl FnOnce() -> R + Send + 'static,
 ) -> R {
     listen();
-    let thread = thread::Builder::new().name(name.into()).spawn(f);
-    thread
-        .unwrap()
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let thread = thread::Builder::new().name(name.into()).spawn(f).unwrap();
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Runs all orphans, on threads that may, until `done` returns true.
@@ -234,6 +267,23 @@ pub fn events(kind: EventKind) -> Vec<Event> {
     events
 }
 
+/// Returns the only event of one kind on this thread.
+#[track_caller]
+pub fn only_event(kind: EventKind) -> Event {
+    let mut events = events(kind);
+    assert_eq!(events.len(), 1, "{events:?}");
+    events.remove(0)
+}
+
+/// Asserts that a text contains all of these words.
+#[track_caller]
+pub fn assert_says(text: impl ToString, words: &[&str]) {
+    let text = text.to_string();
+    for word in words {
+        assert!(text.contains(word), "{word:?} is missing in\n{text}");
+    }
+}
+
 /// How a child process ended.
 #[must_use = "assert how it ended"]
 pub struct Child {
@@ -247,36 +297,13 @@ impl Child {
     }
 
     /// Asserts that the process ended by `abort`, after writing this message.
-    #[cfg(unix)]
     pub fn assert_aborted_saying(&self, words: &[&str]) {
-        use std::os::unix::process::ExitStatusExt;
-        const SIGABRT: i32 = 6;
-        assert_eq!(
-            self.status.signal(),
-            Some(SIGABRT),
-            "{}\n{}",
-            self.status,
-            self.stderr
-        );
-        for word in words {
-            assert!(
-                self.stderr.contains(word),
-                "{word:?} is missing in\n{}",
-                self.stderr
-            );
-        }
-    }
-
-    #[cfg(not(unix))]
-    pub fn assert_aborted_saying(&self, words: &[&str]) {
-        assert!(!self.status.success(), "{}\n{}", self.status, self.stderr);
-        for word in words {
-            assert!(
-                self.stderr.contains(word),
-                "{word:?} is missing in\n{}",
-                self.stderr
-            );
-        }
+        #[cfg(unix)]
+        let aborted = std::os::unix::process::ExitStatusExt::signal(&self.status) == Some(6);
+        #[cfg(not(unix))]
+        let aborted = !self.status.success();
+        assert!(aborted, "{}\n{}", self.status, self.stderr);
+        assert_says(&self.stderr, words);
     }
 }
 
@@ -286,18 +313,37 @@ const CHILD: &str = "RELEASEPOOL_TEST_CHILD";
 /// The environment variable with the command that runs test binaries, if the processor cannot.
 const RUNNER: &str = "RELEASEPOOL_TEST_RUNNER";
 
-/// Runs `body` in a process of its own, without other tests.
+/// Runs each body in a process of its own, without other tests. Returns how these ended.
 ///
-/// The process runs this test binary with the calling test only; there this returns `None`. Use it
-/// by the macro `child!`.
+/// Each process runs this test binary with the calling test only; there the result is empty. So it is
+/// under Miri, which starts no processes. Use it by the macros below.
+pub fn each_in_child<'c, F: FnOnce()>(
+    test: &str,
+    cases: impl IntoIterator<Item = (&'c str, F)>,
+) -> Vec<Child> {
+    let wanted = std::env::var(CHILD).unwrap_or_default();
+    let wanted = wanted.strip_prefix(test);
+    let mut children = Vec::new();
+    for (case, body) in cases {
+        match wanted.and_then(|wanted| wanted.strip_prefix('#')) {
+            Some(wanted) if wanted == case => body(),
+            Some(_) => {}
+            None if cfg!(miri) => {}
+            None => children.push(run_child(test, case)),
+        }
+    }
+    children
+}
+
+/// Does what [`each_in_child`] does with one body.
 pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
+    each_in_child(test, [("", body)]).pop()
+}
+
+fn run_child(test: &str, case: &str) -> Child {
     use std::io::Read;
     use std::process::{Command, Stdio};
 
-    if std::env::var(CHILD).is_ok_and(|name| name == test) {
-        body();
-        return None;
-    }
     let exe = std::env::current_exe().unwrap();
     let runner = std::env::var(RUNNER).unwrap_or_default();
     let mut runner = runner.split_whitespace();
@@ -317,7 +363,7 @@ pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
             "--test-threads=1",
             "--include-ignored",
         ])
-        .env(CHILD, test)
+        .env(CHILD, format!("{test}#{case}"))
         .env("RUST_BACKTRACE", "0")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -345,24 +391,40 @@ pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
         thread::sleep(Duration::from_millis(2));
     };
     let stderr = reader.join().unwrap();
-    Some(Child { status, stderr })
+    Child { status, stderr }
 }
 
-/// `child!(body)` calls [`in_child`] for the enclosing test, which must be a plain function; in the
-/// child process it returns from the test.
-macro_rules! child {
-    ($body:expr) => {{
-        fn here() {}
-        let name = std::any::type_name_of_val(&here);
-        let name = name.strip_suffix("::here").unwrap();
+/// `children!(cases)` calls [`each_in_child`] for the enclosing test, which must be a plain function.
+macro_rules! children {
+    ($cases:expr) => {{
+        fn marker() {}
+        let name = std::any::type_name_of_val(&marker);
+        let name = name.strip_suffix("::marker").unwrap();
         let (_, name) = name.split_once("::").unwrap();
-        match $crate::support::in_child(name, $body) {
+        $crate::support::each_in_child(name, $cases)
+    }};
+}
+pub(crate) use children;
+
+/// `child!(body)` runs one body in a process of its own; there, and under Miri, it returns from the
+/// test.
+macro_rules! child {
+    ($body:expr) => {
+        match $crate::support::children!([("", $body)]).pop() {
             Some(child) => child,
             None => return,
         }
-    }};
+    };
 }
 pub(crate) use child;
+
+/// `alone!(body)` runs the enclosing test in a process of its own, and asserts that it passes there.
+macro_rules! alone {
+    ($body:expr) => {
+        $crate::support::child!($body).assert_success()
+    };
+}
+pub(crate) use alone;
 
 /// True if the build detects misuse.
 pub const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
@@ -382,6 +444,24 @@ macro_rules! aborts {
     }};
 }
 pub(crate) use aborts;
+
+/// A misuse of the crate: what it is, what the message about it says, and what commits it.
+pub type Misuse = (&'static str, &'static [&'static str], fn());
+
+/// `each_aborts!(cases)` does what [`aborts`] does with each of these.
+macro_rules! each_aborts {
+    ($cases:expr) => {
+        let cases: &[$crate::support::Misuse] = $cases;
+        if $crate::support::CHECKS {
+            let bodies = cases.iter().map(|&(what, _, body)| (what, body));
+            for (child, (what, words, _)) in $crate::support::children!(bodies).iter().zip(cases) {
+                eprintln!("{what}");
+                child.assert_aborted_saying(words);
+            }
+        }
+    };
+}
+pub(crate) use each_aborts;
 
 /// Returns the resident memory of this process, in bytes.
 #[cfg(target_os = "linux")]
@@ -419,4 +499,19 @@ pub fn global() -> &'static PoolManager {
 /// Returns the handle of the calling thread.
 pub fn me() -> ThreadHandle {
     global().current_thread().unwrap()
+}
+
+/// Returns std's id of the calling thread.
+pub fn here() -> ThreadId {
+    thread::current().id()
+}
+
+/// Returns the figures of the calling thread in a manager.
+pub fn figures(manager: &PoolManager) -> ThreadSnapshot {
+    manager.snapshot().thread(me().key()).unwrap().clone()
+}
+
+/// Returns the totals of the calling thread.
+pub fn totals() -> Totals {
+    figures(global()).totals
 }

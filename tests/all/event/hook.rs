@@ -1,17 +1,16 @@
 //! The event hook, the default output, and the messages of events.
 
 use crate::event::all_events;
-use crate::support::{child, panic_of};
+use crate::support::teardown::push_work;
+use crate::support::{Bomb, alone, assert_says, child, global, on_drop, panic_of};
 use releasepool::event::{self, Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn events_go_to_standard_error_one_line_each() {
     if cfg!(feature = "tracing") {
         return;
@@ -27,17 +26,12 @@ fn events_go_to_standard_error_one_line_each() {
         .lines()
         .filter(|line| line.starts_with("releasepool: "))
         .collect();
-    assert!(
-        lines[0].contains("Stray autoreleased without a pool"),
-        "{}",
-        child.stderr
-    );
+    assert_says(&lines[0], &["Stray autoreleased without a pool"]);
     assert!(lines[1].contains("1 guard pool open"), "{}", child.stderr);
     assert_eq!(lines.len(), 2, "{}", child.stderr);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hook_is_set_replaced_and_removed() {
     static FIRST: AtomicU32 = AtomicU32::new(0);
     static SECOND: AtomicU32 = AtomicU32::new(0);
@@ -81,9 +75,8 @@ fn hook_is_set_replaced_and_removed() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hook_may_capture_and_is_dropped_by_the_caller_that_removes_it() {
-    let child = child!(|| {
+    alone!(|| {
         let told = Arc::new(Mutex::new(Vec::new()));
         let inner = told.clone();
         event::set_hook(Some(Box::new(move |event| {
@@ -96,13 +89,11 @@ fn hook_may_capture_and_is_dropped_by_the_caller_that_removes_it() {
         drop(event::set_hook(None));
         assert_eq!(Arc::strong_count(&told), 1);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hook_may_cause_events_and_set_hooks() {
-    let child = child!(|| {
+    alone!(|| {
         let told = Arc::new(Mutex::new(Vec::new()));
         let inner = told.clone();
         let last = told.clone();
@@ -124,11 +115,9 @@ fn hook_may_cause_events_and_set_hooks() {
         let names: Vec<_> = told.iter().map(|name| name.rsplit("::").next()).collect();
         assert_eq!(names, [Some("Outer"), Some("Inner"), Some("Last")]);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
     struct Loud(Arc<AtomicU32>);
     impl Drop for Loud {
@@ -137,7 +126,7 @@ fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
             panic!("on purpose, by the destructor");
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         let (step, dropped) = (Barrier::new(2), Arc::new(AtomicU32::new(0)));
         let step = Arc::new(step);
         let (inner, loud) = (step.clone(), Loud(dropped.clone()));
@@ -150,7 +139,7 @@ fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
         let runner = thread::spawn(|| {
             struct Slow;
             autorelease(Ref::new(Slow));
-            PoolManager::global().drain_root()
+            global().drain_root()
         });
         step.wait();
         drop(event::set_hook(None));
@@ -163,13 +152,11 @@ fn hook_removed_while_a_thread_runs_it_finishes_and_its_panics_are_swallowed() {
         assert_eq!(runner.join().unwrap(), 1, "no panic escapes");
         assert_eq!(dropped.load(Ordering::Relaxed), 1);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hook_returned_while_a_thread_runs_it_can_be_set_again() {
-    let child = child!(|| {
+    alone!(|| {
         let step = Arc::new(Barrier::new(2));
         let calls = Arc::new(AtomicU32::new(0));
         let (inner, counter) = (step.clone(), calls.clone());
@@ -191,21 +178,17 @@ fn hook_returned_while_a_thread_runs_it_can_be_set_again() {
         drop(event::set_hook(None));
         assert_eq!(Arc::strong_count(&calls), 1);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
     if cfg!(feature = "tracing") {
         return;
     }
     let child = child!(|| {
         let pool = AutoreleasePool::new();
-        pool.create(crate::support::on_drop(|| {
-            panic!("the second, {}", "formatted")
-        }));
-        pool.create(crate::support::on_drop(|| panic!("the first")));
+        pool.create(on_drop(|| panic!("the second, {}", "formatted")));
+        pool.create(on_drop(|| panic!("the first")));
         assert_eq!(panic_of(|| drop(pool)), "the first");
     });
     child.assert_success();
@@ -221,47 +204,27 @@ fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn ended_threads_are_distinguished_by_their_keys() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("bomb");
-        }
-    }
-    /// The first of its two panics is resumed, the second is reported.
-    struct Late(Option<AutoreleasePool>);
-    impl Drop for Late {
-        fn drop(&mut self) {
-            let pool = self.0.take();
-            assert_eq!(panic_of(|| drop(pool)), "bomb");
-        }
-    }
-    thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
-    let child = child!(|| {
+    alone!(|| {
         std::panic::set_hook(Box::new(|_| ()));
         let told = all_events(|| {
             for _ in 0..3 {
-                // This is initialized before the crate's thread-locals, so it is destroyed after
-                // them.
-                let late = || {
-                    LATE.with(|late| {
-                        let pool = AutoreleasePool::new();
-                        pool.create(Bomb);
-                        pool.create(Bomb);
-                        late.borrow_mut().0 = Some(pool);
-                    });
-                };
-                thread::spawn(late).join().unwrap();
+                let thread = thread::spawn(|| {
+                    // This work is done after the crate's thread-locals are destroyed, as the list
+                    // of such work is initialized before them.
+                    push_work(|| ());
+                    let pool = AutoreleasePool::new();
+                    pool.create(Bomb("reported"));
+                    pool.create(Bomb("resumed"));
+                    push_work(|| assert_eq!(panic_of(|| drop(pool)), "resumed"));
+                });
+                thread.join().unwrap();
             }
         });
         let panics = told.iter().filter(|event| event.kind == EventKind::Panic);
         let threads: HashSet<_> = panics.map(|event| event.thread.clone()).collect();
         assert_eq!(threads.len(), 3, "{threads:?}");
-        assert!(
-            threads.iter().all(|name| name.starts_with('#')),
-            "{threads:?}"
-        );
+        let are_keys = threads.iter().all(|name| name.starts_with('#'));
+        assert!(are_keys, "{threads:?}");
     });
-    child.assert_success();
 }

@@ -1,7 +1,7 @@
 //! The intervals at which events with one cause are reported.
 
 use crate::event::all_events;
-use crate::support::{child, panic_of};
+use crate::support::{Bomb, Countdown, alone, assert_says, panic_of};
 use releasepool::event::{Event, EventKind};
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, HomeRef, PoolManager, Ref, autorelease,
@@ -11,9 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn short_threads_without_a_pool_are_reported_at_growing_intervals() {
-    let child = child!(|| {
+    alone!(|| {
         struct Stray;
         struct Another;
         let told = all_events(|| {
@@ -39,18 +38,13 @@ fn short_threads_without_a_pool_are_reported_at_growing_intervals() {
         });
         assert_eq!(counts, [1, 10, 100, 1_000]);
         assert!(!once.to_string().contains("so far"), "{once}");
-        assert!(
-            thousand.to_string().contains("(1,000 times so far)"),
-            "{thousand}"
-        );
+        assert_says(&thousand, &["(1,000 times so far)"]);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_manager() {
-    let child = child!(|| {
+    alone!(|| {
         let managers = [
             PoolManager::new(),
             PoolManager::builder().name("named").build(),
@@ -78,7 +72,6 @@ fn one_thread_without_a_pool_is_reported_at_growing_intervals_for_each_type_and_
         }
         assert_eq!(told.len(), 12);
     });
-    child.assert_success();
 }
 
 /// Autoreleases `n` bytes, at one site.
@@ -87,9 +80,8 @@ fn stray_bytes(n: usize) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
-    let child = child!(|| {
+    alone!(|| {
         let told = all_events(|| {
             // The first is added to the shared count at once, the other 8 when the thread ends.
             let nine = || stray_bytes(9);
@@ -115,19 +107,11 @@ fn local_counts_are_added_when_a_thread_ends_or_counts_other_types() {
         let counts: Vec<_> = told.iter().map(|event| event.count).collect();
         assert_eq!(counts, [127], "9 + 18 + 100 of this thread's");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn other_events_are_reported_at_growing_intervals_for_each_cause() {
-    struct Bomb(&'static str);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("{}", self.0);
-        }
-    }
-    let child = child!(|| {
+    alone!(|| {
         std::panic::set_hook(Box::new(|_| ()));
         let counts = |told: &[Event], kind| {
             let of_kind = told.iter().filter(|event| event.kind == kind);
@@ -177,25 +161,15 @@ fn other_events_are_reported_at_growing_intervals_for_each_cause() {
         assert_eq!(counts(&told, EventKind::PostsDropped), [1, 10]);
         assert_eq!(told[1].count, 1, "the number of posts of the 10th event");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn endless_drains_are_reported_at_growing_intervals() {
-    struct Phoenix(u32);
-    impl Drop for Phoenix {
-        fn drop(&mut self) {
-            if self.0 > 0 {
-                autorelease(Ref::new(Phoenix(self.0 - 1)));
-            }
-        }
-    }
-    let child = child!(|| {
+    alone!(|| {
         let told = all_events(|| {
             let mut pool = AutoreleasePool::named("ashes");
             for _ in 0..20 {
-                pool.create(Phoenix(1_100));
+                pool.create(Countdown(1_100));
                 pool.drain();
             }
         });
@@ -203,14 +177,14 @@ fn endless_drains_are_reported_at_growing_intervals() {
         assert_eq!(counts, [1, 10]);
         assert!(told.iter().all(|event| event.count == 1_000));
         let message = told[1].to_string();
-        for words in [
-            "pool \"ashes\"",
-            "1,000 generations",
-            "Phoenix",
-            "(10 times so far)",
-        ] {
-            assert!(message.contains(words), "{message}");
-        }
+        assert_says(
+            &message,
+            &[
+                "pool \"ashes\"",
+                "1,000 generations",
+                "Countdown",
+                "(10 times so far)",
+            ],
+        );
     });
-    child.assert_success();
 }

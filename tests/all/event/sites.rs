@@ -1,7 +1,7 @@
 //! The site of an object that was autoreleased while no pool was open.
 
 use crate::event::all_events;
-use crate::support::child;
+use crate::support::alone;
 use releasepool::event::{Event, EventKind};
 use releasepool::{PoolManager, Ref, autorelease};
 use std::thread;
@@ -13,14 +13,13 @@ fn line(n: u32) -> u32 {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn strays_of_one_type_are_reported_for_each_site() {
     struct Stray;
     #[track_caller]
     fn wrapped() {
         autorelease(Ref::new(Stray));
     }
-    let child = child!(|| {
+    alone!(|| {
         let manager = PoolManager::new();
         let first = line(6);
         // One thread each time, so that only the process-wide count is at work.
@@ -48,13 +47,11 @@ fn strays_of_one_type_are_reported_for_each_site() {
         let place = format!(" at {}:{first}:", file!());
         assert!(told[0].to_string().contains(&place), "{}", told[0]);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn only_strays_have_a_site() {
-    let child = child!(|| {
+    alone!(|| {
         let told = all_events(|| {
             let manager = PoolManager::builder().root_watermark(1).build();
             manager.autorelease(Ref::new(1));
@@ -63,5 +60,4 @@ fn only_strays_have_a_site() {
         let wanted = [(EventKind::NoPool, true), (EventKind::RootWatermark, false)];
         assert_eq!(kinds, wanted);
     });
-    child.assert_success();
 }

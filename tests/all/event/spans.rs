@@ -1,7 +1,7 @@
 //! Spans of drains and frames.
 
 use super::tracing::{Fields, Listener};
-use crate::support::{Log, child, fresh, on_drop, panic_of};
+use crate::support::{Log, alone, fresh, global, me, on_drop, panic_of, with_log};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
 };
@@ -71,9 +71,7 @@ fn drain_within_a_budget_says_what_is_left() {
     fresh(|| {
         let manager = PoolManager::new();
         let mut pool = manager.named_pool("ui");
-        for n in 0..100 {
-            pool.create(n);
-        }
+        (0..100).for_each(|n| _ = pool.create(n));
         let told = told_of(|| _ = pool.drain_within(Budget::Count(60)));
         assert_drain(&told, "ui", 100, 60);
         assert_eq!(told[1].1["remaining"], "40");
@@ -98,7 +96,7 @@ fn drains_that_are_not_outermost_or_have_nothing_to_do_are_no_spans() {
             assert_eq!(pool.drain(), 0);
             drop(pool);
             drop(AutoreleasePool::new());
-            PoolManager::global().drain_root();
+            global().drain_root();
         });
         assert_drain(&told, "outer", 1, 1);
     });
@@ -170,9 +168,8 @@ fn subscriber_may_autorelease_when_a_span_begins_and_when_it_ends() {
         let log = LOG.with_borrow(Clone::clone).unwrap();
         autorelease(Ref::new(log.probe(9)));
     }
-    fresh(|| {
-        let log = Log::new();
-        LOG.set(Some(log.clone()));
+    with_log(|log| {
+        LOG.set(Some(log));
         let listener = Listener {
             begins: Some(stray),
             leaves: Some(stray),
@@ -185,7 +182,7 @@ fn subscriber_may_autorelease_when_a_span_begins_and_when_it_ends() {
         // The drain releases the object that was autoreleased at the beginning.
         assert_drain(&told, "traced", 1, 2);
         assert_eq!(log.count(), 1, "the pool is closed");
-        assert_eq!(PoolManager::global().drain_root(), 1);
+        assert_eq!(global().drain_root(), 1);
         assert_eq!(log.count(), 2);
         LOG.take();
     });
@@ -195,13 +192,11 @@ fn subscriber_may_autorelease_when_a_span_begins_and_when_it_ends() {
 fn subscriber_may_pop_the_token_whose_pop_it_is_told_of() {
     fn pop() {
         if let Some(token) = TOKEN.take() {
-            assert_eq!(PoolManager::global().pop(token), Ok(1));
+            assert_eq!(global().pop(token), Ok(1));
         }
     }
-    fresh(|| {
-        let log = Log::new();
-        let manager = PoolManager::global();
-        let token = manager.push();
+    with_log(|log| {
+        let token = global().push();
         autorelease(Ref::new(log.probe(1)));
         TOKEN.set(Some(token));
         let listener = Listener {
@@ -209,7 +204,7 @@ fn subscriber_may_pop_the_token_whose_pop_it_is_told_of() {
             ..Listener::default()
         };
         listener.listen(|| {
-            let error = manager.pop(token).unwrap_err();
+            let error = global().pop(token).unwrap_err();
             assert_eq!(error, releasepool::PopError::Stale);
         });
         assert_eq!(log.ids(), [1]);
@@ -222,10 +217,10 @@ fn token_of_another_thread_is_no_span() {
         let manager = PoolManager::new();
         let (theirs, there) = fresh(|| {
             let token = manager.push();
-            (token, PoolManager::global().current_thread().unwrap().key())
+            (token, me().key())
         });
         // Of another manager, but with the index and generation of the other thread's.
-        let own = PoolManager::global().push();
+        let own = global().push();
         manager.autorelease(Ref::new(1));
         autorelease(Ref::new(2));
         let told = told_of(|| {
@@ -233,15 +228,14 @@ fn token_of_another_thread_is_no_span() {
             assert_eq!(error, releasepool::PopError::WrongThread { owner: there });
         });
         assert!(told.is_empty(), "{told:?}");
-        PoolManager::global().pop(own).unwrap();
+        global().pop(own).unwrap();
         manager.drain_root();
     });
 }
 
 #[test]
 fn panics_of_a_subscriber_are_swallowed() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let listener = Listener {
             begins: Some(|| panic!("when it begins")),
             ..Listener::default()
@@ -267,9 +261,8 @@ fn panics_of_a_subscriber_are_swallowed() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn drains_of_a_thread_that_ends_are_no_spans() {
-    let child = child!(|| {
+    alone!(|| {
         let listener = Listener::default();
         tracing::subscriber::set_global_default(listener.clone()).unwrap();
         let thread = std::thread::spawn(|| {
@@ -280,7 +273,7 @@ fn drains_of_a_thread_that_ends_are_no_spans() {
                 *place = Some(frames);
             });
             autorelease(Ref::new(1));
-            let _token = PoolManager::global().push();
+            let _token = global().push();
             autorelease(Ref::new(1));
         });
         thread.join().unwrap();
@@ -288,5 +281,4 @@ fn drains_of_a_thread_that_ends_are_no_spans() {
         assert!(!names(&told).contains(&DRAIN), "{told:?}");
         assert!(names(&told).contains(&"releasepool::event"), "{told:?}");
     });
-    child.assert_success();
 }

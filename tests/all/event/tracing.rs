@@ -1,6 +1,6 @@
 //! Events as events of `tracing`, and a subscriber that keeps what it is told.
 
-use crate::support::child;
+use crate::support::alone;
 use releasepool::event::{self, EventKind};
 use releasepool::{PoolManager, Ref};
 use std::collections::BTreeMap;
@@ -96,10 +96,9 @@ impl Subscriber for Listener {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn events_have_the_documented_name_and_fields() {
     struct Stray;
-    let child = child!(|| {
+    alone!(|| {
         let listener = Listener::default();
         let told = listener.listen(|| {
             let manager = PoolManager::builder()
@@ -127,17 +126,14 @@ fn events_have_the_documented_name_and_fields() {
         assert!(root["types"].contains("Stray\", 2)"), "{root:?}");
         assert_eq!((&*root["count"], &*root["sampled"]), ("2", "2"));
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hook_goes_before_tracing() {
-    let child = child!(|| {
+    alone!(|| {
         let listener = Listener::default();
         event::set_hook(Some(Box::new(|_| ())));
         let told = listener.listen(|| PoolManager::new().autorelease(Ref::new(1)));
         assert_eq!(told.len(), 0);
     });
-    child.assert_success();
 }

@@ -1,10 +1,9 @@
 //! Retains and releases of chosen types.
 
+use super::only_group;
 use crate::support::allocator::FOREIGN;
-use crate::support::{child, wait_until};
-use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolManager, PoolRef, Ref, leaks,
-};
+use crate::support::{alone, assert_says, global, me, wait_until};
+use releasepool::{AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolRef, Ref, leaks};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -15,10 +14,7 @@ struct Sound;
 /// Returns place and number of the retains without a release, in the only group.
 fn unreleased(scope: &leaks::Scope) -> Vec<(String, u64)> {
     let report = scope.report();
-    let [group] = report.groups() else {
-        panic!("{report}")
-    };
-    let each = group.unreleased().iter();
+    let each = only_group(&report).unreleased().iter();
     each.map(|retain| (retain.place().to_owned(), retain.count()))
         .collect()
 }
@@ -27,6 +23,9 @@ fn unreleased(scope: &leaks::Scope) -> Vec<(String, u64)> {
 fn keep(texture: &Ref<Texture>) -> Ref<Texture> {
     texture.clone()
 }
+
+/// The line of that retain.
+const KEPT_AT: u32 = line!() - 4;
 
 #[inline(never)]
 fn draw(texture: &Ref<Texture>) {
@@ -37,9 +36,8 @@ fn draw(texture: &Ref<Texture>) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         let scope = leaks::scope();
         let texture = Ref::new(Texture);
@@ -50,21 +48,16 @@ fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
         let left = unreleased(&scope);
         assert_eq!(left.len(), 1, "{left:?}");
         let (place, n) = &left[0];
-        assert!(*n == 1 && place.contains("balance.rs:28:"), "{left:?}");
-        assert!(place.contains("keep"), "{left:?}");
+        assert_eq!(*n, 1);
+        assert_says(place, &[&format!("balance.rs:{KEPT_AT}:"), "keep"]);
         let text = scope.report().to_string();
-        assert!(
-            text.contains("retained once and not released: at "),
-            "{text}"
-        );
+        assert_says(&text, &["retained once and not released: at "]);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_that_are_written_later_count_from_then_on() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         let scope = leaks::scope();
         let mut place = Ref::<Texture>::new_uninit();
@@ -80,13 +73,11 @@ fn objects_that_are_written_later_count_from_then_on() {
         };
         assert!(place.contains("keep"), "{left:?}");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn every_kind_of_retain_and_release_counts() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["all::leaks::balance::Texture"]);
         let scope = leaks::scope();
         let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
@@ -121,7 +112,6 @@ fn every_kind_of_retain_and_release_counts() {
         drop(home);
         scope.assert_none();
     });
-    child.assert_success();
 }
 
 /// Asserts that a release counts for its own object. Another thread makes the release; as soon as it
@@ -165,42 +155,37 @@ fn assert_counts_for_its_object<H: Send + 'static>(
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_release_by_into_inner_counts_for_its_object() {
-    child!(|| {
+    alone!(|| {
         assert_counts_for_its_object(
             || Ref::new(Texture),
             Ref::clone,
             Ref::strong_count,
             |texture| assert!(Ref::into_inner(texture).is_none()),
         );
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_release_of_a_home_ref_counts_for_its_object() {
-    child!(|| {
+    alone!(|| {
         assert_counts_for_its_object(
             || HomeRef::new(Texture),
             HomeRef::clone,
             |texture| HomeRef::downgrade(texture).strong_count(),
             drop,
         );
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn releases_count_that_a_budgeted_drain_makes_for_others() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         let scope = leaks::scope();
         let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
         let texture = Ref::new(Texture);
-        let me = PoolManager::global().current_thread().unwrap();
+        let me = me();
         let mut pool = AutoreleasePool::new();
         me.release(texture.clone());
         assert_eq!(sum(), 2);
@@ -211,7 +196,6 @@ fn releases_count_that_a_budgeted_drain_makes_for_others() {
         pool.drain_within(Budget::All);
         assert_eq!(sum(), 1, "a hot object's row");
     });
-    child.assert_success();
 }
 
 #[inline(never)]
@@ -232,9 +216,8 @@ fn render(texture: PoolRef<'_, Texture>) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_a_drain_releases_is_not_blamed() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         let scope = leaks::scope();
         let mut pool = AutoreleasePool::named("level");
@@ -249,11 +232,9 @@ fn what_a_drain_releases_is_not_blamed() {
         let (place, n) = &left[0];
         assert!(*n == 3 && place.contains("button"), "{left:?}");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
     type Autorelease = fn(&Ref<Texture>, &AutoreleasePool, &HandoffPool);
     const WAYS: [Autorelease; 5] = [
@@ -261,9 +242,9 @@ fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
         |texture, _, handoff| _ = handoff.autorelease(texture.clone()),
         |texture, _, _| releasepool::autorelease(texture.clone()),
         |texture, _, _| Ref::autorelease(texture.clone()),
-        |texture, _, _| PoolManager::global().autorelease(texture.clone()),
+        |texture, _, _| global().autorelease(texture.clone()),
     ];
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         for autorelease in WAYS {
             let scope = leaks::scope();
@@ -281,13 +262,11 @@ fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
             assert!(left[0].0.contains("keep"), "{left:?}");
         }
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn other_types_are_not_counted() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         let scope = leaks::scope();
         let sound = Ref::new(Sound);
@@ -298,7 +277,6 @@ fn other_types_are_not_counted() {
         assert_eq!(unreleased(&scope), []);
         drop(texture);
     });
-    child.assert_success();
 }
 
 /// Retains by functions whose frames begin at multiples of 64, so their sizes differ with the caller's.
@@ -338,9 +316,8 @@ fn keep_in_many_ways(texture: &Ref<Texture>) -> u64 {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn places_are_the_callers_however_large_frames_are() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Texture"]);
         let scope = leaks::scope();
         let texture = Ref::new(Texture);
@@ -350,7 +327,6 @@ fn places_are_the_callers_however_large_frames_are() {
         assert!(left.len() == 1 && left[0].1 == n, "{left:?}");
         assert!(left[0].0.contains("keep"), "{left:?}");
     });
-    child.assert_success();
 }
 
 #[cfg(target_os = "linux")]
@@ -392,9 +368,8 @@ mod other_stacks {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "starts a process")]
     fn places_are_known_on_stacks_that_the_thread_has_made() {
-        let child = child!(|| {
+        alone!(|| {
             leaks::count_references(["Texture"]);
             let scope = leaks::scope();
             let mut texture = Ref::new(Texture);
@@ -418,6 +393,5 @@ mod other_stacks {
             assert_eq!(left[0].1, RETAINS.load(Ordering::Relaxed));
             assert!(left[0].0.contains("keep"), "{left:?}");
         });
-        child.assert_success();
     }
 }

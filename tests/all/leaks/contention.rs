@@ -1,6 +1,6 @@
 //! Objects that several threads retain by turns are reported, others are not.
 
-use crate::support::{child, events, listen};
+use crate::support::{alone, events, listen};
 use releasepool::Ref;
 use releasepool::event::{Event, EventKind};
 use std::sync::Mutex;
@@ -43,7 +43,7 @@ fn contended() -> Vec<Event> {
 
 #[test]
 fn an_object_that_two_threads_retain_by_turns_is_reported_with_its_sites() {
-    child!(|| {
+    alone!(|| {
         let line = line!() + 1;
         let settings = Ref::new(Settings);
         // Far more turns than are needed, as it must happen within a second.
@@ -56,22 +56,20 @@ fn an_object_that_two_threads_retain_by_turns_is_reported_with_its_sites() {
         assert_ne!(site.line(), line);
         let message = event.to_string();
         assert!(message.contains("make it Hot"), "{message}");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn an_object_that_goes_to_another_thread_now_and_then_is_not_reported() {
-    child!(|| {
+    alone!(|| {
         let settings = Ref::new(Settings);
         assert_eq!(by_turns(&settings, 10_000, 20).len(), 0);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn objects_that_threads_do_not_share_are_not_reported() {
-    child!(|| {
+    alone!(|| {
         listen();
         let retain = || {
             let own = Ref::new(Settings);
@@ -82,6 +80,5 @@ fn objects_that_threads_do_not_share_are_not_reported() {
             let all: Vec<_> = (0..4).map(|_| scope.spawn(retain)).collect();
             assert!(all.into_iter().all(|one| one.join().unwrap() == 0));
         });
-    })
-    .assert_success();
+    });
 }

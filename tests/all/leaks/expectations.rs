@@ -1,7 +1,7 @@
 //! `expect_gone`: an object that should have died, and what holds it.
 
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{child, events, events_of, fresh, global, listen, named_to_the_end};
+use crate::support::{alone, events, events_of, fresh, global, here, listen, named_to_the_end};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Budget, Ref, Weak, autoreleasepool, leaks};
 use std::sync::{Arc, OnceLock};
@@ -87,9 +87,8 @@ fn a_forgotten_handle_is_reported_once_with_site_and_references() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_object_whose_references_are_counted_is_explained_by_the_report() {
-    let child = child!(|| {
+    alone!(|| {
         listen();
         leaks::count_references(["Scene"]);
         let scene = Ref::new(Scene);
@@ -100,7 +99,6 @@ fn an_object_whose_references_are_counted_is_explained_by_the_report() {
         assert!(message.contains(next_step), "{message}");
         assert!(!message.contains("count_references"), "{message}");
     });
-    child.assert_success();
 }
 
 #[test]
@@ -191,7 +189,7 @@ fn the_end_of_a_thread_is_a_drain() {
         global().current_thread();
         drop(AutoreleasePool::new());
         expect_gone(&there, "at the end");
-        thread::current().id()
+        here()
     });
     let events = events_of(id);
     assert_eq!(events.len(), 1, "{events:?}");
@@ -205,7 +203,7 @@ fn the_end_of_a_thread_is_a_drain_if_it_has_used_no_pool_too() {
     let there = scene.clone();
     let id = named_to_the_end("without pools", move || {
         expect_gone(&there, "at the end of a thread without pools");
-        thread::current().id()
+        here()
     });
     assert_eq!(events_of(id).len(), 1);
     drop(scene);
@@ -219,7 +217,7 @@ fn what_is_expected_in_the_teardown_of_a_thread_is_looked_at() {
         let id = Arc::new(OnceLock::new());
         let own_id = id.clone();
         at_teardown(when, move || {
-            _ = own_id.set(thread::current().id());
+            _ = own_id.set(here());
             expect_gone(&there, &format!("{when:?}"));
         });
         let events = events_of(*id.get().unwrap());
@@ -229,9 +227,8 @@ fn what_is_expected_in_the_teardown_of_a_thread_is_looked_at() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_hook_that_always_expects_again_does_not_keep_a_thread_from_ending() {
-    let child = child!(|| {
+    alone!(|| {
         static SCENE: OnceLock<Ref<Scene>> = OnceLock::new();
         SCENE.get_or_init(|| Ref::new(Scene));
         releasepool::event::set_hook(Some(Box::new(|event| {
@@ -245,5 +242,4 @@ fn a_hook_that_always_expects_again_does_not_keep_a_thread_from_ending() {
         });
         thread.join().unwrap();
     });
-    child.assert_success();
 }

@@ -2,9 +2,9 @@
 //! hooks.
 
 use crate::support::allocator::FOREIGN;
-use crate::support::{PAGE, child, fresh};
+use crate::support::{PAGE, alone, fresh, global};
 use releasepool::{
-    AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool, event, leaks,
+    AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool, event, leaks,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn an_allocator_may_fill_the_page_that_gets_an_entry() {
     let object = Ref::new(0);
     let own = object.clone();
     fresh(move || {
-        assert_eq!(PoolManager::global().drain_root(), 0);
+        assert_eq!(global().drain_root(), 0);
         // The page is allocated first, and the name of the thread next.
         FOREIGN.set(Some(|| {
             FOREIGN.set(Some(|| (0..PAGE).for_each(|_| autorelease(Ref::new(0)))));
@@ -25,22 +25,21 @@ fn an_allocator_may_fill_the_page_that_gets_an_entry() {
         autorelease(own);
         FOREIGN.set(None);
         (0..PAGE).for_each(|_| autorelease(Ref::new(0)));
-        let released = PoolManager::global().drain_root();
+        let released = global().drain_root();
         assert!([PAGE + 1, 2 * PAGE + 1].contains(&released), "{released}");
-        assert_eq!(PoolManager::global().drain_root(), 0);
+        assert_eq!(global().drain_root(), 0);
     });
     assert_eq!(Ref::strong_count(&object), 1);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_fill_or_drain_the_pool_whose_records_are_freed() {
     const OBJECTS: u64 = 100;
-    let child = child!(|| {
+    alone!(|| {
         // Frames are freed by the global allocator, with the records of the objects.
         leaks::record_backtraces(true);
         let fill = || (0..OBJECTS).for_each(|_| autorelease(Ref::new(0)));
-        let drain = || _ = PoolManager::global().drain_root();
+        let drain = || _ = global().drain_root();
         for foreign in [fill as fn(), drain] {
             fresh(move || {
                 let scope = leaks::scope();
@@ -52,17 +51,15 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_records_are_freed() {
                 drop(pool);
                 made.into_iter().for_each(autorelease);
                 FOREIGN.set(Some(foreign));
-                PoolManager::global().drain_root();
+                global().drain_root();
                 assert!(FOREIGN.get().is_none(), "it has been called");
                 scope.assert_none();
             });
         }
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
     struct Scene;
     struct Shown(Arc<AtomicBool>);
@@ -71,7 +68,7 @@ fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
             self.0.store(true, Relaxed);
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         let shown = Arc::new(AtomicBool::new(false));
         let flag = shown.clone();
         event::set_hook(Some(Box::new(move |_| {
@@ -81,33 +78,29 @@ fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
         autoreleasepool(|_| leaks::expect_gone(Ref::downgrade(&scene), "scene"));
         assert!(shown.load(Relaxed));
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_drain_while_an_expectation_is_noted() {
-    let child = child!(|| {
+    alone!(|| {
         let all: Vec<_> = (0..100).map(Ref::new).collect();
         for object in &all {
             let weak = Ref::downgrade(object);
             FOREIGN.set(Some(|| {
                 FOREIGN.set(Some(|| {
                     autorelease(Ref::new(0));
-                    PoolManager::global().drain_root();
+                    global().drain_root();
                 }));
             }));
             leaks::expect_gone(weak, "it");
             FOREIGN.set(None);
         }
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_create_while_types_are_chosen() {
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["A"]);
         // A name and a list are allocated, and the former ones freed.
         FOREIGN.set(Some(|| {
@@ -118,13 +111,11 @@ fn an_allocator_may_create_while_types_are_chosen() {
         leaks::count_references(["B"]);
         FOREIGN.set(None);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_weak_reference_may_be_made_again_while_the_value_dies() {
-    let child = child!(|| {
+    alone!(|| {
         const ROUNDS: usize = 4_000;
         let (to_there, there) = mpsc::sync_channel::<(Ref<u64>, Arc<AtomicBool>)>(0);
         let dropper = std::thread::spawn(move || {
@@ -153,31 +144,27 @@ fn a_weak_reference_may_be_made_again_while_the_value_dies() {
         drop(to_there);
         dropper.join().unwrap();
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_gets_its_name_while_the_allocator_uses_the_crate() {
-    let child = child!(|| {
+    alone!(|| {
         fresh(|| {
             // Without a key at first; with one from the time that the allocator uses a pool.
             FOREIGN.set(Some(nested));
             let made: Vec<_> = (0..100).map(Ref::new).collect();
             FOREIGN.set(None);
             drop(made);
-            PoolManager::global().drain_root();
+            global().drain_root();
         });
         fn nested() {
             autorelease(Ref::new(0));
             FOREIGN.set(Some(nested));
         }
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
     struct A(#[expect(dead_code, reason = "to be as large")] u64);
     struct B(u64);
@@ -199,7 +186,7 @@ fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
             }
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         // A report allocates for each shard of the index, and at some of these allocations looks at
         // the record of the first object.
         let mut kept = 0;
@@ -217,11 +204,9 @@ fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
         }
         assert!(kept > 0);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_allocator_may_count_references_while_symbols_are_read() {
     /// How often the allocator does.
     const TIMES: usize = 1_000;
@@ -248,7 +233,7 @@ fn the_allocator_may_count_references_while_symbols_are_read() {
             _ => std::hint::black_box(retain_below(depth - 1, object)),
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         leaks::count_references(["Counted"]);
         leaks::record_backtraces(true);
         let object = Ref::new(Counted);
@@ -268,5 +253,4 @@ fn the_allocator_may_count_references_while_symbols_are_read() {
         OWN.set(None);
         assert_eq!(Ref::strong_count(&object), 1);
     });
-    child.assert_success();
 }

@@ -1,10 +1,8 @@
 //! Which pools hold an object.
 
-use crate::support::{fresh, me};
+use crate::support::{fresh, global, me};
 use releasepool::leaks::{self, LeakReport};
-use releasepool::{
-    AutoreleasePool, Budget, HandoffPool, PoolManager, Ref, autorelease, autoreleasepool,
-};
+use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autoreleasepool};
 
 /// Returns the pools in a report, with the number of entries.
 fn pools(report: &LeakReport) -> Vec<(String, usize)> {
@@ -90,11 +88,11 @@ fn root_token_and_handoff_pools_have_names_of_their_own() {
         let scope = leaks::scope();
         let object = Ref::new(1);
         autorelease(object.clone());
-        let token = PoolManager::global().push();
+        let token = global().push();
         autorelease(object.clone());
         assert_eq!(pools(&scope.report()), named(&[("root", 1), ("token", 1)]));
-        PoolManager::global().pop(token).unwrap();
-        PoolManager::global().drain_root();
+        global().pop(token).unwrap();
+        global().drain_root();
         let mut handoff = HandoffPool::new();
         handoff.autorelease(object.clone());
         assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
@@ -113,12 +111,10 @@ fn a_backlog_keeps_the_name_of_the_pool() {
         let scope = leaks::scope();
         let mut pool = AutoreleasePool::named("frame");
         let object = Ref::new(1);
-        for _ in 0..3 {
-            pool.autorelease(object.clone());
-        }
+        (0..3).for_each(|_| _ = pool.autorelease(object.clone()));
         pool.drain_within(Budget::Count(1));
         assert_eq!(pools(&scope.report()), named(&[("frame", 2)]));
-        PoolManager::global().drain_backlog(Budget::All);
+        global().drain_backlog(Budget::All);
         assert_eq!(pools(&scope.report()), []);
     });
 }

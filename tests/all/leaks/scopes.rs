@@ -1,6 +1,7 @@
 //! Scopes: the objects of one thread, and of those that enter.
 
-use crate::support::panic_of;
+use super::only_group;
+use crate::support::{assert_says, panic_of};
 use releasepool::{Ref, leaks};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -57,9 +58,7 @@ fn a_thread_that_enters_is_in_the_scope_until_it_leaves() {
     let made = thread.join().unwrap();
     let report = scope.report();
     assert_eq!(report.objects(), 1, "{report}");
-    let [group] = report.groups() else {
-        panic!("{report}")
-    };
+    let group = only_group(&report);
     let (by, n) = group.threads().next().unwrap();
     assert!(by.contains(", ended") && n == 1, "{report}");
     drop(made);
@@ -81,12 +80,13 @@ fn assert_none_panics_with_the_report() {
     let texture = Ref::new(Texture);
     let line = line!() - 1;
     let message = panic_of(|| scope.assert_none());
-    for words in [
-        "1 object is alive, 16 bytes",
-        "::Texture",
-        &format!("scopes.rs:{line}:"),
-    ] {
-        assert!(message.contains(words), "{words} is missing in {message}");
-    }
+    assert_says(
+        &message,
+        &[
+            "1 object is alive, 16 bytes",
+            "::Texture",
+            &format!("scopes.rs:{line}:"),
+        ],
+    );
     drop(texture);
 }

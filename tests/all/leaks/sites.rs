@@ -1,5 +1,6 @@
 //! The site of an object is the user's line, however it is created.
 
+use super::only_group;
 use releasepool::leaks::{self, LeakReport};
 use releasepool::{
     AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, OptionSlot, PoolRef, Ref,
@@ -13,10 +14,7 @@ use std::pin::Pin;
 /// Returns the file and line of the only group.
 #[track_caller]
 fn site(report: &LeakReport) -> (&'static str, u32) {
-    let [group] = report.groups() else {
-        panic!("one group was expected: {report}")
-    };
-    let site = group.site().unwrap();
+    let site = only_group(report).site().unwrap();
     (site.file(), site.line())
 }
 
@@ -83,47 +81,23 @@ fn every_way_to_make_an_object_has_the_users_line() {
 }
 
 #[test]
+#[rustfmt::skip] // one line each
 fn what_pools_create_has_the_users_line() {
-    let pool = AutoreleasePool::new();
-    let handoff = HandoffPool::new();
-    for make in [
-        |pool: &AutoreleasePool, _: &HandoffPool| {
-            pool.create(1);
-            line!() - 1
-        },
-        |pool: &AutoreleasePool, _: &HandoffPool| {
-            pool.create(String::from("a"));
-            line!() - 1
-        },
-        |pool: &AutoreleasePool, _: &HandoffPool| {
-            pool.try_create(|| Ok::<_, ()>(1)).unwrap();
-            line!() - 1
-        },
-        |pool: &AutoreleasePool, _: &HandoffPool| {
-            pool.create_str("a");
-            line!() - 1
-        },
-        |pool: &AutoreleasePool, _: &HandoffPool| {
-            pool.create_slice(&[1]);
-            line!() - 1
-        },
-        |_: &AutoreleasePool, handoff: &HandoffPool| {
-            handoff.create(1);
-            line!() - 1
-        },
-        |_: &AutoreleasePool, handoff: &HandoffPool| {
-            handoff.create_str("a");
-            line!() - 1
-        },
-        |_: &AutoreleasePool, handoff: &HandoffPool| {
-            handoff.create_slice(&[1]);
-            line!() - 1
-        },
-    ] {
+    fn is_created_at(line: u32, create: impl FnOnce()) {
         let scope = leaks::scope();
-        let line = make(&pool, &handoff);
+        create();
         assert_eq!(site(&scope.report()), (file!(), line));
     }
+    let pool = AutoreleasePool::new();
+    let handoff = HandoffPool::new();
+    is_created_at(line!(), || _ = pool.create(1));
+    is_created_at(line!(), || _ = pool.create(String::from("a")));
+    is_created_at(line!(), || _ = pool.try_create(|| Ok::<_, ()>(1)).unwrap());
+    is_created_at(line!(), || _ = pool.create_str("a"));
+    is_created_at(line!(), || _ = pool.create_slice(&[1]));
+    is_created_at(line!(), || _ = handoff.create(1));
+    is_created_at(line!(), || _ = handoff.create_str("a"));
+    is_created_at(line!(), || _ = handoff.create_slice(&[1]));
 }
 
 #[test]
@@ -134,9 +108,7 @@ fn sizes_are_those_of_the_objects() {
         let scope = leaks::scope();
         let _made = make();
         let report = scope.report();
-        let [group] = report.groups() else {
-            panic!("{report}")
-        };
+        let group = only_group(&report);
         assert!(group.type_name().ends_with(name), "{}", group.type_name());
         assert_eq!(group.bytes(), bytes);
     }
@@ -187,24 +159,17 @@ fn calls_by_way_of_std_name_the_calling_function() {
 #[test]
 fn an_object_is_dead_when_its_value_is() {
     let scope = leaks::scope();
-    let object = Ref::new(Value::default());
-    let weak = Ref::downgrade(&object);
-    drop(object);
-    scope.assert_none();
-    drop(weak);
-
-    let object = Ref::new(Value::default());
-    let weak = Ref::downgrade(&object);
-    assert!(Ref::into_inner(object).is_some());
-    scope.assert_none();
-    drop(weak);
-
-    let object = Ref::new(Value::default());
-    let weak = Ref::downgrade(&object);
-    assert!(Ref::try_unwrap(object).is_ok());
-    scope.assert_none();
-    drop(weak);
-
+    let ends: [fn(Ref<Value>); 3] = [
+        drop,
+        |object| assert!(Ref::into_inner(object).is_some()),
+        |object| assert!(Ref::try_unwrap(object).is_ok()),
+    ];
+    for end in ends {
+        let object = Ref::new(Value::default());
+        let _weak = Ref::downgrade(&object);
+        end(object);
+        scope.assert_none();
+    }
     let mut weak = None;
     let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         Ref::<u8>::new_cyclic(|me| {

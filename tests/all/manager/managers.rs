@@ -1,13 +1,14 @@
 //! Several managers, and managers without handles.
 
-use crate::support::{Log, events, fresh, fresh_to_the_end, on_drop};
+use crate::support::{
+    Log, assert_says, fresh, fresh_to_the_end, global, on_drop, only_event, with_log,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease};
 
 #[test]
 fn no_entry_crosses_from_one_manager_to_another() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let (a, b) = (PoolManager::new(), PoolManager::new());
         let mut pool_a = a.pool();
         let token_b = b.push();
@@ -16,7 +17,7 @@ fn no_entry_crosses_from_one_manager_to_another() {
         autorelease(Ref::new(log.probe(3)));
         assert_eq!(b.drain_root(), 0);
         assert_eq!(a.drain_root(), 0);
-        assert_eq!(PoolManager::global().drain_root(), 1);
+        assert_eq!(global().drain_root(), 1);
         assert_eq!(log.ids(), [3]);
         assert_eq!(b.pop(token_b), Ok(1));
         assert_eq!(log.ids(), [3, 2]);
@@ -27,12 +28,11 @@ fn no_entry_crosses_from_one_manager_to_another() {
 
 #[test]
 fn a_drain_of_one_manager_releases_nothing_of_another() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let (a, b) = (PoolManager::new(), PoolManager::new());
-        let (other, inner_log) = (b.clone(), log.clone());
+        let other = b.clone();
         a.autorelease(Ref::new(on_drop(move || {
-            other.autorelease(Ref::new(inner_log.probe(0)));
+            other.autorelease(Ref::new(log.probe(0)));
         })));
         assert_eq!(a.drain_root(), 1);
         assert_eq!(log.count(), 0);
@@ -48,9 +48,7 @@ fn clones_are_the_same_manager_on_every_thread() {
     fresh(|| {
         manager.autorelease(Ref::new(0));
         assert_eq!(clone.drain_root(), 1);
-        let [event] = &events(EventKind::NoPool)[..] else {
-            panic!("one event for both handles")
-        };
+        let event = only_event(EventKind::NoPool);
         assert_eq!(event.manager.as_deref(), Some("shared"));
     });
     fresh(|| {
@@ -79,8 +77,7 @@ fn settings_are_in_the_debug_output() {
 
 #[test]
 fn abandoned_manager_with_an_open_pool_leaves_it_valid() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         let mut pool = manager.pool();
         let lent = pool.create(log.probe(0));
@@ -98,8 +95,7 @@ fn abandoned_manager_with_an_open_pool_leaves_it_valid() {
 
 #[test]
 fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         manager.autorelease(Ref::new(log.probe(0)));
         let outer = manager.pool();
@@ -120,8 +116,7 @@ fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
 
 #[test]
 fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let kept = PoolManager::new();
         kept.autorelease(Ref::new(log.probe(9)));
         for id in 0..3 {
@@ -137,17 +132,14 @@ fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
 #[test]
 fn abandoned_managers_root_is_released_at_thread_exit() {
     let log = Log::new();
-    let inner_log = log.clone();
     fresh_to_the_end(move || {
         for id in 0..3 {
             let manager = PoolManager::new();
             let _left = manager.push();
-            manager.autorelease(Ref::new(inner_log.probe(id)));
+            manager.autorelease(Ref::new(log.probe(id)));
         }
     });
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert_eq!(ids, [0, 1, 2]);
+    assert_eq!(log.sorted(), [0, 1, 2]);
 }
 
 #[test]
@@ -166,7 +158,7 @@ fn abandoned_managers_whose_destructors_make_managers() {
             }
         }
         let log = Log::new();
-        PoolManager::new().autorelease(Ref::new(Maker(4, log.clone())));
+        PoolManager::new().autorelease(Ref::new(Maker(4, log)));
         let mut drains = 0;
         while log.count() < 31 {
             PoolManager::new().autorelease(Ref::new(()));
@@ -179,8 +171,7 @@ fn abandoned_managers_whose_destructors_make_managers() {
 
 #[test]
 fn abandoned_managers_destructor_uses_the_manager_whose_first_use_frees_it() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
         let (theirs, probe) = (manager.clone(), log.probe(0));
         abandoned.autorelease(Ref::new(on_drop(move || {
@@ -195,22 +186,21 @@ fn abandoned_managers_destructor_uses_the_manager_whose_first_use_frees_it() {
 
 #[test]
 fn abandoned_managers_destructor_that_panics_loses_nothing() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let abandoned = PoolManager::new();
         abandoned.autorelease(Ref::new(log.probe(0)));
         abandoned.autorelease(Ref::new(on_drop(|| panic!("left behind"))));
         drop(abandoned);
         let manager = PoolManager::new();
         manager.autorelease(Ref::new(log.probe(1)));
-        let [event] = &events(EventKind::Panic)[..] else {
-            panic!("it is reported")
-        };
+        let event = only_event(EventKind::Panic);
         assert_eq!(event.message.as_deref(), Some("left behind"));
         assert_eq!(manager.drain_root(), 1);
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1], "the panic does not lose the new reference");
+        assert_eq!(
+            log.sorted(),
+            [0, 1],
+            "the panic does not lose the new reference"
+        );
     });
 }
 
@@ -220,15 +210,15 @@ fn abandoned_manager_with_open_pools_on_another_thread() {
     let manager = PoolManager::new();
     let (tell, told) = std::sync::mpsc::channel();
     let (go, gone) = std::sync::mpsc::channel::<()>();
-    let (theirs, inner_log) = (manager.clone(), log.clone());
+    let theirs = manager.clone();
     let thread = std::thread::spawn(move || {
         let pool = theirs.pool();
-        let lent = pool.create(inner_log.probe(0));
+        let lent = pool.create(log.probe(0));
         drop(theirs);
         tell.send(()).unwrap();
         gone.recv().unwrap();
         assert_eq!(lent.id, 0);
-        inner_log.note(1);
+        log.note(1);
     });
     told.recv().unwrap();
     drop(manager);
@@ -263,10 +253,7 @@ fn snapshot_shows_each_thread() {
         // The figures are open, root, backlog, inbox, pushed, autoreleased, released, created,
         // destroyed, handed over.
         assert_eq!(figures, [2, 0, 0, 0, 2, 0, 0, 1, 0, 0], "{shown}");
-        assert!(
-            shown.contains(&format!("fresh ({me})")) && shown.contains("(ended)"),
-            "{shown}"
-        );
+        assert_says(&shown, &[&label, "(ended)"]);
 
         let theirs = AutoreleasePool::new();
         let unmoved = manager.snapshot().thread(me).unwrap().open_pools;
@@ -275,7 +262,7 @@ fn snapshot_shows_each_thread() {
         manager.pop(token).unwrap();
         assert_eq!(manager.snapshot().thread(me).unwrap().open_pools, 1);
         fresh(|| assert!(manager.snapshot().thread(me).is_some()));
-        let unknown = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap().key());
+        let unknown = fresh_to_the_end(|| global().current_thread().unwrap().key());
         assert!(manager.snapshot().thread(unknown).is_none());
     });
 }
@@ -286,9 +273,7 @@ fn snapshot_keeps_the_totals_of_threads_that_have_ended() {
     let work = manager.clone();
     fresh_to_the_end(move || {
         let pool = work.pool();
-        for i in 0..5 {
-            pool.create(i);
-        }
+        (0..5).for_each(|i| _ = pool.create(i));
         drop(pool);
         work.autorelease(Ref::new(5));
     });

@@ -5,7 +5,10 @@ mod deep;
 
 use crate::manager::thread_that_runs_an_orphan;
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, child, fresh, fresh_to_the_end, on_drop, panic_of, wait_until};
+use crate::support::{
+    LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, panic_of,
+    wait_until, with_log,
+};
 use releasepool::{AutoreleasePool, PoolManager, Ref, ShutdownReport, ThreadSnapshot, autorelease};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
@@ -20,7 +23,7 @@ struct Scene {
 
 impl Scene {
     /// Makes a scene and runs `first` on its worker.
-    fn new(first: impl FnOnce(&PoolManager, &Log) + Send + 'static) -> Self {
+    fn new(first: impl FnOnce(&PoolManager, Log) + Send + 'static) -> Self {
         let scene = Self {
             manager: PoolManager::new(),
             log: Log::new(),
@@ -31,9 +34,9 @@ impl Scene {
     }
 
     /// Runs `f` on the worker.
-    fn work(&self, f: impl FnOnce(&PoolManager, &Log) + Send + 'static) {
-        let (manager, log) = (self.manager.clone(), self.log.clone());
-        self.worker.run(move || f(&manager, &log));
+    fn work(&self, f: impl FnOnce(&PoolManager, Log) + Send + 'static) {
+        let (manager, log) = (self.manager.clone(), self.log);
+        self.worker.run(move || f(&manager, log));
     }
 
     /// Has the worker open and close a pool of the manager, which is when it does what `shutdown`
@@ -58,9 +61,8 @@ fn only_holder(report: &ShutdownReport) -> &ThreadSnapshot {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_with_nothing_held() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let manager = PoolManager::new();
         assert_eq!(manager.shutdown(Duration::ZERO).unwrap().released, 0);
@@ -72,21 +74,16 @@ fn shutdown_with_nothing_held() {
             (2, 0, 0)
         );
         assert_eq!(log.ids(), [1, 0]);
-        assert!(
-            report.to_string().contains("2 entries released"),
-            "{report}"
-        );
+        assert_says(&report, &["2 entries released"]);
         // The manager can be used as before.
         manager.autorelease(Ref::new(log.probe(2)));
         assert_eq!(manager.drain_root(), 1);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_with_live_threads_never_drains_their_pools_and_reports_what_each_holds() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, log| {
             manager.autorelease(Ref::new(log.probe(0)));
             let pool: &'static AutoreleasePool = Box::leak(Box::new(manager.pool()));
@@ -117,14 +114,12 @@ fn shutdown_with_live_threads_never_drains_their_pools_and_reports_what_each_hol
             [2, 0],
             "released by the thread itself, at its end; the leaked pool is not"
         );
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_with_live_threads_asks_them_and_waits() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, log| {
             (0..3).for_each(|id| manager.autorelease(Ref::new(log.probe(id))));
         });
@@ -144,14 +139,12 @@ fn shutdown_with_live_threads_asks_them_and_waits() {
             "by the thread that was asked"
         );
         scene.worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_reports_a_thread_that_holds_only_root_entries() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, _| manager.autorelease(Ref::new(0)));
         let limit = Duration::from_millis(5);
         let report = scene.manager.shutdown(limit).unwrap_err();
@@ -162,14 +155,12 @@ fn shutdown_reports_a_thread_that_holds_only_root_entries() {
         assert!(!shown.contains("orphans"), "{shown}");
         assert!(!shown.contains("backlog"), "{shown}");
         scene.worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_reports_orphans_that_are_left() {
-    child!(|| {
+    alone!(|| {
         let (tell, told) = channel();
         let busy = thread_that_runs_an_orphan(told);
         let report = PoolManager::new().shutdown(Duration::ZERO).unwrap_err();
@@ -177,60 +168,51 @@ fn shutdown_reports_orphans_that_are_left() {
         assert!(report.to_string().contains("1 orphan left"), "{report}");
         tell.send(()).unwrap();
         assert!(busy.join().unwrap());
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_with_live_threads_is_done_when_they_end() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, log| manager.autorelease(Ref::new(log.probe(0))));
         let waiting = scene.shutdown();
         scene.worker.join();
         waiting.join().unwrap().unwrap();
         assert_eq!(scene.log.ids(), [0]);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_waits_for_the_orphans_of_threads_that_end_meanwhile() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
-        let manager = PoolManager::global();
-        let _slot = manager.current_thread();
+        let _slot = global().current_thread();
         let worker = Worker::new("worker");
-        let inner_log = log.clone();
         worker.run(move || {
-            manager.autorelease(Ref::new(inner_log.probe(0)));
+            global().autorelease(Ref::new(log.probe(0)));
             // This stays open until the last step of the thread's exit.
             std::mem::forget(AutoreleasePool::new());
         });
-        let waiting = thread::spawn(|| manager.shutdown(LONG));
-        let inner_log = log.clone();
+        let waiting = thread::spawn(|| global().shutdown(LONG));
         worker.run(move || {
             // This waits until this thread is asked; by then `shutdown` has run the orphans for the
             // first time.
             wait_until(|| {
                 drop(AutoreleasePool::new());
-                inner_log.count() == 1
+                log.count() == 1
             });
-            let me = manager.current_thread().unwrap();
-            me.post(move || inner_log.note(1)).unwrap();
+            let me = me();
+            me.post(move || log.note(1)).unwrap();
         });
         worker.join();
         waiting.join().unwrap().unwrap();
-        assert_eq!((log.ids(), manager.snapshot().orphans), (vec![0, 1], 0));
-    })
-    .assert_success();
+        assert_eq!((log.ids(), global().snapshot().orphans), (vec![0, 1], 0));
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_reports_the_callers_own_open_pools() {
-    child!(|| {
+    alone!(|| {
         let manager = PoolManager::new();
         let pool = manager.pool();
         pool.create(0);
@@ -240,80 +222,66 @@ fn shutdown_reports_the_callers_own_open_pools() {
         assert_eq!(pool.len(), 1);
         drop(pool);
         manager.shutdown(Duration::ZERO).unwrap();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_ignores_other_managers() {
-    child!(|| {
+    alone!(|| {
         let (manager, other) = (PoolManager::new(), PoolManager::new());
         let pool = other.pool();
-        PoolManager::global().autorelease(Ref::new(0));
+        global().autorelease(Ref::new(0));
         manager.shutdown(Duration::ZERO).unwrap();
         other.shutdown(Duration::ZERO).unwrap_err();
         drop(pool);
-        assert_eq!(PoolManager::global().drain_root(), 1);
-    })
-    .assert_success();
+        assert_eq!(global().drain_root(), 1);
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_runs_what_ended_threads_have_left() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
-        let _this_thread_has_a_slot = PoolManager::global().current_thread();
-        let closures = log.clone();
+        let _this_thread_has_a_slot = global().current_thread();
         let gone = fresh_to_the_end(move || {
-            let me = PoolManager::global().current_thread().unwrap();
-            let autoreleased = Ref::new(closures.probe(2));
+            let me = me();
+            let autoreleased = Ref::new(log.probe(2));
             me.post(move || {
-                closures.note(0);
+                log.note(0);
                 autorelease(autoreleased);
             })
             .unwrap();
             me
         });
         gone.release(Ref::new(log.probe(1)));
-        assert_eq!(PoolManager::global().snapshot().orphans, 2);
+        assert_eq!(global().snapshot().orphans, 2);
         // The object that the closure has autoreleased goes to the caller's root pool.
-        let report = PoolManager::global().shutdown(LONG).unwrap();
+        let report = global().shutdown(LONG).unwrap();
         assert_eq!(report.released, 1);
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1, 2]);
-        assert_eq!(PoolManager::global().snapshot().orphans, 0);
-    })
-    .assert_success();
+        assert_eq!(log.sorted(), [0, 1, 2]);
+        assert_eq!(global().snapshot().orphans, 0);
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_resumes_the_first_panic_after_everything_is_done() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let manager = PoolManager::new();
         manager.autorelease(Ref::new(log.probe(0)));
         manager.autorelease(Ref::new(on_drop(|| panic!("in the root"))));
-        let inner_log = log.clone();
-        let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
-        gone.release(Ref::new(on_drop(move || inner_log.note(1))));
+        let gone = fresh_to_the_end(me);
+        gone.release(Ref::new(on_drop(move || log.note(1))));
         assert_eq!(panic_of(|| manager.shutdown(LONG)), "in the root");
-        assert_eq!(PoolManager::global().snapshot().orphans, 0);
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1]);
+        assert_eq!(global().snapshot().orphans, 0);
+        assert_eq!(log.sorted(), [0, 1]);
         manager.shutdown(Duration::ZERO).unwrap();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_that_panics_has_asked_the_other_threads() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, log| manager.autorelease(Ref::new(log.probe(0))));
         let bomb = Ref::new(on_drop(|| panic!("in the root")));
         scene.manager.autorelease(bomb);
@@ -322,14 +290,12 @@ fn shutdown_that_panics_has_asked_the_other_threads() {
         scene.answer();
         assert_eq!(scene.log.ids(), [0], "the worker was asked all the same");
         scene.worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_once() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, log| manager.autorelease(Ref::new(log.probe(0))));
         scene.manager.shutdown(Duration::ZERO).unwrap_err();
         scene.work(|manager, log| {
@@ -343,23 +309,21 @@ fn shutdown_asks_once() {
             "a later object waits in the root pool"
         );
         scene.worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn shutdown_is_not_answered_inside_a_destructor() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         manager.autorelease(Ref::new(log.probe(0)));
         fresh(|| _ = manager.shutdown(Duration::ZERO).unwrap_err());
-        let (theirs, inner_log) = (manager.clone(), log.clone());
+        let theirs = manager.clone();
         drop(Ref::new(on_drop(move || {
-            theirs.autorelease(Ref::new(inner_log.probe(1)));
+            theirs.autorelease(Ref::new(log.probe(1)));
             drop(theirs.pool());
             assert_eq!(
-                inner_log.count(),
+                log.count(),
                 0,
                 "the destructor may still use what it autoreleased"
             );
@@ -370,9 +334,8 @@ fn shutdown_is_not_answered_inside_a_destructor() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_does_not_ask_its_own_thread() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let manager = PoolManager::new();
         manager.shutdown(Duration::ZERO).unwrap();
@@ -382,8 +345,7 @@ fn shutdown_does_not_ask_its_own_thread() {
         manager.autorelease(Ref::new(log.probe(1)));
         drop(manager.pool());
         assert_eq!(log.ids(), [0], "a later object waits in the root pool");
-    })
-    .assert_success();
+    });
 }
 
 /// A chain; the destructor of its last link panics.
@@ -396,9 +358,8 @@ impl Drop for Link {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_for_a_root_pool_with_a_panic_deep_down_and_the_pool_is_closed() {
-    child!(|| {
+    alone!(|| {
         let scene = Scene::new(|manager, _| {
             let chain = (0..5_000).fold(None, |rest, _| Some(Ref::new(Link(rest))));
             manager.autorelease(chain.unwrap());
@@ -409,14 +370,12 @@ fn shutdown_asks_for_a_root_pool_with_a_panic_deep_down_and_the_pool_is_closed()
         });
         scene.manager.shutdown(Duration::ZERO).unwrap();
         scene.worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_by_several_threads_at_once() {
-    child!(|| {
+    alone!(|| {
         let manager = PoolManager::new();
         let threads: Vec<_> = (0..4)
             .map(|i| {
@@ -433,6 +392,5 @@ fn shutdown_by_several_threads_at_once() {
             .into_iter()
             .for_each(|thread| thread.join().unwrap());
         manager.shutdown(Duration::ZERO).unwrap();
-    })
-    .assert_success();
+    });
 }

@@ -2,15 +2,15 @@
 //! exit, and on a thread whose exit is over.
 
 use crate::support::teardown::{ALWAYS, When, at_teardown};
-use crate::support::{child, listen};
-use releasepool::{AutoreleasePool, PoolManager, Ref, Totals, autoreleasepool};
+use crate::support::{alone, global, listen, me};
+use releasepool::{AutoreleasePool, Ref, Totals, autoreleasepool};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Returns the totals of all threads, those that have exited included.
 fn totals() -> Totals {
-    let snapshot = PoolManager::global().snapshot();
+    let snapshot = global().snapshot();
     let threads = snapshot.threads.iter().map(|thread| thread.totals);
     threads.fold(snapshot.departed, |mut sum, thread| {
         sum.pools_pushed += thread.pools_pushed;
@@ -24,13 +24,12 @@ fn totals() -> Totals {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn all_counts_once_while_threads_exit() {
     // This runs in a process of its own, as other tests make objects, too.
-    child!(|| {
+    alone!(|| {
         const THREADS: u64 = 40;
         const EACH: u64 = 3;
-        let here = PoolManager::global().current_thread().unwrap();
+        let here = me();
         for _ in 0..40 {
             let before = totals();
             let [ready, go] = [(); 2].map(|()| Barrier::new(THREADS as usize + 1));
@@ -38,9 +37,7 @@ fn all_counts_once_while_threads_exit() {
             thread::scope(|scope| {
                 let work = || {
                     autoreleasepool(|pool| {
-                        for _ in 0..EACH {
-                            pool.create(0);
-                        }
+                        (0..EACH).for_each(|_| _ = pool.create(0));
                     });
                     here.release(Ref::new(1));
                     ready.wait();
@@ -70,14 +67,12 @@ fn all_counts_once_while_threads_exit() {
                 assert_eq!(totals(), settled);
             });
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_count_before_and_after_the_exit_of_their_thread() {
-    child!(|| {
+    alone!(|| {
         listen();
         for when in ALWAYS {
             let before = totals();
@@ -94,14 +89,12 @@ fn objects_count_before_and_after_the_exit_of_their_thread() {
             let used = if when == When::FirstUse { 5 } else { 6 };
             assert_eq!(made, [used; 2], "{when:?}");
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_object_that_lives_all_the_time_is_in_every_snapshot() {
-    child!(|| {
+    alone!(|| {
         let lives = Ref::new(0);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -110,12 +103,11 @@ fn an_object_that_lives_all_the_time_is_in_every_snapshot() {
                     drop(Ref::new(1));
                 }
             });
-            let alive = || PoolManager::global().snapshot().live_objects();
+            let alive = || global().snapshot().live_objects();
             let always = (0..10_000).all(|_| alive() >= 1);
             over.store(true, Ordering::Relaxed);
             assert!(always);
         });
         drop(lives);
-    })
-    .assert_success();
+    });
 }

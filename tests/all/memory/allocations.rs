@@ -1,8 +1,8 @@
 //! How many allocations objects and pools make, and of which sizes.
 
 use crate::support::allocator::{BYTES, allocations};
-use crate::support::{child, fresh};
-use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autoreleasepool};
+use crate::support::{alone, deep_down, fresh, global, on_drop};
+use releasepool::{AutoreleasePool, HomeRef, Ref, autoreleasepool};
 use std::sync::atomic::Ordering;
 use std::thread;
 
@@ -14,8 +14,8 @@ fn an_empty_nested_pool_allocates_nothing() {
         for _ in 0..100 {
             let _outer = AutoreleasePool::new();
             autoreleasepool(|_| drop(AutoreleasePool::new()));
-            let token = PoolManager::global().push();
-            PoolManager::global().pop(token).unwrap();
+            let token = global().push();
+            global().pop(token).unwrap();
         }
     };
     empty();
@@ -71,15 +71,6 @@ fn an_object_is_one_allocation() {
 #[test]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
-    fn far_down<R>(times: u32, f: impl FnOnce() -> R) -> R {
-        let filler = std::hint::black_box([0u8; 1_024]);
-        let result = match times {
-            0 => f(),
-            _ => far_down(times - 1, f),
-        };
-        std::hint::black_box(&filler);
-        result
-    }
     drop(AutoreleasePool::new());
     drop(HomeRef::new(0));
     assert_eq!(allocations(|| drop(HomeRef::new([0u8; 100]))), 1);
@@ -89,9 +80,9 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
     let thread = thread::spawn(|| allocations(|| objects.into_iter().for_each(drop)));
     assert_eq!(thread.join().unwrap(), 0);
     let deep = thread::spawn(|| {
-        drop(Ref::new(crate::support::on_drop(|| {
+        drop(Ref::new(on_drop(|| {
             let drops = || clones.into_iter().for_each(drop);
-            assert_eq!(far_down(64, || allocations(drops)), 0);
+            assert_eq!(deep_down(64, || allocations(drops)), 0);
         })));
     });
     deep.join().unwrap();
@@ -100,7 +91,6 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
 
 #[test]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_take_a_header_and_slices_a_length_more() {
     fn bytes_of<R>(make: impl FnOnce() -> R) -> isize {
         let before = BYTES.load(Ordering::Relaxed);
@@ -111,7 +101,7 @@ fn objects_take_a_header_and_slices_a_length_more() {
     }
     #[repr(align(64))]
     struct Aligned;
-    let child = child!(|| {
+    alone!(|| {
         drop(Ref::new(0));
         assert_eq!(bytes_of(|| Ref::new([0u8; 48])), 16 + 48);
         assert_eq!(bytes_of(|| Ref::new(())), 16);
@@ -123,5 +113,4 @@ fn objects_take_a_header_and_slices_a_length_more() {
             "the header is right before the value, which is zero-sized here"
         );
     });
-    child.assert_success();
 }

@@ -2,7 +2,7 @@
 
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
-use crate::support::{Log, PAGE, child, fresh};
+use crate::support::{PAGE, alone, fresh, global, here, with_log};
 use releasepool::{
     AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, FrameProxy, Hot, Looper, LooperProxy,
     PoolManager, Ref, Slot, autorelease, autoreleasepool,
@@ -13,17 +13,16 @@ use std::time::Duration;
 
 #[test]
 fn an_allocator_may_drain_the_pool_that_grows() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         for id in 0..PAGE as u32 {
             autorelease(Ref::new(log.probe(id)));
         }
         let last = Ref::new(log.probe(PAGE as u32));
-        FOREIGN.set(Some(|| _ = PoolManager::global().drain_root()));
+        FOREIGN.set(Some(|| _ = global().drain_root()));
         autorelease(last);
         assert!(FOREIGN.get().is_none(), "it has been called");
         assert!(log.ids().into_iter().eq((0..PAGE as u32).rev()));
-        assert_eq!(PoolManager::global().drain_root(), 1);
+        assert_eq!(global().drain_root(), 1);
         assert_eq!(log.count(), PAGE + 1);
     });
 }
@@ -38,7 +37,7 @@ fn an_allocator_may_fill_the_pool_that_grows() {
         autorelease(object.clone());
         assert!(FOREIGN.get().is_none(), "it has been called");
         entries(PAGE);
-        assert_eq!(PoolManager::global().drain_root(), 2 * PAGE + 2);
+        assert_eq!(global().drain_root(), 2 * PAGE + 2);
         assert_eq!(Ref::strong_count(&object), 1);
     });
 }
@@ -50,17 +49,17 @@ fn an_allocator_may_fill_or_drain_the_pool_that_gives_a_page_back() {
     const MANY: usize = PAGE * 4_100;
     for foreign in [
         || (0..600).for_each(|_| autorelease(Ref::new(0))),
-        || _ = PoolManager::global().drain_root(),
+        || _ = global().drain_root(),
     ] {
         fresh(move || {
             let object = Ref::new(0);
             (0..MANY).for_each(|_| autorelease(object.clone()));
             FOREIGN.set(Some(foreign));
-            let released = PoolManager::global().drain_root();
+            let released = global().drain_root();
             assert!(FOREIGN.get().is_none(), "it has been called");
             assert!(released == MANY + 600 || released < MANY, "{released}");
             assert_eq!(Ref::strong_count(&object), 1);
-            assert_eq!(PoolManager::global().drain_root(), 0);
+            assert_eq!(global().drain_root(), 0);
         });
     }
 }
@@ -72,16 +71,16 @@ fn an_allocator_may_fill_or_drain_the_pool_whose_objects_it_frees() {
         static INNER: Cell<usize> = const { Cell::new(0) };
     }
     let fill = || (0..600).for_each(|i| autorelease(Ref::new([i; 10])));
-    let drain = || INNER.set(PoolManager::global().drain_root());
+    let drain = || INNER.set(global().drain_root());
     for (foreign, outer, inner) in [(fill as fn(), 800, 0), (drain, 64, 136)] {
         fresh(move || {
             // Objects without a destructor are freed a few at a time.
             (0..200).for_each(|i| autorelease(Ref::new([i; 10])));
             FOREIGN.set(Some(foreign));
-            let released = PoolManager::global().drain_root();
+            let released = global().drain_root();
             assert!(FOREIGN.get().is_none(), "it has been called");
             assert_eq!((released, INNER.get()), (outer, inner));
-            assert_eq!(PoolManager::global().drain_root(), 0);
+            assert_eq!(global().drain_root(), 0);
         });
     }
 }
@@ -108,10 +107,9 @@ fn an_allocator_may_fill_the_pool_that_closes_with_few_objects() {
 /// Pins pools with and without names, and retires what a slot had.
 fn use_slots() {
     let slot = Slot::new(Ref::new(0));
-    let manager = PoolManager::global();
-    let named = manager.named_pool(String::from("named"));
+    let named = global().named_pool(String::from("named"));
     // More than a thread keeps participants of the epoch for.
-    let pools: Vec<_> = (0..12).map(|_| manager.pool()).collect();
+    let pools: Vec<_> = (0..12).map(|_| global().pool()).collect();
     for pool in pools.iter().chain([&named]) {
         assert_eq!(*slot.load(pool), 0);
     }
@@ -126,13 +124,13 @@ fn use_blocks() {
     assert!(made.iter().all(|object| **object == 2));
 }
 
-/// Looks at all threads, and uses a manager for the first time.
+/// Looks at all threads, and uses a global() for the first time.
 fn use_managers() {
-    let snapshot = PoolManager::global().snapshot();
+    let snapshot = global().snapshot();
     assert!(snapshot.live_objects() < 1_000_000);
     drop(PoolManager::new().pool());
-    let id = std::thread::current().id();
-    _ = PoolManager::global().thread_by_id(id);
+    let id = here();
+    _ = global().thread_by_id(id);
 }
 
 fn use_everything() {
@@ -157,27 +155,24 @@ fn on_more_and_more_threads(foreign: fn(), f: fn()) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_use_slots_while_a_slot_is_used() {
-    let child = child!(|| {
+    alone!(|| {
         let slot = Slot::new(Ref::new(0));
         let mut pools = Vec::with_capacity(40);
         with_foreign(use_slots, || {
             for _ in 0..40 {
-                pools.push(PoolManager::global().pool());
+                pools.push(global().pool());
                 assert_eq!(*slot.load(&pools[pools.len() - 1]), 0);
             }
         });
         pools.into_iter().rev().for_each(drop);
         on_more_and_more_threads(use_slots, use_slots);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
-    let child = child!(|| {
+    alone!(|| {
         let blocks = BlockAllocator::new();
         // More than 100 chunks: so the table of their addresses grows several times.
         let mut made = Vec::with_capacity(12_000);
@@ -186,27 +181,23 @@ fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
         });
         assert!(made.iter().all(|object| object[599] == 2));
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_look_at_threads_while_one_uses_the_crate_for_the_first_time() {
-    child!(|| on_more_and_more_threads(use_managers, use_managers)).assert_success();
+    alone!(|| on_more_and_more_threads(use_managers, use_managers));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_use_everything_while_everything_is_used() {
-    child!(|| on_more_and_more_threads(use_everything, use_everything)).assert_success();
+    alone!(|| on_more_and_more_threads(use_everything, use_everything));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_wake_a_thread_while_the_thread_begins_to_wait() {
     static ASLEEP: OnceLock<LooperProxy> = OnceLock::new();
     static CALLED: OnceLock<LooperProxy> = OnceLock::new();
-    child!(|| {
+    alone!(|| {
         let [asleep, called] = [(); 2].map(|()| Looper::spawn("looper").unwrap());
         _ = (ASLEEP.set(asleep.proxy()), CALLED.set(called.proxy()));
         on_more_and_more_threads(
@@ -217,17 +208,15 @@ fn an_allocator_may_wake_a_thread_while_the_thread_begins_to_wait() {
                 CALLED.get().unwrap().call(wait).unwrap();
             },
         );
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
     thread_local! {
         static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
     }
-    child!(|| {
+    alone!(|| {
         let posts: [fn(&FrameProxy) -> bool; 4] = [
             |proxy| proxy.post(|| ()).is_ok(),
             |proxy| proxy.post_frame(|_| ()).is_ok(),
@@ -241,20 +230,17 @@ fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
             FOREIGN.set(Some(|| drop(LOOP.take())));
             assert!(!post(&proxy) && proxy.is_closed());
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg(feature = "leak-detection")]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_make_objects_while_call_frames_are_freed() {
-    child!(|| {
+    alone!(|| {
         releasepool::leaks::record_backtraces(true);
         let object = Ref::new(0);
         // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
         let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
         with_foreign(use_all_locks, || drop(object));
-    })
-    .assert_success();
+    });
 }

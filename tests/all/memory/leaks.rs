@@ -3,7 +3,7 @@
 use crate::support::allocator::{BYTES, left_over};
 #[cfg(target_os = "linux")]
 use crate::support::resident;
-use crate::support::{child, panic_of};
+use crate::support::{Bomb, alone, children, global, me, panic_of};
 use releasepool::{
     AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
     event,
@@ -13,9 +13,13 @@ use std::panic::catch_unwind;
 use std::sync::atomic::Ordering;
 use std::thread;
 
+fn live() -> u64 {
+    global().snapshot().live_objects()
+}
+
 /// Does everything by which a thread may leave memory behind.
 fn busy() {
-    let manager = PoolManager::global();
+    let manager = global();
     let me = manager.current_thread().unwrap();
     // More than a page of entries in the root pool.
     (0..300).for_each(|i| autorelease(Ref::new(i)));
@@ -44,33 +48,51 @@ fn busy() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_thread_that_has_ended_leaves_nothing() {
-    let child = child!(|| {
-        event::set_hook(Some(Box::new(|_| ())));
-        let left = left_over(200, || thread::spawn(busy).join().unwrap());
-        assert!(left < 4_096, "{left} bytes after 200 threads");
+fn threads_that_have_ended_leave_nothing() {
+    struct Kept(Option<AutoreleasePool>);
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            assert_eq!(panic_of(|| drop(self.0.take())), "on purpose");
+        }
+    }
+    thread_local! {
+        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+        static LOUD: Cell<Option<Kept>> = const { Cell::new(None) };
+    }
+    let cases: [(&str, fn()); 4] = [
+        ("everything", busy),
+        ("entries in the root pool", || autorelease(Ref::new(0))),
+        ("a guard that goes after the thread's exit", || {
+            KEPT.set(None);
+            let pool = AutoreleasePool::new();
+            pool.create(0);
+            KEPT.set(Some(pool));
+        }),
+        ("a guard that panics after the thread's exit", || {
+            LOUD.set(None);
+            let pool = AutoreleasePool::new();
+            pool.create(Bomb("on purpose"));
+            LOUD.set(Some(Kept(Some(pool))));
+        }),
+    ];
+    let bodies = cases.map(|(what, body)| {
+        let leaves_nothing = move || {
+            std::panic::set_hook(Box::new(|_| ()));
+            event::set_hook(Some(Box::new(|_| ())));
+            let left = left_over(200, || thread::spawn(body).join().unwrap());
+            assert!(left < 4_096, "{left} bytes after 200 threads");
+        };
+        (what, leaves_nothing)
     });
-    child.assert_success();
+    for (child, (what, _)) in children!(bodies).iter().zip(cases) {
+        eprintln!("{what}");
+        child.assert_success();
+    }
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_thread_that_ends_with_entries_in_its_root_pool_leaves_nothing() {
-    let child = child!(|| {
-        event::set_hook(Some(Box::new(|_| ())));
-        let left = left_over(200, || {
-            thread::spawn(|| autorelease(Ref::new(0))).join().unwrap();
-        });
-        assert!(left < 4_096, "{left} bytes after 200 threads");
-    });
-    child.assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn drains_by_parts_leave_nothing() {
-    let child = child!(|| {
+    alone!(|| {
         // Budgets that end in the middle, and exactly at the end.
         let mut most = 0;
         let left = left_over(200, || {
@@ -84,7 +106,7 @@ fn drains_by_parts_leave_nothing() {
                 }
                 pool.drain_within(Budget::Count(most));
                 if most % 2 == 0 {
-                    handoff.drain_on(&PoolManager::global().current_thread().unwrap());
+                    handoff.drain_on(&me());
                     pool.drain_within(Budget::Count(most));
                 }
             };
@@ -92,73 +114,14 @@ fn drains_by_parts_leave_nothing() {
         });
         assert!(left < 4_096, "{left} bytes after 200 threads");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_guard_that_goes_after_its_threads_exit_leaves_nothing() {
-    thread_local! {
-        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
-    }
-    let child = child!(|| {
-        event::set_hook(Some(Box::new(|_| ())));
-        let left = left_over(200, || {
-            let thread = thread::spawn(|| {
-                KEPT.set(None);
-                let pool = AutoreleasePool::new();
-                pool.create(0);
-                KEPT.set(Some(pool));
-            });
-            thread.join().unwrap();
-        });
-        assert!(left < 4_096, "{left} bytes after 200 threads");
-    });
-    child.assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_guard_that_panics_after_its_threads_exit_leaves_nothing() {
-    struct Kept(Option<AutoreleasePool>);
-    impl Drop for Kept {
-        fn drop(&mut self) {
-            assert_eq!(panic_of(|| drop(self.0.take())), "on purpose");
-        }
-    }
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("on purpose");
-        }
-    }
-    thread_local! {
-        static KEPT: Cell<Option<Kept>> = const { Cell::new(None) };
-    }
-    let child = child!(|| {
-        std::panic::set_hook(Box::new(|_| ()));
-        event::set_hook(Some(Box::new(|_| ())));
-        let left = left_over(200, || {
-            let thread = thread::spawn(|| {
-                KEPT.set(None);
-                let pool = AutoreleasePool::new();
-                pool.create(Bomb);
-                KEPT.set(Some(Kept(Some(pool))));
-            });
-            thread.join().unwrap();
-        });
-        assert!(left < 4_096, "{left} bytes after 200 threads");
-    });
-    child.assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
     thread_local! {
         static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
     }
-    let child = child!(|| {
+    alone!(|| {
         event::set_hook(Some(Box::new(|event| {
             if event.kind == event::EventKind::OpenAtExit {
                 drop(KEPT.take());
@@ -177,13 +140,11 @@ fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
         });
         assert!(left < 4_096, "{left} bytes after 200 threads");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn managers_that_come_and_go_on_one_thread_leave_nothing() {
-    let child = child!(|| {
+    alone!(|| {
         event::set_hook(Some(Box::new(|_| ())));
         let left = left_over(500, || {
             let manager = PoolManager::builder().name("one of many").build();
@@ -195,13 +156,11 @@ fn managers_that_come_and_go_on_one_thread_leave_nothing() {
         });
         assert!(left < 16_384, "{left} bytes after 500 managers");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn values_that_are_moved_out_leave_nothing() {
-    let child = child!(|| {
+    alone!(|| {
         let left = left_over(100, || {
             assert_eq!(Ref::try_unwrap(Ref::new(String::from("a"))).unwrap(), "a");
             assert_eq!(Ref::into_inner(Ref::new(vec![1])).unwrap(), [1]);
@@ -213,13 +172,11 @@ fn values_that_are_moved_out_leave_nothing() {
         });
         assert_eq!(left, 0);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
-    let child = child!(|| {
+    alone!(|| {
         drop(AutoreleasePool::new());
         let object = Ref::new(0);
         let left = left_over(1, || {
@@ -252,14 +209,12 @@ fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
         // 64 pages of 2 KiB.
         assert!(later < 160 * 1_024, "{later} bytes kept for ever");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn deep_structures_leave_nothing() {
     struct Node(Option<Ref<Node>>);
-    let child = child!(|| {
+    alone!(|| {
         let left = left_over(3, || {
             let mut head = None;
             (0..100_000).for_each(|_| head = Some(Ref::new(Node(head.take()))));
@@ -267,72 +222,63 @@ fn deep_structures_leave_nothing() {
         });
         assert!(left < 4_096, "{left} bytes");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn destructors_that_panic_leave_nothing() {
-    struct Bomb([u8; 1000]);
-    impl Drop for Bomb {
+    struct Loud([u8; 1000]);
+    impl Drop for Loud {
         fn drop(&mut self) {
             assert_eq!(self.0[0], 0, "on purpose");
         }
     }
-    impl Clone for Bomb {
+    impl Clone for Loud {
         fn clone(&self) -> Self {
             assert_eq!(self.0[1], 0, "on purpose");
             Self([0; 1000])
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         std::panic::set_hook(Box::new(|_| ()));
         event::set_hook(Some(Box::new(|_| ())));
-        let before = PoolManager::global().snapshot().live_objects();
+        let before = live();
         let left = left_over(20, || {
             // Objects without and with a weak reference, slices, and a partly filled slice.
-            panic_of(|| drop(Ref::new(Bomb([1; 1000]))));
-            let weakly = Ref::new(Bomb([1; 1000]));
+            panic_of(|| drop(Ref::new(Loud([1; 1000]))));
+            let weakly = Ref::new(Loud([1; 1000]));
             let weak = Ref::downgrade(&weakly);
             panic_of(|| drop(weakly));
             drop(weak);
-            panic_of(|| drop(Ref::<[Bomb]>::from([Bomb([1; 1000])])));
+            panic_of(|| drop(Ref::<[Loud]>::from([Loud([1; 1000])])));
             let half = [
-                Bomb([0; 1000]),
-                Bomb([0, 1].repeat(500).try_into().unwrap()),
+                Loud([0; 1000]),
+                Loud([0, 1].repeat(500).try_into().unwrap()),
             ];
-            let panic = catch_unwind(|| Ref::<[Bomb]>::from(&half[..]));
+            let panic = catch_unwind(|| Ref::<[Loud]>::from(&half[..]));
             assert!(panic.is_err());
             panic_of(|| {
                 let pool = AutoreleasePool::new();
-                pool.create(Bomb([1; 1000]));
+                pool.create(Loud([1; 1000]));
             });
         });
         assert!(left < 1_000, "{left} bytes");
-        assert_eq!(PoolManager::global().snapshot().live_objects(), before);
+        assert_eq!(live(), before);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn no_object_is_alive_after_all_of_this() {
-    let child = child!(|| {
+    alone!(|| {
         event::set_hook(Some(Box::new(|_| ())));
-        let manager = PoolManager::global();
-        assert_eq!(manager.snapshot().live_objects(), 0);
+        assert_eq!(live(), 0);
         let kept = Ref::new(0);
-        assert_eq!(manager.snapshot().live_objects(), 1);
+        assert_eq!(live(), 1);
         thread::spawn(busy).join().unwrap();
         thread::spawn(busy).join().unwrap();
         let weak = Ref::downgrade(&kept);
-        assert_eq!(manager.snapshot().live_objects(), 1);
+        assert_eq!(live(), 1);
         drop(kept);
-        assert_eq!(
-            manager.snapshot().live_objects(),
-            0,
-            "a weak reference keeps no object alive"
-        );
+        assert_eq!(live(), 0, "a weak reference keeps no object alive");
         drop(weak);
         // Every way to make an object and to end it.
         assert!(Ref::try_unwrap(Ref::new(1)).is_ok());
@@ -340,32 +286,30 @@ fn no_object_is_alive_after_all_of_this() {
         let mut shared = Ref::new(1);
         let other = shared.clone();
         *Ref::make_mut(&mut shared) = 2;
-        assert_eq!(manager.snapshot().live_objects(), 2);
+        assert_eq!(live(), 2);
         let again = other.clone();
         assert!(Ref::into_inner(other.clone()).is_none());
         let other = Ref::try_unwrap(other).unwrap_err();
-        assert_eq!(manager.snapshot().live_objects(), 2, "neither got it");
+        assert_eq!(live(), 2, "neither got it");
         drop(again);
         drop(other);
         let weak = Ref::downgrade(&shared);
         *Ref::make_mut(&mut shared) = 3;
-        assert_eq!(manager.snapshot().live_objects(), 1);
+        assert_eq!(live(), 1);
         drop((shared, weak));
         let half: Ref<[_]> = (0..9).map(Ref::new).collect();
-        assert_eq!(manager.snapshot().live_objects(), 10);
+        assert_eq!(live(), 10);
         drop(half);
         let cyclic = std::panic::catch_unwind(|| Ref::<u8>::new_cyclic(|_| panic!("not made")));
         assert!(cyclic.is_err());
-        assert_eq!(manager.snapshot().live_objects(), 0);
+        assert_eq!(live(), 0);
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn threads_come_and_go_and_memory_is_flat() {
-    let child = child!(|| {
+    alone!(|| {
         event::set_hook(Some(Box::new(|_| ())));
         let threads = |n: usize| {
             for _ in 0..n / 2 {
@@ -386,11 +330,10 @@ fn threads_come_and_go_and_memory_is_flat() {
         let allocated = BYTES.load(Ordering::Relaxed) - bytes;
         assert!(allocated < 64 << 10, "{allocated} bytes more are allocated");
         assert!(grown < 8 << 20, "{grown} bytes more are in memory");
-        let slots = PoolManager::global().threads();
+        let slots = global().threads();
         assert!(slots.len() <= 4, "{slots:?}");
-        let last = thread::spawn(|| PoolManager::global().current_thread().unwrap().key());
+        let last = thread::spawn(|| me().key());
         let last = last.join().unwrap();
         assert!(crate::support::slot(last) < 64, "slots are reused: {last}");
     });
-    child.assert_success();
 }

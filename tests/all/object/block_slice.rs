@@ -97,7 +97,7 @@ fn clones_that_panic_leave_nothing() {
         }
     }
     let log = Log::new();
-    let values: Vec<_> = (0..4).map(|n| Bomb(n, log.clone())).collect();
+    let values: Vec<_> = (0..4).map(|n| Bomb(n, log)).collect();
     let blocks = BlockAllocator::new();
     panic_of(|| Ref::new_slice_in(&values, &blocks));
     assert_eq!((log.ids(), blocks.stats().live_blocks), (vec![0, 1], 0));

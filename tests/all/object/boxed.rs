@@ -5,9 +5,7 @@ use crate::support::{Log, Probe, panic_of};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, unsize};
 use std::any::Any;
 use std::error::Error;
-use std::ffi::{CStr, OsStr};
 use std::fmt::{Debug, Display};
-use std::path::Path;
 
 #[test]
 fn every_size_and_alignment() {
@@ -27,15 +25,6 @@ fn every_size_and_alignment() {
         &[(); 3][..],
     );
     through_everything(|| Ref::<[u64]>::from(Box::<[u64]>::default()), &[][..]);
-}
-
-#[test]
-fn texts() {
-    through_everything(|| Ref::from(Box::<str>::from("text")), "text");
-    through_everything(|| Ref::from(Box::<CStr>::from(c"text")), c"text");
-    let (os, path) = (OsStr::new("text"), Path::new("text"));
-    through_everything(|| Ref::from(Box::<OsStr>::from(os)), os);
-    through_everything(|| Ref::from(Box::<Path>::from(path)), path);
 }
 
 #[test]

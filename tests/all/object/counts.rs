@@ -1,10 +1,8 @@
 //! The counts of an object: one word, with the rules of `Arc`.
 
-use crate::support::{Log, fresh, on_drop, panic_of};
+use crate::support::{Log, panic_of};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
 use std::cell::RefCell;
-use std::collections::HashSet;
-use std::rc::Rc;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -31,19 +29,6 @@ fn counts_equal_those_of_an_arc() {
     );
     assert_eq!((w.upgrade(), v.upgrade()), (None, None));
     drop(w.clone());
-}
-
-#[test]
-fn weak_new_refers_to_nothing() {
-    static NOTHING: Weak<u32> = Weak::new();
-    let w: Weak<String> = Weak::new();
-    assert!(w.upgrade().is_none() && NOTHING.upgrade().is_none());
-    assert_eq!((w.strong_count(), w.weak_count()), (0, 0));
-    assert!(w.ptr_eq(&w.clone()) && w.ptr_eq(&Weak::default()));
-    assert!(!w.ptr_eq(&Ref::downgrade(&Ref::new(String::new()))));
-    // SAFETY: from `into_raw`.
-    let again = unsafe { Weak::from_raw(w.into_raw()) };
-    assert!(again.upgrade().is_none());
 }
 
 #[test]
@@ -74,43 +59,20 @@ fn weak_upgrade_in_the_destructor_fails() {
         }
     }
     let log = Log::new();
-    let node = Ref::new(Node(RefCell::default(), log.clone()));
+    let node = Ref::new(Node(RefCell::default(), log));
     *node.0.borrow_mut() = Ref::downgrade(&node);
     drop(node);
     assert_eq!(log.count(), 1);
     // A pool now holds it, as the only reference and as one of several.
     let mut pool = AutoreleasePool::new();
     for shared in [false, true] {
-        let node = pool.create(Node(RefCell::default(), log.clone()));
+        let node = pool.create(Node(RefCell::default(), log));
         *node.0.borrow_mut() = PoolRef::downgrade(node);
         let kept = shared.then(|| PoolRef::retain(node));
         pool.drain();
         drop(kept);
     }
     assert_eq!(log.count(), 3);
-}
-
-#[test]
-fn new_cyclic_passes_a_weak_reference_to_the_object() {
-    struct Node {
-        me: Weak<Node>,
-        _probe: crate::support::Probe,
-    }
-    let log = Log::new();
-    let node = Ref::new_cyclic(|me| {
-        assert!(me.upgrade().is_none(), "the value does not exist yet");
-        assert_eq!((me.strong_count(), me.weak_count()), (0, 0));
-        Node {
-            me: me.clone(),
-            _probe: log.probe(0),
-        }
-    });
-    assert_eq!((Ref::strong_count(&node), Ref::weak_count(&node)), (1, 1));
-    assert!(Ref::ptr_eq(&node, &node.me.upgrade().unwrap()));
-    let weak = node.me.clone();
-    drop(node);
-    assert_eq!(log.count(), 1);
-    assert!(weak.upgrade().is_none());
 }
 
 #[test]
@@ -156,51 +118,6 @@ fn new_cyclic_whose_weak_another_thread_upgrades() {
 }
 
 #[test]
-fn try_unwrap_and_into_inner_give_the_value_out_once() {
-    let log = Log::new();
-    let object = Ref::new(log.probe(0));
-    let other = object.clone();
-    let object = Ref::try_unwrap(object).err().expect("it is shared");
-    drop(other);
-    let weak = Ref::downgrade(&object);
-    let probe = Ref::try_unwrap(object)
-        .ok()
-        .expect("weak references do not matter");
-    assert_eq!((probe.id, log.count()), (0, 0));
-    assert!(weak.upgrade().is_none());
-    assert_eq!(weak.strong_count(), 0);
-    drop(weak);
-    drop(probe);
-    assert_eq!(log.count(), 1);
-
-    let object = Ref::new(log.probe(1));
-    let (other, weak) = (object.clone(), Ref::downgrade(&object));
-    assert!(Ref::into_inner(object).is_none());
-    let probe = Ref::into_inner(other).unwrap();
-    assert!(weak.upgrade().is_none());
-    drop((weak, probe));
-    assert_eq!(log.ids(), [0, 1]);
-}
-
-#[test]
-fn into_inner_by_all_threads_gives_the_value_to_one() {
-    const ROUNDS: u32 = if cfg!(miri) { 5 } else { 500 };
-    let log = Log::new();
-    for id in 0..ROUNDS {
-        let object = Ref::new(log.probe(id));
-        let got: usize = thread::scope(|scope| {
-            let threads = [object.clone(), object.clone(), object]
-                .map(|object| scope.spawn(|| usize::from(Ref::into_inner(object).is_some())));
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .sum()
-        });
-        assert_eq!((got, log.count() as u32), (1, id + 1));
-    }
-}
-
-#[test]
 fn unwrap_or_clone_clones_only_what_is_shared() {
     struct Cloned(u32);
     impl Clone for Cloned {
@@ -233,38 +150,6 @@ fn get_mut_needs_the_only_reference_of_any_kind() {
     assert_eq!(*lent, 2);
     pool.drain();
     assert_eq!(Ref::get_mut(&mut object), Some(&mut 2));
-}
-
-#[test]
-fn make_mut_clones_moves_or_does_nothing() {
-    let mut object = Ref::new(vec![1]);
-    let address = Ref::as_ptr(&object);
-    Ref::make_mut(&mut object).push(2);
-    assert_eq!(
-        Ref::as_ptr(&object),
-        address,
-        "the only reference: nothing is cloned or moved"
-    );
-
-    let other = object.clone();
-    Ref::make_mut(&mut object).push(3);
-    assert_eq!((&object[..], &other[..]), (&[1, 2, 3][..], &[1, 2][..]));
-    assert_eq!(
-        (Ref::strong_count(&object), Ref::strong_count(&other)),
-        (1, 1)
-    );
-
-    let weak = Ref::downgrade(&object);
-    let buffer = object.as_ptr();
-    Ref::make_mut(&mut object).push(4);
-    assert_eq!(
-        object.as_ptr(),
-        buffer,
-        "only weak references besides: the value moves"
-    );
-    assert!(weak.upgrade().is_none());
-    assert_eq!(Ref::weak_count(&object), 0);
-    assert_eq!(&object[..], [1, 2, 3, 4]);
 }
 
 #[test]
@@ -317,29 +202,6 @@ fn make_mut_whose_clone_panics_changes_nothing() {
     assert_eq!(Ref::strong_count(&object), 2);
     drop(other);
     assert_eq!(Ref::make_mut(&mut object).0, 1);
-}
-
-#[test]
-fn a_slice_whose_clone_panics_drops_what_was_cloned() {
-    struct Counted(Log, u32);
-    impl Clone for Counted {
-        fn clone(&self) -> Self {
-            assert!(self.1 != 3, "the fourth");
-            Self(self.0.clone(), self.1 + 10)
-        }
-    }
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.note(self.1);
-        }
-    }
-    let log = Log::new();
-    let values: Vec<_> = (0..5).map(|id| Counted(log.clone(), id)).collect();
-    assert_eq!(
-        panic_of(|| Ref::<[Counted]>::from(&values[..])),
-        "the fourth"
-    );
-    assert_eq!(log.ids(), [10, 11, 12]);
 }
 
 #[test]
@@ -400,48 +262,4 @@ fn raw_pointers_handed_to_a_pool_behind_its_back() {
     }
     assert_eq!(pool.drain(), 4);
     assert_eq!(log.ids(), [0]);
-}
-
-#[test]
-fn last_release_inside_a_destructor_is_done_at_once() {
-    let order = Rc::new(RefCell::new(Vec::new()));
-    let (outer, inner) = (order.clone(), order.clone());
-    let leaf = Ref::new(on_drop(move || inner.borrow_mut().push("leaf")));
-    drop(Ref::new(on_drop(move || {
-        outer.borrow_mut().push("before");
-        drop(leaf);
-        outer.borrow_mut().push("after");
-    })));
-    assert_eq!(*order.borrow(), ["before", "leaf", "after"]);
-}
-
-#[test]
-fn a_pool_holding_one_of_several_references_only_gives_up_its_own() {
-    fresh(|| {
-        let log = Log::new();
-        let objects: Vec<_> = (0..10).map(|id| Ref::new(log.probe(id))).collect();
-        let mut pool = AutoreleasePool::new();
-        for object in objects.iter().chain(&objects[5..]) {
-            pool.autorelease(object.clone());
-        }
-        assert_eq!(pool.drain(), 15);
-        assert_eq!(log.count(), 0);
-        assert!(objects.iter().all(|object| Ref::strong_count(object) == 1));
-    });
-}
-
-#[test]
-fn two_handles_to_one_object_are_the_same() {
-    let object = Ref::new(7);
-    let (same, equal) = (object.clone(), Ref::new(7));
-    assert!(Ref::ptr_eq(&object, &same) && !Ref::ptr_eq(&object, &equal));
-    assert_eq!(
-        HashSet::from([object, same, equal]).len(),
-        1,
-        "but equal by value"
-    );
-    assert!(
-        !Ref::ptr_eq(&Ref::new(()), &Ref::new(())),
-        "also for objects without a size"
-    );
 }

@@ -3,7 +3,7 @@
 mod queue;
 
 use crate::support::allocator::left_over;
-use crate::support::{Log, Probe, child, fresh, listen, on_drop};
+use crate::support::{Log, Probe, alone, deep_down, fresh, global, listen, on_drop, with_log};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -12,11 +12,8 @@ use std::thread;
 /// Runs `f` on a thread with a small stack. The thread's events are kept.
 fn on_a_small_stack(f: impl FnOnce() + Send + 'static) {
     listen();
-    let thread = thread::Builder::new()
-        .stack_size(128 * 1024)
-        .spawn(f)
-        .unwrap();
-    thread.join().unwrap();
+    let thread = thread::Builder::new().stack_size(128 * 1024).spawn(f);
+    thread.unwrap().join().unwrap();
 }
 
 thread_local! {
@@ -69,7 +66,6 @@ fn chain_in_a_pool_dies_in_constant_stack() {
 #[test]
 fn chain_in_the_root_pool_at_thread_exit_dies_in_constant_stack() {
     let log = Log::new();
-    let inner_log = log.clone();
     on_a_small_stack(move || {
         struct Last(Option<Ref<Node>>, Log);
         impl Drop for Last {
@@ -79,7 +75,7 @@ fn chain_in_the_root_pool_at_thread_exit_dies_in_constant_stack() {
                 self.1.note(DEAD.get());
             }
         }
-        autorelease(Ref::new(Last(chain(FEWER), inner_log)));
+        autorelease(Ref::new(Last(chain(FEWER), log)));
     });
     assert_eq!(log.ids(), [FEWER]);
 }
@@ -125,15 +121,20 @@ fn chain_of_slices_and_trait_objects() {
 }
 
 #[test]
-fn chain_that_is_freed_through_nested_pools_opened_in_destructors() {
+fn chain_that_is_freed_through_pools_opened_in_destructors() {
     struct Pooled(Option<Ref<Pooled>>);
     impl Drop for Pooled {
         fn drop(&mut self) {
             died();
             let Some(next) = self.0.take() else { return };
-            match DEAD.get() % 3 {
+            match DEAD.get() % 4 {
                 0 => autoreleasepool(|_| autorelease(next)),
-                1 => drop(AutoreleasePool::new().autorelease(next).0.is_some()),
+                1 => {
+                    let token = global().push();
+                    autorelease(next);
+                    assert_eq!(global().pop(token), Ok(1));
+                }
+                2 => drop(AutoreleasePool::new().autorelease(next).0.is_some()),
                 _ => {
                     let mut pool = AutoreleasePool::named("in a destructor");
                     pool.autorelease(next);
@@ -149,27 +150,6 @@ fn chain_that_is_freed_through_nested_pools_opened_in_destructors() {
         let head = (0..FEWER).fold(None, |next, _| Some(Ref::new(Pooled(next))));
         AutoreleasePool::new().autorelease(head.unwrap());
         assert_eq!(DEAD.get(), 2 * FEWER);
-    });
-}
-
-#[test]
-fn chain_that_is_freed_through_token_pools_opened_in_destructors() {
-    struct Pooled(Option<Ref<Pooled>>);
-    impl Drop for Pooled {
-        fn drop(&mut self) {
-            died();
-            if let Some(next) = self.0.take() {
-                let manager = releasepool::PoolManager::global();
-                let token = manager.push();
-                autorelease(next);
-                assert_eq!(manager.pop(token), Ok(1));
-            }
-        }
-    }
-    on_a_small_stack(|| {
-        let head = (0..FEWER).fold(None, |next, _| Some(Ref::new(Pooled(next))));
-        drop(head);
-        assert_eq!(DEAD.get(), FEWER);
     });
 }
 
@@ -288,33 +268,23 @@ fn shallow_structures_die_in_the_order_of_arc() {
     });
 }
 
+/// Calls `f` in a destructor, with so much of the stack in use.
+fn in_a_destructor(kib: u32, f: impl FnOnce() + 'static) {
+    drop(Ref::new(on_drop(move || deep_down(kib, f))));
+}
+
 #[test]
 fn settle_finishes_what_a_deep_destructor_has_dropped() {
-    /// Uses stack until it is deep, then drops its value.
-    struct Deep(u32, Option<Ref<Node>>, Option<Ref<Deep>>);
-    impl Drop for Deep {
-        fn drop(&mut self) {
-            let stack = [0u8; 4096];
-            std::hint::black_box(&stack);
-            let Some(node) = self.1.take() else { return };
-            if self.0 > 0 {
-                // Runs at once while there is stack left.
-                self.2 = Some(Ref::new(Deep(self.0 - 1, Some(node), None)));
-                self.2 = None;
-                return;
-            }
-            drop(node);
-            settle();
-            assert_eq!(DEAD.get(), 1, "it is really gone");
-        }
-    }
     on_a_small_stack(|| {
         assert_eq!(settle(), 0);
-        drop(Ref::new(Deep(6, chain(1), None)));
-        assert_eq!(DEAD.replace(0), 1);
-        drop(Ref::new(Deep(20, chain(1), None)));
-        assert_eq!(DEAD.get(), 1);
-        assert_eq!(settle(), 0);
+        for kib in [0, 64] {
+            in_a_destructor(kib, || {
+                drop(chain(1));
+                settle();
+                assert_eq!(DEAD.replace(0), 1, "it is really gone");
+            });
+            assert_eq!(settle(), 0);
+        }
     });
 }
 
@@ -323,51 +293,34 @@ fn a_drain_in_a_destructor_destroys_at_once_though_the_thread_has_run_a_queue_be
     on_a_small_stack(|| {
         drop(chain(2_000));
         let log = Log::new();
-        let inner = log.clone();
         drop(Ref::new(on_drop(move || {
             let mut pool = AutoreleasePool::new();
-            pool.create(inner.probe(1));
-            assert_eq!((pool.drain(), inner.count()), (1, 1));
+            pool.create(log.probe(1));
+            assert_eq!((pool.drain(), log.count()), (1, 1));
         })));
         assert_eq!(log.count(), 1);
     });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn threads_that_have_run_a_queue_leave_no_memory() {
-    child!(|| {
+    alone!(|| {
         let run = || on_a_small_stack(|| drop(chain(2_000)));
         assert!(left_over(20, run) <= 0);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn settle_counts_what_it_destroys() {
-    struct Deep(u32, [Option<Ref<Node>>; 3], Log);
-    impl Drop for Deep {
-        fn drop(&mut self) {
-            let stack = [0u8; 4096];
-            std::hint::black_box(&stack);
-            if self.0 > 0 {
-                let nodes = std::mem::take(&mut self.1);
-                // The array is on the stack, so there is no release in between.
-                drop(Deep(self.0 - 1, nodes, self.2.clone()));
-            } else {
-                for node in &mut self.1 {
-                    *node = None;
-                }
-                self.2.note(DEAD.get());
-                self.2.note(settle() as u32);
-            }
-        }
-    }
     on_a_small_stack(|| {
         let log = Log::new();
-        let deep = |depth| Deep(depth, [chain(1), chain(1), chain(1)], log.clone());
-        drop(Ref::new(deep(0)));
-        drop(Ref::new(deep(12)));
+        for kib in [0, 48] {
+            in_a_destructor(kib, move || {
+                (0..3).for_each(|_| drop(chain(1)));
+                log.note(DEAD.get());
+                log.note(settle() as u32);
+            });
+        }
         // Destroyed at once while shallow; all three queue once more than 32 KiB are used.
         assert_eq!(log.ids(), [3, 0, 3, 3]);
         assert_eq!(DEAD.get(), 6);
@@ -376,48 +329,27 @@ fn settle_counts_what_it_destroys() {
 
 #[test]
 fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
-    struct Deep(u32, Log);
-    impl Drop for Deep {
-        fn drop(&mut self) {
-            let stack = [0u8; 4096];
-            std::hint::black_box(&stack);
-            if self.0 > 0 {
-                drop(Deep(self.0 - 1, self.1.clone()));
-                return;
-            }
+    on_a_small_stack(|| {
+        let log = Log::new();
+        in_a_destructor(48, move || {
             let mut pool = AutoreleasePool::new();
-            for id in 0..3 {
-                pool.create(self.1.probe(id));
-            }
-            let kept = Ref::new(self.1.probe(10));
+            (0..3).for_each(|id| _ = pool.create(log.probe(id)));
+            let kept = Ref::new(log.probe(10));
             pool.autorelease(kept.clone());
             assert_eq!(pool.drain(), 4);
             assert_eq!((pool.len(), Ref::strong_count(&kept)), (0, 1));
             settle();
-            assert_eq!(self.1.count(), 3);
-        }
-    }
-    on_a_small_stack(|| {
-        let log = Log::new();
-        drop(Ref::new(Deep(12, log.clone())));
+            assert_eq!(log.count(), 3);
+        });
         assert_eq!(log.count(), 4);
     });
 }
 
 #[test]
 fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
-    // This is deep in the stack, but not inside a destructor, so nothing queues.
-    fn descend(levels: u32, f: &mut dyn FnMut()) {
-        let stack = [0u8; 4096];
-        std::hint::black_box(&stack);
-        if levels == 0 {
-            f()
-        } else {
-            descend(levels - 1, f)
-        }
-    }
     on_a_small_stack(|| {
-        descend(15, &mut || {
+        // Deep in the stack, but not inside a destructor, so nothing queues.
+        deep_down(60, || {
             let mut pool = AutoreleasePool::new();
             pool.autorelease(chain(3).unwrap());
             pool.drain();
@@ -434,14 +366,12 @@ fn weak_reference_to_an_object_that_is_queued_finds_nothing() {
         _next: Option<Ref<Link>>,
     }
     const DEPTH: u32 = 2_000;
-    fresh(|| {
-        let log = Log::new();
-        let inner_log = log.clone();
+    with_log(|log| {
         drop(Ref::new(on_drop(move || {
             let mut head = None;
             let node = |id| {
                 let node = Ref::new(Link {
-                    _probe: inner_log.probe(id),
+                    _probe: log.probe(id),
                     _next: head.take(),
                 });
                 head = Some(node.clone());
@@ -449,7 +379,7 @@ fn weak_reference_to_an_object_that_is_queued_finds_nothing() {
             };
             let all: Vec<_> = (0..DEPTH).map(node).collect();
             drop(head);
-            let dead = inner_log.count();
+            let dead = log.count();
             let alive = all.iter().filter(|node| node.upgrade().is_some()).count();
             assert_eq!(alive + dead, DEPTH as usize - 1, "one waits in between");
         })));

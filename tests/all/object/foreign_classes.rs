@@ -1,9 +1,9 @@
 //! Drains of objects whose classes foreign code has made.
 
-use crate::support::{events, fresh, on_drop, panic_of};
+use crate::support::{events, fresh, global, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::raw::{self, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES, Object};
-use releasepool::{AutoreleasePool, PoolManager, Ref, Totals, autorelease};
+use releasepool::{AutoreleasePool, Ref, Totals, autorelease};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -82,7 +82,7 @@ fn filled_pool() -> AutoreleasePool {
 
 /// Returns the figures of this thread.
 fn totals() -> Totals {
-    let manager = PoolManager::global();
+    let manager = global();
     let key = manager.current_thread().unwrap().key();
     manager.snapshot().thread(key).unwrap().totals
 }

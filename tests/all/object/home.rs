@@ -6,9 +6,10 @@ mod pending;
 mod teardown;
 mod weak;
 
+use crate::pool::budgets::counts;
 use crate::support::{
-    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, listen, on_drop, panic_of,
-    wait_until,
+    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, here, listen, me, on_drop,
+    panic_of, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleasepool};
@@ -17,17 +18,13 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
-
-fn me() -> ThreadId {
-    thread::current().id()
-}
 
 /// A probe that is neither `Send` nor `Sync`.
 pub struct Homely(pub Probe, PhantomData<Rc<()>>);
 
-pub fn homely(log: &Log, id: u32) -> Homely {
+pub fn homely(log: Log, id: u32) -> Homely {
     Homely(log.probe(id), PhantomData)
 }
 
@@ -42,7 +39,7 @@ fn a_value_is_accessible_at_home_only() {
     assert_eq!(object.get().map(|rc| **rc), Some(7));
     assert!(object.is_home());
     let clone = object.clone();
-    let home = global().current_thread().unwrap().key();
+    let home = me().key();
     fresh(|| {
         assert!(clone.get().is_none() && !clone.is_home());
         assert_eq!(clone.home(), home);
@@ -57,21 +54,19 @@ fn a_value_is_accessible_at_home_only() {
 
 #[test]
 fn the_last_drop_at_home_destroys_at_once() {
-    fresh(|| {
-        let log = Log::new();
-        let object = HomeRef::new(homely(&log, 1));
+    with_log(|log| {
+        let object = HomeRef::new(homely(log, 1));
         let clone = object.clone();
         drop(object);
         assert_eq!((log.count(), clone.get().unwrap().0.id), (0, 1));
         drop(clone);
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
     });
 }
 
 #[test]
 fn the_last_drop_elsewhere_destroys_in_the_next_outermost_drain_at_home() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..6 {
             drop_elsewhere(match id % 2 {
@@ -91,21 +86,19 @@ fn the_last_drop_elsewhere_destroys_in_the_next_outermost_drain_at_home() {
             }
             assert_eq!(log.count() as u32, id + 1);
         }
-        assert!(log.threads().into_iter().all(|thread| thread == me()));
+        assert!(log.threads().into_iter().all(|thread| thread == here()));
     });
 }
 
 #[test]
 fn a_drain_inside_a_destructor_leaves_it_to_the_outermost() {
-    fresh(|| {
-        let log = Log::new();
-        let away = HomeRef::new(homely(&log, 1));
-        let inner = log.clone();
+    with_log(|log| {
+        let away = HomeRef::new(homely(log, 1));
         autoreleasepool(|pool| {
             let destructor = move || {
                 drop_elsewhere(away);
                 drop(AutoreleasePool::new());
-                inner.note(0);
+                log.note(0);
             };
             pool.create(on_drop(destructor));
         });
@@ -115,13 +108,11 @@ fn a_drain_inside_a_destructor_leaves_it_to_the_outermost() {
 
 #[test]
 fn what_its_destructor_autoreleases_goes_in_the_same_drain() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
-        let inner = log.clone();
         drop_elsewhere(HomeRef::new(on_drop(move || {
-            autorelease(Ref::new(inner.probe(1)));
-            inner.note(0);
+            autorelease(Ref::new(log.probe(1)));
+            log.note(0);
         })));
         assert_eq!(pool.drain(), 1);
         assert_eq!((log.ids(), pool.len()), (vec![0, 1], 0));
@@ -130,39 +121,35 @@ fn what_its_destructor_autoreleases_goes_in_the_same_drain() {
 
 #[test]
 fn a_drain_within_a_budget_counts_what_comes_home() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         drop_elsewhere((
-            HomeRef::new(homely(&log, 1)),
+            HomeRef::new(homely(log, 1)),
             HomeRef::new_or_anywhere(log.probe(2)),
-            HomeRef::new((on_drop(|| panic!("bomb")), homely(&log, 3))),
-            HomeRef::new(homely(&log, 4)),
+            HomeRef::new((on_drop(|| panic!("bomb")), homely(log, 3))),
+            HomeRef::new(homely(log, 4)),
         ));
-        let drained = pool.drain_within(Budget::Count(1));
-        assert_eq!((drained.released, drained.remaining), (1, 3));
+        assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 3));
         assert_eq!(log.ids(), [1]);
-        let drained = global().drain_backlog(Budget::Count(1));
-        assert_eq!((drained.released, drained.remaining), (1, 2));
+        assert_eq!(counts(global().drain_backlog(Budget::Count(1))), (1, 2));
         assert_eq!(log.ids(), [1, 2]);
         let panic = panic_of(|| global().drain_backlog(Budget::All));
         assert_eq!((panic, log.ids()), ("bomb".into(), vec![1, 2, 3, 4]));
-        assert!(log.threads().into_iter().all(|thread| thread == me()));
+        assert!(log.threads().into_iter().all(|thread| thread == here()));
     });
 }
 
 #[test]
 fn what_a_budget_left_dies_at_the_homes_end() {
     let log = Log::new();
-    let inner = log.clone();
     let home = fresh_to_the_end(move || {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
-            drop_elsewhere(HomeRef::new(homely(&inner, id)));
+            drop_elsewhere(HomeRef::new(homely(log, id)));
         }
         assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
         drop(pool);
-        me()
+        here()
     });
     assert_eq!((log.ids(), log.threads()), (vec![0, 1, 2], vec![home; 3]));
 }
@@ -170,13 +157,13 @@ fn what_a_budget_left_dies_at_the_homes_end() {
 #[test]
 fn what_comes_home_last_dies_at_the_homes_end() {
     let log = Log::new();
-    let (inner, (send, receive)) = (log.clone(), mpsc::channel());
+    let (inner, (send, receive)) = (log, mpsc::channel());
     let (done, wait) = mpsc::channel();
     let home = thread::spawn(move || {
-        send.send(HomeRef::new(homely(&inner, 1))).unwrap();
+        send.send(HomeRef::new(homely(inner, 1))).unwrap();
         // It makes no difference whether the thread has pools; this one has none.
         wait.recv().unwrap();
-        me()
+        here()
     });
     drop(receive.recv().unwrap());
     done.send(()).unwrap();
@@ -231,18 +218,17 @@ fn payloads_of_any_size_and_alignment() {
 #[test]
 fn an_object_inside_the_value_of_another_threads() {
     let log = Log::new();
-    let inner = log.clone();
     fresh(|| {
-        let mine = HomeRef::new(homely(&log, 1));
+        let mine = HomeRef::new(homely(log, 1));
         let (send, receive) = mpsc::channel();
         let (done, wait) = mpsc::channel();
         let other = thread::spawn(move || {
-            let theirs = HomeRef::new((homely(&inner, 2), mine, Rc::new(0)));
+            let theirs = HomeRef::new((homely(log, 2), mine, Rc::new(0)));
             send.send(theirs).unwrap();
             wait.recv().unwrap();
             autoreleasepool(|_| ());
-            assert_eq!(inner.ids(), [2]);
-            me()
+            assert_eq!(log.ids(), [2]);
+            here()
         });
         let theirs = receive.recv().unwrap();
         assert!(
@@ -255,7 +241,10 @@ fn an_object_inside_the_value_of_another_threads() {
         done.send(()).unwrap();
         let other = other.join().unwrap();
         drop(AutoreleasePool::new());
-        assert_eq!((log.ids(), log.threads()), (vec![2, 1], vec![other, me()]));
+        assert_eq!(
+            (log.ids(), log.threads()),
+            (vec![2, 1], vec![other, here()])
+        );
     });
 }
 
@@ -284,27 +273,10 @@ fn chains_of_any_length_die_in_constant_stack() {
 }
 
 #[test]
-fn two_structures_that_refer_to_each_other_live_forever() {
-    struct Node(RefCell<Option<HomeRef<Node>>>, #[expect(dead_code)] Probe);
-    let log = Log::new();
-    let inner = log.clone();
-    let home = fresh_to_the_end(move || {
-        let [one, two] = [1, 2].map(|id| HomeRef::new(Node(RefCell::default(), inner.probe(id))));
-        *one.get().unwrap().0.borrow_mut() = Some(two.clone());
-        *two.get().unwrap().0.borrow_mut() = Some(one.clone());
-        fresh(|| drop((one, two)));
-        me()
-    });
-    assert_eq!(log.count(), 0);
-    assert!(events_of(home).is_empty(), "nothing was dropped last");
-}
-
-#[test]
 fn a_panic_comes_out_of_the_drain_that_destroys() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let bomb = |message: &'static str| {
-            HomeRef::new((on_drop(move || panic!("{message}")), homely(&log, 1)))
+            HomeRef::new((on_drop(move || panic!("{message}")), homely(log, 1)))
         };
         assert_eq!(panic_of(|| drop(bomb("bomb"))), "bomb");
         assert_eq!(log.ids(), [1]);
@@ -318,11 +290,11 @@ fn a_panic_comes_out_of_the_drain_that_destroys() {
         .enumerate()
         {
             let objects = (
-                HomeRef::new(homely(&log, 0)),
+                HomeRef::new(homely(log, 0)),
                 bomb("bomb"),
                 // Panics with equal messages are not reported each time.
                 bomb(["a", "b", "c", "d"][round]),
-                HomeRef::new(homely(&log, 2)),
+                HomeRef::new(homely(log, 2)),
             );
             drop_elsewhere(objects);
             assert_eq!(panic_of(drain), "bomb");
@@ -343,16 +315,15 @@ fn a_panic_comes_out_of_the_drain_that_destroys() {
 #[test]
 fn a_panic_at_the_homes_end_is_reported() {
     let log = Log::new();
-    let inner = log.clone();
     let (send, receive) = mpsc::channel();
     let (done, wait) = mpsc::channel();
     listen();
     let home = thread::spawn(move || {
         let note: [Box<dyn FnOnce()>; 2] =
-            [Box::new(|| panic!("late")), Box::new(move || inner.note(1))];
+            [Box::new(|| panic!("late")), Box::new(move || log.note(1))];
         send.send(note.map(|f| HomeRef::new(on_drop(f)))).unwrap();
         wait.recv().unwrap();
-        me()
+        here()
     });
     drop(receive.recv().unwrap());
     done.send(()).unwrap();
@@ -369,10 +340,9 @@ fn a_panic_at_the_homes_end_is_reported() {
 
 #[test]
 fn drops_while_unwinding() {
-    fresh(|| {
-        let log = Log::new();
-        let at_home = HomeRef::new(homely(&log, 1));
-        let away = HomeRef::new(homely(&log, 2));
+    with_log(|log| {
+        let at_home = HomeRef::new(homely(log, 1));
+        let away = HomeRef::new(homely(log, 2));
         let gone = fresh_to_the_end(|| HomeRef::new(Rc::new(0)));
         let panic = fresh(|| {
             panic_of(move || {
@@ -396,9 +366,8 @@ fn drops_while_unwinding() {
 
 #[test]
 fn references_inside_counted_objects_go_by_pools_and_orphans() {
-    fresh(|| {
-        let log = Log::new();
-        let holder = |id| Ref::new(HomeRef::new(homely(&log, id)));
+    with_log(|log| {
+        let holder = |id| Ref::new(HomeRef::new(homely(log, id)));
         // One pool has the only reference to its object, the other has not.
         let (sole, shared) = (holder(1), holder(2));
         fresh(|| {
@@ -407,17 +376,15 @@ fn references_inside_counted_objects_go_by_pools_and_orphans() {
             drop(other);
         });
         // These go through the orphans.
-        let ended = fresh_to_the_end(|| global().current_thread().unwrap());
+        let ended = fresh_to_the_end(me);
         ended.release(holder(3));
         wait_until(|| {
             fresh(|| _ = global().quiesce(Duration::ZERO));
             autoreleasepool(|_| ());
             log.count() == 3
         });
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(ids, [1, 2, 3]);
-        assert!(log.threads().into_iter().all(|thread| thread == me()));
+        assert_eq!(log.sorted(), [1, 2, 3]);
+        assert!(log.threads().into_iter().all(|thread| thread == here()));
     });
 }
 
@@ -427,10 +394,10 @@ fn many_droppers_while_the_home_drains() {
     const DROPPERS: usize = 3;
     static DEAD: AtomicUsize = AtomicUsize::new(0);
     fresh(|| {
-        let home = me();
+        let home = here();
         let guard = move || {
             on_drop(move || {
-                assert_eq!(me(), home);
+                assert_eq!(here(), home);
                 DEAD.fetch_add(1, Ordering::Relaxed);
             })
         };

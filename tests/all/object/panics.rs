@@ -3,9 +3,9 @@
 
 mod deep;
 
-use crate::support::{Log, child, events, fresh, message_of, on_drop, panic_of, react};
+use crate::support::{Log, child, events, global, here, me, on_drop, panic_of, react, with_log};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, Ref, Weak, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Ref, Weak, autorelease, autoreleasepool};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
 /// Records its death, then panics with its id; its field is dropped after that.
@@ -22,10 +22,10 @@ impl<C> Drop for Bomb<C> {
     }
 }
 
-fn bomb(log: &Log, id: u32) -> Bomb {
+fn bomb(log: Log, id: u32) -> Bomb {
     Bomb {
         id,
-        log: log.clone(),
+        log,
         _cargo: (),
     }
 }
@@ -40,12 +40,11 @@ fn reported() -> Vec<String> {
 
 #[test]
 fn destructor_panics_the_drain_goes_on_to_the_end_then_the_first_panic_resumes() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..10 {
             if id % 3 == 0 {
-                pool.create(bomb(&log, id));
+                pool.create(bomb(log, id));
             } else {
                 pool.create(log.probe(id));
             }
@@ -67,60 +66,54 @@ fn destructor_panics_the_drain_goes_on_to_the_end_then_the_first_panic_resumes()
 }
 
 #[test]
-fn destructor_panics_when_the_pool_is_dropped() {
-    fresh(|| {
-        let log = Log::new();
-        let outer = AutoreleasePool::new();
-        let pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        pool.create(bomb(&log, 1));
-        pool.create(log.probe(2));
-        assert_eq!(panic_of(|| drop(pool)), "bomb 1");
-        assert_eq!(log.ids(), [2, 1, 0]);
-        autorelease(Ref::new(log.probe(3)));
-        assert_eq!(outer.len(), 1, "the pool is closed nevertheless");
-    });
-}
-
-#[test]
-fn destructor_panics_when_a_token_is_popped() {
-    fresh(|| {
-        let log = Log::new();
-        let manager = PoolManager::global();
-        let outer = manager.push();
-        autorelease(Ref::new(bomb(&log, 0)));
-        let inner = manager.push();
-        autorelease(Ref::new(bomb(&log, 1)));
-        assert_eq!(panic_of(|| manager.pop(outer)), "bomb 1");
-        assert_eq!(log.ids(), [1, 0]);
-        assert_eq!(reported(), ["bomb 0"]);
-        for token in [outer, inner] {
-            assert_eq!(manager.pop(token), Err(releasepool::PopError::Stale));
-        }
-    });
-}
-
-#[test]
-fn destructor_panics_in_the_root_pool() {
-    fresh(|| {
-        let log = Log::new();
-        autorelease(Ref::new(log.probe(0)));
-        autorelease(Ref::new(bomb(&log, 1)));
-        assert_eq!(panic_of(|| PoolManager::global().drain_root()), "bomb 1");
-        assert_eq!(log.ids(), [1, 0]);
-        assert_eq!(PoolManager::global().drain_root(), 0);
-    });
+fn destructor_panics_in_each_kind_of_pool_and_the_pool_is_closed() {
+    type Way = (&'static str, fn(&dyn Fn()));
+    let ways: [Way; 5] = [
+        ("guard", |fill| {
+            let _pool = AutoreleasePool::new();
+            fill();
+        }),
+        ("closure", |fill| autoreleasepool(|_| fill())),
+        ("token", |fill| {
+            let token = global().push();
+            fill();
+            _ = global().pop(token);
+        }),
+        ("inner token", |fill| {
+            let outer = global().push();
+            _ = global().push();
+            fill();
+            _ = global().pop(outer);
+        }),
+        ("root", |fill| {
+            fill();
+            global().drain_root();
+        }),
+    ];
+    for (what, way) in ways {
+        with_log(|log| {
+            let fill = || {
+                autorelease(Ref::new(log.probe(0)));
+                autorelease(Ref::new(bomb(log, 1)));
+                autorelease(Ref::new(bomb(log, 2)));
+                autorelease(Ref::new(log.probe(3)));
+            };
+            assert_eq!(panic_of(|| way(&fill)), "bomb 2", "{what}");
+            assert_eq!(log.ids(), [3, 2, 1, 0], "{what}");
+            assert_eq!(reported(), ["bomb 1"], "{what}");
+            autorelease(Ref::new(0));
+            assert_eq!(global().drain_root(), 1, "{what}");
+        });
+    }
 }
 
 #[test]
 fn destructor_panics_and_what_it_autoreleased_before_is_released() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(0));
-        let inner_log = log.clone();
         pool.create(on_drop(move || {
-            autorelease(Ref::new(inner_log.probe(1)));
+            autorelease(Ref::new(log.probe(1)));
             panic!("after the autorelease");
         }));
         assert_eq!(panic_of(|| pool.drain()), "after the autorelease");
@@ -131,15 +124,13 @@ fn destructor_panics_and_what_it_autoreleased_before_is_released() {
 
 #[test]
 fn destructor_panics_in_a_nested_drain_of_a_destructor() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(0));
-        let inner_log = log.clone();
         pool.create(on_drop(move || {
             autoreleasepool(|nested| {
-                nested.create(inner_log.probe(1));
-                nested.create(bomb(&inner_log, 2));
+                nested.create(log.probe(1));
+                nested.create(bomb(log, 2));
             });
             unreachable!("the panic of the nested drain escaped");
         }));
@@ -151,28 +142,25 @@ fn destructor_panics_in_a_nested_drain_of_a_destructor() {
 
 #[test]
 fn destructor_panics_while_already_unwinding_and_is_reported() {
-    fresh(|| {
-        let log = Log::new();
-        let inner_log = log.clone();
+    with_log(|log| {
         let message = panic_of(|| {
             let pool = AutoreleasePool::new();
-            pool.create(inner_log.probe(0));
-            pool.create(bomb(&inner_log, 1));
-            pool.create(bomb(&inner_log, 2));
+            pool.create(log.probe(0));
+            pool.create(bomb(log, 1));
+            pool.create(bomb(log, 2));
             panic!("the one that gets out");
         });
         assert_eq!(message, "the one that gets out");
         assert_eq!(log.ids(), [2, 1, 0]);
-        let mut reported = reported();
-        reported.sort();
-        assert_eq!(reported, ["bomb 1", "bomb 2"]);
+        let mut all = reported();
+        all.sort();
+        assert_eq!(all, ["bomb 1", "bomb 2"]);
     });
 }
 
 #[test]
 fn panic_out_of_autoreleasepool_drains_and_restores() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let outer = AutoreleasePool::new();
         let message = panic_of(|| {
             autoreleasepool(|pool| {
@@ -202,15 +190,14 @@ impl Drop for Venom {
 
 #[test]
 fn payload_whose_own_destructor_panics_is_survived() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(0));
         for _ in 0..2 {
-            let venom = Venom(log.clone());
+            let venom = Venom(log);
             pool.create(on_drop(move || panic_any(venom)));
         }
-        pool.create(bomb(&log, 1));
+        pool.create(bomb(log, 1));
         assert_eq!(panic_of(|| pool.drain()), "bomb 1");
         assert_eq!(
             log.ids(),
@@ -227,10 +214,9 @@ fn payload_whose_own_destructor_panics_is_survived() {
 
 #[test]
 fn payload_of_the_first_panic_is_handed_on_untouched() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
-        let venom = Venom(log.clone());
+        let venom = Venom(log);
         pool.create(on_drop(move || panic_any(venom)));
         let payload = catch_unwind(AssertUnwindSafe(|| pool.drain())).unwrap_err();
         assert_eq!(log.count(), 0);
@@ -241,17 +227,16 @@ fn payload_of_the_first_panic_is_handed_on_untouched() {
 
 #[test]
 fn panicking_event_hook_is_survived() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         react(|_| panic!("the hook"));
         struct Stray(#[expect(dead_code)] crate::support::Probe);
         autorelease(Ref::new(Stray(log.probe(0))));
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(1));
-        pool.create(bomb(&log, 2));
-        pool.create(bomb(&log, 3));
+        pool.create(bomb(log, 2));
+        pool.create(bomb(log, 3));
         assert_eq!(panic_of(|| pool.drain()), "bomb 3");
-        assert_eq!(PoolManager::global().drain_root(), 1);
+        assert_eq!(global().drain_root(), 1);
         assert_eq!(log.ids(), [3, 2, 1, 0]);
         assert_eq!(events(EventKind::NoPool).len(), 1);
     });
@@ -259,13 +244,12 @@ fn panicking_event_hook_is_survived() {
 
 #[test]
 fn destructor_panics_at_the_last_release() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let weak: Weak<Bomb<crate::support::Probe>>;
         {
             let object = Ref::new(Bomb {
                 id: 1,
-                log: log.clone(),
+                log,
                 _cargo: log.probe(2),
             });
             weak = Ref::downgrade(&object);
@@ -282,24 +266,20 @@ fn destructor_panics_at_the_last_release() {
 
 #[test]
 fn destructor_panics_in_a_slice_and_the_other_elements_die() {
-    fresh(|| {
-        let log = Log::new();
-        let slice: Ref<[Option<Bomb>]> = Ref::from([None, Some(bomb(&log, 1)), None]);
+    with_log(|log| {
+        let slice: Ref<[Option<Bomb>]> = Ref::from([None, Some(bomb(log, 1)), None]);
         assert_eq!(panic_of(|| drop(slice)), "bomb 1");
         let probes: Ref<[(crate::support::Probe, Option<Bomb>)]> = (0..5)
-            .map(|i| (log.probe(i), (i == 2).then(|| bomb(&log, 10))))
+            .map(|i| (log.probe(i), (i == 2).then(|| bomb(log, 10))))
             .collect();
         assert_eq!(panic_of(|| drop(probes)), "bomb 10");
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1, 1, 2, 3, 4, 10]);
+        assert_eq!(log.sorted(), [0, 1, 1, 2, 3, 4, 10]);
     });
 }
 
 #[test]
 fn ref_dropped_during_unwinding_dies_as_an_arc_does() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let message = panic_of(|| {
             let _object = Ref::new((log.probe(0), Ref::new(log.probe(1))));
             panic!("away");
@@ -310,7 +290,6 @@ fn ref_dropped_during_unwinding_dies_as_an_arc_does() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn ref_dropped_during_unwinding_whose_destructor_panics_aborts_as_an_arc_does() {
     let child = child!(|| {
         let _object = Ref::new(on_drop(|| panic!("second")));
@@ -321,19 +300,17 @@ fn ref_dropped_during_unwinding_whose_destructor_panics_aborts_as_an_arc_does() 
 
 #[test]
 fn closures_that_panic_do_not_keep_others_from_running() {
-    fresh(|| {
-        let log = Log::new();
-        let manager = PoolManager::global();
+    with_log(|log| {
+        let manager = global();
         let me = manager.current_thread().unwrap();
         for id in 0..4 {
-            let log = log.clone();
             me.post(move || {
                 log.note(id);
                 assert!(id % 2 == 0, "closure {id}");
             })
             .unwrap();
         }
-        me.release(Ref::new(bomb(&log, 10)));
+        me.release(Ref::new(bomb(log, 10)));
         assert_eq!(panic_of(|| manager.run_inbox()), "bomb 10");
         assert_eq!(log.ids(), [10, 0, 1, 2, 3]);
         assert_eq!(reported(), ["closure 1", "closure 3"]);
@@ -343,10 +320,9 @@ fn closures_that_panic_do_not_keep_others_from_running() {
 
 #[test]
 fn released_by_another_thread_and_panicking_in_the_drain() {
-    fresh(|| {
-        let log = Log::new();
-        let me = PoolManager::global().current_thread().unwrap();
-        me.release(Ref::new(bomb(&log, 1)));
+    with_log(|log| {
+        let me = me();
+        me.release(Ref::new(bomb(log, 1)));
         me.release(Ref::new(log.probe(2)));
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(0));
@@ -358,23 +334,20 @@ fn released_by_another_thread_and_panicking_in_the_drain() {
 #[test]
 fn destructor_panics_at_thread_exit_and_is_reported() {
     let log = Log::new();
-    let inner_log = log.clone();
     let id = crate::support::fresh_to_the_end(move || {
-        let manager = PoolManager::global();
-        autorelease(Ref::new(inner_log.probe(0)));
-        autorelease(Ref::new(bomb(&inner_log, 1)));
+        let manager = global();
+        autorelease(Ref::new(log.probe(0)));
+        autorelease(Ref::new(bomb(log, 1)));
         let _left = manager.push();
-        autorelease(Ref::new(bomb(&inner_log, 2)));
-        autorelease(Ref::new(inner_log.probe(3)));
+        autorelease(Ref::new(bomb(log, 2)));
+        autorelease(Ref::new(log.probe(3)));
         manager
             .current_thread()
             .unwrap()
-            .release(Ref::new(bomb(&inner_log, 4)));
-        std::thread::current().id()
+            .release(Ref::new(bomb(log, 4)));
+        here()
     });
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert_eq!(ids, [0, 1, 2, 3, 4]);
+    assert_eq!(log.sorted(), [0, 1, 2, 3, 4]);
     let reports = crate::support::events_of(id);
     let mut reports: Vec<_> = reports
         .into_iter()
@@ -382,13 +355,4 @@ fn destructor_panics_at_thread_exit_and_is_reported() {
         .collect();
     reports.sort();
     assert_eq!(reports, ["bomb 1", "bomb 2", "bomb 4"]);
-}
-
-#[test]
-fn messages_of_panics_are_found() {
-    assert_eq!(
-        message_of(&*(Box::new("a") as Box<dyn std::any::Any + Send>)),
-        "a"
-    );
-    assert_eq!(panic_of(|| panic_any(7)), "(no message)");
 }

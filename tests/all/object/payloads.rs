@@ -138,7 +138,7 @@ fn trait_objects() {
     }
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
-    let sized = Ref::new(Square(3, log.clone(), Page(0)));
+    let sized = Ref::new(Square(3, log, Page(0)));
     let shape: Ref<dyn Shape> = unsize!(sized.clone() => dyn Shape);
     assert!(Ref::as_ptr(&shape).cast::<u8>() == Ref::as_ptr(&sized).cast());
     assert_eq!((shape.area(), Ref::strong_count(&sized)), (9, 2));

@@ -1,38 +1,22 @@
 //! Code that runs inside a destructor without knowing it: objects whose last references it drops
 //! are destroyed at once.
 
-use crate::support::{Log, fresh, fresh_to_the_end, on_drop, panic_of};
+use crate::support::{Log, deep_down, fresh, fresh_to_the_end, global, me, on_drop, panic_of};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, autorelease,
     autoreleasepool, callback_scope, pooled, settle, settle_scope,
 };
 use std::cell::{Cell, RefCell};
-use std::hint::black_box;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-fn manager() -> &'static PoolManager {
-    PoolManager::global()
-}
-
 /// Calls `f` with more than 32 KiB of stack in use since the caller.
 fn deeper(f: impl FnOnce()) {
-    fn level(n: u32, f: &mut dyn FnMut()) {
-        let room = black_box([0u8; 1024]);
-        if n == 0 {
-            f();
-        } else {
-            level(n - 1, f);
-        }
-        black_box(room);
-    }
     // Miri takes all frames for small ones.
-    let levels = if cfg!(miri) { 400 } else { 40 };
-    let mut f = Some(f);
-    level(levels, &mut || f.take().unwrap()());
+    deep_down(if cfg!(miri) { 400 } else { 40 }, f);
 }
 
 /// A place in which a last release queues.
@@ -66,7 +50,7 @@ impl Place {
                 let mut pool = AutoreleasePool::new();
                 pool.autorelease(Ref::new(on_drop(f)));
                 pool.drain_within(Budget::Count(0));
-                manager().drain_backlog(Budget::All);
+                global().drain_backlog(Budget::All);
             }
             Self::Deep => drop(Ref::new(on_drop(|| deeper(f)))),
             Self::DeepInADrain => {
@@ -105,8 +89,8 @@ impl Place {
                 assert!(done.get(), "{place:?}");
                 assert_settles();
                 // The thread is not inside a destructor any more.
-                manager().current_thread().unwrap().post(|| ()).unwrap();
-                assert_ne!(manager().run_inbox(), 0, "{place:?}");
+                me().post(|| ()).unwrap();
+                assert_ne!(global().run_inbox(), 0, "{place:?}");
             });
         }
     }
@@ -195,29 +179,28 @@ fn settle_scope_outside_destructors_changes_nothing() {
         let message = panic_of(|| settle_scope(|| panic!("of the scope")));
         assert_eq!(message, "of the scope");
         // Outside destructors, closures run.
-        manager().current_thread().unwrap().post(|| ()).unwrap();
-        assert_eq!(settle_scope(|| manager().run_inbox()), 1);
+        me().post(|| ()).unwrap();
+        assert_eq!(settle_scope(|| global().run_inbox()), 1);
     });
 }
 
 #[test]
 fn what_is_queued_beneath_a_scope_waits_for_its_owner() {
     let log = Log::new();
-    let inner = log.clone();
     Place::each(move |_| {
-        let before = inner.count();
-        let probe = |id| drop(Ref::new(inner.probe(id)));
+        let before = log.count();
+        let probe = |id| drop(Ref::new(log.probe(id)));
         probe(1);
         probe(2);
         settle_scope(|| {
-            assert_eq!((settle(), inner.count() - before), (0, 0));
+            assert_eq!((settle(), log.count() - before), (0, 0));
             probe(3);
-            assert_eq!(inner.ids()[before..], [3]);
+            assert_eq!(log.ids()[before..], [3]);
         });
         probe(4);
-        assert_eq!(inner.count() - before, 1);
+        assert_eq!(log.count() - before, 1);
         assert!(settle() >= 3);
-        assert_eq!(inner.ids()[before..], [3, 4, 2, 1]);
+        assert_eq!(log.ids()[before..], [3, 4, 2, 1]);
     });
     assert_eq!(log.count(), 4 * Place::ALL.len());
 }
@@ -253,17 +236,16 @@ fn settle_scopes_nest() {
 #[test]
 fn panics_leave_settle_scopes_in_order() {
     let log = Log::new();
-    let inner = log.clone();
     Place::each(move |place| {
         // A panic of the code itself, out of two scopes with a destructor in between.
-        let probe = inner.probe(0);
+        let probe = log.probe(0);
         let message = panic_of(|| {
             settle_scope(|| {
                 let _dropped_by_the_panic = Ref::new(probe);
-                place.inside(|| settle_scope(|| panic!("inner")));
+                place.inside(|| settle_scope(|| panic!("log")));
             });
         });
-        assert_eq!(message, "inner");
+        assert_eq!(message, "log");
         assert_queues(place);
         // A panic of a destructor, out of the drop in the scope, not out of the drain around it.
         settle_scope(|| {
@@ -284,29 +266,28 @@ fn panics_leave_settle_scopes_in_order() {
 #[test]
 fn what_concerns_the_thread_waits_for_the_destructor_around_a_settle_scope() {
     let log = Log::new();
-    let seen = log.clone();
     Place::each(move |place| {
-        let before = seen.count();
-        let this = manager().current_thread().unwrap();
-        let (posted, to) = (seen.clone(), this.clone());
+        let before = log.count();
+        let this = me();
+        let (posted, to) = (log, this.clone());
         this.post(move || posted.note(1)).unwrap();
-        let object = Ref::new(seen.probe(2));
+        let object = Ref::new(log.probe(2));
         thread::spawn(move || to.release(object)).join().unwrap();
         settle_scope(|| {
-            assert_eq!(manager().run_inbox(), 0);
-            manager().quiesce(Duration::ZERO);
+            assert_eq!(global().run_inbox(), 0);
+            global().quiesce(Duration::ZERO);
             let mut pool = AutoreleasePool::new();
-            pool.create(seen.probe(3));
+            pool.create(log.probe(3));
             pool.drain();
-            pool.create(seen.probe(3));
+            pool.create(log.probe(3));
             pool.drain_within(Budget::All);
-            pool.create(seen.probe(3));
+            pool.create(log.probe(3));
             let handoff = HandoffPool::new();
-            handoff.autorelease(Ref::new(seen.probe(3)));
+            handoff.autorelease(Ref::new(log.probe(3)));
         });
-        assert_eq!(seen.ids()[before..], [3; 4], "{place:?}");
+        assert_eq!(log.ids()[before..], [3; 4], "{place:?}");
         settle();
-        assert_eq!(seen.ids()[before..], [3; 4], "{place:?}");
+        assert_eq!(log.ids()[before..], [3; 4], "{place:?}");
     });
     let count = |id| log.ids().into_iter().filter(|&i| i == id).count();
     let places = Place::ALL.len();
@@ -316,22 +297,21 @@ fn what_concerns_the_thread_waits_for_the_destructor_around_a_settle_scope() {
 #[test]
 fn shutdown_is_not_answered_in_a_settle_scope() {
     let log = Log::new();
-    let seen = log.clone();
     Place::each(move |place| {
-        let before = seen.count();
+        let before = log.count();
         let manager = PoolManager::new();
         let asking = manager.clone();
-        manager.autorelease(Ref::new(seen.probe(1)));
+        manager.autorelease(Ref::new(log.probe(1)));
         let asked = thread::spawn(move || asking.shutdown(Duration::ZERO).is_err());
         assert!(asked.join().unwrap(), "this thread holds something");
         settle_scope(|| {
             let mut pool = manager.pool();
-            pool.create(seen.probe(2));
+            pool.create(log.probe(2));
             pool.drain();
-            pool.create(seen.probe(2));
+            pool.create(log.probe(2));
             pool.drain_within(Budget::All);
         });
-        assert_eq!(seen.ids()[before..], [2, 2], "{place:?}");
+        assert_eq!(log.ids()[before..], [2, 2], "{place:?}");
         assert_eq!(manager.drain_root(), 1);
     });
 }
@@ -342,7 +322,6 @@ fn settle_scopes_work_while_the_thread_is_torn_down() {
         static LATE: RefCell<Option<Box<dyn std::any::Any>>> = const { RefCell::new(None) };
     }
     let log = Log::new();
-    let inner = log.clone();
     fresh_to_the_end(move || {
         // Its destructor is registered before that of the crate, so it runs after it.
         LATE.set(Some(Box::new(on_drop(move || {
@@ -352,7 +331,7 @@ fn settle_scopes_work_while_the_thread_is_torn_down() {
                     settle_scope(assert_settles);
                     callback_scope(|pool| assert_settles_with(pool));
                     assert_queues(Place::Deep);
-                    inner.note(0);
+                    log.note(0);
                 });
             }));
             drop(deep);

@@ -1,12 +1,12 @@
 //! Objects that are made without a value.
 
 use super::payloads::{Page, through_everything};
-use crate::support::{Log, Probe, panic_of};
+use crate::support::{Log, Probe, assert_says, panic_of};
 use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref, unsize};
 use std::mem::MaybeUninit;
 
 /// Writes a probe to an object without a value, and asserts that its memory is kept.
-fn written(log: &Log, mut object: Ref<MaybeUninit<Probe>>) -> Ref<Probe> {
+fn written(log: Log, mut object: Ref<MaybeUninit<Probe>>) -> Ref<Probe> {
     let place = Ref::as_ptr(&object).cast::<Probe>();
     Ref::get_mut(&mut object).unwrap().write(log.probe(1));
     // SAFETY: just written.
@@ -21,19 +21,19 @@ fn values_are_dropped_once_they_are_written() {
     drop(Ref::<Probe>::new_uninit());
     drop(Ref::<Probe>::new_zeroed());
     assert_eq!(log.count(), 0);
-    drop(written(&log, Ref::new_uninit()));
+    drop(written(log, Ref::new_uninit()));
     assert_eq!(log.count(), 1);
-    drop(written(&log, Ref::new(MaybeUninit::uninit())));
+    drop(written(log, Ref::new(MaybeUninit::uninit())));
     assert_eq!(log.count(), 2);
-    drop(written(&log, Ref::from(Box::new(MaybeUninit::uninit()))));
+    drop(written(log, Ref::from(Box::new(MaybeUninit::uninit()))));
     assert_eq!(log.count(), 3);
     let blocks = BlockAllocator::new();
-    let object = written(&log, Ref::new_in(MaybeUninit::uninit(), &blocks));
+    let object = written(log, Ref::new_in(MaybeUninit::uninit(), &blocks));
     assert_eq!(blocks.stats().live_blocks, 1);
     drop(object);
     assert_eq!((log.count(), blocks.stats().live_blocks), (4, 0));
     let pool = AutoreleasePool::new();
-    pool.autorelease(written(&log, Ref::new_uninit()));
+    pool.autorelease(written(log, Ref::new_uninit()));
     drop(pool);
     assert_eq!(log.count(), 5);
 }
@@ -41,12 +41,9 @@ fn values_are_dropped_once_they_are_written() {
 #[test]
 fn what_the_object_is_known_by_follows() {
     let pool = AutoreleasePool::new();
-    pool.autorelease(written(&Log::new(), Ref::new_uninit()));
+    pool.autorelease(written(Log::new(), Ref::new_uninit()));
     let dump = pool.dump().to_string();
-    assert!(
-        dump.contains("Probe") && !dump.contains("MaybeUninit"),
-        "{dump}"
-    );
+    assert!(dump.contains("Probe") && !dump.contains("MaybeUninit"));
 }
 
 #[test]
@@ -127,10 +124,7 @@ fn shared_values_with_a_destructor_panic() {
     let other = object.clone();
     // SAFETY: made with a value.
     let message = panic_of(|| unsafe { object.assume_init() });
-    assert!(
-        message.contains("Probe") && message.contains("other references"),
-        "{message}"
-    );
+    assert_says(&message, &["Probe", "other references"]);
     let weak = Ref::downgrade(&other);
     // SAFETY: made with a value.
     panic_of(|| unsafe { other.assume_init() });

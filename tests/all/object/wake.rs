@@ -27,7 +27,7 @@ impl Drop for Woken {
 #[test]
 fn a_waker_owns_its_reference() {
     let log = Log::new();
-    let object = Ref::new(Woken(log.clone()));
+    let object = Ref::new(Woken(log));
     let waker = Waker::from(object.clone());
     assert_eq!(Ref::strong_count(&object), 2);
     let other = waker.clone();
@@ -53,7 +53,7 @@ fn waking_by_reference_retains_by_default() {
     let log = Log::new();
     let pool = AutoreleasePool::new();
     // SAFETY: a raw waker that was made from a reference keeps the contract.
-    let waker = unsafe { Waker::from_raw(RawWaker::from(Ref::new(Counted(log.clone())))) };
+    let waker = unsafe { Waker::from_raw(RawWaker::from(Ref::new(Counted(log)))) };
     waker.wake_by_ref();
     waker.wake();
     assert_eq!((log.ids(), pool.len()), (vec![2, 1], 0));

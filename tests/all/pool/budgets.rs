@@ -4,9 +4,10 @@ mod deep;
 mod messages;
 mod watermark;
 
+use crate::support::teardown::{When, at_teardown};
 use crate::support::{
-    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, me, on_drop, panic_of,
-    wait_until,
+    Countdown, Log, Probe, assert_says, events, events_of, figures, fresh, fresh_to_the_end,
+    global, here, me, on_drop, panic_of, totals, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -17,12 +18,17 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-pub fn filled(log: &Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
+pub fn filled(log: Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
     let pool = AutoreleasePool::new();
     for id in ids {
         pool.create(log.probe(id));
     }
     pool
+}
+
+/// Returns how many references a drain has released and left.
+pub fn counts(drained: Drained) -> (usize, usize) {
+    (drained.released, drained.remaining)
 }
 
 /// A chain of probes, each of which releases the next when it is dropped.
@@ -31,37 +37,31 @@ struct Link(
     #[expect(dead_code)] Option<Ref<Link>>,
 );
 
-fn chain(log: &Log, ids: std::ops::Range<u32>) -> Ref<Link> {
+fn chain(log: Log, ids: std::ops::Range<u32>) -> Ref<Link> {
     let link = |next, id| Some(Ref::new(Link(log.probe(id), next)));
     ids.rev().fold(None, link).unwrap()
 }
 
 #[test]
 fn later_calls_release_the_rest_oldest_first() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = filled(&log, 0..4);
-        let drained = pool.drain_within(Budget::Count(1));
-        assert_eq!((drained.released, drained.remaining), (1, 3));
+    with_log(|log| {
+        let mut pool = filled(log, 0..4);
+        assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 3));
         assert!(pool.is_empty());
         pool.create(log.probe(10));
         // The oldest part of the backlog is released first; within a part, the newest entry.
-        let drained = pool.drain_within(Budget::Count(2));
-        assert_eq!((drained.released, drained.remaining), (2, 2));
-        let mut other = filled(&log, 20..21);
-        let drained = other.drain_within(Budget::Count(0));
-        assert_eq!((drained.released, drained.remaining), (0, 3));
-        let drained = global().drain_backlog(Budget::All);
-        assert_eq!((drained.released, drained.remaining), (3, 0));
+        assert_eq!(counts(pool.drain_within(Budget::Count(2))), (2, 2));
+        let mut other = filled(log, 20..21);
+        assert_eq!(counts(other.drain_within(Budget::Count(0))), (0, 3));
+        assert_eq!(counts(global().drain_backlog(Budget::All)), (3, 0));
         assert_eq!(log.ids(), [3, 2, 1, 0, 10, 20]);
     });
 }
 
 #[test]
 fn ordinary_operations_leave_the_backlog_alone() {
-    fresh(|| {
-        let log = Log::new();
-        filled(&log, 0..3).drain_within(Budget::Count(0));
+    with_log(|log| {
+        filled(log, 0..3).drain_within(Budget::Count(0));
         autorelease(Ref::new(log.probe(3)));
         assert_eq!(global().drain_root(), 1);
         autoreleasepool(|pool| pool.drain());
@@ -70,19 +70,16 @@ fn ordinary_operations_leave_the_backlog_alone() {
         global().run_inbox();
         global().quiesce(Duration::ZERO);
         assert_eq!(log.ids(), [3]);
-        let snapshot = global().snapshot();
-        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 3);
-        assert!(snapshot.to_string().contains("backlog"));
+        assert_eq!(figures(global()).backlog, 3);
+        assert_says(global().snapshot(), &["backlog"]);
         global().drain_backlog(Budget::All);
-        let snapshot = global().snapshot();
-        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 0);
+        assert_eq!(figures(global()).backlog, 0);
     });
 }
 
 #[test]
 fn each_manager_has_a_backlog_of_its_own() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         let mut pool = manager.pool();
         let kept = Ref::new(log.probe(1));
@@ -101,9 +98,7 @@ fn each_duplicate_entry_counts() {
     fresh(|| {
         let r = Ref::new(());
         let mut pool = AutoreleasePool::new();
-        for _ in 0..10 {
-            pool.autorelease(r.clone());
-        }
+        (0..10).for_each(|_| _ = pool.autorelease(r.clone()));
         assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
         assert_eq!(Ref::strong_count(&r), 7);
         assert_eq!(global().drain_backlog(Budget::Count(6)).remaining, 0);
@@ -113,17 +108,14 @@ fn each_duplicate_entry_counts() {
 
 #[test]
 fn nested_releases_count() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(100));
-        pool.autorelease(chain(&log, 0..50));
-        let drained = pool.drain_within(Budget::Count(20));
-        assert_eq!((drained.released, drained.remaining), (20, 2));
+        pool.autorelease(chain(log, 0..50));
+        assert_eq!(counts(pool.drain_within(Budget::Count(20))), (20, 2));
         assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
         // The destruction of the chain has begun, and continues before older entries.
-        let drained = global().drain_backlog(Budget::Count(30));
-        assert_eq!((drained.released, drained.remaining), (30, 1));
+        assert_eq!(counts(global().drain_backlog(Budget::Count(30))), (30, 1));
         assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
         assert_eq!(global().drain_backlog(Budget::All).released, 1);
     });
@@ -132,10 +124,9 @@ fn nested_releases_count() {
 #[test]
 fn a_budget_of_one_destroys_one_link_of_a_chain_at_a_time() {
     for is_sent in [false, true] {
-        fresh(|| {
-            let log = Log::new();
+        with_log(|log| {
             let mut pool = AutoreleasePool::new();
-            let links = chain(&log, 0..4);
+            let links = chain(log, 0..4);
             match is_sent {
                 true => me().release(links),
                 false => _ = pool.autorelease(links),
@@ -150,25 +141,19 @@ fn a_budget_of_one_destroys_one_link_of_a_chain_at_a_time() {
 
 #[test]
 fn what_a_budgeted_drain_has_released_is_counted() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = filled(&log, 0..10);
-        let released = || {
-            let snapshot = global().snapshot();
-            snapshot.thread(me().key()).unwrap().totals.released
-        };
-        let before = released();
+    with_log(|log| {
+        let mut pool = filled(log, 0..10);
+        let before = totals().released;
         pool.drain_within(Budget::Count(4));
-        assert_eq!(released() - before, 4);
+        assert_eq!(totals().released - before, 4);
         pool.drain_within(Budget::All);
-        assert_eq!(released() - before, 10);
+        assert_eq!(totals().released - before, 10);
     });
 }
 
 #[test]
 fn objects_waiting_for_their_destructor_cannot_be_upgraded() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let inner = Ref::new(log.probe(1));
         let weak = Ref::downgrade(&inner);
         let mut pool = AutoreleasePool::new();
@@ -183,13 +168,16 @@ fn objects_waiting_for_their_destructor_cannot_be_upgraded() {
 
 #[test]
 fn an_expired_time_budget_allows_one_release() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = filled(&log, 0..100);
-        let drained = pool.drain_within(Budget::Time(Duration::ZERO));
-        assert_eq!((drained.released, drained.remaining), (1, 99));
-        let drained = global().drain_backlog(Budget::Time(Duration::from_secs(3_600)));
-        assert_eq!((drained.released, drained.remaining), (99, 0));
+    with_log(|log| {
+        let mut pool = filled(log, 0..100);
+        assert_eq!(
+            counts(pool.drain_within(Budget::Time(Duration::ZERO))),
+            (1, 99)
+        );
+        assert_eq!(
+            counts(global().drain_backlog(Budget::Time(Duration::from_secs(3_600)))),
+            (99, 0)
+        );
         assert_eq!(log.count(), 100);
     });
 }
@@ -198,9 +186,7 @@ fn an_expired_time_budget_allows_one_release() {
 fn time_budgets_apply_to_objects_without_destructors() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        for n in 0..1_000u32 {
-            pool.create(n);
-        }
+        (0..1_000u32).for_each(|n| _ = pool.create(n));
         let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
         assert!(drained.released < 100, "{drained:?}");
         assert_eq!(drained.released + drained.remaining, 1_000);
@@ -239,18 +225,15 @@ fn the_slowest_destructor_is_measured_without_nested_ones() {
 
 #[test]
 fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             let after = log.probe(10 + id);
             pool.create(on_drop(move || autorelease(Ref::new(after))));
         }
-        let drained = pool.drain_within(Budget::Count(4));
-        assert_eq!((drained.released, drained.remaining), (4, 2));
+        assert_eq!(counts(pool.drain_within(Budget::Count(4))), (4, 2));
         assert!(pool.is_empty());
-        let snapshot = global().snapshot();
-        assert_eq!(snapshot.thread(me().key()).unwrap().backlog, 2);
+        assert_eq!(figures(global()).backlog, 2);
         // Only the pool of `drain_backlog` is open here.
         let after = log.probe(20);
         pool.create(on_drop(move || autorelease(Ref::new(after))));
@@ -262,9 +245,8 @@ fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
 
 #[test]
 fn a_panic_is_resumed_when_the_budget_is_spent_and_nothing_is_lost() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = filled(&log, 0..2);
+    with_log(|log| {
+        let mut pool = filled(log, 0..2);
         pool.create((log.probe(2), on_drop(|| panic!("later"))));
         pool.create(log.probe(3));
         pool.create((on_drop(|| panic!("first")), log.probe(4)));
@@ -272,7 +254,7 @@ fn a_panic_is_resumed_when_the_budget_is_spent_and_nothing_is_lost() {
         assert_eq!(log.ids(), [4, 3, 2, 1]);
         assert_eq!(global().drain_backlog(Budget::All).released, 1);
         // Objects released by a destructor that panicked.
-        let inner = chain(&log, 10..13);
+        let inner = chain(log, 10..13);
         pool.create((on_drop(|| panic!("holder")), inner));
         assert_eq!(panic_of(|| pool.drain_within(Budget::Count(2))), "holder");
         assert_eq!(global().drain_backlog(Budget::All).released, 2);
@@ -282,8 +264,7 @@ fn a_panic_is_resumed_when_the_budget_is_spent_and_nothing_is_lost() {
 
 #[test]
 fn shutdown_counts_backlog_entries_but_not_remote_releases() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         manager.pool().create(log.probe(0));
         let mut pool = manager.pool();
@@ -298,9 +279,8 @@ fn shutdown_counts_backlog_entries_but_not_remote_releases() {
 
 #[test]
 fn budgets_work_inside_a_destructor() {
-    fresh(|| {
-        let log = Log::new();
-        let inner = filled(&log, 0..10);
+    with_log(|log| {
+        let inner = filled(log, 0..10);
         let remaining = Rc::new(Cell::new(0));
         let seen = remaining.clone();
         autoreleasepool(|pool| {
@@ -311,7 +291,7 @@ fn budgets_work_inside_a_destructor() {
         });
         assert_eq!((remaining.get(), log.count()), (6, 4));
         // Inside a destructor that a budgeted drain has called.
-        let inner = filled(&log, 10..20);
+        let inner = filled(log, 10..20);
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
             let mut inner = inner;
@@ -325,12 +305,11 @@ fn budgets_work_inside_a_destructor() {
 #[test]
 fn a_thread_that_ends_empties_its_backlogs() {
     let log = Log::new();
-    let kept = log.clone();
     let thread = fresh_to_the_end(move || {
-        let log = kept;
-        filled(&log, 0..300).drain_within(Budget::Count(1));
+        let log = log;
+        filled(log, 0..300).drain_within(Budget::Count(1));
         let mut pool = AutoreleasePool::new();
-        pool.autorelease(chain(&log, 300..400));
+        pool.autorelease(chain(log, 300..400));
         pool.drain_within(Budget::Count(0));
         let own = PoolManager::new();
         let mut pool = own.pool();
@@ -342,7 +321,7 @@ fn a_thread_that_ends_empties_its_backlogs() {
         }));
         pool.create(log.probe(400));
         pool.drain_within(Budget::Count(0));
-        std::thread::current().id()
+        here()
     });
     assert_eq!(log.count(), 402);
     assert!(log.threads().iter().all(|&t| t == thread));
@@ -362,7 +341,7 @@ fn thread_that_feeds_its_backlog_for_ever_is_cut_off() {
         let mut pool = AutoreleasePool::new();
         pool.create(Endless);
         pool.drain_within(Budget::Count(1));
-        std::thread::current().id()
+        here()
     });
     let mut cut = events_of(thread);
     cut.retain(|event| event.kind == EventKind::CutOff);
@@ -372,8 +351,7 @@ fn thread_that_feeds_its_backlog_for_ever_is_cut_off() {
 
 #[test]
 fn the_backlog_of_an_abandoned_manager_is_released() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         let mut pool = manager.pool();
         pool.create(log.probe(1));
@@ -387,8 +365,7 @@ fn the_backlog_of_an_abandoned_manager_is_released() {
 
 #[test]
 fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         let leave = |id| {
             let mut pool = manager.pool();
@@ -401,7 +378,7 @@ fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
         std::thread::scope(|scope| {
             let (ready, wait) = std::sync::mpsc::channel();
             let (go, gone_on) = std::sync::mpsc::channel::<()>();
-            let (log, manager, leave) = (&log, &manager, &leave);
+            let (log, manager, leave) = (log, &manager, &leave);
             scope.spawn(move || {
                 leave(2);
                 ready.send(()).unwrap();
@@ -424,44 +401,19 @@ fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
 
 #[test]
 fn a_pool_after_the_threads_exit_ignores_budgets() {
-    thread_local! {
-        static LATE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
-    }
-    struct Late(Log);
-    impl Drop for Late {
-        fn drop(&mut self) {
-            let mut pool = AutoreleasePool::new();
-            for id in 0..10 {
-                pool.create(self.0.probe(id));
-            }
-            let drained = pool.drain_within(Budget::Count(3));
-            assert_eq!((drained.released, drained.remaining), (10, 0));
-        }
-    }
     let log = Log::new();
-    let kept = log.clone();
-    fresh_to_the_end(move || {
-        // Initialized before the crate's thread-locals, so destroyed after them.
-        let late = Late(kept);
-        LATE.set(Some(Box::new(move || drop(late))));
-        autoreleasepool(|_| ());
+    at_teardown(When::AfterOurExit, move || {
+        let mut pool = filled(log, 0..10);
+        assert_eq!(counts(pool.drain_within(Budget::Count(3))), (10, 0));
     });
     assert_eq!(log.count(), 10);
 }
 
 #[test]
 fn endless_regeneration_is_reported() {
-    struct Phoenix(u32);
-    impl Drop for Phoenix {
-        fn drop(&mut self) {
-            if self.0 > 0 {
-                autorelease(Ref::new(Phoenix(self.0 - 1)));
-            }
-        }
-    }
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        pool.create(Phoenix(2_000));
+        pool.create(Countdown(2_000));
         assert_eq!(pool.drain_within(Budget::All).released, 2_001);
         assert_eq!(events(EventKind::EndlessDrain).len(), 1);
     });
@@ -469,9 +421,8 @@ fn endless_regeneration_is_reported() {
 
 #[test]
 fn objects_with_weak_references_are_measured_and_may_panic_as_others() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = filled(&log, 0..2);
+    with_log(|log| {
+        let mut pool = filled(log, 0..2);
         let bomb = Ref::new((log.probe(2), on_drop(|| panic!("bomb"))));
         let weak = Ref::downgrade(&bomb);
         pool.autorelease(bomb);
@@ -494,9 +445,7 @@ fn objects_with_weak_references_are_measured_and_may_panic_as_others() {
 fn objects_without_destructors_are_not_measured() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        for n in 0..100u32 {
-            pool.create(n);
-        }
+        (0..100u32).for_each(|n| _ = pool.create(n));
         let drained = pool.drain_within(Budget::All);
         assert_eq!((drained.released, drained.slowest), (100, None));
     });
@@ -504,8 +453,7 @@ fn objects_without_destructors_are_not_measured() {
 
 #[test]
 fn callback_scope_releases_what_the_backlog_autoreleases() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             let inner = Ref::new(log.probe(id));
@@ -520,8 +468,7 @@ fn callback_scope_releases_what_the_backlog_autoreleases() {
 
 #[test]
 fn callback_scope_releases_a_backlog_that_the_root_pool_leaves() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let inner = Ref::new(log.probe(1));
         autorelease(Ref::new(on_drop(move || {
             let mut pool = AutoreleasePool::new();
@@ -540,10 +487,10 @@ fn contains_sees_entries_beside_the_one_whose_destructor_runs() {
         let kept = Ref::new(1);
         pool.autorelease(kept.clone());
         let seen = kept.clone();
-        let contains = || PoolManager::global().contains(&seen);
+        let contains = || global().contains(&seen);
         pool.create(on_drop({
             let seen = seen.clone();
-            move || assert!(PoolManager::global().contains(&seen))
+            move || assert!(global().contains(&seen))
         }));
         assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 2);
         assert!(contains());

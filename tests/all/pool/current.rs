@@ -101,7 +101,8 @@ impl Model {
     }
 }
 
-fn orders(n: usize) -> Vec<Vec<usize>> {
+/// Returns all orders of so many numbers.
+pub fn orders(n: usize) -> Vec<Vec<usize>> {
     if n == 0 {
         return vec![vec![]];
     }

@@ -3,7 +3,8 @@
 
 use crate::hot::handles::hot;
 use crate::support::{
-    Chain, LONG, child, events, fresh, fresh_to_the_end, global, listen, me, on_drop, react,
+    Chain, Countdown, LONG, alone, events, fresh, fresh_to_the_end, global, listen, me, on_drop,
+    react,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -67,31 +68,26 @@ fn ends(f: fn(Feed)) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_drain_within_no_limit() {
-    child!(|| ends(|feed| {
+    alone!(|| ends(|feed| {
         let mut pool = AutoreleasePool::new();
         feed();
         assert_eq!(pool.drain_within(Budget::All).remaining, 1);
-    }))
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn frames_without_a_limit() {
-    child!(|| ends(|feed| {
+    alone!(|| ends(|feed| {
         let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
         assert_eq!(frames.tick(|_| feed()).drained.remaining, 1);
         assert_eq!(frames.tick(|_| ()).drained.remaining, 1);
-    }))
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_at_its_deadline() {
-    child!(|| ends(|feed| {
+    alone!(|| ends(|feed| {
         MADE.store(0, Ordering::Relaxed);
         feed();
         let report = global().shutdown(Duration::ZERO).unwrap_err();
@@ -103,8 +99,7 @@ fn shutdown_at_its_deadline() {
         assert_eq!(held + report.hot, 1, "{report}");
         let made = MADE.load(Ordering::Relaxed);
         assert!(made < 50_000, "{made} generations after the deadline");
-    }))
-    .assert_success();
+    }));
 }
 
 /// Gives a loop what to be fed with. Its name, and what does so.
@@ -171,27 +166,23 @@ fn end_threads(feed: Feed, hot_left: u64) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_end_of_a_thread_with_a_loop_that_entries_feed() {
-    child!(|| end_threads(entries, 0)).assert_success();
+    alone!(|| end_threads(entries, 0));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_end_of_a_thread_with_a_loop_that_backlogs_feed() {
-    child!(|| end_threads(backlogs, 0)).assert_success();
+    alone!(|| end_threads(backlogs, 0));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_end_of_a_thread_with_a_loop_that_hot_objects_feed() {
-    child!(|| end_threads(hot_objects, 1)).assert_success();
+    alone!(|| end_threads(hot_objects, 1));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_hot_objects_leave_to_an_endless_exit_the_next_thread_with_hot_objects_releases() {
-    child!(|| {
+    alone!(|| {
         fresh_to_the_end(|| LOOPS[0].1(hot_objects));
         STOPPED.store(true, Ordering::Relaxed);
         let live = || global().snapshot().live_objects();
@@ -205,21 +196,12 @@ fn what_hot_objects_leave_to_an_endless_exit_the_next_thread_with_hot_objects_re
             pool.drain();
             assert_eq!(live(), 1);
         });
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn but_an_ordinary_drain_goes_on() {
-    struct Countdown(u32);
-    impl Drop for Countdown {
-        fn drop(&mut self) {
-            if self.0 > 0 {
-                autorelease(Ref::new(Countdown(self.0 - 1)));
-            }
-        }
-    }
     fresh(|| {
         let mut pool = AutoreleasePool::new();
         pool.create(Countdown(200_000));
@@ -271,9 +253,7 @@ fn what_the_hook_autoreleases_is_released_by_the_drain_that_it_is_told_of() {
             }
         });
         let pool = AutoreleasePool::new();
-        for n in 0..10 {
-            pool.create(n);
-        }
+        (0..10).for_each(|n| _ = pool.create(n));
         pool.create(Countdown(1_000));
         drop(pool);
         assert_eq!(RELEASED.load(Ordering::Relaxed), 1);

@@ -1,7 +1,7 @@
 //! Objects of foreign runtimes in pools.
 
-use crate::support::{fresh, fresh_to_the_end, on_drop, panic_of};
-use releasepool::{AutoreleasePool, Budget, Foreign, PoolManager, Ref, foreign_scope};
+use crate::support::{fresh, fresh_to_the_end, global, on_drop, panic_of};
+use releasepool::{AutoreleasePool, Budget, Foreign, Ref, foreign_scope};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -94,12 +94,7 @@ fn foreign_objects_are_released_from_the_backlog_and_at_the_threads_exit() {
             unsafe { pool.adopt(NonNull::<Late>::dangling()) };
         }
         assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 2);
-        assert_eq!(
-            PoolManager::global()
-                .drain_backlog(Budget::Count(1))
-                .released,
-            1
-        );
+        assert_eq!(global().drain_backlog(Budget::Count(1)).released, 1);
         assert_eq!(FREED_LATE.load(Ordering::Relaxed), 2);
     });
     assert_eq!(FREED_LATE.load(Ordering::Relaxed), 3);

@@ -1,7 +1,7 @@
 //! Foreign references that are given up on threads that may not release them.
 
 use crate::support::allocator::allocations;
-use crate::support::{events, fresh, listen, panic_of};
+use crate::support::{fresh, listen, only_event, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{Foreign, NotOwner, RemoteRelease};
 use std::cell::Cell;
@@ -242,9 +242,7 @@ fn dropped_by_another_thread_it_reports_what_is_left() {
             "RemoteRelease { is_empty: false, .. }"
         );
         drop(queue);
-        let [event] = &events(EventKind::ForeignLeft)[..] else {
-            panic!("one event")
-        };
+        let event = only_event(EventKind::ForeignLeft);
         assert_eq!(event.count, 65);
         assert!(event.type_name.unwrap().ends_with("Unreleased"));
     });

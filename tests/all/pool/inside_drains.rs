@@ -2,7 +2,7 @@
 //! thread.
 
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{child, fresh, fresh_to_the_end, global};
+use crate::support::{alone, child, fresh, fresh_to_the_end, global};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, Looper, PoolManager, Ref,
     autorelease, autoreleasepool, callback_scope, pooled,
@@ -196,7 +196,6 @@ macro_rules! ways {
             use super::*;
             $(
                 #[test]
-                #[cfg_attr(miri, ignore = "starts a process")]
                 #[cfg_attr(
                     target_env = "musl",
                     ignore = "the exit runs no thread-local destructors there"
@@ -236,9 +235,8 @@ fn works() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_destructor_panics_in_each_way_of_draining() {
-    let child = child!(|| {
+    alone!(|| {
         for (name, way) in WAYS {
             fresh(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| way(panics)));
@@ -248,13 +246,11 @@ fn a_destructor_panics_in_each_way_of_draining() {
         }
         assert_eq!(global().snapshot().live_objects(), 0);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn each_way_of_draining_works_at_the_end_of_a_thread() {
-    let child = child!(|| {
+    alone!(|| {
         for when in ALWAYS {
             for (name, way) in WAYS {
                 at_teardown(when, move || {
@@ -269,5 +265,4 @@ fn each_way_of_draining_works_at_the_end_of_a_thread() {
         }
         assert_eq!(global().snapshot().live_objects(), 0);
     });
-    child.assert_success();
 }

@@ -1,13 +1,12 @@
 //! Guards that are forgotten, moved out of their scope, or swapped.
 
 use crate::pool::nesting::open_pools;
-use crate::support::{Log, fresh, global, on_drop, panic_of};
+use crate::support::{fresh, global, on_drop, panic_of, with_log};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool};
 
 #[test]
 fn inner_guard_forgotten_leaks_its_own_entries_only() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let outermost = AutoreleasePool::new();
         autoreleasepool(|_| {
             let outer = AutoreleasePool::new();
@@ -33,8 +32,7 @@ fn inner_guard_forgotten_leaks_its_own_entries_only() {
 
 #[test]
 fn inner_guard_forgotten_in_autoreleasepool_does_not_swallow_later_releases() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let outer = AutoreleasePool::new();
         autoreleasepool(|_| std::mem::forget(AutoreleasePool::new()));
         autorelease(Ref::new(log.probe(0)));
@@ -68,8 +66,7 @@ fn forgotten_pools_lend_for_ever() {
 
 #[test]
 fn guard_moved_out_of_autoreleasepool_keeps_its_entries() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let outer = AutoreleasePool::new();
         let escaped = autoreleasepool(|pool| {
             pool.create(log.probe(0));
@@ -89,8 +86,7 @@ fn guard_moved_out_of_autoreleasepool_keeps_its_entries() {
 
 #[test]
 fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut outer = Some(AutoreleasePool::new());
         let below = AutoreleasePool::new();
         let mut kept = Vec::new();
@@ -114,8 +110,7 @@ fn guard_of_autoreleasepool_dropped_inside_leaves_the_scope() {
 
 #[test]
 fn scopes_whose_guards_change_places_end_in_order() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let outer = AutoreleasePool::new();
         autoreleasepool(|a| {
             a.create(log.probe(1));
@@ -141,8 +136,7 @@ fn scopes_whose_guards_change_places_end_in_order() {
 
 #[test]
 fn scope_ends_even_if_the_guard_that_replaces_its_own_panics() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let outer = AutoreleasePool::new();
         for escapes in [true, false] {
             let mut escaped = None;
@@ -164,8 +158,7 @@ fn scope_ends_even_if_the_guard_that_replaces_its_own_panics() {
 
 #[test]
 fn swapped_pools_drain_their_own_entries() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut a = AutoreleasePool::new();
         let mut b = AutoreleasePool::new();
         a.create(log.probe(1));

@@ -1,14 +1,14 @@
 //! Several pools on one thread: which one is current, and which drain releases what.
 
-use crate::support::{Log, Probe, fresh, global};
+use crate::pool::current::orders;
+use crate::support::{Log, Probe, figures, fresh, global, with_log};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 /// Returns the number of open pools of the calling thread.
 pub fn open_pools() -> usize {
-    let key = global().current_thread().unwrap().key();
-    global().snapshot().thread(key).unwrap().open_pools
+    figures(global()).open_pools
 }
 
 #[test]
@@ -41,69 +41,10 @@ fn the_innermost_open_pool_is_current() {
 }
 
 #[test]
-fn an_entry_goes_to_the_pool_that_was_asked_not_to_the_innermost() {
-    let outer = AutoreleasePool::new();
-    let inner = AutoreleasePool::new();
-    outer.create(0);
-    assert_eq!((outer.len(), inner.len()), (1, 0));
-}
-
-#[test]
-fn pool_dropped_out_of_order_drains_only_its_own_entries() {
-    fresh(|| {
-        let log = Log::new();
-        let a = AutoreleasePool::new();
-        let b = AutoreleasePool::new();
-        let c = AutoreleasePool::new();
-        let from_b = b.create(log.probe(2));
-        a.create(log.probe(1));
-        let from_c = c.create(log.probe(3));
-        drop(a);
-        assert_eq!(log.ids(), [1]);
-        assert_eq!((from_b.id, from_c.id), (2, 3), "the others stay valid");
-        drop(b);
-        assert_eq!(log.ids(), [1, 2]);
-        assert_eq!(from_c.id, 3);
-        c.create(log.probe(4));
-        drop(c);
-        assert_eq!(log.ids(), [1, 2, 4, 3]);
-    });
-}
-
-#[test]
-fn pool_dropped_out_of_order_leaves_the_innermost_current() {
-    fresh(|| {
-        let a = AutoreleasePool::new();
-        let b = AutoreleasePool::new();
-        let c = AutoreleasePool::new();
-        drop(c);
-        autorelease(Ref::new(0));
-        assert_eq!((a.len(), b.len()), (0, 1));
-        drop(a);
-        autorelease(Ref::new(0));
-        assert_eq!((b.len(), global().drain_root()), (2, 0));
-    });
-}
-
-#[test]
 fn every_order_of_closing_drains_each_pool_once() {
-    fn orders(of: Vec<usize>) -> Vec<Vec<usize>> {
-        if of.is_empty() {
-            return vec![vec![]];
-        }
-        let all = of.iter().flat_map(|&first| {
-            let rest = of.iter().copied().filter(|&i| i != first).collect();
-            orders(rest).into_iter().map(move |mut order| {
-                order.insert(0, first);
-                order
-            })
-        });
-        all.collect()
-    }
     const POOLS: usize = if cfg!(miri) { 3 } else { 4 };
-    for order in orders((0..POOLS).collect()) {
-        fresh(|| {
-            let log = Log::new();
+    for order in orders(POOLS) {
+        with_log(|log| {
             let mut pools: Vec<_> = (0..POOLS).map(|_| Some(AutoreleasePool::new())).collect();
             for (id, pool) in pools.iter().enumerate() {
                 pool.as_ref().unwrap().create(log.probe(id as u32));
@@ -147,9 +88,8 @@ fn pool_dropped_two_scopes_further_in_leaves_both_scopes_alone() {
 
 #[test]
 fn autoreleasepools_nest_like_a_stack() {
-    fresh(|| {
-        let log = Log::new();
-        fn level(depth: u32, log: &Log) {
+    with_log(|log| {
+        fn level(depth: u32, log: Log) {
             autoreleasepool(|pool| {
                 autorelease(Ref::new(log.probe(depth)));
                 if depth > 0 {
@@ -158,7 +98,7 @@ fn autoreleasepools_nest_like_a_stack() {
                 assert_eq!(pool.len(), 1);
             });
         }
-        level(100, &log);
+        level(100, log);
         assert!(log.ids().into_iter().eq(0..=100), "innermost first");
         assert_eq!(global().drain_root(), 0);
     });
@@ -166,8 +106,7 @@ fn autoreleasepools_nest_like_a_stack() {
 
 #[test]
 fn pools_of_managers_one_after_the_other() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         for id in 0..8 {
             // Frees the previous manager's stack, so that this one may reuse its memory.
             let manager = PoolManager::new();
@@ -179,23 +118,6 @@ fn pools_of_managers_one_after_the_other() {
             drop(pool);
             assert_eq!(log.count(), id as usize + 1);
         }
-    });
-}
-
-#[test]
-fn thousands_of_pools_may_be_open_at_once() {
-    const N: usize = if cfg!(miri) { 100 } else { 5_000 };
-    fresh(|| {
-        let log = Log::new();
-        let mut pools: Vec<_> = (0..N).map(|_| AutoreleasePool::new()).collect();
-        for (id, pool) in pools.iter().enumerate() {
-            pool.create(log.probe(id as u32));
-        }
-        while let Some(pool) = pools.pop() {
-            assert_eq!(pool.len(), 1);
-        }
-        assert!(log.ids().into_iter().eq((0..N as u32).rev()));
-        assert_eq!(open_pools(), 0);
     });
 }
 
@@ -231,8 +153,7 @@ fn objects_that_own_pools_die_in_either_order_below_and_above_others() {
         pool: AutoreleasePool,
         _probe: Probe,
     }
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut drained = AutoreleasePool::new();
         let below: Vec<_> = (0..CROWD).map(|_| AutoreleasePool::new()).collect();
         let owner = |id| Owner {
@@ -263,7 +184,7 @@ fn objects_that_own_pools_die_in_either_order_below_and_above_others() {
 }
 
 /// Opens a pool, is suspended while it is open, resumes and closes it, as coroutines do.
-async fn coroutine(log: &Log, id: u32) {
+async fn coroutine(log: Log, id: u32) {
     let pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(id));
     for _ in 0..3 {
@@ -292,12 +213,11 @@ fn poll(future: &mut Pin<&mut impl Future<Output = ()>>) -> bool {
 
 #[test]
 fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         {
-            let mut a = pin!(coroutine(&log, 1));
-            let mut b = pin!(coroutine(&log, 2));
-            let mut abandoned = pin!(coroutine(&log, 3));
+            let mut a = pin!(coroutine(log, 1));
+            let mut b = pin!(coroutine(log, 2));
+            let mut abandoned = pin!(coroutine(log, 3));
             // Opened in the order a, b; closed in the order a, b, too: no stack.
             assert!(!poll(&mut a) && !poll(&mut b) && !poll(&mut abandoned));
             for _ in 0..2 {
@@ -310,15 +230,4 @@ fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
         }
         assert_eq!(log.ids()[8..], [3], "a dropped future drops its pool");
     });
-}
-
-#[test]
-fn each_manager_has_its_own_current_pool() {
-    let other = PoolManager::new();
-    let mine = AutoreleasePool::new();
-    let theirs = other.pool();
-    autorelease(Ref::new(0));
-    other.autorelease(Ref::new(0));
-    other.autorelease(Ref::new(0));
-    assert_eq!((mine.len(), theirs.len()), (1, 2));
 }

@@ -1,6 +1,6 @@
 //! Destructors that call back into the crate during a drain.
 
-use crate::support::{Log, fresh, global, on_drop};
+use crate::support::{Log, fresh, global, me, on_drop, with_log};
 use releasepool::{
     AutoreleasePool, PoolManager, PopError, Ref, autorelease, autoreleasepool, settle,
 };
@@ -10,18 +10,17 @@ use std::time::Duration;
 
 #[test]
 fn destructor_drains_the_root_in_a_drain_of_the_root() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let released = Rc::new(Cell::new(0));
         for id in 0..3 {
             autorelease(Ref::new(log.probe(id)));
         }
-        let (keep, inner_log) = (released.clone(), log.clone());
+        let keep = released.clone();
         autorelease(Ref::new(on_drop(move || {
-            autorelease(Ref::new(inner_log.probe(3)));
+            autorelease(Ref::new(log.probe(3)));
             keep.set(global().drain_root());
-            inner_log.note(10);
-            autorelease(Ref::new(inner_log.probe(4)));
+            log.note(10);
+            autorelease(Ref::new(log.probe(4)));
         })));
         autorelease(Ref::new(log.probe(5)));
         assert_eq!(global().drain_root(), 3, "each entry by one drain");
@@ -53,7 +52,7 @@ fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
         for _ in 0..300 {
             autorelease(Ref::new(log.probe(3_000)));
         }
-        autorelease(Ref::new(Again(N, log.clone())));
+        autorelease(Ref::new(Again(N, log)));
         global().drain_root();
         let of = |id| log.ids().into_iter().filter(|&i| i == id).count() as u32;
         assert_eq!((of(1_000), of(2_000), of(3_000)), (2 * N, N, 300));
@@ -69,14 +68,12 @@ fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
 
 #[test]
 fn destructor_drains_the_root_in_a_drain_of_a_guard_pool() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
-        let inner_log = log.clone();
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
             assert_eq!(global().drain_root(), 1);
-            autorelease(Ref::new(inner_log.probe(1)));
+            autorelease(Ref::new(log.probe(1)));
         }));
         assert_eq!(pool.drain(), 2);
         assert_eq!(log.ids(), [0, 1]);
@@ -85,20 +82,19 @@ fn destructor_drains_the_root_in_a_drain_of_a_guard_pool() {
 
 #[test]
 fn destructor_closes_a_pool_that_was_current_before_the_drain() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut drained = AutoreleasePool::new();
         let holder: Ref<RefCell<Option<AutoreleasePool>>> = Ref::new(RefCell::new(None));
         let inner = AutoreleasePool::new();
         inner.create(log.probe(1));
         *holder.borrow_mut() = Some(inner);
 
-        let (inner_log, in_entry) = (log.clone(), holder.clone());
+        let in_entry = holder.clone();
         drained.create(log.probe(0));
         drained.create(on_drop(move || {
             in_entry.borrow_mut().take();
-            inner_log.note(2);
-            autorelease(Ref::new(inner_log.probe(3)));
+            log.note(2);
+            autorelease(Ref::new(log.probe(3)));
         }));
         assert_eq!(drained.drain(), 3, "the drained pool stays current");
         assert_eq!(log.ids(), [1, 2, 3, 0]);
@@ -114,8 +110,7 @@ fn destructor_closes_a_pool_that_was_current_before_the_drain() {
 
 #[test]
 fn destructor_closes_every_pool_below_and_above_the_one_that_is_drained() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let pools: Rc<RefCell<Vec<AutoreleasePool>>> = Rc::default();
         let below: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
         let drained = AutoreleasePool::new();
@@ -124,13 +119,13 @@ fn destructor_closes_every_pool_below_and_above_the_one_that_is_drained() {
         for (id, pool) in pools.borrow().iter().enumerate() {
             pool.create(log.probe(id as u32));
         }
-        let (inner_log, in_entry) = (log.clone(), pools.clone());
+        let in_entry = pools.clone();
         drained.create(on_drop(move || {
             let mut pools = in_entry.take();
             while !pools.is_empty() {
                 drop(pools.swap_remove(pools.len() / 2));
             }
-            autorelease(Ref::new(inner_log.probe(10)));
+            autorelease(Ref::new(log.probe(10)));
         }));
         drop(drained);
         let mut ids = log.ids();
@@ -169,14 +164,12 @@ fn destructor_holds_the_guard_of_a_pool_inside_the_one_that_is_drained() {
 
 #[test]
 fn destructor_forgets_a_pool_in_a_drain() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         pool.create(log.probe(0));
-        let inner_log = log.clone();
         pool.create(on_drop(move || {
             std::mem::forget(AutoreleasePool::new());
-            autorelease(Ref::new(inner_log.probe(1)));
+            autorelease(Ref::new(log.probe(1)));
         }));
         pool.drain();
         assert_eq!(log.ids(), [0], "later entries are in the forgotten pool");
@@ -186,39 +179,14 @@ fn destructor_forgets_a_pool_in_a_drain() {
 }
 
 #[test]
-fn destructor_uses_another_managers_pools() {
-    fresh(|| {
-        let log = Log::new();
-        let other = PoolManager::new();
-        let mut mine = AutoreleasePool::new();
-        let mut theirs = other.pool();
-        let (inner_log, manager) = (log.clone(), other.clone());
-        mine.create(on_drop(move || {
-            manager.autorelease(Ref::new(inner_log.probe(0)));
-            autorelease(Ref::new(inner_log.probe(1)));
-        }));
-        assert_eq!(mine.drain(), 2);
-        assert_eq!(
-            log.ids(),
-            [1],
-            "no entry moves from one manager to the other"
-        );
-        assert_eq!(theirs.drain(), 1);
-    });
-}
-
-#[test]
 fn destructor_runs_the_inbox_and_nothing_happens() {
-    fresh(|| {
-        let log = Log::new();
-        let me = global().current_thread().unwrap();
-        let closure_log = log.clone();
-        me.post(move || closure_log.note(0)).unwrap();
+    with_log(|log| {
+        let me = me();
+        me.post(move || log.note(0)).unwrap();
         let mut pool = AutoreleasePool::new();
-        let inner_log = log.clone();
         pool.create(on_drop(move || {
             assert_eq!(global().run_inbox(), 0);
-            inner_log.note(1);
+            log.note(1);
         }));
         pool.drain();
         assert_eq!(log.ids(), [1], "closures never run inside a drain");
@@ -229,50 +197,9 @@ fn destructor_runs_the_inbox_and_nothing_happens() {
 }
 
 #[test]
-fn destructor_releases_to_its_own_thread_and_the_same_drain_delivers() {
-    fresh(|| {
-        let log = Log::new();
-        let me = global().current_thread().unwrap();
-        let mut pool = AutoreleasePool::new();
-        let inner_log = log.clone();
-        pool.create(on_drop(move || {
-            me.release(Ref::new(inner_log.probe(0)));
-            let mut nested = AutoreleasePool::new();
-            nested.drain();
-            assert_eq!(inner_log.count(), 0, "not by a nested drain");
-        }));
-        assert_eq!(
-            pool.drain(),
-            1,
-            "remote releases are not entries of the pool"
-        );
-        assert_eq!(log.ids(), [0]);
-    });
-}
-
-#[test]
-fn destructor_of_a_delivered_object_autoreleases_into_the_drain_that_delivers() {
-    fresh(|| {
-        let log = Log::new();
-        let me = global().current_thread().unwrap();
-        let inner_log = log.clone();
-        let probe = Ref::new(log.probe(0));
-        me.release(Ref::new(on_drop(move || {
-            autorelease(probe);
-            inner_log.note(1);
-        })));
-        let mut pool = AutoreleasePool::new();
-        assert_eq!(pool.drain(), 1);
-        assert_eq!(log.ids(), [1, 0]);
-    });
-}
-
-#[test]
 fn destructor_asks_for_everything_the_manager_can_do() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::named("busy");
-        let inner_log = log.clone();
         pool.create(log.probe(0));
         pool.create(on_drop(move || {
             let manager = global();
@@ -291,7 +218,7 @@ fn destructor_asks_for_everything_the_manager_can_do() {
             assert!(snapshot.to_string().contains("fresh"));
             assert!(manager.thread(me).is_some());
             assert!(manager.threads().iter().any(|thread| thread.key() == me));
-            inner_log.note(1);
+            log.note(1);
         }));
         assert_eq!(pool.drain(), 2);
         assert_eq!(log.ids(), [1, 0]);
@@ -300,8 +227,7 @@ fn destructor_asks_for_everything_the_manager_can_do() {
 
 #[test]
 fn destructor_shuts_down_its_manager_inside_the_drain_of_its_root() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         manager.autorelease(Ref::new(log.probe(0)));
         let inner = manager.clone();
@@ -317,20 +243,19 @@ fn destructor_shuts_down_its_manager_inside_the_drain_of_its_root() {
 
 #[test]
 fn destructor_drops_the_last_handle_of_its_manager() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
         let handle = Rc::new(RefCell::new(Some(manager.clone())));
         manager.autorelease(Ref::new(log.probe(9)));
         let mut pool = manager.pool();
         pool.create(log.probe(0));
         drop(manager);
-        let (in_entry, inner_log) = (handle.clone(), log.clone());
+        let in_entry = handle.clone();
         pool.create(on_drop(move || {
             drop(in_entry.take());
             // The first use of another manager frees what abandoned ones left.
             let other = PoolManager::new();
-            other.autorelease(Ref::new(inner_log.probe(1)));
+            other.autorelease(Ref::new(log.probe(1)));
             assert_eq!(other.drain_root(), 1);
         }));
         assert_eq!(pool.drain(), 2);
@@ -344,13 +269,12 @@ fn destructor_drops_the_last_handle_of_its_manager() {
 
 #[test]
 fn destructor_pushes_and_pops_while_its_token_pool_is_popped() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let tokens: Rc<RefCell<Vec<_>>> = Rc::default();
         for id in 0..4 {
             tokens.borrow_mut().push(global().push());
             autorelease(Ref::new(log.probe(id)));
-            let (tokens, log) = (tokens.clone(), log.clone());
+            let tokens = tokens.clone();
             autorelease(Ref::new(on_drop(move || {
                 for &token in tokens.borrow().iter() {
                     let popped = global().pop(token);
@@ -394,9 +318,7 @@ fn formatter_of_a_dump_that_autoreleases_into_the_pool() {
         }
     }
     let pool = AutoreleasePool::new();
-    for i in 0..10 {
-        pool.create(i);
-    }
+    (0..10).for_each(|i| _ = pool.create(i));
     let mut out = Feeding(0);
     write!(out, "{}", pool.dump()).unwrap();
     assert_eq!(pool.len() as u32, 10 + out.0);

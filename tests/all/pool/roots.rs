@@ -1,29 +1,28 @@
 //! Autorelease while no pool is open: the root pool, its watermark and its policy.
 
-use crate::support::{Log, child, events, fresh, on_drop, react};
+use crate::support::{
+    alone, assert_says, events, figures, fresh, global, me, on_drop, only_event, react, with_log,
+};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool,
 };
 
 fn root_entries(manager: &PoolManager) -> usize {
-    let me = manager.current_thread().unwrap().key();
-    manager.snapshot().thread(me).unwrap().root_entries
+    figures(manager).root_entries
 }
 
 #[test]
 fn implicit_autorelease_without_a_pool_waits_in_the_root_pool_counted() {
-    fresh(|| {
-        let log = Log::new();
-        let manager = PoolManager::global();
+    with_log(|log| {
         for id in 0..3 {
             autorelease(Ref::new(log.probe(id)));
-            assert_eq!(root_entries(manager), id as usize + 1);
+            assert_eq!(root_entries(global()), id as usize + 1);
         }
         assert_eq!(log.count(), 0);
-        assert_eq!(manager.drain_root(), 3);
+        assert_eq!(global().drain_root(), 3);
         assert_eq!(log.ids(), [2, 1, 0]);
-        assert_eq!(root_entries(manager), 0);
+        assert_eq!(root_entries(global()), 0);
     });
 }
 
@@ -36,11 +35,9 @@ fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
     fresh(|| {
         stray();
         stray();
-        PoolManager::global().drain_root();
+        global().drain_root();
         stray();
-        let [event] = &events(EventKind::NoPool)[..] else {
-            panic!("one warning")
-        };
+        let event = only_event(EventKind::NoPool);
         assert!(event.type_name.unwrap().ends_with("Stray"));
         assert!(event.thread.starts_with("fresh (#"), "{}", event.thread);
         assert!(event.to_string().contains("Stray"), "{event}");
@@ -57,38 +54,26 @@ fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
 }
 
 #[test]
-fn implicit_autorelease_without_a_pool_warns_once_per_manager() {
-    struct Stray;
-    fresh(|| {
-        autorelease(Ref::new(Stray));
-        PoolManager::new().autorelease(Ref::new(Stray));
-        assert_eq!(events(EventKind::NoPool).len(), 2);
-    });
-}
-
-#[test]
 fn implicit_autorelease_with_a_pool_open_does_not_warn() {
     struct Stray;
     fresh(|| {
         autoreleasepool(|_| autorelease(Ref::new(Stray)));
-        let token = PoolManager::global().push();
+        let token = global().push();
         autorelease(Ref::new(Stray));
-        PoolManager::global().pop(token).unwrap();
+        global().pop(token).unwrap();
         assert_eq!(events(EventKind::NoPool).len(), 0);
     });
 }
 
 #[test]
 fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::new();
-        let inner_log = log.clone();
         manager.autorelease(Ref::new(on_drop(|| ())));
         assert_eq!(manager.drain_root(), 1);
         let inner = manager.clone();
         manager.autorelease(Ref::new(on_drop(move || {
-            inner.autorelease(Ref::new(inner_log.probe(0)));
+            inner.autorelease(Ref::new(log.probe(0)));
         })));
         assert_eq!(manager.drain_root(), 2);
         assert_eq!(log.ids(), [0]);
@@ -99,14 +84,12 @@ fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own
 #[test]
 fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
-    fresh(|| {
-        let log = Log::new();
-        let inner_log = log.clone();
-        let me = PoolManager::global().current_thread().unwrap();
+    with_log(|log| {
+        let me = me();
         me.release(Ref::new(on_drop(move || {
-            autorelease(Ref::new(Stray(inner_log.probe(0))));
+            autorelease(Ref::new(Stray(log.probe(0))));
         })));
-        PoolManager::global().drain_root();
+        global().drain_root();
         assert_eq!(log.ids(), [0]);
         assert_eq!(events(EventKind::NoPool).len(), 0);
     });
@@ -127,11 +110,7 @@ fn the_root_watermark_reports_at_each_doubling() {
         let events = events(EventKind::RootWatermark);
         assert!(events.iter().map(|event| event.count).eq(seen));
         assert_eq!(events[0].type_name, Some("char"));
-        assert!(
-            events[0].to_string().contains("10 entries"),
-            "{}",
-            events[0]
-        );
+        assert_says(&events[0], &["10 entries"]);
         assert_eq!(manager.boundary(), 0, "the policy is to report");
         assert_eq!(manager.drain_root(), 100);
     });
@@ -163,8 +142,7 @@ fn drain_of_another_pool_leaves_the_figures_of_the_root_alone() {
 
 #[test]
 fn policy_drains_a_large_root_pool_at_the_next_boundary() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::builder()
             .root_watermark(3)
             .root_policy(RootPolicy::DrainAtBoundary)
@@ -184,8 +162,7 @@ fn policy_drains_a_large_root_pool_at_the_next_boundary() {
 
 #[test]
 fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = PoolManager::builder()
             .root_watermark(1)
             .root_policy(RootPolicy::DrainAtBoundary)
@@ -208,15 +185,6 @@ fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
 }
 
 #[test]
-fn watermark_of_zero_counts_as_one() {
-    fresh(|| {
-        let manager = PoolManager::builder().root_watermark(0).build();
-        manager.autorelease(Ref::new(0));
-        assert_eq!(events(EventKind::RootWatermark).len(), 1);
-    });
-}
-
-#[test]
 fn watermark_event_names_pool_length_and_types() {
     fresh(|| {
         let manager = PoolManager::builder()
@@ -229,9 +197,7 @@ fn watermark_event_names_pool_length_and_types() {
                 _ => manager.autorelease(Ref::new(String::new())),
             }
         }
-        let [event] = &events(EventKind::RootWatermark)[..] else {
-            panic!("one event")
-        };
+        let event = only_event(EventKind::RootWatermark);
         assert_eq!(event.manager.as_deref(), Some("callbacks"));
         assert_eq!(event.pool.as_deref(), Some("root"));
         assert_eq!((event.count, event.sampled), (10_000, 4_096), "the newest");
@@ -241,13 +207,14 @@ fn watermark_event_names_pool_length_and_types() {
             [("alloc::string::String", 3_687), ("u32", 409)]
         );
         let sentence = event.to_string();
-        for words in [
-            "thread fresh (#",
-            "pool \"root\" of manager \"callbacks\": 10,000 entries wait, ",
-            "4,096 of which were sampled: alloc::string::String (3,687), u32 (409);",
-        ] {
-            assert!(sentence.contains(words), "{sentence}");
-        }
+        assert_says(
+            &sentence,
+            &[
+                "thread fresh (#",
+                "pool \"root\" of manager \"callbacks\": 10,000 entries wait, ",
+                "4,096 of which were sampled: alloc::string::String (3,687), u32 (409);",
+            ],
+        );
     });
 }
 
@@ -261,9 +228,7 @@ fn watermark_event_names_no_more_than_eight_types() {
         of_types!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 usize);
         of_types!(u16 u32 u64 u128 i8 i16 i32 i64);
         of_types!(u64 u64 i64 u128);
-        let [event] = &events(EventKind::RootWatermark)[..] else {
-            panic!("one event")
-        };
+        let event = only_event(EventKind::RootWatermark);
         assert_eq!(event.types.len(), 8);
         assert_eq!(event.types[0], ("u64", 4));
         assert!(event.types[1..3].contains(&("i64", 3)), "{event:?}");
@@ -315,20 +280,18 @@ fn policy_is_set_at_any_time() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn watermarks_of_the_global_manager_can_be_set() {
-    // This runs in a process of its own, because it changes the global manager.
-    let child = child!(|| {
-        let global = PoolManager::global();
+    // This runs in a process of its own, because it changes the global() manager.
+    alone!(|| {
         fresh(|| {
             autorelease(Ref::new(0));
-            global.set_root_watermark(3);
-            global.set_root_policy(RootPolicy::DrainAtBoundary);
+            global().set_root_watermark(3);
+            global().set_root_policy(RootPolicy::DrainAtBoundary);
             (0..2).for_each(|_| autorelease(Ref::new(0)));
             assert_eq!(events(EventKind::RootWatermark).len(), 1);
             assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
-            assert_eq!(global.boundary(), 3);
-            global.set_backlog_watermark(1);
+            assert_eq!(global().boundary(), 3);
+            global().set_backlog_watermark(1);
             let mut pool = AutoreleasePool::new();
             for _ in 0..2 {
                 pool.create(0);
@@ -337,7 +300,6 @@ fn watermarks_of_the_global_manager_can_be_set() {
             assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
         });
     });
-    child.assert_success();
 }
 
 #[test]
@@ -349,43 +311,38 @@ fn event_hook_may_use_pools_and_drain_the_reported_root() {
             autorelease(Ref::new(0));
             assert_eq!(pool.drain(), 2);
             drop(pool);
-            assert_eq!(PoolManager::global().drain_root(), 1);
+            assert_eq!(global().drain_root(), 1);
             autorelease(Ref::new(1));
         });
         struct Stray;
         autorelease(Ref::new(Stray));
         assert!(!events(EventKind::NoPool).is_empty());
-        assert_eq!(PoolManager::global().drain_root(), 1);
+        assert_eq!(global().drain_root(), 1);
     });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn autoreleases_and_releases_are_counted() {
     // This runs in a process of its own, because this thread may release orphans of other tests.
-    let child = child!(|| {
-        let manager = PoolManager::global();
-        let me = manager.current_thread().unwrap().key();
-        let before = manager.snapshot().thread(me).unwrap().totals;
+    alone!(|| {
+        let me = me().key();
+        let before = global().snapshot().thread(me).unwrap().totals;
         autoreleasepool(|pool| {
-            for i in 0..5 {
-                pool.create(i);
-            }
+            (0..5).for_each(|i| _ = pool.create(i));
             pool.drain();
             pool.create(5);
         });
         autorelease(Ref::new(6));
         let kept = Ref::new(7);
-        let after = manager.snapshot().thread(me).unwrap().totals;
+        let after = global().snapshot().thread(me).unwrap().totals;
         assert_eq!(after.pools_pushed - before.pools_pushed, 1);
         assert_eq!(after.released - before.released, 6);
         assert_eq!(after.autoreleased - before.autoreleased, 7);
         assert_eq!(after.created - before.created, 8);
         assert_eq!(after.destroyed - before.destroyed, 6);
         drop(kept);
-        manager.drain_root();
-        let end = manager.snapshot().thread(me).unwrap().totals;
+        global().drain_root();
+        let end = global().snapshot().thread(me).unwrap().totals;
         assert_eq!(end.created, end.destroyed);
     });
-    child.assert_success();
 }

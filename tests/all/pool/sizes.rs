@@ -1,39 +1,24 @@
 //! Pools with one, a few and many entries, which are drained in different ways: destructors cannot
 //! tell these apart.
 
-use crate::support::{Log, OnDrop, fresh, global, me, on_drop, panic_of};
+use crate::support::{Chain, Log, fresh, me, on_drop, panic_of, totals, with_log};
 use releasepool::{AutoreleasePool, PoolRef, Ref, autorelease};
 
 /// Numbers of entries. Up to four are few.
 const SIZES: [u32; 3] = [1, 3, 10];
 
 /// Returns a pool that holds the probes from 1 on, one entry less than `size`.
-fn almost_filled(log: &Log, size: u32) -> AutoreleasePool {
+fn almost_filled(log: Log, size: u32) -> AutoreleasePool {
     let pool = AutoreleasePool::new();
     (1..size).for_each(|id| _ = pool.create(log.probe(id)));
     pool
 }
 
-/// A link of a chain.
-struct Link<F: FnOnce() + 'static> {
-    _end: Option<OnDrop<F>>,
-    _next: Option<Ref<Link<F>>>,
-}
-
-/// Returns a chain whose last links are queued, as they lie deep, and that runs `f` at its end.
-fn deep<F: FnOnce() + 'static>(f: F) -> Ref<Link<F>> {
-    let link = |_end, _next| Ref::new(Link { _end, _next });
-    let end = link(Some(on_drop(f)), None);
-    let len = if cfg!(miri) { 700 } else { 5_000 };
-    (0..len).fold(end, |next, _| link(None, Some(next)))
-}
-
 #[test]
 fn the_pool_that_is_drained_is_current_below_an_open_one() {
     for size in SIZES {
-        fresh(|| {
-            let log = Log::new();
-            let mut outer = almost_filled(&log, size);
+        with_log(|log| {
+            let mut outer = almost_filled(log, size);
             let inner = AutoreleasePool::new();
             let last = log.probe(0);
             outer.create(on_drop(|| autorelease(Ref::new(last))));
@@ -51,12 +36,11 @@ fn the_pool_that_is_drained_is_current_below_an_open_one() {
 fn the_pool_is_current_while_what_was_queued_is_destroyed() {
     for size in SIZES {
         for has_weak in [false, true] {
-            fresh(|| {
-                let log = Log::new();
-                let mut outer = almost_filled(&log, size);
+            with_log(|log| {
+                let mut outer = almost_filled(log, size);
                 let inner = AutoreleasePool::new();
                 let last = log.probe(0);
-                let chain = deep(|| autorelease(Ref::new(last)));
+                let chain = Chain::ending_in(|| autorelease(Ref::new(last)));
                 let _weak = has_weak.then(|| Ref::downgrade(&chain));
                 outer.autorelease(chain);
                 assert_eq!(outer.drain(), size as usize + 1);
@@ -70,9 +54,8 @@ fn the_pool_is_current_while_what_was_queued_is_destroyed() {
 #[test]
 fn what_a_destructor_sends_to_its_own_thread_the_same_drain_releases() {
     for size in SIZES {
-        fresh(|| {
-            let log = Log::new();
-            let mut pool = almost_filled(&log, size);
+        with_log(|log| {
+            let mut pool = almost_filled(log, size);
             let (here, sent) = (me(), log.probe(0));
             pool.create(on_drop(move || here.release(Ref::new(sent))));
             assert_eq!(pool.drain(), size as usize);
@@ -84,9 +67,8 @@ fn what_a_destructor_sends_to_its_own_thread_the_same_drain_releases() {
 #[test]
 fn what_a_delivered_object_autoreleases_counts_as_released() {
     for size in SIZES {
-        fresh(|| {
-            let log = Log::new();
-            let mut pool = almost_filled(&log, size);
+        with_log(|log| {
+            let mut pool = almost_filled(log, size);
             let last = log.probe(0);
             me().release(Ref::new(on_drop(|| autorelease(Ref::new(last)))));
             assert_eq!(pool.drain(), size as usize);
@@ -98,10 +80,9 @@ fn what_a_delivered_object_autoreleases_counts_as_released() {
 #[test]
 fn the_panic_of_a_destructor_comes_before_those_of_what_it_has_queued() {
     for size in SIZES {
-        fresh(|| {
-            let log = Log::new();
-            let mut pool = almost_filled(&log, size);
-            let chain = deep(|| panic!("second"));
+        with_log(|log| {
+            let mut pool = almost_filled(log, size);
+            let chain = Chain::ending_in(|| panic!("second"));
             pool.create(on_drop(|| {
                 drop(chain);
                 panic!("first");
@@ -116,13 +97,9 @@ fn the_panic_of_a_destructor_comes_before_those_of_what_it_has_queued() {
 fn an_entry_whose_destructor_panics_counts_as_released_and_its_object_as_destroyed() {
     for size in SIZES {
         for has_weak in [false, true] {
-            fresh(|| {
-                let log = Log::new();
-                let figures = || {
-                    let own = global().snapshot().thread(me().key()).unwrap().totals;
-                    [own.released, own.destroyed]
-                };
-                let mut pool = almost_filled(&log, size);
+            with_log(|log| {
+                let figures = || [totals().released, totals().destroyed];
+                let mut pool = almost_filled(log, size);
                 let loud = Ref::new(on_drop(|| panic!("loud")));
                 let _weak = has_weak.then(|| Ref::downgrade(&loud));
                 pool.autorelease(loud);

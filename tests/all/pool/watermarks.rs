@@ -1,6 +1,6 @@
 //! The watermark of guard and token pools.
 
-use crate::support::{Log, PAGE, events, fresh, on_drop, react};
+use crate::support::{PAGE, assert_says, events, fresh, global, on_drop, react, with_log};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, HandoffPool, PoolManager, Ref};
 use std::cell::RefCell;
@@ -30,9 +30,7 @@ fn guard_pool_that_grows_is_reported_at_each_doubling() {
     fresh(|| {
         let manager = with_watermark(500);
         let pool = manager.named_pool("level");
-        for n in 0..4_300 {
-            pool.autorelease(Ref::new(n));
-        }
+        (0..4_300).for_each(|n| _ = pool.autorelease(Ref::new(n)));
         assert_reported_at(&[500, 1_000, 2_000, 4_000]);
     });
 }
@@ -44,9 +42,7 @@ fn pool_below_its_watermark_is_not_reported() {
         let manager = with_watermark(1_000);
         let mut pool = manager.pool();
         for _ in 0..3 {
-            for n in 0..999 {
-                pool.autorelease(Ref::new(n));
-            }
+            (0..999).for_each(|n| _ = pool.autorelease(Ref::new(n)));
             pool.drain();
         }
         assert_reported_at(&[]);
@@ -80,13 +76,14 @@ fn event_names_the_pool_and_its_commonest_types() {
         let sum: usize = event.types.iter().map(|&(_, n)| n).sum();
         assert_eq!(sum, event.sampled);
         let message = event.to_string();
-        for words in [
-            "thread fresh (#",
-            "pool \"bodies\" of manager \"physics\": the pool has grown to 5,",
-            " entries, 4,096 of which were sampled: alloc::string::String (2,8",
-        ] {
-            assert!(message.contains(words), "{message}");
-        }
+        assert_says(
+            &message,
+            &[
+                "thread fresh (#",
+                "pool \"bodies\" of manager \"physics\": the pool has grown to 5,",
+                " entries, 4,096 of which were sampled: alloc::string::String (2,8",
+            ],
+        );
     });
 }
 
@@ -117,9 +114,7 @@ fn pool_that_grows_in_each_frame_is_reported_at_growing_intervals() {
         let manager = with_watermark(400);
         let mut pool = manager.named_pool("frame");
         for _ in 0..12 {
-            for n in 0..1_100 {
-                pool.autorelease(Ref::new(n));
-            }
+            (0..1_100).for_each(|n| _ = pool.autorelease(Ref::new(n)));
             assert_eq!(pool.drain(), 1_100);
         }
         let told = watermarks();
@@ -130,9 +125,7 @@ fn pool_that_grows_in_each_frame_is_reported_at_growing_intervals() {
         assert_eq!((of(400), of(800)), (vec![1, 10], vec![1, 10]), "{told:?}");
         // Pools of another name are counted apart.
         let other = manager.named_pool("other");
-        for n in 0..600 {
-            other.autorelease(Ref::new(n));
-        }
+        (0..600).for_each(|n| _ = other.autorelease(Ref::new(n)));
         assert_eq!(watermarks().len(), 5);
     });
 }
@@ -146,22 +139,16 @@ fn watermark_is_set_at_any_time() {
         assert!(shown().contains("pool_watermark: 1"), "{}", shown());
         manager.set_pool_watermark(100_000);
         let pool = manager.pool();
-        for n in 0..1_000 {
-            pool.autorelease(Ref::new(n));
-        }
+        (0..1_000).for_each(|n| _ = pool.autorelease(Ref::new(n)));
         assert_reported_at(&[]);
         manager.set_pool_watermark(1_200);
-        for n in 0..1_000 {
-            pool.autorelease(Ref::new(n));
-        }
+        (0..1_000).for_each(|n| _ = pool.autorelease(Ref::new(n)));
         assert_reported_at(&[1_200]);
         // The pool is past it by more than a page.
         manager.set_pool_watermark(1_100);
-        for n in 0..600 {
-            pool.autorelease(Ref::new(n));
-        }
+        (0..600).for_each(|n| _ = pool.autorelease(Ref::new(n)));
         assert_reported_at(&[1_200, 2_200]);
-        assert!(format!("{:?}", PoolManager::global()).contains("pool_watermark: "));
+        assert!(format!("{:?}", global()).contains("pool_watermark: "));
     });
 }
 
@@ -179,9 +166,7 @@ fn entries_that_a_drain_releases_itself_are_not_reported() {
         }));
         assert_eq!(pool.drain(), 1_001);
         let mut handoff = HandoffPool::new();
-        for n in 0..1_000 {
-            handoff.create(n);
-        }
+        (0..1_000).for_each(|n| _ = handoff.create(n));
         handoff.drain_on(&manager.current_thread().unwrap());
         drop(pool);
         assert_reported_at(&[]);
@@ -195,8 +180,7 @@ thread_local! {
 
 #[test]
 fn hook_may_autorelease_into_the_pool_that_it_is_told_of() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = with_watermark(300);
         MANAGER.set(Some(manager.clone()));
         react(|event| {
@@ -206,9 +190,7 @@ fn hook_may_autorelease_into_the_pool_that_it_is_told_of() {
             }
         });
         let mut pool = manager.pool();
-        for id in 0..700 {
-            pool.autorelease(Ref::new(log.probe(id)));
-        }
+        (0..700).for_each(|id| _ = pool.autorelease(Ref::new(log.probe(id))));
         assert_reported_at(&[300, 600, 1_200]);
         assert_eq!(pool.len(), 700 + 3 * 300);
         assert_eq!(pool.drain(), 1_600);
@@ -219,8 +201,7 @@ fn hook_may_autorelease_into_the_pool_that_it_is_told_of() {
 
 #[test]
 fn hook_may_close_the_current_pool_while_it_grows() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let manager = with_watermark(300);
         react(|event| {
             if event.kind == EventKind::PoolWatermark {
@@ -228,12 +209,11 @@ fn hook_may_close_the_current_pool_while_it_grows() {
             }
         });
         POOL.set(Some(manager.named_pool("closed by the hook")));
-        let outer = log.clone();
         let mut released = 0;
         for id in 0..600 {
             manager.autorelease(Ref::new(log.probe(id)));
             if POOL.with_borrow(Option::is_none) && released == 0 {
-                released = outer.count();
+                released = log.count();
             }
         }
         assert_reported_at(&[300]);

@@ -36,8 +36,8 @@ pub fn push_work(work: impl FnOnce() + 'static) {
     WORK.with(|w| w.0.borrow_mut().push(Box::new(work)));
 }
 
-/// Runs `f` on a thread, and waits until all its thread-locals are dropped.
-pub fn thread_to_the_end(f: impl FnOnce() + Send + 'static) {
+/// Runs `f` on a thread, and waits until all its thread-locals are dropped. Returns the thread's id.
+pub fn thread_to_the_end(f: impl FnOnce() + Send + 'static) -> ThreadId {
     let id = fresh_to_the_end(|| {
         f();
         thread::current().id()
@@ -46,6 +46,7 @@ pub fn thread_to_the_end(f: impl FnOnce() + Send + 'static) {
         !FAILED.lock().unwrap().contains(&id),
         "a closure panicked in the teardown; see above"
     );
+    id
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -64,7 +65,7 @@ pub fn use_the_crate() {
 }
 
 /// Runs `work` when the thread-locals of a new thread are torn down, and waits for it.
-pub fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
+pub fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) -> ThreadId {
     thread_to_the_end(move || {
         if when == BeforeOurExit {
             use_the_crate();
@@ -73,16 +74,15 @@ pub fn at_teardown(when: When, work: impl FnOnce() + Send + 'static) {
         if when == AfterOurExit {
             use_the_crate();
         }
-    });
+    })
 }
 
 /// The position in a log at which something was done.
 pub fn notes(when: When, work: impl FnOnce(&Log) + Send + 'static) -> Vec<u32> {
     let log = Log::new();
-    let inner_log = log.clone();
     at_teardown(when, move || {
-        work(&inner_log);
-        inner_log.note(1_000);
+        work(&log);
+        log.note(1_000);
     });
     log.ids()
 }

@@ -1,8 +1,8 @@
 //! `shutdown` where destructors autorelease deep down, or into pools that were drained before.
 
 use crate::support::worker::Worker;
-use crate::support::{Chain, LONG, Log, child, deep_down, on_drop, panic_of};
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
+use crate::support::{Chain, LONG, Log, alone, deep_down, global, on_drop, panic_of};
+use releasepool::{AutoreleasePool, Budget, Ref, autorelease};
 use std::panic::panic_any;
 use std::time::Duration;
 
@@ -16,19 +16,18 @@ impl Drop for Shedding {
     }
 }
 
-fn shedding(log: &Log, links: u32) -> Ref<Shedding> {
-    let link = |next, _| Some(Ref::new(Shedding(next, log.clone())));
+fn shedding(log: Log, links: u32) -> Ref<Shedding> {
+    let link = |next, _| Some(Ref::new(Shedding(next, log)));
     (0..links).fold(None, link).unwrap()
 }
 
 /// Runs `fill` on a worker, asks it by `shutdown`, and has it close a pool. Returns how many probes
 /// were released.
-fn released_when_asked(fill: fn(&Log)) -> usize {
+fn released_when_asked(fill: fn(Log)) -> usize {
     let log = Log::new();
     let worker = Worker::new("worker");
-    let inner = log.clone();
-    worker.run(move || fill(&inner));
-    let global = PoolManager::global();
+    worker.run(move || fill(log));
+    let global = global();
     global.shutdown(Duration::ZERO).unwrap_err();
     worker.run(|| drop(AutoreleasePool::new()));
     global.shutdown(Duration::ZERO).unwrap();
@@ -45,8 +44,8 @@ fn leave<T>(object: Ref<T>) {
 
 /// Autoreleases what `f` makes, when the outermost destructor is done.
 fn deep<T: 'static>(f: impl FnOnce() -> T + 'static) {
-    let inner = Ref::new(on_drop(move || autorelease(Ref::new(f()))));
-    deep_down(64, || drop(inner));
+    let log = Ref::new(on_drop(move || autorelease(Ref::new(f()))));
+    deep_down(64, || drop(log));
 }
 
 /// An object whose destructor autoreleases the next one.
@@ -63,10 +62,9 @@ impl Drop for Relay {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_for_everything_that_destructors_leave_for_later() {
     const LINKS: u32 = 3_000;
-    type Case = (&'static str, u32, fn(&Log));
+    type Case = (&'static str, u32, fn(Log));
     let cases: [Case; 5] = [
         ("a chain in the root pool that autoreleases", LINKS, |log| {
             autorelease(shedding(log, LINKS));
@@ -75,70 +73,55 @@ fn shutdown_asks_for_everything_that_destructors_leave_for_later() {
             leave(shedding(log, LINKS));
         }),
         ("a destructor that leaves a backlog", 1, |log| {
-            let log = log.clone();
             let leaving = on_drop(move || leave(Ref::new(log.probe(0))));
             autorelease(Ref::new(leaving));
         }),
-        (
-            "a backlog that is left in another pool, deep down",
-            1,
-            |log| {
-                let log = log.clone();
-                let leaving = || on_drop(move || leave(Ref::new(log.probe(0))));
-                autorelease(Ref::new(on_drop(|| deep(leaving))));
-            },
-        ),
+        ("a backlog of another pool, deep down", 1, |log| {
+            let leaving = move || on_drop(move || leave(Ref::new(log.probe(0))));
+            autorelease(Ref::new(on_drop(move || deep(leaving))));
+        }),
         ("a root pool that is fed for long", LINKS, |log| {
-            autorelease(Ref::new(Relay(LINKS - 1, log.clone())));
+            autorelease(Ref::new(Relay(LINKS - 1, log)));
         }),
     ];
-    child!(|| {
+    alone!(|| {
         for (what, expected, fill) in cases {
             assert_eq!(released_when_asked(fill), expected as usize, "{what}");
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_releases_what_the_backlog_autoreleases() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
-        leave(shedding(&log, 1));
-        let report = PoolManager::global().shutdown(LONG).unwrap();
+        leave(shedding(log, 1));
+        let report = global().shutdown(LONG).unwrap();
         assert_eq!((report.released, log.count()), (2, 1));
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_the_values_of_panics_autorelease_is_released_before_the_answer() {
-    child!(|| {
+    alone!(|| {
         for entries in [1, 10] {
             let log = Log::new();
             let worker = Worker::new("worker");
-            let inner = log.clone();
             worker.run(move || {
-                let chain = Chain::ending_in(move || autorelease(Ref::new(inner.probe(0))));
+                let chain = Chain::ending_in(move || autorelease(Ref::new(log.probe(0))));
                 autorelease(Ref::new(on_drop(move || panic_any(chain))));
             });
-            let global = PoolManager::global();
-            global.shutdown(Duration::ZERO).unwrap_err();
+            global().shutdown(Duration::ZERO).unwrap_err();
             let first = worker.run(move || {
                 let pool = AutoreleasePool::new();
                 pool.create(on_drop(|| panic!("the first")));
-                for _ in 1..entries {
-                    pool.create(String::from("another"));
-                }
+                (1..entries).for_each(|_| _ = pool.create(String::from("another")));
                 panic_of(|| drop(pool))
             });
             assert_eq!(first, "the first");
-            global.shutdown(Duration::ZERO).unwrap();
+            global().shutdown(Duration::ZERO).unwrap();
             assert_eq!(log.count(), 1);
             worker.join();
         }
-    })
-    .assert_success();
+    });
 }

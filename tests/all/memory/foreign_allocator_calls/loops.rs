@@ -2,184 +2,140 @@
 
 use super::*;
 
-pub(super) fn rows() -> Vec<Row> {
-    vec![
-        (
-            "FrameConfig",
-            "new default arena_capacity fixed_step frame_time frames_per_second max_delta \
-          max_steps min_drain on_demand unlimited variable clone fmt",
-            || {
-                let config = FrameConfig::default()
-                    .arena_capacity(9)
-                    .fixed_step(LONG)
-                    .frame_time(LONG);
-                let config = config
-                    .frames_per_second(60)
-                    .max_delta(LONG)
-                    .max_steps(2)
-                    .min_drain(LONG);
-                cloned(config.on_demand().variable().unlimited());
-            },
-        ),
-        (
-            "FrameLoop",
-            "new proxy tick run last_report next_due resume suspend set_events set_wake_hook \
-          clear_wake_hook set_waker drop fmt",
-            || {
-                let mut frames = call(|| FrameLoop::new(FrameConfig::new().unlimited()));
-                LOOP.set(Some(call(|| frames.proxy())));
-                call(|| frames.set_events(|_| ()));
-                call(|| frames.set_wake_hook(|| ()));
-                call(|| frames.set_waker(Waker::noop().clone()));
-                call(|| frames.clear_wake_hook());
-                call(|| frames.tick(|frame| _ = frame.pool().create(vec![1])));
-                call(|| frames.run(|_| ControlFlow::Break(())));
-                call(|| (frames.next_due(), frames.last_report().cloned()));
-                call(|| (frames.suspend(), frames.resume()));
-                let others = calls(|_| FrameLoop::new(FrameConfig::new()));
-                others.into_iter().for_each(|other| call(|| drop(other)));
-                shown(frames);
-                LOOP.set(None);
-            },
-        ),
-        (
-            "Frame",
-            "arena delta index last_report leftover pool step steps fmt",
-            || {
-                let mut frames = FrameLoop::new(FrameConfig::new());
-                frames.tick(|frame| {
-                    call(|| drop(frame.arena().alloc(vec![1])));
-                    call(|| (frame.delta(), frame.index(), frame.last_report().is_none()));
-                    call(|| (frame.leftover(), frame.step(), frame.steps()));
-                    call(|| _ = frame.pool().create(1));
-                    call(|| format!("{frame:?}"));
-                });
-            },
-        ),
-        ("FrameReport", "clone fmt", || {
-            cloned(FrameLoop::new(FrameConfig::new()).tick(|_| ()))
-        }),
-        (
-            "FrameProxy",
-            "post post_frame post_after post_frame_after cancel call request_frame is_closed \
-          thread clone fmt",
-            || {
-                let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-                let proxy = frames.proxy();
-                LOOP.set(Some(proxy.clone()));
-                calls(|_| proxy.post(|| ()).unwrap());
-                calls(|_| proxy.post_frame(|_| ()).unwrap());
-                calls(|_| proxy.post_after(Duration::ZERO, || ()).unwrap());
-                let later = calls(|n| {
-                    proxy
-                        .post_frame_after(LONG, move |_| drop(vec![n]))
-                        .unwrap()
-                });
-                call(|| proxy.call(|| 1).unwrap());
-                call(|| {
-                    (
-                        proxy.request_frame(),
-                        proxy.is_closed(),
-                        proxy.thread().key(),
-                    )
-                });
-                later
-                    .into_iter()
-                    .for_each(|id| assert!(call(|| proxy.cancel(id))));
-                call(|| frames.tick(|_| ()));
-                call(|| drop(frames));
-                call(|| proxy.post_after(LONG, || ()).is_err());
-                call(|| proxy.post(|| ()).is_err());
-                shown(proxy);
-                LOOP.set(None);
-            },
-        ),
-        ("PostId", "clone fmt", || {
-            cloned(shared().looper.post_after(Duration::ZERO, || ()).unwrap())
-        }),
-        (
-            "Looper",
-            "spawn reclaimer reclaimer_bounded proxy post post_after cancel call thread waiting \
-          drop_later drop_later_weighed try_drop_later barrier pending wait_idle shutdown drop fmt",
-            || {
-                let looper = call(|| Looper::spawn("looper")).unwrap();
-                calls(|_| looper.post(|| ()).unwrap());
-                let later = calls(|_| looper.post_after(LONG, || ()).unwrap());
-                later
-                    .into_iter()
-                    .for_each(|id| assert!(call(|| looper.cancel(id))));
-                call(|| looper.call(|| 1).unwrap());
-                call(|| (looper.thread().key(), looper.waiting()));
-                calls(|n| looper.drop_later(vec![n]));
-                calls(|n| looper.drop_later_weighed(vec![n], 8));
-                calls(|n| looper.try_drop_later(vec![n]).is_ok());
-                call(|| looper.barrier().unwrap());
-                call(|| looper.wait_idle(LONG));
-                call(|| looper.pending());
-                call(|| format!("{looper:?}"));
-                call(|| looper.shutdown().unwrap());
-                call(|| drop(Looper::reclaimer("reclaimer").unwrap()));
-                let bounded = call(|| Looper::reclaimer_bounded("bounded", 1)).unwrap();
-                calls(|n| bounded.drop_later(vec![n]));
-            },
-        ),
-        (
-            "LooperProxy",
-            "post post_after cancel call is_closed thread drop_later drop_later_weighed \
-          try_drop_later pending clone fmt",
-            || {
-                let proxy = shared().looper.clone();
-                calls(|_| proxy.post(|| ()).unwrap());
-                let later = calls(|_| proxy.post_after(LONG, || ()).unwrap());
-                later
-                    .into_iter()
-                    .for_each(|id| assert!(call(|| proxy.cancel(id))));
-                call(|| proxy.call(|| 1).unwrap());
-                call(|| (proxy.is_closed(), proxy.thread().key(), proxy.pending()));
-                calls(|n| proxy.drop_later(vec![n]));
-                calls(|n| proxy.drop_later_weighed(vec![n], 8));
-                calls(|n| proxy.try_drop_later(vec![n]).is_ok());
-                shown(proxy);
-            },
-        ),
-        (
-            "ReclaimerConfig",
-            "new default bytes values when_full spawn clone fmt",
-            || {
-                let config = ReclaimerConfig::default().bytes(100).values(2);
-                let config = config.when_full(WhenFull::DestroyHere);
-                call(|| drop(ReclaimerConfig::new().spawn("spawned").unwrap()));
-                let reclaimer = call(|| config.spawn("spawned")).unwrap();
-                calls(|n| reclaimer.drop_later(vec![n]));
-                shown(config);
-            },
-        ),
-        ("PendingDrops", "clone default fmt", || {
-            cloned((PendingDrops::default(), shared().looper.pending()));
-        }),
-        ("Full", "into_inner clone fmt", || {
-            let reclaimer = ReclaimerConfig::new().values(0).spawn("full").unwrap();
-            let full = call(|| reclaimer.try_drop_later(vec![1])).unwrap_err();
-            call(|| format!("{full}"));
-            shown(full.clone().into_inner());
-        }),
-        (
-            "Later",
-            "new into_inner from default clone drop fmt",
-            || {
-                calls(|n| drop(Later::new(vec![n])));
-                call(|| drop((Later::from(1).clone(), Later::<u8>::default())));
-                call(|| Later::into_inner(Later::new(vec![1])));
-                shown(Later::new(1));
-            },
-        ),
-        ("", "drop_later finish_drops", || {
-            calls(|n| drop_later(vec![n]));
-            assert!(call(|| finish_drops(LONG)));
-        }),
-        ("OnReclaimer", "clone fmt", || shown(OnReclaimer)),
-        ("WhenFull", "clone default fmt", || {
-            shown(WhenFull::default())
-        }),
-    ]
-}
+pub(super) const ROWS: &[Row] = &[
+    ("FrameConfig", || {
+        let config = call(|| (FrameConfig::default(), FrameConfig::new()).0)
+            .arena_capacity(9)
+            .fixed_step(LONG)
+            .frame_time(LONG);
+        let config = config
+            .frames_per_second(60)
+            .max_delta(LONG)
+            .max_steps(2)
+            .min_drain(LONG);
+        cloned(config.on_demand().variable().unlimited());
+    }),
+    ("FrameLoop", || {
+        let mut frames = call(|| FrameLoop::new(FrameConfig::new().unlimited()));
+        LOOP.set(Some(call(|| frames.proxy())));
+        call(|| frames.set_events(|_| ()));
+        call(|| frames.set_wake_hook(|| ()));
+        call(|| frames.set_waker(Waker::noop().clone()));
+        call(|| frames.clear_wake_hook());
+        call(|| frames.tick(|frame| _ = frame.pool().create(vec![1])));
+        call(|| frames.run(|_| ControlFlow::Break(())));
+        call(|| (frames.next_due(), frames.last_report().cloned()));
+        call(|| (frames.suspend(), frames.resume()));
+        let others = calls(|_| FrameLoop::new(FrameConfig::new()));
+        others.into_iter().for_each(|other| call(|| drop(other)));
+        shown(frames);
+        LOOP.set(None);
+    }),
+    ("Frame", || {
+        let mut frames = FrameLoop::new(FrameConfig::new());
+        frames.tick(|frame| {
+            call(|| drop(frame.arena().alloc(vec![1])));
+            call(|| (frame.delta(), frame.index(), frame.last_report().is_none()));
+            call(|| (frame.leftover(), frame.step(), frame.steps()));
+            call(|| _ = frame.pool().create(1));
+            call(|| format!("{frame:?}"));
+        });
+    }),
+    ("FrameReport", || {
+        cloned(FrameLoop::new(FrameConfig::new()).tick(|_| ()))
+    }),
+    ("FrameProxy", || {
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
+        let proxy = frames.proxy();
+        LOOP.set(Some(proxy.clone()));
+        calls(|_| proxy.post(|| ()).unwrap());
+        calls(|_| proxy.post_frame(|_| ()).unwrap());
+        calls(|_| proxy.post_after(Duration::ZERO, || ()).unwrap());
+        let later = calls(|n| {
+            proxy
+                .post_frame_after(LONG, move |_| drop(vec![n]))
+                .unwrap()
+        });
+        call(|| proxy.call(|| 1).unwrap());
+        call(|| proxy.request_frame());
+        call(|| proxy.is_closed());
+        call(|| proxy.thread().key());
+        later
+            .into_iter()
+            .for_each(|id| assert!(call(|| proxy.cancel(id))));
+        call(|| frames.tick(|_| ()));
+        call(|| drop(frames));
+        call(|| proxy.post_after(LONG, || ()).is_err());
+        call(|| proxy.post(|| ()).is_err());
+        shown(proxy);
+        LOOP.set(None);
+    }),
+    ("PostId", || {
+        cloned(shared().looper.post_after(Duration::ZERO, || ()).unwrap())
+    }),
+    ("Looper", || {
+        let looper = call(|| Looper::spawn("looper")).unwrap();
+        call(|| looper.proxy());
+        calls(|_| looper.post(|| ()).unwrap());
+        let later = calls(|_| looper.post_after(LONG, || ()).unwrap());
+        later
+            .into_iter()
+            .for_each(|id| assert!(call(|| looper.cancel(id))));
+        call(|| looper.call(|| 1).unwrap());
+        call(|| (looper.thread().key(), looper.waiting()));
+        calls(|n| looper.drop_later(vec![n]));
+        calls(|n| looper.drop_later_weighed(vec![n], 8));
+        calls(|n| looper.try_drop_later(vec![n]).is_ok());
+        call(|| looper.barrier().unwrap());
+        call(|| looper.wait_idle(LONG));
+        call(|| looper.pending());
+        call(|| format!("{looper:?}"));
+        call(|| looper.shutdown().unwrap());
+        call(|| drop(Looper::reclaimer("reclaimer").unwrap()));
+        let bounded = call(|| Looper::reclaimer_bounded("bounded", 1)).unwrap();
+        calls(|n| bounded.drop_later(vec![n]));
+    }),
+    ("LooperProxy", || {
+        let proxy = shared().looper.clone();
+        calls(|_| proxy.post(|| ()).unwrap());
+        let later = calls(|_| proxy.post_after(LONG, || ()).unwrap());
+        later
+            .into_iter()
+            .for_each(|id| assert!(call(|| proxy.cancel(id))));
+        call(|| proxy.call(|| 1).unwrap());
+        call(|| (proxy.is_closed(), proxy.thread().key(), proxy.pending()));
+        calls(|n| proxy.drop_later(vec![n]));
+        calls(|n| proxy.drop_later_weighed(vec![n], 8));
+        calls(|n| proxy.try_drop_later(vec![n]).is_ok());
+        shown(proxy);
+    }),
+    ("ReclaimerConfig", || {
+        let config = ReclaimerConfig::default().bytes(100).values(2);
+        let config = config.when_full(WhenFull::DestroyHere);
+        call(|| drop(ReclaimerConfig::new().spawn("spawned").unwrap()));
+        let reclaimer = call(|| config.spawn("spawned")).unwrap();
+        calls(|n| reclaimer.drop_later(vec![n]));
+        cloned(config);
+    }),
+    ("PendingDrops", || {
+        cloned((PendingDrops::default(), shared().looper.pending()));
+    }),
+    ("Full", || {
+        let reclaimer = ReclaimerConfig::new().values(0).spawn("full").unwrap();
+        let full = call(|| reclaimer.try_drop_later(vec![1])).unwrap_err();
+        call(|| format!("{full}"));
+        shown(full.clone().into_inner());
+    }),
+    ("Later", || {
+        calls(|n| drop(Later::new(vec![n])));
+        call(|| drop((Later::from(1).clone(), Later::<u8>::default())));
+        call(|| Later::into_inner(Later::new(vec![1])));
+        shown(Later::new(1));
+    }),
+    ("", || {
+        calls(|n| drop_later(vec![n]));
+        assert!(call(|| finish_drops(LONG)));
+    }),
+    ("OnReclaimer", || cloned(OnReclaimer)),
+    ("WhenFull", || cloned(WhenFull::default())),
+];

@@ -2,173 +2,143 @@
 
 use super::*;
 
-pub(super) fn rows() -> Vec<Row> {
-    vec![
-        (
-            "AutoreleasePool",
-            "new named default name len is_empty drop fmt dump",
-            || {
-                let names = calls(|n| AutoreleasePool::named(format!("pool {n}")));
-                let others = calls(|_| AutoreleasePool::new());
-                let pool = call(AutoreleasePool::default);
-                call(|| (pool.name().len(), pool.len(), pool.is_empty()));
-                call(|| format!("{}", pool.dump()));
-                shown(pool);
-                others
-                    .into_iter()
-                    .rev()
-                    .for_each(|pool| call(|| drop(pool)));
-                names.into_iter().rev().for_each(|pool| call(|| drop(pool)));
-            },
-        ),
-        (
-            "AutoreleasePool",
-            "create create_slice create_str try_create autorelease contains",
-            || {
-                let pool = AutoreleasePool::new();
-                calls(|n| _ = pool.create(n));
-                call(|| _ = pool.create([1_u8; 3_000]));
-                call(|| _ = pool.create_slice(&[1, 2, 3]));
-                call(|| _ = pool.create_str("text"));
-                call(|| pool.try_create(|| Ok::<_, ()>(5)).is_ok());
-                let object = Ref::new(1);
-                call(|| _ = pool.autorelease(object.clone()));
-                assert!(call(|| pool.contains(&object)));
-            },
-        ),
-        (
-            "AutoreleasePool",
-            "adopt take_back drain drain_within",
-            || {
-                let mut pool = AutoreleasePool::new();
-                // SAFETY: a reference that any thread may give up.
-                calls(|_| unsafe { pool.adopt(counted()).as_ptr() });
-                // SAFETY: as above.
-                assert!(call(|| unsafe { pool.take_back(counted()) }));
-                call(|| pool.drain_within(Budget::Count(5)));
-                (0..1_000).for_each(|n| _ = pool.create(vec![n]));
-                call(|| pool.drain_within(Budget::Time(LONG)));
-                (0..1_000).for_each(|n| _ = pool.create(vec![n]));
-                call(|| pool.drain());
-            },
-        ),
-        (
-            "",
-            "autorelease autoreleasepool callback_scope settle settle_scope pooled",
-            || {
-                calls(|n| autorelease(Ref::new(n)));
-                call(|| autoreleasepool(|_| autorelease(Ref::new(1))));
-                call(|| callback_scope(|_| autorelease(Ref::new(1))));
-                call(|| settle_scope(settle));
-                let future = pin!(call(|| pooled(async { autorelease(Ref::new(1)) })));
-                let mut context = Context::from_waker(Waker::noop());
-                assert!(call(|| future.poll(&mut context)).is_ready());
-                deep_destructors();
-            },
-        ),
-        ("Pooled", "poll clone fmt", || {
-            cloned(pooled(std::future::ready(1)))
-        }),
-        ("", "foreign_scope", || {
-            // SAFETY: a reference that any thread may give up.
-            call(|| foreign_scope(&(), |scope| unsafe { scope.adopt(counted()).as_ptr() }));
-        }),
-        ("ForeignScope", "adopt fmt", || {
-            foreign_scope(&(), |scope| {
-                // SAFETY: as above.
-                let lent = call(|| unsafe { scope.adopt(counted()) });
-                call(|| format!("{scope:?}{lent:?}"));
-            });
-        }),
-        ("ForeignRef", "as_non_null as_ptr clone fmt", || {
-            let pool = AutoreleasePool::new();
+pub(super) const ROWS: &[Row] = &[
+    ("AutoreleasePool", || {
+        let names = calls(|n| AutoreleasePool::named(format!("pool {n}")));
+        let others = calls(|_| AutoreleasePool::new());
+        let pool = call(AutoreleasePool::default);
+        call(|| (pool.name().len(), pool.len(), pool.is_empty()));
+        call(|| format!("{}", pool.dump()));
+        shown(pool);
+        others
+            .into_iter()
+            .rev()
+            .for_each(|pool| call(|| drop(pool)));
+        names.into_iter().rev().for_each(|pool| call(|| drop(pool)));
+    }),
+    ("AutoreleasePool", || {
+        let pool = AutoreleasePool::new();
+        calls(|n| _ = pool.create(n));
+        call(|| _ = pool.create([1_u8; 3_000]));
+        call(|| _ = pool.create_slice(&[1, 2, 3]));
+        call(|| _ = pool.create_str("text"));
+        call(|| pool.try_create(|| Ok::<_, ()>(5)).is_ok());
+        let object = Ref::new(1);
+        call(|| _ = pool.autorelease(object.clone()));
+        assert!(call(|| pool.contains(&object)));
+    }),
+    ("AutoreleasePool", || {
+        let mut pool = AutoreleasePool::new();
+        // SAFETY: a reference that any thread may give up.
+        calls(|_| unsafe { pool.adopt(counted()).as_ptr() });
+        // SAFETY: as above.
+        assert!(call(|| unsafe { pool.take_back(counted()) }));
+        call(|| pool.drain_within(Budget::Count(5)));
+        (0..1_000).for_each(|n| _ = pool.create(vec![n]));
+        call(|| pool.drain_within(Budget::Time(LONG)));
+        (0..1_000).for_each(|n| _ = pool.create(vec![n]));
+        call(|| pool.drain());
+    }),
+    ("", || {
+        calls(|n| autorelease(Ref::new(n)));
+        call(|| autoreleasepool(|_| autorelease(Ref::new(1))));
+        call(|| callback_scope(|_| autorelease(Ref::new(1))));
+        call(|| settle_scope(settle));
+        call(|| drop(pooled(async {})));
+        deep_destructors();
+    }),
+    ("Pooled", || {
+        let future = pin!(call(|| pooled(async { autorelease(Ref::new(1)) })));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(call(|| future.poll(&mut context)).is_ready());
+        cloned(pooled(std::future::ready(1)))
+    }),
+    ("", || {
+        // SAFETY: a reference that any thread may give up.
+        call(|| foreign_scope(&(), |scope| unsafe { scope.adopt(counted()).as_ptr() }));
+    }),
+    ("ForeignScope", || {
+        foreign_scope(&(), |scope| {
             // SAFETY: as above.
-            let lent = unsafe { pool.adopt(counted()) };
-            call(|| (lent.as_non_null(), lent.as_ptr()));
-        }),
-        ("Foreign", "retain release", || {
-            // SAFETY: as above.
-            call(|| unsafe { Counted::retain(counted()) });
-            // SAFETY: as above.
-            call(|| unsafe { Counted::release(counted()) });
-        }),
-        (
-            "RemoteRelease",
-            "new push is_empty drain close drop fmt",
-            || {
-                let queue = call(|| RemoteRelease::<Counted>::new(|| true));
-                // SAFETY: as above.
-                calls(|_| unsafe { queue.push(counted()) });
-                call(|| queue.is_empty());
-                call(|| queue.drain().is_ok());
-                call(|| queue.close().is_ok());
-                shown(queue);
-                // SAFETY: as above.
-                calls(|_| unsafe { shared().queue.push(counted()) });
-            },
-        ),
-        (
-            "HandoffPool",
-            "new default create create_slice create_str autorelease autorelease_home \
-          push_value contains len is_empty drain drain_on drop fmt",
-            || {
-                let mut pool = call(HandoffPool::new);
-                calls(|n| _ = pool.create(n));
-                call(|| _ = pool.create_slice(&[1, 2]));
-                call(|| _ = pool.create_str("text"));
-                let object = Ref::new(1);
-                call(|| _ = pool.autorelease(object.clone()));
-                call(|| _ = pool.autorelease_home(HomeRef::new(1)));
-                call(|| pool.push_value(vec![1]));
-                call(|| (pool.contains(&object), pool.len(), pool.is_empty()));
-                call(|| pool.drain_on(&me()));
-                pool.create(3);
-                call(|| pool.drain());
-                shown(pool);
-                call(|| drop(HandoffPool::default()));
-            },
-        ),
-        (
-            "PoolRef",
-            "as_ptr downgrade get ptr_eq retain clone fmt",
-            || {
-                let pool = AutoreleasePool::new();
-                let lent = pool.create(1);
-                call(|| {
-                    (
-                        PoolRef::as_ptr(lent),
-                        PoolRef::get(lent),
-                        PoolRef::ptr_eq(lent, lent),
-                    )
-                });
-                call(|| drop(PoolRef::downgrade(lent)));
-                call(|| drop(PoolRef::retain(lent)));
-                call(|| format!("{lent:?}{lent}"));
-            },
-        ),
-        ("PoolDump", "fmt", || {
-            shown(AutoreleasePool::new().dump().to_string())
-        }),
-        ("Drained", "clone default fmt", || {
-            cloned((
-                Drained::default(),
-                AutoreleasePool::new().drain_within(Budget::All),
-            ));
-        }),
-        ("Budget", "clone fmt", || cloned(Budget::All)),
-        ("NotOwner", "clone fmt", || shown(NotOwner)),
-        ("PoolToken", "clone fmt", || {
-            let token = global().push();
-            call(|| format!("{token:?}"));
-            global().pop(token).unwrap();
-        }),
-        ("PopError", "clone fmt", || {
-            let token = global().push();
-            global().pop(token).unwrap();
-            shown(call(|| global().pop(token)).unwrap_err().to_string());
-        }),
-    ]
-}
+            let lent = call(|| unsafe { scope.adopt(counted()) });
+            call(|| format!("{scope:?}{lent:?}"));
+        });
+    }),
+    ("ForeignRef", || {
+        let pool = AutoreleasePool::new();
+        // SAFETY: as above.
+        let lent = unsafe { pool.adopt(counted()) };
+        call(|| (lent.as_non_null(), lent.as_ptr()));
+        cloned(lent);
+    }),
+    ("Foreign", || {
+        // SAFETY: as above.
+        call(|| unsafe { Counted::retain(counted()) });
+        // SAFETY: as above.
+        call(|| unsafe { Counted::release(counted()) });
+    }),
+    ("RemoteRelease", || {
+        let queue = call(|| RemoteRelease::<Counted>::new(|| true));
+        // SAFETY: as above.
+        calls(|_| unsafe { queue.push(counted()) });
+        call(|| queue.is_empty());
+        call(|| queue.drain().is_ok());
+        call(|| queue.close().is_ok());
+        shown(queue);
+        // SAFETY: as above.
+        calls(|_| unsafe { shared().queue.push(counted()) });
+    }),
+    ("HandoffPool", || {
+        let mut pool = call(HandoffPool::new);
+        calls(|n| _ = pool.create(n));
+        call(|| _ = pool.create_slice(&[1, 2]));
+        call(|| _ = pool.create_str("text"));
+        let object = Ref::new(1);
+        call(|| _ = pool.autorelease(object.clone()));
+        call(|| _ = pool.autorelease_home(HomeRef::new(1)));
+        call(|| pool.push_value(vec![1]));
+        call(|| (pool.contains(&object), pool.len(), pool.is_empty()));
+        call(|| pool.drain_on(&me()));
+        pool.create(3);
+        call(|| pool.drain());
+        shown(pool);
+        call(|| drop(HandoffPool::default()));
+    }),
+    ("PoolRef", || {
+        let pool = AutoreleasePool::new();
+        let lent = pool.create(1);
+        call(|| PoolRef::as_ptr(lent));
+        call(|| PoolRef::get(lent));
+        call(|| PoolRef::ptr_eq(lent, lent));
+        call(|| drop(PoolRef::downgrade(lent)));
+        call(|| drop(PoolRef::retain(lent)));
+        call(|| format!("{lent}"));
+        cloned(lent);
+    }),
+    ("PoolDump", || {
+        shown(AutoreleasePool::new().dump().to_string())
+    }),
+    ("Drained", || {
+        cloned((
+            Drained::default(),
+            AutoreleasePool::new().drain_within(Budget::All),
+        ));
+    }),
+    ("Budget", || cloned(Budget::All)),
+    ("NotOwner", || cloned(NotOwner)),
+    ("PoolToken", || {
+        let token = global().push();
+        cloned(token);
+        global().pop(token).unwrap();
+    }),
+    ("PopError", || {
+        let token = global().push();
+        global().pop(token).unwrap();
+        let error = call(|| global().pop(token)).unwrap_err();
+        call(|| error.to_string());
+        cloned(error);
+    }),
+];
 
 /// Destructors that are so deep that objects wait for them.
 fn deep_destructors() {

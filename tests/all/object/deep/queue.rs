@@ -1,7 +1,7 @@
 //! Structures that are too deep for the stack: the order in which their objects are destroyed while
 //! the queue is being run.
 
-use crate::support::{Log, Probe, fresh, on_drop, panic_of};
+use crate::support::{Log, Probe, fresh, on_drop, panic_of, with_log};
 use releasepool::{AutoreleasePool, Ref, Weak, settle};
 use std::any::Any;
 use std::cell::Cell;
@@ -84,8 +84,7 @@ fn what_an_object_releases_dies_after_it() {
         _next: Option<Ref<Link>>,
         _me: Probe,
     }
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let chain = (0..LONG).fold(None, |_next, id| {
             let _me = log.probe(id);
             Some(Ref::new(Link { _next, _me }))
@@ -107,17 +106,16 @@ fn shallow_structures_die_in_order_after_a_deep_one_in_the_same_drain() {
         me: Probe,
         _children: Vec<Ref<Tree>>,
     }
-    fn tree(log: &Log, me: u32, children: &[u32]) -> Ref<Tree> {
+    fn tree(log: Log, me: u32, children: &[u32]) -> Ref<Tree> {
         let leaf = |&child| tree(log, child, &[]);
         Ref::new(Tree {
             me: log.probe(me),
             _children: children.iter().map(leaf).collect(),
         })
     }
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let pool = AutoreleasePool::new();
-        assert_eq!(pool.autorelease(tree(&log, 0, &[1, 2, 3])).me.id, 0);
+        assert_eq!(pool.autorelease(tree(log, 0, &[1, 2, 3])).me.id, 0);
         let chain = (0..LONG).fold(None, |next, _| {
             Some(Ref::new(Node {
                 _before: None,
@@ -145,7 +143,7 @@ fn in_a_run(f: impl FnOnce() + Send + 'static) {
 }
 
 /// An object, and a way to tell whether it is dead.
-fn probe(log: &Log) -> (Ref<Probe>, Weak<Probe>) {
+fn probe(log: Log) -> (Ref<Probe>, Weak<Probe>) {
     let object = Ref::new(log.probe(0));
     let weak = Ref::downgrade(&object);
     (object, weak)
@@ -154,21 +152,20 @@ fn probe(log: &Log) -> (Ref<Probe>, Weak<Probe>) {
 #[test]
 fn settle_in_a_run_of_the_queue_leaves_nothing() {
     let log = Log::new();
-    let inner = log.clone();
     in_a_run(move || {
         assert_eq!(settle(), 0);
-        let (first, _) = probe(&inner);
-        let (second, weak) = probe(&inner);
+        let (first, _) = probe(log);
+        let (second, weak) = probe(log);
         drop((first, second));
         assert!(
             weak.upgrade().is_none(),
             "dead, whether it is destroyed or not"
         );
-        assert_eq!(inner.count(), 0, "both wait");
+        assert_eq!(log.count(), 0, "both wait");
         assert_eq!(settle(), 2);
-        assert_eq!(inner.count(), 2);
+        assert_eq!(log.count(), 2);
         assert_eq!(settle(), 0);
-        inner.note(1);
+        log.note(1);
     });
     assert_eq!(log.ids(), [0, 0, 1]);
 }
@@ -176,27 +173,26 @@ fn settle_in_a_run_of_the_queue_leaves_nothing() {
 #[test]
 fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
     let log = Log::new();
-    let inner = log.clone();
     in_a_run(move || {
         struct Owner {
             _owned: Ref<Probe>,
         }
         let owner = || Owner {
-            _owned: probe(&inner).0,
+            _owned: probe(log).0,
         };
-        drop(probe(&inner));
+        drop(probe(log));
         let mut pool = AutoreleasePool::new();
         pool.create(owner());
         pool.drain();
         assert_eq!(
-            inner.count(),
+            log.count(),
             1,
             "the objects in the pool, and those that they owned"
         );
         pool.create(owner());
         drop(pool);
-        assert_eq!(inner.count(), 2);
-        inner.note(1);
+        assert_eq!(log.count(), 2);
+        log.note(1);
     });
     assert_eq!(
         log.ids(),
@@ -208,11 +204,10 @@ fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
 #[test]
 fn panic_in_a_run_of_the_queue_loses_nothing_that_was_released() {
     let log = Log::new();
-    let inner = log.clone();
     let panic = panic_of(|| {
         in_a_run(move || {
-            drop(probe(&inner));
-            drop(probe(&inner));
+            drop(probe(log));
+            drop(probe(log));
             panic!("of the last one");
         });
     });
@@ -223,16 +218,15 @@ fn panic_in_a_run_of_the_queue_loses_nothing_that_was_released() {
 #[test]
 fn panic_of_what_waits_comes_out_at_the_end() {
     let log = Log::new();
-    let inner = log.clone();
     let panic = panic_of(|| {
         in_a_run(move || {
             drop(Ref::new(on_drop(|| panic!("of what waits"))));
             let own = panic_of(|| {
-                let _held = probe(&inner).0;
+                let _held = probe(log).0;
                 panic!("its own");
             });
             assert_eq!(own, "its own");
-            inner.note(1);
+            log.note(1);
         });
     });
     assert_eq!(panic, "of what waits");

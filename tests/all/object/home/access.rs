@@ -1,17 +1,14 @@
 //! `HomeRef::with`, its coercions, and references in handoff pools.
 
-use crate::support::{Log, Probe, fresh, fresh_to_the_end, global, panic_of};
+use crate::support::{
+    Probe, assert_says, fresh, fresh_to_the_end, here, me, named_to_the_end, panic_of, with_log,
+};
 use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper, PoolRef, Ref, unsize};
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt::{Debug, Display};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::thread::{self, ThreadId};
-
-fn me() -> ThreadId {
-    thread::current().id()
-}
 
 #[test]
 fn with_calls_the_closure_at_home() {
@@ -25,12 +22,11 @@ fn with_calls_the_closure_at_home() {
 fn with_panics_elsewhere_and_names_the_type_and_both_threads() {
     struct Texture;
     fresh(|| {
-        let here = global().current_thread().unwrap().key();
+        let here = me().key();
         let object = HomeRef::new(Texture);
         let (clone, home) = (object.clone(), here);
-        let visitor = thread::Builder::new().name("visitor".into());
         let visit = move || {
-            let visitor = global().current_thread().unwrap().key();
+            let visitor = me().key();
             let text = panic_of(|| clone.with(|_| ()));
             let accessed = format!("accessed on thread visitor ({visitor})");
             assert!(text.contains(&accessed), "{text}");
@@ -38,7 +34,7 @@ fn with_panics_elsewhere_and_names_the_type_and_both_threads() {
             assert!(text.contains(&home), "{text}");
             assert!(text.contains("::Texture>"), "{text}");
         };
-        visitor.spawn(visit).unwrap().join().unwrap();
+        named_to_the_end("visitor", visit);
         // The name is that of the value, not of the trait.
         let erased = unsize!(object => dyn Any);
         let text = fresh(|| panic_of(|| erased.with(|_| ())));
@@ -53,15 +49,9 @@ fn with_panics_elsewhere_and_names_the_type_and_both_threads() {
 #[test]
 fn with_on_a_thread_that_has_not_used_the_crate() {
     let object = HomeRef::new(Rc::new(1));
-    thread::Builder::new()
-        .name("stranger".into())
-        .spawn(move || {
-            let text = panic_of(|| object.with(|_| ()));
-            assert!(text.contains("thread stranger ("), "{text}");
-        })
-        .unwrap()
-        .join()
-        .unwrap();
+    named_to_the_end("stranger", move || {
+        assert_says(panic_of(|| object.with(|_| ())), &["thread stranger ("]);
+    });
 }
 
 trait Shape {
@@ -90,8 +80,7 @@ impl Shape for Circle {
 
 #[test]
 fn trait_objects_of_any_alignment() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let polygon = HomeRef::new(Polygon(5, log.probe(1), PhantomData));
         let shapes: [HomeRef<dyn Shape>; 2] = [
             unsize!(polygon.clone() => dyn Shape),
@@ -109,15 +98,14 @@ fn trait_objects_of_any_alignment() {
         });
         assert_eq!(log.count(), 0);
         drop(AutoreleasePool::new());
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
         assert!(weak.upgrade().is_none());
     });
 }
 
 #[test]
 fn slices_closures_and_supertraits() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let numbers = unsize!(HomeRef::new([Cell::new(1), Cell::new(2)]) => [Cell<i32>]);
         numbers.with(|numbers| numbers[1].set(3));
         assert_eq!(numbers.with(<[_]>::len), 2);
@@ -158,8 +146,7 @@ fn a_handoff_pool_gives_values_back_to_their_home() {
         texture: HomeRef<Polygon>,
         _probe: Probe,
     }
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let reclaimer = Looper::reclaimer("reclaimer of nodes").unwrap();
         let texture = |id| HomeRef::new(Polygon(id, log.probe(id), PhantomData));
         let mut old = HandoffPool::new();
@@ -175,27 +162,13 @@ fn a_handoff_pool_gives_values_back_to_their_home() {
         .texture
         .with(Shape::sides);
         assert_eq!((old.len(), old.drain_on(reclaimer.thread())), (3, 3));
-        let there = reclaimer.call(me).unwrap();
+        let there = reclaimer.call(here).unwrap();
         reclaimer.shutdown().unwrap();
         assert_eq!((log.ids(), log.threads()), (vec![10], vec![there]));
         drop(AutoreleasePool::new());
-        let mut ids = log.ids();
-        ids.sort();
-        assert_eq!(ids, [0, 1, 10]);
-        assert_eq!(log.threads()[1..], [me(); 2]);
+        assert_eq!(log.sorted(), [0, 1, 10]);
+        assert_eq!(log.threads()[1..], [here(); 2]);
         drop(shared);
         assert_eq!(log.count(), 4);
-    });
-}
-
-#[test]
-fn a_handoff_pool_at_home_destroys_at_once() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = HandoffPool::new();
-        pool.autorelease_home(HomeRef::new(log.probe(0)));
-        pool.autorelease_home(HomeRef::new(log.probe(1)));
-        assert_eq!(pool.drain(), 2);
-        assert_eq!(log.ids(), [1, 0]);
     });
 }

@@ -1,25 +1,23 @@
 //! `HomeRef` when its home has ended or is ending, and the figures of such objects.
 
 use crate::object::home::{Homely, homely};
-use crate::support::{Log, child, events, fresh, fresh_to_the_end, global, listen, on_drop, react};
+use crate::support::{
+    Log, alone, events, fresh, fresh_to_the_end, global, here, listen, me, on_drop, only_event,
+    react,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, HomeRef, Ref, autorelease, autoreleasepool};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::thread::{self, ThreadId};
-
-fn me() -> ThreadId {
-    thread::current().id()
-}
+use std::thread;
 
 #[test]
 fn the_home_has_ended_and_the_value_is_kept() {
     struct Kept(#[expect(dead_code)] Homely);
     let log = Log::new();
-    let inner = log.clone();
     let (object, home) = fresh_to_the_end(move || {
-        let object = HomeRef::new(Kept(homely(&inner, 1)));
+        let object = HomeRef::new(Kept(homely(log, 1)));
         // Later threads may get the registry slot of its home.
         let home = object.home();
         assert_eq!(global().thread(home).unwrap().name(), Some("fresh"));
@@ -32,9 +30,7 @@ fn the_home_has_ended_and_the_value_is_kept() {
         drop(object);
         assert!(events(EventKind::HomeGone).is_empty());
         drop(clone);
-        let [event] = &events(EventKind::HomeGone)[..] else {
-            panic!("one event")
-        };
+        let event = only_event(EventKind::HomeGone);
         assert_eq!(event.home.as_deref(), Some(&*format!("fresh ({home})")));
         assert!(event.type_name.unwrap().ends_with("Kept"), "{event:?}");
         assert!(event.thread.starts_with("fresh ("), "the one that drops");
@@ -50,14 +46,13 @@ fn the_home_has_ended_and_the_value_is_kept() {
 #[test]
 fn the_home_has_ended_and_the_value_dies_anywhere() {
     let log = Log::new();
-    let inner = log.clone();
-    let object = fresh_to_the_end(move || HomeRef::new_or_anywhere(inner.probe(1)));
+    let object = fresh_to_the_end(move || HomeRef::new_or_anywhere(log.probe(1)));
     fresh(|| {
         let clone = object.clone();
         drop(object);
         assert_eq!(log.count(), 0);
         drop(clone);
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![me()]));
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
         assert!(events(EventKind::HomeGone).is_empty());
     });
 }
@@ -66,8 +61,7 @@ fn the_home_has_ended_and_the_value_dies_anywhere() {
 fn a_successor_on_the_homes_slot_is_not_the_home() {
     let log = Log::new();
     for _ in 0..20 {
-        let inner = log.clone();
-        let object = fresh_to_the_end(move || HomeRef::new(homely(&inner, 1)));
+        let object = fresh_to_the_end(move || HomeRef::new(homely(log, 1)));
         let key = object.home();
         let same_slot = fresh_to_the_end(move || {
             let own = HomeRef::new(0);
@@ -87,9 +81,8 @@ fn a_successor_on_the_homes_slot_is_not_the_home() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
-    let child = child!(|| {
+    alone!(|| {
         listen();
         let live = || global().snapshot().live_objects();
         let object = HomeRef::new(Rc::new(0));
@@ -101,7 +94,7 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
         assert_eq!(snapshot.departed.destroyed, 0);
         drop(AutoreleasePool::new());
         assert_eq!(live(), 0);
-        let key = global().current_thread().unwrap().key();
+        let key = me().key();
         let own = global().snapshot().thread(key).unwrap().totals;
         assert_eq!(
             (own.created, own.destroyed),
@@ -127,7 +120,6 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
         );
         assert_eq!(events(EventKind::HomeGone).len(), 2);
     });
-    child.assert_success();
 }
 
 #[test]
@@ -140,9 +132,9 @@ fn objects_of_two_threads_that_end_at_once() {
         let (one, two) = (mpsc::channel(), mpsc::channel());
         let side = |send: mpsc::Sender<HomeRef<_>>, receive: mpsc::Receiver<HomeRef<_>>| {
             thread::spawn(move || {
-                let home = me();
+                let home = here();
                 let value = on_drop(move || {
-                    assert_eq!(me(), home);
+                    assert_eq!(here(), home);
                     DEAD.fetch_add(1, Ordering::Relaxed);
                 });
                 send.send(HomeRef::new(Box::new(value) as Box<dyn std::any::Any>))

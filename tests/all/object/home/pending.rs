@@ -1,9 +1,10 @@
 //! Values that another thread has asked their home to make.
 
-use crate::support::{Log, fresh, fresh_to_the_end, quiesce_until, wait_until};
+use crate::support::{
+    Bomb, LONG, Log, fresh, fresh_to_the_end, global, here, me, quiesce_until, wait_until,
+};
 use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, Looper, NotMade, PendingHome, PoolManager,
-    Ref,
+    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, Looper, NotMade, PendingHome, Ref,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,23 +13,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(60);
-
 /// Returns why there will be no value, if that is decided.
 fn decided<T>(pending: &PendingHome<T>) -> Option<NotMade> {
     pending.try_get()?.err()
 }
 
 fn run_inbox() -> usize {
-    PoolManager::global().run_inbox()
+    global().run_inbox()
 }
 
 #[test]
 fn the_value_is_made_and_destroyed_at_home() {
     let home = Looper::spawn("home").unwrap();
     let log = Log::new();
-    let there = log.clone();
-    let pending = HomeRef::new_on(home.thread(), move || (Rc::new(5), there.probe(1)));
+    let pending = HomeRef::new_on(home.thread(), move || (Rc::new(5), log.probe(1)));
     assert_eq!(pending.home(), home.thread());
     let value = pending.wait().unwrap();
     assert!(value.get().is_none());
@@ -36,7 +34,7 @@ fn the_value_is_made_and_destroyed_at_home() {
     let again = pending.try_get().unwrap().unwrap();
     assert!(again.ptr_eq(&value));
     assert_eq!(home.call(move || again.with(|value| *value.0)).unwrap(), 5);
-    let at_home = home.call(|| thread::current().id()).unwrap();
+    let at_home = home.call(|| here()).unwrap();
     drop((pending, value));
     wait_until(|| log.count() == 1);
     assert_eq!(log.threads(), [at_home]);
@@ -58,7 +56,7 @@ fn every_kind_of_loop_makes_it() {
     });
     fresh(|| {
         drop(AutoreleasePool::new());
-        let here = PoolManager::global().current_thread().unwrap();
+        let here = me();
         let pending = thread::scope(|scope| {
             let asked = scope.spawn(|| HomeRef::new_on(&here, || 2));
             asked.join().unwrap()
@@ -71,7 +69,7 @@ fn every_kind_of_loop_makes_it() {
 #[test]
 fn at_home_it_is_made_at_once() {
     fresh(|| {
-        let here = PoolManager::global().current_thread().unwrap();
+        let here = me();
         let pending = HomeRef::new_on(&here, || 3);
         assert_eq!(pending.wait().unwrap().get(), Some(&3));
         assert!(format!("{pending:?}").starts_with("PendingHome { home: ThreadHandle"));
@@ -92,12 +90,6 @@ fn a_wait_within_a_limit_ends() {
 
 #[test]
 fn a_constructor_that_panics_is_an_error_and_its_home_goes_on() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("the payload's destructor");
-        }
-    }
     let home = Looper::spawn("home").unwrap();
     let made = |make: fn() -> u8| HomeRef::new_on(home.thread(), make).wait();
     let text = made(|| panic!("no context")).unwrap_err();
@@ -105,7 +97,7 @@ fn a_constructor_that_panics_is_an_error_and_its_home_goes_on() {
     assert!(text.to_string().ends_with("panicked: no context"));
     let formatted = made(|| panic!("no {}", 7)).unwrap_err();
     assert_eq!(formatted, NotMade::Panicked(Some("no 7".into())));
-    let other = made(|| std::panic::panic_any(Bomb)).unwrap_err();
+    let other = made(|| std::panic::panic_any(Bomb("the payload's destructor"))).unwrap_err();
     assert_eq!(other, NotMade::Panicked(None));
     assert!(other.to_string().ends_with("panicked"));
     assert!(made(|| 1).is_ok());
@@ -126,7 +118,7 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
     // It has ended.
     let home = fresh_to_the_end(|| {
         drop(AutoreleasePool::new());
-        PoolManager::global().current_thread().unwrap()
+        me()
     });
     let late: PendingHome<_> = asked(&home);
     assert_eq!(decided(&late), Some(NotMade::HomeEnded));
@@ -136,8 +128,7 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
     let (go, wait) = mpsc::channel::<()>();
     let ending = thread::spawn(move || {
         drop(AutoreleasePool::new());
-        tell.send(PoolManager::global().current_thread().unwrap())
-            .unwrap();
+        tell.send(me()).unwrap();
         wait.recv().unwrap();
     });
     let home = told.recv().unwrap();
@@ -162,10 +153,9 @@ fn a_thread_is_a_home_once_it_has_given_its_handle_away() {
     let (go, wait) = mpsc::channel::<()>();
     let thread = thread::spawn(move || {
         // All that it has done before.
-        tell.send(PoolManager::global().current_thread().unwrap())
-            .unwrap();
+        tell.send(me()).unwrap();
         wait.recv().unwrap();
-        (thread::current().id(), run_inbox())
+        (here(), run_inbox())
     });
     let home = told.recv().unwrap();
     let log = Log::new();
@@ -196,9 +186,7 @@ fn a_thread_without_pools_is_no_home() {
     });
     let found = || {
         told.recv().unwrap();
-        PoolManager::global()
-            .thread_by_id(thread.thread().id())
-            .unwrap()
+        global().thread_by_id(thread.thread().id()).unwrap()
     };
     let without = HomeRef::new_on(&found(), || 5);
     assert_eq!(without.wait().err(), Some(NotMade::NoPools));
@@ -215,11 +203,10 @@ fn a_dropped_request_does_not_cancel_and_loses_nothing() {
     fresh(|| {
         drop(AutoreleasePool::new());
         let log = Log::new();
-        let here = PoolManager::global().current_thread().unwrap();
+        let here = me();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let there = log.clone();
-                drop(HomeRef::new_on(&here, move || (Rc::new(1), there.probe(1))));
+                drop(HomeRef::new_on(&here, move || (Rc::new(1), log.probe(1))));
             });
         });
         assert_eq!((log.count(), run_inbox(), log.count()), (0, 1, 1));

@@ -2,60 +2,27 @@
 //! exit hook.
 
 use crate::object::home::{Homely, homely};
-use crate::support::{Log, events_of, fresh_to_the_end, listen, on_drop};
+use crate::support::teardown::{push_work as late, thread_to_the_end as home};
+use crate::support::{Log, events_of, fresh_to_the_end, global, here, listen, on_drop};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, PoolManager};
-use std::cell::RefCell;
-use std::sync::{Mutex, mpsc};
-use std::thread::{self, ThreadId};
-
-/// Runs a closure when it is dropped, and records a panic of it.
-struct Late(Box<dyn FnOnce()>);
-
-static FAILED: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
-
-impl Drop for Late {
-    fn drop(&mut self) {
-        let work = std::mem::replace(&mut self.0, Box::new(|| ()));
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
-            FAILED.lock().unwrap().push(thread::current().id());
-        }
-    }
-}
-
-thread_local!(static LATE: RefCell<Vec<Late>> = const { RefCell::new(Vec::new()) });
-
-/// Runs `work` when the thread's thread-locals are torn down; after the crate's, if the thread has
-/// not used the crate yet.
-fn late(work: impl FnOnce() + 'static) {
-    LATE.with(|late| late.borrow_mut().push(Late(Box::new(work))));
-}
-
-/// Runs `f` on a thread, and waits for the end of its teardown.
-fn home(f: impl FnOnce() + Send + 'static) -> ThreadId {
-    let id = fresh_to_the_end(|| {
-        f();
-        thread::current().id()
-    });
-    assert!(!FAILED.lock().unwrap().contains(&id), "a panic; see above");
-    id
-}
+use releasepool::{AutoreleasePool, HomeRef};
+use std::sync::mpsc;
+use std::thread;
 
 fn gone() -> bool {
-    PoolManager::global().current_thread().is_none()
+    global().current_thread().is_none()
 }
 
 #[test]
 fn dropped_at_home_before_the_crates_exit() {
     let log = Log::new();
-    let inner = log.clone();
     let id = home(move || {
-        let object = HomeRef::new(homely(&inner, 1));
+        let object = HomeRef::new(homely(log, 1));
         late(move || {
             assert!(!gone());
             assert_eq!(object.get().unwrap().0.id, 1);
             drop(object);
-            assert_eq!(inner.ids(), [1]);
+            assert_eq!(log.ids(), [1]);
         });
     });
     assert_eq!(log.threads(), [id]);
@@ -64,19 +31,18 @@ fn dropped_at_home_before_the_crates_exit() {
 #[test]
 fn dropped_at_home_after_the_crates_exit() {
     let log = Log::new();
-    let inner = log.clone();
     let id = home(move || {
         late(|| ());
-        let object = HomeRef::new(homely(&inner, 1));
+        let object = HomeRef::new(homely(log, 1));
         late(move || {
             assert!(gone());
             assert!(object.is_home(), "a thread stays what it is");
             assert_eq!(object.get().unwrap().0.id, 1);
             assert!(format!("{object:?}", object = HomeRef::new(5)).contains("value: 5"));
             drop(object);
-            assert_eq!(inner.ids(), [1]);
-            drop(HomeRef::new_or_anywhere(inner.probe(2)));
-            assert_eq!(inner.ids(), [1, 2]);
+            assert_eq!(log.ids(), [1]);
+            drop(HomeRef::new_or_anywhere(log.probe(2)));
+            assert_eq!(log.ids(), [1, 2]);
         });
     });
     assert_eq!(log.threads(), [id, id]);
@@ -88,22 +54,21 @@ fn made_after_the_crates_exit() {
     struct Before(#[expect(dead_code)] Homely);
     struct After(#[expect(dead_code)] Homely);
     let log = Log::new();
-    let inner = log.clone();
     let (send, receive) = mpsc::channel();
     let id = home(move || {
         late(|| ());
-        let before = HomeRef::new(Before(homely(&inner, 0)));
+        let before = HomeRef::new(Before(homely(log, 0)));
         late(move || {
             assert!(gone());
-            let after = HomeRef::new(homely(&inner, 1));
+            let after = HomeRef::new(homely(log, 1));
             assert_eq!(after.home(), before.home());
             assert_eq!(after.get().unwrap().0.id, 1);
             drop(after);
-            assert_eq!(inner.ids(), [1]);
+            assert_eq!(log.ids(), [1]);
             // These are sent to a home that accepts nothing any more.
             send.send((
-                HomeRef::new(After(homely(&inner, 2))),
-                HomeRef::new_or_anywhere(inner.probe(3)),
+                HomeRef::new(After(homely(log, 2))),
+                HomeRef::new_or_anywhere(log.probe(3)),
                 before,
             ))
             .unwrap();
@@ -119,7 +84,7 @@ fn made_after_the_crates_exit() {
         drop(kept);
         drop(anywhere);
         drop(before);
-        thread::current().id()
+        here()
     });
     assert_eq!((log.ids(), log.threads()), (vec![1, 3], vec![id, here]));
     let events = events_of(here);
@@ -133,15 +98,14 @@ fn made_after_the_crates_exit() {
 #[test]
 fn first_use_of_the_crate_in_a_teardown() {
     let log = Log::new();
-    let inner = log.clone();
     let id = home(move || {
         late(move || {
-            let object = HomeRef::new(homely(&inner, 1));
+            let object = HomeRef::new(homely(log, 1));
             let other = object.clone();
             // Sent home in the teardown, before the exit hook.
             thread::spawn(move || drop(other)).join().unwrap();
             thread::spawn(move || drop(object)).join().unwrap();
-            assert_eq!(inner.count(), 0);
+            assert_eq!(log.count(), 0);
         });
     });
     assert_eq!((log.ids(), log.threads()), (vec![1], vec![id]));
@@ -151,25 +115,24 @@ fn first_use_of_the_crate_in_a_teardown() {
 fn sent_home_by_another_after_the_crates_exit() {
     struct Late(#[expect(dead_code)] Homely);
     let log = Log::new();
-    let inner = log.clone();
     let id = home(move || {
         late(|| ());
-        let one = HomeRef::new(Late(homely(&inner, 1)));
-        let two = HomeRef::new(homely(&inner, 2));
+        let one = HomeRef::new(Late(homely(log, 1)));
+        let two = HomeRef::new(homely(log, 2));
         let kept = two.clone();
         late(move || {
             assert!(gone());
             thread::spawn(move || drop(two)).join().unwrap();
             let thread = thread::spawn(move || {
                 drop(one);
-                thread::current().id()
+                here()
             });
             let dropper = thread.join().unwrap();
             assert_eq!(events_of(dropper).len(), 1, "too late");
             // The last one is dropped here.
-            assert_eq!(inner.count(), 0);
+            assert_eq!(log.count(), 0);
             drop(kept);
-            assert_eq!(inner.ids(), [2]);
+            assert_eq!(log.ids(), [2]);
         });
     });
     assert_eq!(log.threads(), [id]);
@@ -178,24 +141,23 @@ fn sent_home_by_another_after_the_crates_exit() {
 #[test]
 fn made_and_dropped_by_what_the_exit_destroys() {
     let log = Log::new();
-    let inner = log.clone();
     let (send, receive) = mpsc::channel();
     let (done, wait) = mpsc::channel();
     listen();
     let home = thread::spawn(move || {
         // Arrives last, and is destroyed when the inbox is already closed.
         let object = HomeRef::new(on_drop(move || {
-            let made = HomeRef::new(homely(&inner, 1));
+            let made = HomeRef::new(homely(log, 1));
             assert!(made.is_home());
             let pool = AutoreleasePool::new();
-            pool.create(HomeRef::new(homely(&inner, 2)));
+            pool.create(HomeRef::new(homely(log, 2)));
             drop(pool);
-            releasepool::autorelease(releasepool::Ref::new(HomeRef::new(homely(&inner, 3))));
+            releasepool::autorelease(releasepool::Ref::new(HomeRef::new(homely(log, 3))));
             drop(made);
         }));
         send.send(object).unwrap();
         wait.recv().unwrap();
-        thread::current().id()
+        here()
     });
     drop(receive.recv().unwrap());
     done.send(()).unwrap();

@@ -1,7 +1,7 @@
 //! Destructors that panic while other objects wait in the queue for deep structures: those belong
 //! to the same drain, and are destroyed in it.
 
-use crate::support::{Log, events, fresh, on_drop, panic_of};
+use crate::support::{Chain, Log, events, fresh, global, me, on_drop, panic_of, with_log};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 
@@ -39,12 +39,12 @@ impl Drop for Link {
 const DEPTH: u32 = if cfg!(miri) { 700 } else { 5_000 };
 
 /// Returns a chain whose link 0 is the head; `then` returns the work of each of the others.
-fn chain(log: &Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
+fn chain(log: Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
     let mut child = None;
     for id in (0..DEPTH).rev() {
         let link = Link {
             id,
-            log: log.clone(),
+            log,
             then: then(id),
             _child: child,
         };
@@ -55,17 +55,15 @@ fn chain(log: &Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
 
 #[test]
 fn panic_in_a_nested_drain_does_not_run_a_queue_that_is_not_its_own() {
-    fresh(|| {
-        let log = Log::new();
-        let inner = log.clone();
+    with_log(|log| {
         drop(Ref::new(on_drop(move || {
-            drop(chain(&inner, |_| Then::Nothing));
-            let queued = inner.count();
+            drop(chain(log, |_| Then::Nothing));
+            let queued = log.count();
             assert!(queued < DEPTH as usize, "the last links wait");
             let mut pool = AutoreleasePool::new();
             pool.create(on_drop(|| panic!("nested")));
             assert_eq!(panic_of(|| pool.drain()), "nested");
-            assert_eq!(inner.count(), queued, "for the outermost release");
+            assert_eq!(log.count(), queued, "for the outermost release");
         })));
         assert_eq!(log.count(), DEPTH as usize);
     });
@@ -80,19 +78,31 @@ fn loud_head_late_tail(id: u32) -> Then {
     }
 }
 
-fn assert_all_died_once(log: &Log, more: &[u32]) {
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert!(ids.into_iter().eq((0..DEPTH).chain(more.iter().copied())));
+/// The id of what that link autoreleases.
+const LATE: u32 = 1_000_000 + DEPTH - 1;
+
+fn assert_all_died_once(log: Log, more: &[u32]) {
+    let ids = log.sorted().into_iter();
+    assert!(ids.eq((0..DEPTH).chain(more.iter().copied())));
+}
+
+/// Returns a function that panics in the links for which `panics` is true.
+fn loud(panics: fn(u32) -> bool) -> impl Fn(u32) -> Then {
+    move |id| {
+        if panics(id) {
+            Then::Panic
+        } else {
+            Then::Nothing
+        }
+    }
 }
 
 #[test]
 fn panic_above_a_queue_the_whole_chain_dies() {
-    fresh(|| {
-        let log = Log::new();
-        let head = chain(&log, |id| if id == 0 { Then::Panic } else { Then::Nothing });
+    with_log(|log| {
+        let head = chain(log, loud(|id| id == 0));
         assert_eq!(panic_of(|| drop(head)), "link 0");
-        assert_all_died_once(&log, &[]);
+        assert_all_died_once(log, &[]);
     });
 }
 
@@ -100,49 +110,51 @@ fn panic_above_a_queue_the_whole_chain_dies() {
 fn panics_all_along_a_chain_are_all_survived() {
     // Above the queue, two panics would be in flight at once, which aborts, as with `Arc`; in the
     // queue there is one at a time.
-    fresh(|| {
-        let log = Log::new();
-        let head = chain(&log, |id| {
-            if id % 1_000 == 600 {
-                Then::Panic
-            } else {
-                Then::Nothing
-            }
-        });
+    with_log(|log| {
+        let head = chain(log, loud(|id| id % 1_000 == 600));
         let first = panic_of(|| drop(head));
         assert!(first.starts_with("link "), "{first}");
-        assert_all_died_once(&log, &[]);
+        assert_all_died_once(log, &[]);
         let loud = (0..DEPTH).filter(|id| id % 1_000 == 600).count();
         assert_eq!(events(EventKind::Panic).len(), loud - 1);
     });
 }
 
 #[test]
-fn panic_above_a_queue_in_a_pool_nothing_is_lost() {
-    fresh(|| {
-        let log = Log::new();
-        let mut pool = AutoreleasePool::new();
-        pool.autorelease(chain(&log, loud_head_late_tail));
-        assert_eq!(panic_of(|| pool.drain()), "link 0");
-        assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
-        assert!(
-            pool.is_empty(),
-            "the drain went on until the pool was empty"
-        );
-    });
-}
-
-#[test]
-fn panic_above_a_queue_in_a_pool_that_is_dropped_nothing_is_lost() {
-    fresh(|| {
-        let log = Log::new();
-        let pool = AutoreleasePool::new();
-        pool.autorelease(chain(&log, loud_head_late_tail));
-        assert_eq!(panic_of(|| drop(pool)), "link 0");
-        assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
-        autorelease(Ref::new(0));
-        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
-    });
+fn panic_above_a_queue_in_each_kind_of_pool_nothing_is_lost() {
+    type Way = (&'static str, fn(Ref<Link>));
+    let ways: [Way; 3] = [
+        ("drained", |chain| {
+            let mut pool = AutoreleasePool::new();
+            pool.autorelease(chain);
+            assert_eq!(panic_of(|| pool.drain()), "link 0");
+            assert!(
+                pool.is_empty(),
+                "the drain went on until the pool was empty"
+            );
+        }),
+        ("dropped", |chain| {
+            let pool = AutoreleasePool::new();
+            pool.autorelease(chain);
+            assert_eq!(panic_of(|| drop(pool)), "link 0");
+        }),
+        ("popped", |chain| {
+            let outer = global().push();
+            autorelease(Ref::new(0));
+            let token = global().push();
+            autorelease(chain);
+            assert_eq!(panic_of(|| global().pop(token)), "link 0");
+            assert_eq!(global().pop(outer), Ok(1), "the outer pool is untouched");
+        }),
+    ];
+    for (what, way) in ways {
+        with_log(|log| {
+            way(chain(log, loud_head_late_tail));
+            assert_all_died_once(log, &[LATE]);
+            autorelease(Ref::new(0));
+            assert_eq!(global().drain_root(), 1, "{what}: the pool is closed");
+        });
+    }
 }
 
 #[test]
@@ -152,12 +164,8 @@ fn panic_above_a_queue_the_queue_is_run_before_the_next_entry_is_released() {
         for others in [1, 100] {
             let log = Log::new();
             let pool = AutoreleasePool::new();
-            for id in 0..others {
-                pool.create(log.probe(1_000_000 + id));
-            }
-            pool.autorelease(chain(&log, |id| {
-                if id == 0 { Then::Panic } else { Then::Nothing }
-            }));
+            (0..others).for_each(|id| _ = pool.create(log.probe(1_000_000 + id)));
+            pool.autorelease(chain(log, loud(|id| id == 0)));
             assert_eq!(panic_of(|| drop(pool)), "link 0");
             let ids = log.ids();
             let (chain, entries) = ids.split_at(DEPTH as usize);
@@ -168,82 +176,41 @@ fn panic_above_a_queue_the_queue_is_run_before_the_next_entry_is_released() {
 }
 
 #[test]
-fn panic_above_a_queue_in_a_token_pool_nothing_is_lost() {
-    fresh(|| {
-        let log = Log::new();
-        let manager = PoolManager::global();
-        let outer = manager.push();
-        autorelease(Ref::new(log.probe(2_000_000)));
-        let token = manager.push();
-        autorelease(chain(&log, loud_head_late_tail));
-        assert_eq!(panic_of(|| manager.pop(token)), "link 0");
-        assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
-        assert_eq!(manager.pop(outer), Ok(1), "the outer pool is untouched");
-    });
-}
-
-#[test]
 fn panics_above_and_in_a_queue_the_first_one_resumes() {
-    fresh(|| {
-        let log = Log::new();
-        let loud = |id| {
-            if id == 0 || id == DEPTH - 1 {
-                Then::Panic
-            } else {
-                Then::Nothing
-            }
-        };
+    with_log(|log| {
         let pool = AutoreleasePool::new();
-        pool.autorelease(chain(&log, loud));
+        pool.autorelease(chain(log, loud(|id| id == 0 || id == DEPTH - 1)));
         let first = panic_of(|| drop(pool));
         assert_eq!(first, "link 0");
-        assert_all_died_once(&log, &[]);
+        assert_all_died_once(log, &[]);
         let reported = events(EventKind::Panic);
         assert_eq!(reported.len(), 1, "the other is reported");
         assert_eq!(reported[0].message, Some(format!("link {}", DEPTH - 1)));
         autorelease(Ref::new(0));
-        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
+        assert_eq!(global().drain_root(), 1, "the pool is closed");
     });
 }
 
 #[test]
 fn panic_above_a_queue_at_the_exit_of_a_thread_nothing_is_lost() {
     let log = Log::new();
-    let inner_log = log.clone();
     crate::support::fresh_to_the_end(move || {
-        autorelease(chain(&inner_log, loud_head_late_tail));
+        autorelease(chain(log, loud_head_late_tail));
     });
-    assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
+    assert_all_died_once(log, &[LATE]);
 }
 
 #[test]
 fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
     // Destructors that run late must not find the pools of the abandoned manager freed.
     let log = Log::new();
-    let inner_log = log.clone();
     crate::support::fresh_to_the_end(move || {
-        PoolManager::new().autorelease(chain(&inner_log, |id| match loud_head_late_tail(id) {
+        PoolManager::new().autorelease(chain(log, |id| match loud_head_late_tail(id) {
             Then::Autorelease => Then::AutoreleaseInANewManager,
             then => then,
         }));
     });
-    assert_all_died_once(&log, &[1_000_000 + DEPTH - 1]);
-}
-
-/// Returns a chain whose last link, which queues, runs `then`.
-struct Tail<F: FnOnce() + 'static>(#[expect(dead_code)] Option<Ref<Tail<F>>>, Option<F>);
-
-impl<F: FnOnce()> Drop for Tail<F> {
-    fn drop(&mut self) {
-        if let Some(then) = self.1.take() {
-            then();
-        }
-    }
-}
-
-fn tail<F: FnOnce() + 'static>(then: F) -> Ref<Tail<F>> {
-    let last = Ref::new(Tail(None, Some(then)));
-    (0..DEPTH).fold(last, |rest, _| Ref::new(Tail(Some(rest), None)))
+    assert_all_died_once(log, &[LATE]);
 }
 
 #[test]
@@ -251,17 +218,17 @@ fn payload_that_fills_the_queue_at_the_end_of_a_drain_leaves_the_pool_in_order()
     fresh(|| {
         let pool = AutoreleasePool::new();
         pool.create(on_drop(|| {
-            drop(tail(|| {
+            drop(Chain::ending_in(|| {
                 // The second panic, whose payload is dropped where it is reported.
                 std::panic::panic_any(on_drop(|| {
-                    drop(tail(|| panic!("the third")));
+                    drop(Chain::ending_in(|| panic!("the third")));
                 }));
             }));
             panic!("the first");
         }));
         assert_eq!(panic_of(|| drop(pool)), "the first");
         autorelease(Ref::new(0));
-        assert_eq!(PoolManager::global().drain_root(), 1, "the pool is closed");
+        assert_eq!(global().drain_root(), 1, "the pool is closed");
     });
 }
 
@@ -270,11 +237,11 @@ fn queue_is_run_before_what_its_head_autoreleased_is_released() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(|| {
-            drop(tail(|| autorelease(Ref::new(0))));
+            drop(Chain::ending_in(|| autorelease(Ref::new(0))));
             autorelease(Ref::new(1));
         }));
         assert_eq!(pool.drain(), 3, "nothing is left for later");
-        assert_eq!(PoolManager::global().drain_root(), 0);
+        assert_eq!(global().drain_root(), 0);
     });
 }
 
@@ -282,18 +249,21 @@ fn queue_is_run_before_what_its_head_autoreleased_is_released() {
 fn queue_of_what_was_sent_here_is_run_before_the_drain_ends() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        let me = PoolManager::global().current_thread().unwrap();
-        me.release(tail(|| autorelease(Ref::new(0))));
+        let me = me();
+        me.release(Chain::ending_in(|| autorelease(Ref::new(0))));
         assert_eq!(pool.drain(), 1);
-        assert_eq!(PoolManager::global().drain_root(), 0);
+        assert_eq!(global().drain_root(), 0);
     });
 }
 
 #[test]
 fn panic_in_a_queue_ends_the_release_that_runs_it() {
     fresh(|| {
-        assert_eq!(panic_of(|| drop(tail(|| panic!("the last")))), "the last");
-        let manager = PoolManager::global();
+        assert_eq!(
+            panic_of(|| drop(Chain::ending_in(|| panic!("the last")))),
+            "the last"
+        );
+        let manager = global();
         let me = manager.current_thread().unwrap();
         me.post(|| ()).unwrap();
         assert_eq!(manager.run_inbox(), 1, "no destructor is going on");

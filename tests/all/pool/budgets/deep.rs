@@ -1,6 +1,6 @@
 //! Budgeted drains deep inside a destructor, where destructors wait for the outermost release.
 
-use crate::support::{Log, deep_down, fresh, on_drop};
+use crate::support::{deep_down, fresh, on_drop, with_log};
 use releasepool::{AutoreleasePool, Budget, Ref};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,9 +14,7 @@ fn time_budgets_apply_deep_inside_a_destructor() {
         drop(Ref::new(on_drop(move || {
             deep_down(64, || {
                 let mut pool = AutoreleasePool::new();
-                for n in 0..100 {
-                    pool.create(Box::new(n));
-                }
+                (0..100).for_each(|n| _ = pool.create(Box::new(n)));
                 let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
                 inner.set(drained.remaining);
             });
@@ -27,9 +25,7 @@ fn time_budgets_apply_deep_inside_a_destructor() {
 
 #[test]
 fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
-    fresh(|| {
-        let log = Log::new();
-        let inner = log.clone();
+    with_log(|log| {
         let (plain, seen) = (Ref::new(log.probe(1)), Ref::new(log.probe(2)));
         let weak = Ref::downgrade(&seen);
         drop(Ref::new(on_drop(move || {
@@ -39,7 +35,7 @@ fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
                 pool.autorelease(seen);
                 let drained = pool.drain_within(Budget::All);
                 assert_eq!((drained.released, drained.remaining), (2, 0));
-                assert_eq!(inner.count(), 0);
+                assert_eq!(log.count(), 0);
             });
         })));
         assert!(weak.upgrade().is_none());

@@ -1,7 +1,7 @@
 //! Budgeted drains of messages from other threads and of orphans.
 
-use crate::pool::budgets::filled;
-use crate::support::{Log, child, fresh, fresh_to_the_end, global, me, wait_until};
+use crate::pool::budgets::{counts, filled};
+use crate::support::{Log, alone, fresh, fresh_to_the_end, global, me, wait_until, with_log};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot,
     ThreadHandle, autoreleasepool,
@@ -14,24 +14,20 @@ use std::time::Duration;
 
 #[test]
 fn handed_over_pools_are_released_within_budgets() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let home = me();
         fresh(|| {
             let mut pool = HandoffPool::new();
-            for id in 0..100 {
-                pool.create(log.probe(id));
-            }
+            (0..100).for_each(|id| _ = pool.create(log.probe(id)));
             pool.drain_on(&home);
             home.release(Ref::new(log.probe(100)));
         });
-        let mut pool = filled(&log, 200..201);
+        let mut pool = filled(log, 200..201);
         let drained = pool.drain_within(Budget::Count(10));
         // The pool's own entries come first, because they were there first.
         assert_eq!((drained.released, drained.remaining), (10, 92));
         assert_eq!(log.ids()[..3], [200, 99, 98]);
-        let drained = global().drain_backlog(Budget::All);
-        assert_eq!((drained.released, drained.remaining), (92, 0));
+        assert_eq!(counts(global().drain_backlog(Budget::All)), (92, 0));
         assert_eq!(log.ids().last(), Some(&100));
         let figures = global().snapshot().thread(me().key()).unwrap().totals;
         assert_eq!(
@@ -43,8 +39,7 @@ fn handed_over_pools_are_released_within_budgets() {
 
 #[test]
 fn drains_of_one_take_turns_between_the_pool_and_messages() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for round in 0..20 {
             pool.create(log.probe(0));
@@ -61,20 +56,20 @@ fn drains_of_one_take_turns_between_the_pool_and_messages() {
 
 #[test]
 fn messages_alone_use_up_a_budget() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         (0..100).for_each(|id| me().release(Ref::new(log.probe(id))));
         // More than a turn.
-        let drained = AutoreleasePool::new().drain_within(Budget::Count(40));
-        assert_eq!((drained.released, drained.remaining), (40, 60));
+        assert_eq!(
+            counts(AutoreleasePool::new().drain_within(Budget::Count(40))),
+            (40, 60)
+        );
         assert_eq!(log.count(), 40);
     });
 }
 
 #[test]
 fn ordinary_drains_leave_messages_alone_that_a_budgeted_drain_has_claimed() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         (0..10).for_each(|id| me().release(Ref::new(log.probe(id))));
         AutoreleasePool::new().drain_within(Budget::Count(4));
         me().release(Ref::new(log.probe(10)));
@@ -87,17 +82,14 @@ fn ordinary_drains_leave_messages_alone_that_a_budgeted_drain_has_claimed() {
 
 #[test]
 fn a_pool_that_is_filled_after_a_budgeted_drain_closes_like_any_other() {
-    fresh(|| {
-        let log = Log::new();
+    with_log(|log| {
         type Fill = fn(&AutoreleasePool);
         let fills: [(&str, Fill); 3] = [
             ("few objects without a destructor", |pool| {
                 pool.create(1);
             }),
             ("many of them", |pool| {
-                for n in 0..10 {
-                    pool.create(n);
-                }
+                (0..10).for_each(|n| _ = pool.create(n));
             }),
             ("objects with a destructor", |pool| {
                 pool.create(String::from("object"));
@@ -141,10 +133,8 @@ fn sent_references_are_found_while_they_wait() {
 
 #[test]
 fn closures_are_kept_for_run_inbox() {
-    fresh(|| {
-        let log = Log::new();
-        let note = log.clone();
-        me().post(move || note.note(7)).unwrap();
+    with_log(|log| {
+        me().post(move || log.note(7)).unwrap();
         me().release(Ref::new(log.probe(1)));
         AutoreleasePool::new().drain_within(Budget::All);
         assert_eq!(log.ids(), [1]);
@@ -154,7 +144,7 @@ fn closures_are_kept_for_run_inbox() {
 }
 
 /// Makes orphans: sends releases to a thread that has ended.
-fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
+fn orphans(gone: &ThreadHandle, log: Log, ids: Range<u32>) {
     for id in ids {
         gone.release(Ref::new(log.probe(id)));
     }
@@ -164,17 +154,15 @@ fn orphans(gone: &ThreadHandle, log: &Log, ids: Range<u32>) {
 fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
     let log = Log::new();
     let gone = fresh_to_the_end(me);
-    orphans(&gone, &log, 0..100);
+    orphans(&gone, log, 0..100);
     let mut pool = AutoreleasePool::new();
-    let drained = pool.drain_within(Budget::Count(10));
-    assert_eq!((drained.released, drained.remaining), (10, 90));
+    assert_eq!(counts(pool.drain_within(Budget::Count(10))), (10, 90));
     (log, gone, pool)
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_are_released_within_budgets_and_counted_until_then() {
-    child!(|| {
+    alone!(|| {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         assert_eq!(log.count(), 10);
         assert_eq!(global().snapshot().orphans, 90);
@@ -191,7 +179,7 @@ fn orphans_are_released_within_budgets_and_counted_until_then() {
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         fresh(|| assert!(global().quiesce(Duration::ZERO)));
         assert_eq!(log.count(), 100);
-        orphans(&gone, &log, 0..100);
+        orphans(&gone, log, 0..100);
         fresh_to_the_end(|| {
             AutoreleasePool::new().drain_within(Budget::Count(10));
         });
@@ -200,14 +188,12 @@ fn orphans_are_released_within_budgets_and_counted_until_then() {
         assert_eq!(log.count(), 110, "closing the pool releases no more");
         autoreleasepool(|_| ());
         assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_a_drain_has_left_go_with_the_next_one() {
-    child!(|| {
+    alone!(|| {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
             drop(AutoreleasePool::new());
@@ -219,43 +205,39 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
         pool.drain();
         assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
         // Orphans that arrive later do not replace them.
-        orphans(&gone, &log, 0..100);
+        orphans(&gone, log, 0..100);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        orphans(&gone, &log, 100..200);
+        orphans(&gone, log, 100..200);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         assert_eq!(global().snapshot().orphans, 180);
         global().drain_backlog(Budget::All);
         pool.drain();
         assert_eq!((global().snapshot().orphans, log.count()), (0, 300));
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphaned_pools_are_released_within_budgets() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
         let mut handoff = HandoffPool::new();
-        for id in 0..100 {
-            handoff.create(log.probe(id));
-        }
+        (0..100).for_each(|id| _ = handoff.create(log.probe(id)));
         handoff.drain_on(&gone);
-        let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
-        assert_eq!((drained.released, drained.remaining), (10, 90));
+        assert_eq!(
+            counts(AutoreleasePool::new().drain_within(Budget::Count(10))),
+            (10, 90)
+        );
         assert_eq!(log.count(), 10);
         assert_eq!(global().snapshot().orphans, 90);
         global().drain_backlog(Budget::All);
         assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn retired_objects_are_part_of_the_budget() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let slot = Slot::new(Ref::new(log.probe(0)));
         for id in 1..50 {
@@ -270,31 +252,29 @@ fn retired_objects_are_part_of_the_budget() {
             assert_eq!(log.count() - before, drained.released);
             log.count() == 50
         });
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn remote_releases_are_part_of_all_managers_budgets() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let manager = PoolManager::new();
         let mut pool = manager.pool();
         for id in 0..10 {
             me().release(Ref::new(log.probe(id)));
         }
-        let drained = pool.drain_within(Budget::Count(1));
-        assert_eq!((drained.released, drained.remaining), (1, 9));
+        assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 9));
         drop((manager, pool));
         assert_eq!(log.count(), 1, "closing the pool releases no more");
         // They are in no backlog of the abandoned manager.
-        let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
-        assert_eq!((drained.released, drained.remaining), (4, 5));
+        assert_eq!(
+            counts(AutoreleasePool::new().drain_within(Budget::Count(4))),
+            (4, 5)
+        );
         assert_eq!(global().drain_backlog(Budget::All).released, 5);
         assert_eq!(log.ids(), Vec::from_iter(0..10), "oldest first");
-    })
-    .assert_success();
+    });
 }
 
 /// An orphan with a destructor that makes another one.
@@ -314,9 +294,8 @@ impl Drop for Again {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_arrive_during_a_drain_wait_for_the_next() {
-    child!(|| {
+    alone!(|| {
         let gone = fresh_to_the_end(me);
         let generations = Arc::new(AtomicUsize::new(0));
         let first = Again {
@@ -328,25 +307,22 @@ fn orphans_that_arrive_during_a_drain_wait_for_the_next() {
             AutoreleasePool::new().drain_within(Budget::All);
             assert_eq!(generations.load(Ordering::Relaxed), done);
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_take_turns_with_the_threads_own_releases() {
-    child!(|| {
+    alone!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
         for id in 0..50 {
             gone.release(Ref::new(log.probe(id)));
         }
-        let mut pool = filled(&log, 100..300);
+        let mut pool = filled(log, 100..300);
         pool.drain_within(Budget::Count(100));
         let orphans = log.ids().iter().filter(|&&id| id < 100).count();
         assert!(orphans > 1 && orphans < 50, "{orphans}");
         let drained = global().drain_backlog(Budget::All);
         assert_eq!((drained.remaining, log.count()), (0, 250));
-    })
-    .assert_success();
+    });
 }

@@ -1,6 +1,6 @@
 //! Events about backlogs that grow beyond their watermark.
 
-use crate::support::{events, fresh};
+use crate::support::{assert_says, events, fresh, only_event};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, PoolManager};
 
@@ -12,9 +12,7 @@ fn backlog_marks() -> Vec<usize> {
 
 /// Adds `n` entries to the pool's backlog.
 fn leave(pool: &mut AutoreleasePool, n: u32) {
-    for n in 0..n {
-        pool.create(n);
-    }
+    (0..n).for_each(|n| _ = pool.create(n));
     pool.drain_within(Budget::Count(0));
 }
 
@@ -51,9 +49,7 @@ fn a_shrinking_backlog_is_not_reported() {
     fresh(|| {
         let manager = PoolManager::builder().backlog_watermark(10).build();
         let mut pool = manager.pool();
-        for n in 0..1_000 {
-            pool.create(n);
-        }
+        (0..1_000).for_each(|n| _ = pool.create(n));
         for _ in 0..98 {
             pool.create(0);
             let drained = pool.drain_within(Budget::Count(10));
@@ -93,21 +89,20 @@ fn backlog_event_names_pool_length_and_types() {
         pool.create(String::from("a"));
         pool.create(String::from("b"));
         leave(&mut pool, 1_200);
-        let [event] = &events(EventKind::BacklogWatermark)[..] else {
-            panic!("one event")
-        };
+        let event = only_event(EventKind::BacklogWatermark);
         assert_eq!(event.pool.as_deref(), Some("frame"));
         assert_eq!(event.manager.as_deref(), Some("textures"));
         assert_eq!((event.count, event.sampled), (1_203, 1_203));
         assert_eq!(event.types, [("u32", 1_201), ("alloc::string::String", 2)]);
         let sentence = event.to_string();
-        for words in [
-            "thread fresh (#",
-            "pool \"frame\" of manager \"textures\": 1,203 releases wait",
-            "most of them u32 (1,201), alloc::string::String (2);",
-        ] {
-            assert!(sentence.contains(words), "{sentence}");
-        }
+        assert_says(
+            &sentence,
+            &[
+                "thread fresh (#",
+                "pool \"frame\" of manager \"textures\": 1,203 releases wait",
+                "most of them u32 (1,201), alloc::string::String (2);",
+            ],
+        );
     });
 }
 

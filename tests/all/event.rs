@@ -3,7 +3,6 @@
 
 mod hook;
 mod limits;
-mod sites;
 #[cfg(feature = "tracing")]
 mod spans;
 #[cfg(feature = "tracing")]

@@ -13,29 +13,23 @@
 //! | PyO3#4105 | a count is raised later than an object is released | below: only releases can wait |
 //! | PyO3#3668, PyO3#319 | references are given up without the interpreter's lock | `pool::foreign` |
 //! | libobjc2#218 | objects that destructors autorelease while the pool is emptied leak when they fill a page | `pool::guards` |
-//! | axmol#3291 | temporaries without a pool around them live until some later drain | `event::sites`: an event names the place |
+//! | axmol#3291 | temporaries without a pool around them live until some later drain | `event::limits`: an event names the place |
 //! | WinObjC#1552 | an app does not react while a pool of its launch is drained | `pool::budgets`, `pool::handoff` |
-//! | godot#118678 | a release still uses the object that another thread's release has freed | below |
+//! | godot#118678 | a release still uses the object that another thread's release has freed | `races::objects` |
 //! | godot#93299 | an assignment releases the old object before it retains the new one | below |
-//! | rend3#472 | neither of two threads that drop the last handles at the same time destroys the resource | below |
-//! | capnproto#2702 | weak references are counted without atomics, and used by several threads | below |
+//! | rend3#472 | neither of two threads that drop the last handles at the same time destroys the resource | `races::objects`, `races::sharing` |
+//! | capnproto#2702 | weak references are counted without atomics, and used by several threads | `races::objects` |
 //! | gdext#1281 | a value that is confined to its thread is dropped on another one | `object::home` |
 //! | Kaku#325 | the exit of a thread drains a pool whose objects are gone | `thread::exit` |
 //! | tray-icon#350, bevy#13208, gtk-rs-core#1766, leptos#3746, compio#512, uniffi#2436 | the last reference to a value of one thread is dropped by another | `thread::last_drops` |
 //! | arc-swap#210 | a reader takes an old object for a new one at its address | `slot::readers` |
 
 use crate::support::{Log, fresh, with_log};
-use releasepool::{
-    AutoreleasePool, Foreign, HomeRef, PoolManager, PoolRef, Ref, RemoteRelease, Weak,
-    autoreleasepool,
-};
+use releasepool::{AutoreleasePool, Foreign, PoolRef, Ref, RemoteRelease, Weak, autoreleasepool};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::rc::Rc;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// objc2#540: `autorelease` puts an object into the innermost pool, whatever pool it was given for its
 /// lifetime. Here it goes to the pool that was named.
@@ -126,47 +120,6 @@ fn pyo3_4105_a_clone_counts_at_once_and_only_releases_wait() {
     });
 }
 
-const ROUNDS: u32 = if cfg!(miri) { 10 } else { 5_000 };
-
-/// Two threads drop one of each pair at the same time, and then call `next`.
-fn drop_at_once<R: Send>(pairs: impl Iterator<Item = [R; 2]>, next: impl Fn() + Sync) {
-    let (left, right): (Vec<_>, Vec<_>) = pairs.map(|[left, right]| (left, right)).unzip();
-    let (barrier, next) = (&Barrier::new(2), &next);
-    thread::scope(|scope| {
-        for references in [left, right] {
-            scope.spawn(move || {
-                for reference in references {
-                    barrier.wait();
-                    drop(reference);
-                    next();
-                }
-            });
-        }
-    });
-}
-
-/// godot#118678: of two threads that released an object at the same time, one freed it, and the other one
-/// still called its methods. Here a release does not touch the object after its decrement, so that the
-/// memory can be used again at once.
-#[test]
-fn godot_118678_a_release_leaves_an_object_alone_that_another_thread_frees() {
-    let log = Log::new();
-    let pair = |id| {
-        let object = Ref::new(log.probe(id));
-        [object.clone(), object]
-    };
-    drop_at_once((0..ROUNDS).map(pair), || {
-        let in_its_place = Ref::new([!0_usize; 2]);
-        assert_eq!(
-            (*in_its_place, Ref::strong_count(&in_its_place)),
-            ([!0; 2], 1)
-        );
-    });
-    let mut destroyed = log.ids();
-    destroyed.sort_unstable();
-    assert!(destroyed.into_iter().eq(0..ROUNDS), "each of them once");
-}
-
 /// godot#93299: an assignment released the old object first, and with it the new one, if only the old one
 /// referred to it; and a variable kept the address of an object that could no longer be retained.
 #[test]
@@ -200,41 +153,4 @@ fn godot_93299_the_new_object_is_retained_before_the_old_one_is_released() {
     }
     drop(first);
     assert_eq!(log.ids(), [1, 2, 3]);
-}
-
-/// rend3#472: each of two threads that dropped the last two handles at the same time read a count of two,
-/// and neither told the renderer to destroy the resource.
-#[test]
-fn rend3_472_one_of_two_drops_at_the_same_time_is_the_last() {
-    fresh(|| {
-        let resource = Rc::new(());
-        let pairs: Vec<_> = (0..ROUNDS)
-            .map(|_| HomeRef::new(resource.clone()))
-            .map(|handle| [handle.clone(), handle])
-            .collect();
-        drop_at_once(pairs.into_iter(), || ());
-        assert_eq!(Rc::strong_count(&resource) as u32, 1 + ROUNDS);
-        PoolManager::global().run_inbox();
-        assert_eq!(Rc::strong_count(&resource), 1);
-    });
-}
-
-/// capnproto#2702: the cell of weak references was counted without atomics, though other threads cloned and
-/// dropped them; so counts were lost, and the cell was freed early, twice, or never.
-#[test]
-fn capnproto_2702_threads_share_the_count_of_weak_references() {
-    let log = Log::new();
-    let object = Ref::new(log.probe(0));
-    let weak = Ref::downgrade(&object);
-    let clones = (0..ROUNDS).map(|_| [weak.clone(), weak.clone()]);
-    drop_at_once(clones, || drop(weak.clone()));
-    assert_eq!(Ref::weak_count(&object), 1);
-    // The last reference and the last weak one: the value and its memory go once each.
-    let pair = |id| {
-        let object = Ref::new(log.probe(id));
-        let weak = Ref::downgrade(&object);
-        [(Some(object), None), (None, Some(weak))]
-    };
-    drop_at_once((0..ROUNDS).map(pair), || ());
-    assert_eq!(log.count() as u32, ROUNDS);
 }

@@ -8,6 +8,7 @@ pub mod worker;
 use releasepool::event::{self, Event, EventKind};
 use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey, ThreadSnapshot, Totals, autorelease};
 use std::any::Any;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
@@ -277,7 +278,7 @@ pub fn only_event(kind: EventKind) -> Event {
 
 /// Asserts that a text contains all of these words.
 #[track_caller]
-pub fn assert_says(text: impl ToString, words: &[&str]) {
+pub fn assert_says(text: &dyn Display, words: &[&str]) {
     let text = text.to_string();
     for word in words {
         assert!(text.contains(word), "{word:?} is missing in\n{text}");

@@ -170,11 +170,7 @@ fn subscriber_may_autorelease_when_a_span_begins_and_when_it_ends() {
     }
     with_log(|log| {
         LOG.set(Some(log));
-        let listener = Listener {
-            begins: Some(stray),
-            leaves: Some(stray),
-            ..Listener::default()
-        };
+        let listener = Listener::calling(Some(stray), Some(stray));
         let told = listener.listen(|| {
             let pool = AutoreleasePool::named("traced");
             pool.create(1);
@@ -199,10 +195,7 @@ fn subscriber_may_pop_the_token_whose_pop_it_is_told_of() {
         let token = global().push();
         autorelease(Ref::new(log.probe(1)));
         TOKEN.set(Some(token));
-        let listener = Listener {
-            begins: Some(pop),
-            ..Listener::default()
-        };
+        let listener = Listener::calling(Some(pop), None);
         listener.listen(|| {
             let error = global().pop(token).unwrap_err();
             assert_eq!(error, releasepool::PopError::Stale);
@@ -236,10 +229,7 @@ fn token_of_another_thread_is_no_span() {
 #[test]
 fn panics_of_a_subscriber_are_swallowed() {
     with_log(|log| {
-        let listener = Listener {
-            begins: Some(|| panic!("when it begins")),
-            ..Listener::default()
-        };
+        let listener = Listener::calling(Some(|| panic!("when it begins")), None);
         let told = listener.listen(|| {
             let pool = AutoreleasePool::new();
             pool.create(log.probe(1));
@@ -247,10 +237,7 @@ fn panics_of_a_subscriber_are_swallowed() {
             FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
         });
         assert!(told.is_empty(), "{told:?}");
-        let listener = Listener {
-            leaves: Some(|| panic!("when it ends")),
-            ..Listener::default()
-        };
+        let listener = Listener::calling(None, Some(|| panic!("when it ends")));
         listener.listen(|| {
             let pool = AutoreleasePool::new();
             pool.create(log.probe(2));

@@ -24,6 +24,15 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// Makes a listener that calls these when a span begins, and when the thread leaves one.
+    pub fn calling(begins: Option<fn()>, leaves: Option<fn()>) -> Self {
+        Self {
+            begins,
+            leaves,
+            ..Self::default()
+        }
+    }
+
     /// Calls `f` with this as the thread's subscriber; returns what it was told.
     pub fn listen(&self, f: impl FnOnce()) -> Vec<(String, Fields)> {
         tracing::subscriber::with_default(self.clone(), f);

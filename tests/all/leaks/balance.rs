@@ -19,6 +19,12 @@ fn unreleased(scope: &leaks::Scope) -> Vec<(String, u64)> {
         .collect()
 }
 
+/// Runs `f` with a scope, and counts the references to textures.
+fn counting(f: impl FnOnce(&leaks::Scope)) {
+    leaks::count_references(["Texture"]);
+    f(&leaks::scope());
+}
+
 #[inline(never)]
 fn keep(texture: &Ref<Texture>) -> Ref<Texture> {
     texture.clone()
@@ -37,29 +43,25 @@ fn draw(texture: &Ref<Texture>) {
 
 #[test]
 fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        let scope = leaks::scope();
+    alone!(|| counting(|scope| {
         let texture = Ref::new(Texture);
         draw(&texture);
         std::mem::forget(keep(&texture));
         draw(&texture);
         drop(texture);
-        let left = unreleased(&scope);
+        let left = unreleased(scope);
         assert_eq!(left.len(), 1, "{left:?}");
         let (place, n) = &left[0];
         assert_eq!(*n, 1);
         assert_says(place, &[&format!("balance.rs:{KEPT_AT}:"), "keep"]);
         let text = scope.report().to_string();
         assert_says(&text, &["retained once and not released: at "]);
-    });
+    }));
 }
 
 #[test]
 fn objects_that_are_written_later_count_from_then_on() {
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        let scope = leaks::scope();
+    alone!(|| counting(|scope| {
         let mut place = Ref::<Texture>::new_uninit();
         Ref::get_mut(&mut place).unwrap().write(Texture);
         // SAFETY: just written.
@@ -67,12 +69,12 @@ fn objects_that_are_written_later_count_from_then_on() {
         draw(&texture);
         std::mem::forget(keep(&texture));
         drop(texture);
-        let left = unreleased(&scope);
+        let left = unreleased(scope);
         let [(place, 1)] = &left[..] else {
             panic!("{left:?}")
         };
         assert!(place.contains("keep"), "{left:?}");
-    });
+    }));
 }
 
 #[test]
@@ -180,10 +182,8 @@ fn a_release_of_a_home_ref_counts_for_its_object() {
 
 #[test]
 fn releases_count_that_a_budgeted_drain_makes_for_others() {
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        let scope = leaks::scope();
-        let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
+    alone!(|| counting(|scope| {
+        let sum = || unreleased(scope).iter().map(|(_, n)| n).sum::<u64>();
         let texture = Ref::new(Texture);
         let me = me();
         let mut pool = AutoreleasePool::new();
@@ -195,7 +195,7 @@ fn releases_count_that_a_budgeted_drain_makes_for_others() {
         assert_eq!(sum(), 2);
         pool.drain_within(Budget::All);
         assert_eq!(sum(), 1, "a hot object's row");
-    });
+    }));
 }
 
 #[inline(never)]
@@ -217,9 +217,7 @@ fn render(texture: PoolRef<'_, Texture>) {
 
 #[test]
 fn what_a_drain_releases_is_not_blamed() {
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        let scope = leaks::scope();
+    alone!(|| counting(|scope| {
         let mut pool = AutoreleasePool::named("level");
         let texture = load(&pool);
         for _ in 0..3 {
@@ -227,11 +225,11 @@ fn what_a_drain_releases_is_not_blamed() {
             render(texture);
         }
         pool.drain();
-        let left = unreleased(&scope);
+        let left = unreleased(scope);
         assert_eq!(left.len(), 1, "{left:?}");
         let (place, n) = &left[0];
         assert!(*n == 3 && place.contains("button"), "{left:?}");
-    });
+    }));
 }
 
 #[test]
@@ -266,17 +264,15 @@ fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
 
 #[test]
 fn other_types_are_not_counted() {
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        let scope = leaks::scope();
+    alone!(|| counting(|scope| {
         let sound = Ref::new(Sound);
-        assert_eq!(unreleased(&scope), []);
+        assert_eq!(unreleased(scope), []);
         drop(sound);
         leaks::count_references([""; 0]);
         let texture = Ref::new(Texture);
-        assert_eq!(unreleased(&scope), []);
+        assert_eq!(unreleased(scope), []);
         drop(texture);
-    });
+    }));
 }
 
 /// Retains by functions whose frames begin at multiples of 64, so their sizes differ with the caller's.
@@ -317,16 +313,14 @@ fn keep_in_many_ways(texture: &Ref<Texture>) -> u64 {
 
 #[test]
 fn places_are_the_callers_however_large_frames_are() {
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        let scope = leaks::scope();
+    alone!(|| counting(|scope| {
         let texture = Ref::new(Texture);
         let n = keep_in_many_ways(&texture);
         drop(texture);
-        let left = unreleased(&scope);
+        let left = unreleased(scope);
         assert!(left.len() == 1 && left[0].1 == n, "{left:?}");
         assert!(left[0].0.contains("keep"), "{left:?}");
-    });
+    }));
 }
 
 #[cfg(target_os = "linux")]
@@ -369,9 +363,7 @@ mod other_stacks {
 
     #[test]
     fn places_are_known_on_stacks_that_the_thread_has_made() {
-        alone!(|| {
-            leaks::count_references(["Texture"]);
-            let scope = leaks::scope();
+        alone!(|| counting(|scope| {
             let mut texture = Ref::new(Texture);
             KEPT.store(&raw mut texture, Ordering::Relaxed);
             // SAFETY: zeros are an action without flags; the handler may use all that the thread may,
@@ -388,10 +380,10 @@ mod other_stacks {
                 RETAINS.fetch_add(n, Ordering::Relaxed);
             }
             drop(texture);
-            let left = unreleased(&scope);
+            let left = unreleased(scope);
             assert!(left.len() == 1, "{left:?}");
             assert_eq!(left[0].1, RETAINS.load(Ordering::Relaxed));
             assert!(left[0].0.contains("keep"), "{left:?}");
-        });
+        }));
     }
 }

@@ -81,39 +81,6 @@ fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
 }
 
 #[test]
-fn an_allocator_may_drain_while_an_expectation_is_noted() {
-    alone!(|| {
-        let all: Vec<_> = (0..100).map(Ref::new).collect();
-        for object in &all {
-            let weak = Ref::downgrade(object);
-            FOREIGN.set(Some(|| {
-                FOREIGN.set(Some(|| {
-                    autorelease(Ref::new(0));
-                    global().drain_root();
-                }));
-            }));
-            leaks::expect_gone(weak, "it");
-            FOREIGN.set(None);
-        }
-    });
-}
-
-#[test]
-fn an_allocator_may_create_while_types_are_chosen() {
-    alone!(|| {
-        leaks::count_references(["A"]);
-        // A name and a list are allocated, and the former ones freed.
-        FOREIGN.set(Some(|| {
-            FOREIGN.set(Some(|| {
-                FOREIGN.set(Some(|| _ = Ref::new(0)));
-            }));
-        }));
-        leaks::count_references(["B"]);
-        FOREIGN.set(None);
-    });
-}
-
-#[test]
 fn a_weak_reference_may_be_made_again_while_the_value_dies() {
     alone!(|| {
         const ROUNDS: usize = 4_000;
@@ -143,24 +110,6 @@ fn a_weak_reference_may_be_made_again_while_the_value_dies() {
         }
         drop(to_there);
         dropper.join().unwrap();
-    });
-}
-
-#[test]
-fn a_thread_gets_its_name_while_the_allocator_uses_the_crate() {
-    alone!(|| {
-        fresh(|| {
-            // Without a key at first; with one from the time that the allocator uses a pool.
-            FOREIGN.set(Some(nested));
-            let made: Vec<_> = (0..100).map(Ref::new).collect();
-            FOREIGN.set(None);
-            drop(made);
-            global().drain_root();
-        });
-        fn nested() {
-            autorelease(Ref::new(0));
-            FOREIGN.set(Some(nested));
-        }
     });
 }
 

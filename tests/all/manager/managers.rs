@@ -196,11 +196,7 @@ fn abandoned_managers_destructor_that_panics_loses_nothing() {
         let event = only_event(EventKind::Panic);
         assert_eq!(event.message.as_deref(), Some("left behind"));
         assert_eq!(manager.drain_root(), 1);
-        assert_eq!(
-            log.sorted(),
-            [0, 1],
-            "the panic does not lose the new reference"
-        );
+        assert_eq!(log.sorted(), [0, 1]);
     });
 }
 

@@ -31,10 +31,9 @@ fn quiesce_runs_everything_that_is_deferred() {
     alone!(|| {
         let log = Log::new();
         assert!(global().quiesce(Duration::ZERO));
-        let me = me();
-        me.release(Ref::new(log.probe(0)));
-        me.post(move || log.note(1)).unwrap();
-        let gone = fresh(|| global().current_thread().unwrap());
+        me().release(Ref::new(log.probe(0)));
+        me().post(move || log.note(1)).unwrap();
+        let gone = fresh(me);
         wait_until(|| !gone.is_alive());
         gone.release(Ref::new(log.probe(2)));
         let pool = AutoreleasePool::new();
@@ -45,7 +44,7 @@ fn quiesce_runs_everything_that_is_deferred() {
         assert_eq!(
             ids,
             [0, 2],
-            "without log posted to live threads and entries of pools"
+            "without closures posted to live threads and entries of pools"
         );
         drop(pool);
         assert_eq!(global().run_inbox(), 1);
@@ -75,8 +74,7 @@ fn quiesce_without_time_releases_what_an_orphaned_closure_lets_die() {
         let _this_thread_has_a_slot = global().current_thread();
         let last = hot(log.probe(0)).get();
         fresh_to_the_end(move || {
-            let me = me();
-            me.post(move || drop(last)).unwrap();
+            me().post(move || drop(last)).unwrap();
         });
         assert_eq!(log.count(), 0);
         assert!(global().quiesce(Duration::ZERO));
@@ -90,10 +88,9 @@ fn quiesce_resumes_the_first_panic_after_everything_is_done() {
         let log = Log::new();
         let _this_thread_has_a_slot = global().current_thread();
         fresh_to_the_end(move || {
-            let me = me();
             for id in 0..3 {
                 let log = log;
-                me.post(move || {
+                me().post(move || {
                     log.note(id);
                     panic!("closure {id}");
                 })
@@ -112,10 +109,9 @@ fn quiesce_called_by_an_orphaned_closure_does_not_hang() {
         let log = Log::new();
         let _this_thread_has_a_slot = global().current_thread();
         fresh_to_the_end(move || {
-            let me = me();
             for id in 0..2 {
                 let log = log;
-                me.post(move || {
+                me().post(move || {
                     // It waits neither for the closure that calls it nor for the others, which it
                     // runs.
                     assert!(global().quiesce(LONG));

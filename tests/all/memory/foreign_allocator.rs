@@ -124,7 +124,7 @@ fn use_blocks() {
     assert!(made.iter().all(|object| **object == 2));
 }
 
-/// Looks at all threads, and uses a global() for the first time.
+/// Looks at all threads, and uses a manager for the first time.
 fn use_managers() {
     let snapshot = global().snapshot();
     assert!(snapshot.live_objects() < 1_000_000);
@@ -166,7 +166,6 @@ fn an_allocator_may_use_slots_while_a_slot_is_used() {
             }
         });
         pools.into_iter().rev().for_each(drop);
-        on_more_and_more_threads(use_slots, use_slots);
     });
 }
 
@@ -181,11 +180,6 @@ fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
         });
         assert!(made.iter().all(|object| object[599] == 2));
     });
-}
-
-#[test]
-fn an_allocator_may_look_at_threads_while_one_uses_the_crate_for_the_first_time() {
-    alone!(|| on_more_and_more_threads(use_managers, use_managers));
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use crate::support::{Log, panic_of};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
 use std::cell::RefCell;
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::Arc;
 
 #[test]
 fn counts_equal_those_of_an_arc() {
@@ -73,48 +72,6 @@ fn weak_upgrade_in_the_destructor_fails() {
         drop(kept);
     }
     assert_eq!(log.count(), 3);
-}
-
-#[test]
-fn new_cyclic_that_panics_only_frees() {
-    let kept = RefCell::new(Weak::new());
-    let message = panic_of(|| {
-        Ref::<[u64; 4]>::new_cyclic(|me| {
-            *kept.borrow_mut() = me.clone();
-            panic!("not made")
-        })
-    });
-    assert_eq!(message, "not made");
-    assert!(kept.borrow().upgrade().is_none());
-    assert_eq!(kept.borrow().weak_count(), 0);
-}
-
-#[test]
-fn new_cyclic_whose_weak_another_thread_upgrades() {
-    const ROUNDS: usize = if cfg!(miri) { 5 } else { 300 };
-    for round in 0..ROUNDS {
-        let step = Barrier::new(2);
-        thread::scope(|scope| {
-            let object = Ref::new_cyclic(|me: &Weak<Vec<usize>>| {
-                let (weak, step) = (me.clone(), &step);
-                scope.spawn(move || {
-                    step.wait();
-                    let value = loop {
-                        if let Some(object) = weak.upgrade() {
-                            break object[0];
-                        }
-                        thread::yield_now();
-                    };
-                    assert_eq!(value, round);
-                    step.wait();
-                });
-                step.wait();
-                vec![round]
-            });
-            step.wait();
-            assert_eq!(Ref::strong_count(&object), 1);
-        });
-    }
 }
 
 #[test]

@@ -55,11 +55,7 @@ fn chain_in_a_pool_dies_in_constant_stack() {
         let mut pool = AutoreleasePool::new();
         pool.autorelease(chain(FEWER).unwrap());
         assert_eq!(pool.drain(), 1);
-        assert_eq!(
-            DEAD.get(),
-            FEWER,
-            "all are destroyed by the end of the drain"
-        );
+        assert_eq!(DEAD.get(), FEWER);
     });
 }
 
@@ -275,7 +271,7 @@ fn in_a_destructor(kib: u32, f: impl FnOnce() + 'static) {
 
 #[test]
 fn settle_finishes_what_a_deep_destructor_has_dropped() {
-    on_a_small_stack(|| {
+    fresh(|| {
         assert_eq!(settle(), 0);
         for kib in [0, 64] {
             in_a_destructor(kib, || {
@@ -312,8 +308,7 @@ fn threads_that_have_run_a_queue_leave_no_memory() {
 
 #[test]
 fn settle_counts_what_it_destroys() {
-    on_a_small_stack(|| {
-        let log = Log::new();
+    with_log(|log| {
         for kib in [0, 48] {
             in_a_destructor(kib, move || {
                 (0..3).for_each(|_| drop(chain(1)));
@@ -329,8 +324,7 @@ fn settle_counts_what_it_destroys() {
 
 #[test]
 fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
-    on_a_small_stack(|| {
-        let log = Log::new();
+    with_log(|log| {
         in_a_destructor(48, move || {
             let mut pool = AutoreleasePool::new();
             (0..3).for_each(|id| _ = pool.create(log.probe(id)));
@@ -347,7 +341,7 @@ fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
 
 #[test]
 fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
-    on_a_small_stack(|| {
+    fresh(|| {
         // Deep in the stack, but not inside a destructor, so nothing queues.
         deep_down(60, || {
             let mut pool = AutoreleasePool::new();

@@ -7,6 +7,7 @@ mod teardown;
 mod weak;
 
 use crate::pool::budgets::counts;
+use crate::support::worker::Worker;
 use crate::support::{
     Log, Probe, events, events_of, fresh, fresh_to_the_end, global, here, listen, me, on_drop,
     panic_of, wait_until, with_log,
@@ -16,8 +17,8 @@ use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleas
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -157,17 +158,11 @@ fn what_a_budget_left_dies_at_the_homes_end() {
 #[test]
 fn what_comes_home_last_dies_at_the_homes_end() {
     let log = Log::new();
-    let (inner, (send, receive)) = (log, mpsc::channel());
-    let (done, wait) = mpsc::channel();
-    let home = thread::spawn(move || {
-        send.send(HomeRef::new(homely(inner, 1))).unwrap();
-        // It makes no difference whether the thread has pools; this one has none.
-        wait.recv().unwrap();
-        here()
-    });
-    drop(receive.recv().unwrap());
-    done.send(()).unwrap();
-    let home = home.join().unwrap();
+    // It makes no difference whether the thread has pools; this one has none.
+    let worker = Worker::new("home");
+    drop(worker.run(move || HomeRef::new(homely(log, 1))));
+    let home = worker.id();
+    worker.join();
     assert_eq!((log.ids(), log.threads()), (vec![1], vec![home]));
 }
 
@@ -217,34 +212,21 @@ fn payloads_of_any_size_and_alignment() {
 
 #[test]
 fn an_object_inside_the_value_of_another_threads() {
-    let log = Log::new();
-    fresh(|| {
+    with_log(|log| {
         let mine = HomeRef::new(homely(log, 1));
-        let (send, receive) = mpsc::channel();
-        let (done, wait) = mpsc::channel();
-        let other = thread::spawn(move || {
-            let theirs = HomeRef::new((homely(log, 2), mine, Rc::new(0)));
-            send.send(theirs).unwrap();
-            wait.recv().unwrap();
-            autoreleasepool(|_| ());
-            assert_eq!(log.ids(), [2]);
-            here()
-        });
-        let theirs = receive.recv().unwrap();
-        assert!(
-            theirs.get().is_none(),
-            "although a value of this thread is inside"
-        );
+        let worker = Worker::new("other");
+        let theirs = worker.run(move || HomeRef::new((homely(log, 2), mine, Rc::new(0))));
+        // Although a value of this thread is inside.
+        assert!(theirs.get().is_none());
         drop(theirs);
         drop(AutoreleasePool::new());
         assert_eq!(log.count(), 0);
-        done.send(()).unwrap();
-        let other = other.join().unwrap();
+        worker.run(|| autoreleasepool(|_| ()));
+        assert_eq!(log.ids(), [2]);
         drop(AutoreleasePool::new());
-        assert_eq!(
-            (log.ids(), log.threads()),
-            (vec![2, 1], vec![other, here()])
-        );
+        assert_eq!(log.ids(), [2, 1]);
+        assert_eq!(log.threads(), [worker.id(), here()]);
+        worker.join();
     });
 }
 
@@ -298,16 +280,8 @@ fn a_panic_comes_out_of_the_drain_that_destroys() {
             );
             drop_elsewhere(objects);
             assert_eq!(panic_of(drain), "bomb");
-            assert_eq!(
-                log.ids()[1 + 4 * round..],
-                [0, 1, 1, 2],
-                "all died, in their order"
-            );
-            assert_eq!(
-                events(EventKind::Panic).len(),
-                round + 1,
-                "the second is reported"
-            );
+            assert_eq!(log.ids()[1 + 4 * round..], [0, 1, 1, 2]);
+            assert_eq!(events(EventKind::Panic).len(), round + 1);
         }
     });
 }
@@ -315,27 +289,22 @@ fn a_panic_comes_out_of_the_drain_that_destroys() {
 #[test]
 fn a_panic_at_the_homes_end_is_reported() {
     let log = Log::new();
-    let (send, receive) = mpsc::channel();
-    let (done, wait) = mpsc::channel();
     listen();
-    let home = thread::spawn(move || {
-        let note: [Box<dyn FnOnce()>; 2] =
+    let worker = Worker::new("home");
+    drop(worker.run(move || {
+        let ends: [Box<dyn FnOnce()>; 2] =
             [Box::new(|| panic!("late")), Box::new(move || log.note(1))];
-        send.send(note.map(|f| HomeRef::new(on_drop(f)))).unwrap();
-        wait.recv().unwrap();
-        here()
-    });
-    drop(receive.recv().unwrap());
-    done.send(()).unwrap();
-    let home = home.join().unwrap();
+        ends.map(|end| HomeRef::new(on_drop(end)))
+    }));
+    let home = worker.id();
+    worker.join();
     assert_eq!(log.ids(), [1]);
-    let [panic] = &events_of(home)[..] else {
-        panic!("one event")
-    };
-    assert_eq!(
-        (panic.kind, panic.message.as_deref()),
-        (EventKind::Panic, Some("late"))
-    );
+    let events = events_of(home);
+    let told: Vec<_> = events
+        .iter()
+        .map(|e| (e.kind, e.message.as_deref()))
+        .collect();
+    assert_eq!(told, [(EventKind::Panic, Some("late"))]);
 }
 
 #[test]
@@ -385,61 +354,6 @@ fn references_inside_counted_objects_go_by_pools_and_orphans() {
         });
         assert_eq!(log.sorted(), [1, 2, 3]);
         assert!(log.threads().into_iter().all(|thread| thread == here()));
-    });
-}
-
-#[test]
-fn many_droppers_while_the_home_drains() {
-    const EACH: usize = if cfg!(miri) { 20 } else { 5_000 };
-    const DROPPERS: usize = 3;
-    static DEAD: AtomicUsize = AtomicUsize::new(0);
-    fresh(|| {
-        let home = here();
-        let guard = move || {
-            on_drop(move || {
-                assert_eq!(here(), home);
-                DEAD.fetch_add(1, Ordering::Relaxed);
-            })
-        };
-        thread::scope(|scope| {
-            let droppers: Vec<_> = (0..DROPPERS)
-                .map(|n| {
-                    let (send, receive) = mpsc::channel::<HomeRef<Box<dyn std::any::Any>>>();
-                    scope.spawn(move || {
-                        for (i, object) in receive.into_iter().enumerate() {
-                            assert!(object.get().is_none());
-                            match (i + n) % 3 {
-                                0 => drop(object),
-                                1 => drop([object.clone(), object]),
-                                _ => autoreleasepool(|pool| _ = pool.create(object)),
-                            }
-                        }
-                    });
-                    send
-                })
-                .collect();
-            for i in 0..EACH {
-                // All threads race for the last reference of every second object.
-                let object =
-                    HomeRef::new(Box::new((guard(), Rc::new(i))) as Box<dyn std::any::Any>);
-                for dropper in &droppers {
-                    let object = match i % 2 {
-                        0 => object.clone(),
-                        _ => HomeRef::new(Box::new(guard()) as Box<dyn std::any::Any>),
-                    };
-                    dropper.send(object).unwrap();
-                }
-                if i % 50 == 0 {
-                    drop(AutoreleasePool::new());
-                }
-            }
-            drop(droppers);
-            let all = EACH + EACH / 2 * DROPPERS;
-            wait_until(|| {
-                drop(AutoreleasePool::new());
-                DEAD.load(Ordering::Relaxed) == all
-            });
-        });
     });
 }
 

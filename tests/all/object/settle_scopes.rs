@@ -242,10 +242,10 @@ fn panics_leave_settle_scopes_in_order() {
         let message = panic_of(|| {
             settle_scope(|| {
                 let _dropped_by_the_panic = Ref::new(probe);
-                place.inside(|| settle_scope(|| panic!("log")));
+                place.inside(|| settle_scope(|| panic!("inner")));
             });
         });
-        assert_eq!(message, "log");
+        assert_eq!(message, "inner");
         assert_queues(place);
         // A panic of a destructor, out of the drop in the scope, not out of the drain around it.
         settle_scope(|| {

@@ -71,7 +71,7 @@ fn ordinary_operations_leave_the_backlog_alone() {
         global().quiesce(Duration::ZERO);
         assert_eq!(log.ids(), [3]);
         assert_eq!(figures(global()).backlog, 3);
-        assert_says(global().snapshot(), &["backlog"]);
+        assert_says(&global().snapshot(), &["backlog"]);
         global().drain_backlog(Budget::All);
         assert_eq!(figures(global()).backlog, 0);
     });

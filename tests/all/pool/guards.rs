@@ -6,7 +6,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 #[test]
@@ -107,26 +107,13 @@ fn destructor_autoreleases_during_a_drain_and_the_same_drain_releases_it() {
 }
 
 #[test]
-fn destructor_autoreleases_during_the_pools_own_drop_and_nothing_leaks() {
-    let log = Log::new();
-    let pool = AutoreleasePool::new();
-    pool.create(Relay { left: 5, log });
-    drop(pool);
-    assert_eq!(log.ids(), [5, 4, 3, 2, 1, 0]);
-}
-
-#[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
 fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type() {
     fresh(|| {
         let mut pool = AutoreleasePool::named("fed");
         pool.create(Countdown(999));
         pool.drain();
-        assert_eq!(
-            events(EventKind::EndlessDrain).len(),
-            0,
-            "999 generations are fine"
-        );
+        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 
         pool.create(Countdown(1_100));
         pool.create(Countdown(2_500));
@@ -135,7 +122,7 @@ fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type
         assert_eq!(event.pool.as_deref(), Some("fed"));
         assert!(event.type_name.unwrap().ends_with("Countdown"));
         assert_eq!(event.count, 1_000);
-        assert_says(event, &["Countdown"]);
+        assert_says(&event, &["Countdown"]);
     });
 }
 
@@ -261,46 +248,6 @@ fn destructor_leaves_a_nested_pool_open_and_no_other_pool_drains_it() {
 }
 
 #[test]
-fn nested_pools_bound_the_peak() {
-    thread_local! {
-        static LIVE: Cell<usize> = const { Cell::new(0) };
-        static PEAK: Cell<usize> = const { Cell::new(0) };
-    }
-    struct Temporary;
-    impl Temporary {
-        fn new() -> Self {
-            LIVE.set(LIVE.get() + 1);
-            PEAK.set(PEAK.get().max(LIVE.get()));
-            Self
-        }
-    }
-    impl Drop for Temporary {
-        fn drop(&mut self) {
-            LIVE.set(LIVE.get() - 1);
-        }
-    }
-    fn method() {
-        for _ in 0..10 {
-            autorelease(Ref::new(Temporary::new()));
-        }
-    }
-    fresh(|| {
-        let mut frame = AutoreleasePool::new();
-        (0..100).for_each(|_| method());
-        assert_eq!(frame.drain(), 1000);
-        assert_eq!((PEAK.replace(0), LIVE.get()), (1000, 0));
-
-        (0..100).for_each(|_| autoreleasepool(|_| method()));
-        assert_eq!(frame.drain(), 0);
-        assert_eq!(
-            (PEAK.get(), LIVE.get()),
-            (10, 0),
-            "10 alive with a pool per method"
-        );
-    });
-}
-
-#[test]
 fn lent_references_live_until_the_pool_is_drained() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
@@ -354,10 +301,7 @@ fn the_manager_finds_entries_in_this_threads_pools() {
         autorelease(object.clone());
         assert!(global().contains(&object), "token pool");
         fresh(|| assert!(!global().contains(&object), "another thread's pools"));
-        assert!(
-            !PoolManager::new().contains(&object),
-            "another manager's pools"
-        );
+        assert!(!PoolManager::new().contains(&object));
         global().pop(token).unwrap();
 
         let pool = AutoreleasePool::new();

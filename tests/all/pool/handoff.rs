@@ -1,12 +1,11 @@
 //! Handoff pools, which another thread drains.
 
+use crate::support::worker::Worker;
 use crate::support::{
     Log, alone, fresh, fresh_to_the_end, global, here, me, on_drop, panic_of, wait_until, with_log,
 };
 use releasepool::{AutoreleasePool, HandoffPool, PoolRef, Ref, autoreleasepool, unsize};
 use std::fmt::Display;
-use std::sync::mpsc;
-use std::thread;
 
 #[test]
 fn all_entries_are_released_by_the_other_thread_newest_first() {
@@ -118,19 +117,15 @@ fn entries_for_an_ended_thread_are_released_by_others() {
 #[test]
 fn a_thread_that_ends_releases_the_entries_it_has_received() {
     let log = Log::new();
-    let (to, from) = mpsc::channel();
-    let (sent, wait) = mpsc::channel::<()>();
-    let thread = thread::spawn(move || {
-        drop(AutoreleasePool::new());
-        to.send(me()).unwrap();
-        wait.recv().unwrap();
-        here()
-    });
+    let worker = Worker::new("receiver");
     let mut pool = HandoffPool::new();
     pool.create(log.probe(1));
-    pool.drain_on(&from.recv().unwrap());
-    sent.send(()).unwrap();
-    let id = thread.join().unwrap();
+    pool.drain_on(&worker.run(|| {
+        drop(AutoreleasePool::new());
+        me()
+    }));
+    let id = worker.id();
+    worker.join();
     assert_eq!(log.threads(), [id]);
 }
 

@@ -74,11 +74,7 @@ fn guard_moved_out_of_autoreleasepool_keeps_its_entries() {
         });
         assert_eq!((escaped.len(), log.count()), (1, 0));
         autorelease(Ref::new(0));
-        assert_eq!(
-            (outer.len(), escaped.len()),
-            (1, 1),
-            "the escaped pool is valid, but not current"
-        );
+        assert_eq!((outer.len(), escaped.len()), (1, 1));
         drop(escaped);
         assert_eq!(log.ids(), [0]);
     });
@@ -153,20 +149,5 @@ fn scope_ends_even_if_the_guard_that_replaces_its_own_panics() {
             assert_eq!(open_pools(), 1 + usize::from(escapes));
         }
         assert_eq!((outer.len(), log.ids()), (2, vec![0, 0]));
-    });
-}
-
-#[test]
-fn swapped_pools_drain_their_own_entries() {
-    with_log(|log| {
-        let mut a = AutoreleasePool::new();
-        let mut b = AutoreleasePool::new();
-        a.create(log.probe(1));
-        b.create(log.probe(2));
-        std::mem::swap(&mut a, &mut b);
-        drop(a);
-        assert_eq!(log.ids(), [2]);
-        drop(b);
-        assert_eq!(log.ids(), [2, 1]);
     });
 }

@@ -181,8 +181,7 @@ fn destructor_forgets_a_pool_in_a_drain() {
 #[test]
 fn destructor_runs_the_inbox_and_nothing_happens() {
     with_log(|log| {
-        let me = me();
-        me.post(move || log.note(0)).unwrap();
+        me().post(move || log.note(0)).unwrap();
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
             assert_eq!(global().run_inbox(), 0);
@@ -288,21 +287,6 @@ fn destructor_pushes_and_pops_while_its_token_pool_is_popped() {
         let outermost = tokens.borrow()[0];
         assert_eq!(global().pop(outermost), Ok(8));
         assert_eq!(log.ids(), [13, 3, 12, 2, 11, 1, 10, 0]);
-    });
-}
-
-#[test]
-fn destructor_reads_a_dump_of_the_pool_that_holds_it() {
-    // A dump of another pool: the drained one is borrowed by its drain.
-    fresh(|| {
-        let other = Rc::new(AutoreleasePool::named("other"));
-        other.create(1u8);
-        let pool = AutoreleasePool::new();
-        let inner = other.clone();
-        pool.create(on_drop(move || {
-            let dump = inner.dump().to_string();
-            assert!(dump.contains("u8 count 1"), "{dump}");
-        }));
     });
 }
 

@@ -45,11 +45,7 @@ fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
     });
     fresh(|| {
         stray();
-        assert_eq!(
-            events(EventKind::NoPool).len(),
-            0,
-            "another thread has reported it"
-        );
+        assert_eq!(events(EventKind::NoPool).len(), 0);
     });
 }
 
@@ -85,8 +81,7 @@ fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own
 fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
     with_log(|log| {
-        let me = me();
-        me.release(Ref::new(on_drop(move || {
+        me().release(Ref::new(on_drop(move || {
             autorelease(Ref::new(Stray(log.probe(0))));
         })));
         global().drain_root();
@@ -281,7 +276,7 @@ fn policy_is_set_at_any_time() {
 
 #[test]
 fn watermarks_of_the_global_manager_can_be_set() {
-    // This runs in a process of its own, because it changes the global() manager.
+    // This runs in a process of its own, because it changes the global manager.
     alone!(|| {
         fresh(|| {
             autorelease(Ref::new(0));

@@ -61,12 +61,12 @@ pub(super) const ROWS: &[Row] = &[
         let path = std::env::temp_dir().join(format!("releasepool-{}", std::process::id()));
         let mut file = Ref::new(std::fs::File::create_new(&path).unwrap());
         call(|| file.write_fmt(format_args!("{}", 5)).unwrap());
-        call(|| file.write(b"t").unwrap());
+        assert_eq!(call(|| file.write(b"t").unwrap()), 1);
         call(|| file.write_all(b"ext").unwrap());
         call(|| file.write_vectored(&[]).unwrap());
         call(|| file.flush().unwrap());
         let mut file = Ref::new(std::fs::File::open(&path).unwrap());
-        call(|| file.read(&mut [0]).unwrap());
+        assert_eq!(call(|| file.read(&mut [0]).unwrap()), 1);
         call(|| file.read_exact(&mut [0]).unwrap());
         call(|| file.rewind().unwrap());
         let mut bytes = Vec::new();

@@ -50,7 +50,7 @@ fn with_panics_elsewhere_and_names_the_type_and_both_threads() {
 fn with_on_a_thread_that_has_not_used_the_crate() {
     let object = HomeRef::new(Rc::new(1));
     named_to_the_end("stranger", move || {
-        assert_says(panic_of(|| object.with(|_| ())), &["thread stranger ("]);
+        assert_says(&panic_of(|| object.with(|_| ())), &["thread stranger ("]);
     });
 }
 

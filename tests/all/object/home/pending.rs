@@ -1,5 +1,6 @@
 //! Values that another thread has asked their home to make.
 
+use crate::support::worker::Worker;
 use crate::support::{
     Bomb, LONG, Log, fresh, fresh_to_the_end, global, here, me, quiesce_until, wait_until,
 };
@@ -124,21 +125,17 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
     assert_eq!(decided(&late), Some(NotMade::HomeEnded));
     assert_eq!(log.count(), 1);
     // It ends before it looks at its inbox, and while another thread waits.
-    let (tell, told) = mpsc::channel();
-    let (go, wait) = mpsc::channel::<()>();
-    let ending = thread::spawn(move || {
+    let worker = Worker::new("home");
+    let home = worker.run(|| {
         drop(AutoreleasePool::new());
-        tell.send(me()).unwrap();
-        wait.recv().unwrap();
+        me()
     });
-    let home = told.recv().unwrap();
     let (early, unseen) = (asked(&home), asked(&home));
     thread::scope(|scope| {
         let waiter = scope.spawn(|| early.wait());
-        go.send(()).unwrap();
+        worker.join();
         assert_eq!(waiter.join().unwrap().err(), Some(NotMade::HomeEnded));
     });
-    ending.join().unwrap();
     assert_eq!(decided(&unseen), Some(NotMade::HomeEnded), "a first look");
     assert!(NotMade::HomeEnded.to_string().contains("ended"));
     // The closure is an orphan, which never makes the value elsewhere.
@@ -149,53 +146,34 @@ fn a_home_that_ends_first_is_an_error_and_the_closure_is_dropped() {
 
 #[test]
 fn a_thread_is_a_home_once_it_has_given_its_handle_away() {
-    let (tell, told) = mpsc::channel();
-    let (go, wait) = mpsc::channel::<()>();
-    let thread = thread::spawn(move || {
-        // All that it has done before.
-        tell.send(me()).unwrap();
-        wait.recv().unwrap();
-        (here(), run_inbox())
-    });
-    let home = told.recv().unwrap();
     let log = Log::new();
+    let worker = Worker::new("home");
+    // All that the thread has done before.
+    let home = worker.run(me);
     let (probe, dropped) = (log.probe(1), log.probe(2));
     let pending = HomeRef::new_on(&home, move || probe);
     drop(HomeRef::new_on(&home, move || dropped));
     assert!(pending.try_get().is_none(), "not refused");
-    go.send(()).unwrap();
-    let value = pending.wait().unwrap();
-    assert_eq!(value.home(), home.key());
-    let (id, ran) = thread.join().unwrap();
-    assert_eq!((ran, log.ids(), log.threads()), (2, vec![2], vec![id]));
+    assert_eq!(worker.run(run_inbox), 2);
+    assert_eq!(pending.wait().unwrap().home(), home.key());
+    assert_eq!((log.ids(), log.threads()), (vec![2], vec![worker.id()]));
+    worker.join();
 }
 
 #[test]
 fn a_thread_without_pools_is_no_home() {
-    let (tell, told) = mpsc::channel();
-    let (go, wait) = mpsc::channel::<()>();
-    let thread = thread::spawn(move || {
-        // Enters the thread, without pools.
-        drop(Ref::new(1));
-        tell.send(()).unwrap();
-        wait.recv().unwrap();
-        drop(AutoreleasePool::new());
-        tell.send(()).unwrap();
-        wait.recv().unwrap();
-        run_inbox()
-    });
-    let found = || {
-        told.recv().unwrap();
-        global().thread_by_id(thread.thread().id()).unwrap()
-    };
+    let worker = Worker::new("home");
+    let found = || global().thread_by_id(worker.id()).unwrap();
+    // Enters the thread, without pools.
+    worker.run(|| drop(Ref::new(1)));
     let without = HomeRef::new_on(&found(), || 5);
     assert_eq!(without.wait().err(), Some(NotMade::NoPools));
     assert!(NotMade::NoPools.to_string().contains("no pools"));
-    go.send(()).unwrap();
+    worker.run(|| drop(AutoreleasePool::new()));
     let with = HomeRef::new_on(&found(), || 6);
-    go.send(()).unwrap();
+    assert_eq!(worker.run(run_inbox), 1);
     assert!(with.wait().is_ok());
-    assert_eq!(thread.join().unwrap(), 1);
+    worker.join();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::object::home::{Homely, homely};
 use crate::support::teardown::{push_work as late, thread_to_the_end as home};
+use crate::support::worker::Worker;
 use crate::support::{Log, events_of, fresh_to_the_end, global, here, listen, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, HomeRef};
@@ -141,12 +142,11 @@ fn sent_home_by_another_after_the_crates_exit() {
 #[test]
 fn made_and_dropped_by_what_the_exit_destroys() {
     let log = Log::new();
-    let (send, receive) = mpsc::channel();
-    let (done, wait) = mpsc::channel();
     listen();
-    let home = thread::spawn(move || {
-        // Arrives last, and is destroyed when the inbox is already closed.
-        let object = HomeRef::new(on_drop(move || {
+    let worker = Worker::new("home");
+    // Arrives last, and is destroyed when the inbox is already closed.
+    let object = worker.run(move || {
+        HomeRef::new(on_drop(move || {
             let made = HomeRef::new(homely(log, 1));
             assert!(made.is_home());
             let pool = AutoreleasePool::new();
@@ -154,14 +154,11 @@ fn made_and_dropped_by_what_the_exit_destroys() {
             drop(pool);
             releasepool::autorelease(releasepool::Ref::new(HomeRef::new(homely(log, 3))));
             drop(made);
-        }));
-        send.send(object).unwrap();
-        wait.recv().unwrap();
-        here()
+        }))
     });
-    drop(receive.recv().unwrap());
-    done.send(()).unwrap();
-    let id = home.join().unwrap();
+    drop(object);
+    let id = worker.id();
+    worker.join();
     assert_eq!((log.ids(), log.threads()), (vec![2, 1, 3], vec![id; 3]));
     let events = events_of(id);
     assert!(

@@ -40,11 +40,7 @@ fn it_upgrades_on_any_thread_while_the_value_is_alive() {
         });
         assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
         drop(object);
-        assert_eq!(
-            (log.ids(), log.threads()),
-            (vec![1], vec![here()]),
-            "at once"
-        );
+        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
         assert!(weak.upgrade().is_none());
         assert_eq!((weak.strong_count(), weak.weak_count()), (0, 0));
         let elsewhere = weak.clone();

@@ -128,10 +128,7 @@ fn panic_above_a_queue_in_each_kind_of_pool_nothing_is_lost() {
             let mut pool = AutoreleasePool::new();
             pool.autorelease(chain);
             assert_eq!(panic_of(|| pool.drain()), "link 0");
-            assert!(
-                pool.is_empty(),
-                "the drain went on until the pool was empty"
-            );
+            assert!(pool.is_empty());
         }),
         ("dropped", |chain| {
             let pool = AutoreleasePool::new();
@@ -249,8 +246,7 @@ fn queue_is_run_before_what_its_head_autoreleased_is_released() {
 fn queue_of_what_was_sent_here_is_run_before_the_drain_ends() {
     fresh(|| {
         let mut pool = AutoreleasePool::new();
-        let me = me();
-        me.release(Chain::ending_in(|| autorelease(Ref::new(0))));
+        me().release(Chain::ending_in(|| autorelease(Ref::new(0))));
         assert_eq!(pool.drain(), 1);
         assert_eq!(global().drain_root(), 0);
     });

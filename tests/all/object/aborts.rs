@@ -129,7 +129,7 @@ fn undead() -> Ref<Undead> {
 }
 
 #[test]
-fn an_object_that_its_own_destructor_retains_dies_once() {
+fn an_object_that_its_own_destructor_retains_is_destroyed_once() {
     let cases: [(&str, fn()); 4] = [
         ("at the last release", || drop(undead())),
         ("in a drain", || {

@@ -35,7 +35,7 @@ fn the_value_is_made_and_destroyed_at_home() {
     let again = pending.try_get().unwrap().unwrap();
     assert!(again.ptr_eq(&value));
     assert_eq!(home.call(move || again.with(|value| *value.0)).unwrap(), 5);
-    let at_home = home.call(|| here()).unwrap();
+    let at_home = home.call(here).unwrap();
     drop((pending, value));
     wait_until(|| log.count() == 1);
     assert_eq!(log.threads(), [at_home]);

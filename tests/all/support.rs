@@ -316,8 +316,8 @@ const RUNNER: &str = "RELEASEPOOL_TEST_RUNNER";
 
 /// Runs each body in a process of its own, without other tests. Returns how these ended.
 ///
-/// Each process runs this test binary with the calling test only; there the result is empty. So it is
-/// under Miri, which starts no processes. Use it by the macros below.
+/// Each process runs this test binary with the calling test only, and gets an empty result. Miri starts
+/// no processes: under it, the result is empty, too. Use it by the macros below.
 pub fn each_in_child<'c, F: FnOnce()>(
     test: &str,
     cases: impl IntoIterator<Item = (&'c str, F)>,

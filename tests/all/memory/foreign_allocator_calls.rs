@@ -176,6 +176,14 @@ fn calls<R>(mut f: impl FnMut(usize) -> R) -> Vec<R> {
     (0..100).map(|n| call(|| f(n))).collect()
 }
 
+/// Drops values, the last one first, in a call each.
+fn dropped<T>(values: Vec<T>) {
+    values
+        .into_iter()
+        .rev()
+        .for_each(|value| call(|| drop(value)));
+}
+
 /// Calls what formats a value, and drops it.
 fn shown(value: impl std::fmt::Debug) {
     call(|| format!("{value:?}"));
@@ -275,7 +283,7 @@ fn public_function(line: &str) -> Option<(String, String)> {
 fn words_of(name: &str) -> Vec<&str> {
     match name {
         "clone" => vec!["clone", "cloned"],
-        "drop" => vec!["drop", "cloned", "shown"],
+        "drop" => vec!["drop", "dropped", "cloned", "shown"],
         "fmt" => vec!["format", "cloned", "shown"],
         "from_iter" => vec!["collect"],
         name => vec![name],

@@ -294,7 +294,6 @@ fn ref_dropped_during_unwinding_whose_destructor_panics_aborts_as_an_arc_does() 
 #[test]
 fn closures_that_panic_do_not_keep_others_from_running() {
     with_log(|log| {
-        let manager = global();
         for id in 0..4 {
             me().post(move || {
                 log.note(id);
@@ -303,10 +302,10 @@ fn closures_that_panic_do_not_keep_others_from_running() {
             .unwrap();
         }
         me().release(Ref::new(bomb(log, 10)));
-        assert_eq!(panic_of(|| manager.run_inbox()), "bomb 10");
+        assert_eq!(panic_of(|| global().run_inbox()), "bomb 10");
         assert_eq!(log.ids(), [10, 0, 1, 2, 3]);
         assert_eq!(reported(), ["closure 1", "closure 3"]);
-        assert_eq!(manager.run_inbox(), 0);
+        assert_eq!(global().run_inbox(), 0);
     });
 }
 
@@ -326,16 +325,12 @@ fn released_by_another_thread_and_panicking_in_the_drain() {
 fn destructor_panics_at_thread_exit_and_is_reported() {
     let log = Log::new();
     let id = crate::support::fresh_to_the_end(move || {
-        let manager = global();
         autorelease(Ref::new(log.probe(0)));
         autorelease(Ref::new(bomb(log, 1)));
-        let _left = manager.push();
+        let _left = global().push();
         autorelease(Ref::new(bomb(log, 2)));
         autorelease(Ref::new(log.probe(3)));
-        manager
-            .current_thread()
-            .unwrap()
-            .release(Ref::new(bomb(log, 4)));
+        me().release(Ref::new(bomb(log, 4)));
         here()
     });
     assert_eq!(log.sorted(), [0, 1, 2, 3, 4]);

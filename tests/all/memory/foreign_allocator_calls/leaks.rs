@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
         let scope = leaks::scope();
         let handle = scope.handle();
         let entries = calls(|_| handle.enter());
-        entries.into_iter().for_each(|entry| call(|| drop(entry)));
+        dropped(entries);
         cloned(handle);
     }),
     ("leaks::ScopeEntry", || {

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| (frames.next_due(), frames.last_report().cloned()));
         call(|| (frames.suspend(), frames.resume()));
         let others = calls(|_| FrameLoop::new(FrameConfig::new()));
-        others.into_iter().for_each(|other| call(|| drop(other)));
+        dropped(others);
         shown(frames);
         LOOP.set(None);
     }),

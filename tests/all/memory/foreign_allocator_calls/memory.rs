@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| arena.used());
         call(|| arena.is_empty());
         call(|| format!("{}", arena.dump()));
-        boxes.into_iter().for_each(|value| call(|| drop(value)));
+        dropped(boxes);
         call(|| arena.reset());
         shown(arena);
     }),

@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Row] = &[
         };
         call(|| format!("{full:?}{full}"));
         call(|| drop(full.into_inner()));
-        all.into_iter().for_each(|hot| call(|| drop(hot)));
+        dropped(all);
     }),
     ("Slot", || {
         let slot = call(|| Slot::new(Ref::new(1)));
@@ -176,7 +176,7 @@ pub(super) const ROWS: &[Row] = &[
         let pools = calls(|_| AutoreleasePool::new());
         pools.iter().for_each(|pool| _ = *call(|| slot.load(pool)));
         calls(|n| slot.store(Ref::new(n as u32)));
-        pools.into_iter().rev().for_each(|pool| call(|| drop(pool)));
+        dropped(pools);
         call(|| drop((slot.load_full(), slot.swap(Ref::new(2)), slot.with(|n| *n))));
         call(|| drop(slot.rcu(|n| Ref::new(n + 1))));
         let now = slot.load_full();

@@ -10,11 +10,8 @@ pub(super) const ROWS: &[Row] = &[
         call(|| (pool.name().len(), pool.len(), pool.is_empty()));
         call(|| format!("{}", pool.dump()));
         shown(pool);
-        others
-            .into_iter()
-            .rev()
-            .for_each(|pool| call(|| drop(pool)));
-        names.into_iter().rev().for_each(|pool| call(|| drop(pool)));
+        dropped(others);
+        dropped(names);
     }),
     ("AutoreleasePool", || {
         let pool = AutoreleasePool::new();

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row] = &[
         let many = calls(|_| PoolManager::new());
         many.iter()
             .for_each(|manager| call(|| drop(manager.pool())));
-        many.into_iter().for_each(|manager| call(|| drop(manager)));
+        dropped(many);
         cloned(manager);
     }),
     ("PoolManager", || {

@@ -259,9 +259,7 @@ fn panic_in_a_queue_ends_the_release_that_runs_it() {
             panic_of(|| drop(Chain::ending_in(|| panic!("the last")))),
             "the last"
         );
-        let manager = global();
-        let me = manager.current_thread().unwrap();
-        me.post(|| ()).unwrap();
-        assert_eq!(manager.run_inbox(), 1, "no destructor is going on");
+        me().post(|| ()).unwrap();
+        assert_eq!(global().run_inbox(), 1, "no destructor is going on");
     });
 }

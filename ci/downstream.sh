@@ -23,7 +23,7 @@ grep -q "loom is off, so nothing would be checked" <<<"$off"
 echo "with RUSTFLAGS set, the models refuse to build: good"
 
 # The recipe shows this package word for word, except for the paths of dependencies.
-step xtask recipe "$package" "${models[*]}" "--config \"$loom\""
+step xtask recipe "${models[*]}" "--config \"$loom\""
 
 # Natively, too: destructors run in the same order.
 package=loom_tests/miri

@@ -36,6 +36,12 @@ step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir 
 step cargo clippy --manifest-path loom_tests/miri/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings
 
+# Only the door to atomics and threads may name them.
+names='\b(std|core)::(\{.*\b(thread|atomic)\b|sync::(\{.*\b)?atomic\b|thread\b)|\bthread_local!|(?<![\w"])(loom|shuttle)::'
+if grep -rnP "^(?!\s*//).*($names)" src --include='*.rs' | grep -vE '^src/(sync\.rs|sync/|compile_fail_tests)'; then
+    fail "an atomic, a thread or a checker is named outside of src/sync"
+fi
+
 # The program behind these scripts, the cells that models do not see, and the lists of tests.
 step cargo test --quiet -p xtask --target-dir target/xtask
 step xtask cells
@@ -43,9 +49,6 @@ step xtask tests
 
 # No reason is of a mutant that is gone. Which files must be examined again is for those who ask.
 step xtask mutate stale >/dev/null
-
-# Only the door to atomics and threads may name them.
-step xtask imports
 
 # Folders use only those below them; the table is in docs/DESIGN.md.
 step xtask layers

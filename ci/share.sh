@@ -144,6 +144,5 @@ for wanted in \
         exit 1
     }
 done
-step xtask trace "$work/trace.json" -o "$work/trace.svg"
 refuses "$work/missing/trace.json" --trace "$work/missing/trace.json" "$work/docs"
 refuses "bad.json:2:14" --trace "$work/trace.json" "$work/bad.json"

@@ -73,11 +73,8 @@
 //! tracing::subscriber::set_global_default(tracing_subscriber::registry().with(tracy))?;
 //! ```
 //!
-//! The example `share` writes such a trace if it is called with `--trace FILE`. Here is a part of
-//! one, drawn by `cargo xtask trace`: the frames of the UI thread, and the drains in which each
-//! thread releases objects that it parsed, showed or was handed.
-//!
-#![doc = include_str!("../docs/trace.svg")]
+//! The example `share` writes such a trace if it is called with `--trace FILE`: the frames of the UI
+//! thread, and the drains in which each thread releases objects that it parsed, showed or was handed.
 
 mod cause;
 mod limit;

@@ -179,6 +179,15 @@ fn pool_create(pool: AutoreleasePool) -> AutoreleasePool {
     pool
 }
 
+#[library_benchmark(config = counted(38_472, 0), setup = pool)]
+#[bench::one()]
+fn pool_create_with_destructor(pool: AutoreleasePool) -> AutoreleasePool {
+    for i in 0..TIMES {
+        black_box(pool.create(Counted([i; 6])));
+    }
+    pool
+}
+
 #[library_benchmark(config = counted(24_650, 0), setup = filled_pool)]
 #[bench::one()]
 fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
@@ -304,8 +313,8 @@ fn arena_value(arena: StackAllocator) -> StackAllocator {
 
 library_benchmark_group!(
     name = hot_paths;
-    benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, drain,
-        drain_with_destructors, drain_of_two_types, autorelease, hot_clone_and_drop, drain_with_one_noted, empty_pool,
-        scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value
+    benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, pool_create_with_destructor,
+        drain, drain_with_destructors, drain_of_two_types, autorelease, hot_clone_and_drop, drain_with_one_noted,
+        empty_pool, scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value
 );
 main!(library_benchmark_groups = hot_paths);

@@ -17,7 +17,7 @@ use crate::rust::{self, group, is_sign, is_word, line, lines_of, word};
 use crate::{Outcome, read};
 use proc_macro2::Delimiter::{Brace, Parenthesis};
 use proc_macro2::{Spacing, TokenStream, TokenTree};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const LIST: &str = "ci/cells.txt";
 
@@ -46,69 +46,45 @@ const LOCKS: &[&str] = &[
     "mpsc",
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Cell,
-    Plain,
-    Raw,
-}
+/// The kinds of findings, and what each is.
+const CELL: (&str, &str) = (
+    "cell",
+    "a cell that models do not check: take it from crate::sync::cell",
+);
+const PLAIN: (&str, &str) = ("plain", "an atomic or a lock that models do not check");
+const RAW: (&str, &str) = (
+    "raw",
+    "a raw write, and nothing in this function tells the models of it",
+);
 
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Cell => "cell",
-            Self::Plain => "plain",
-            Self::Raw => "raw",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Cell => "a cell that models do not check: take it from crate::sync::cell",
-            Self::Plain => "an atomic or a lock that models do not check",
-            Self::Raw => "a raw write, and nothing in this function tells the models of it",
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Finding {
-    file: String,
-    line: usize,
-    kind: Kind,
-    /// A static, field, local variable or function; `-` outside of all.
-    name: String,
-}
-
-impl Finding {
-    /// As it stands in the list.
-    fn key(&self) -> String {
-        format!("{} {} {}", self.kind.name(), self.file, self.name)
-    }
-}
+/// A line of a file with what is found there: its kind, and the static, field, local variable or function
+/// that it belongs to; `-` outside of all.
+type Finding = (usize, (&'static str, &'static str), String);
 
 /// Prints all findings, listed or not.
 pub fn list() -> Outcome {
-    for finding in all()? {
-        println!("{} {}", finding.key(), finding.line);
+    for (file, (line, (kind, _), name)) in all()? {
+        println!("{kind} {file} {name} {line}");
     }
     Ok(true)
 }
 
 pub fn check() -> Outcome {
     let complaints = complaints(&all()?, &read(LIST)?);
-    for complaint in &complaints {
-        println!("{complaint}");
-    }
+    complaints
+        .iter()
+        .for_each(|complaint| println!("{complaint}"));
     Ok(complaints.is_empty())
 }
 
-fn all() -> Result<Vec<Finding>, String> {
+fn all() -> Result<Vec<(String, Finding)>, String> {
     let mut found = Vec::new();
-    for path in rust::files("src", "rs")? {
-        if is_looked_at(&path) {
-            found.extend(find(&path, &read(&path)?)?);
-        }
+    for path in rust::files("src", "rs")?
+        .into_iter()
+        .filter(|path| is_looked_at(path))
+    {
+        let all = find(rust::tokens(rust::parse(&path, &read(&path)?)?));
+        found.extend(all.into_iter().map(|finding| (path.clone(), finding)));
     }
     Ok(found)
 }
@@ -120,56 +96,50 @@ fn is_looked_at(path: &str) -> bool {
 }
 
 /// Findings that are not in the list, and what is wrong with that.
-fn complaints(found: &[Finding], list: &str) -> Vec<String> {
+fn complaints(found: &[(String, Finding)], list: &str) -> Vec<String> {
     let mut complaints = Vec::new();
-    let mut listed = BTreeMap::new();
-    for (i, text) in list.lines().enumerate() {
-        let place = format!("{LIST}:{}", i + 1);
-        let words: Vec<_> = text.split_whitespace().collect();
-        match words[..] {
-            [] => {}
-            [first, ..] if first.starts_with('#') => {}
-            [kind @ ("plain" | "raw"), file, name, ref reason @ ..] => {
-                if reason.is_empty() {
-                    complaints.push(format!("{place}: no reason is given"));
-                }
-                listed.insert(format!("{kind} {file} {name}"), place);
+    let mut listed = BTreeSet::new();
+    for text in list
+        .lines()
+        .filter(|text| !text.is_empty() && !text.starts_with('#'))
+    {
+        match text.split_whitespace().collect::<Vec<_>>()[..] {
+            [kind @ ("plain" | "raw"), file, name, _, ..] => {
+                listed.insert(format!("{kind} {file} {name}"));
             }
-            _ => complaints.push(format!("{place}: neither plain nor raw, a file and a name")),
+            _ => complaints.push(format!(
+                "{LIST}: not plain or raw, a file, a name and a reason: {text}"
+            )),
         }
     }
     let mut used = BTreeSet::new();
-    for finding in found {
-        let key = finding.key();
-        if !listed.contains_key(&key) {
-            let Finding {
-                file, line, name, ..
-            } = finding;
-            complaints.push(format!("{file}:{line}: {name}: {}", finding.kind.about()));
+    for (file, (line, (kind, about), name)) in found {
+        let key = format!("{kind} {file} {name}");
+        if !listed.contains(&key) {
+            complaints.push(format!("{file}:{line}: {name}: {about}"));
         }
         used.insert(key);
     }
-    let unused = listed.iter().filter(|(key, _)| !used.contains(*key));
-    complaints.extend(unused.map(|(_, at)| format!("{at}: nothing is found by this any more")));
+    let unused = listed.difference(&used);
+    complaints
+        .extend(unused.map(|key| format!("{LIST}: nothing is found by this any more: {key}")));
     complaints
 }
 
-fn find(path: &str, text: &str) -> Result<Vec<Finding>, String> {
+fn find(tokens: TokenStream) -> Vec<Finding> {
     let mut search = Search {
-        file: path.to_owned(),
         found: Vec::new(),
         functions: vec![Function::new("-")],
     };
-    search.walk(rust::tokens(rust::parse(path, text)?), None);
+    search.walk(tokens, None);
     search.leave();
     search.found.sort();
     // The type of a static and its value.
     search.found.dedup();
-    Ok(search.found)
+    search.found
 }
 
 struct Search {
-    file: String,
     found: Vec<Finding>,
     /// The scopes around the place that is examined, the innermost last.
     functions: Vec<Function>,
@@ -194,25 +164,11 @@ impl Function {
 }
 
 impl Search {
-    fn add(&mut self, kind: Kind, name: String, line: usize) {
-        let file = self.file.clone();
-        self.found.push(Finding {
-            file,
-            line,
-            kind,
-            name,
-        });
-    }
-
-    fn function(&mut self) -> &mut Function {
-        self.functions.last_mut().expect("the outermost stays")
-    }
-
     /// At the end of a function.
     fn leave(&mut self) {
         let function = self.functions.pop().expect("one was entered");
         if let (Some(line), false) = (function.raw, function.is_checked) {
-            self.add(Kind::Raw, function.name, line);
+            self.found.push((line, RAW, function.name));
         }
     }
 
@@ -253,32 +209,33 @@ impl Search {
 
     fn look_at(&mut self, tokens: &[TokenTree], i: usize, name: Option<&str>, is_use: bool) {
         let (before, rest) = (&tokens[..i], &tokens[i..]);
+        let function = self.functions.last_mut().expect("the outermost stays");
         let at = line(&tokens[i]);
-        let in_function = self.function().name.clone();
-        for line in lines_of(rest, &[&["std", "core"], &["cell"]]) {
-            self.add(Kind::Cell, in_function.clone(), line);
-        }
-        let atomics: [&[&[&str]]; 2] = [
-            &[&["std", "core"], &["sync"], &["atomic"]],
-            &[&["crossbeam_utils"], &["atomic"]],
-        ];
-        for line in atomics.iter().flat_map(|path| lines_of(rest, path)) {
-            self.add(Kind::Plain, in_function.clone(), line);
-        }
-        let is_static_mut = is_word(rest.first(), "static") && is_word(rest.get(1), "mut");
-        let is_local = is_word(rest.first(), "thread_local") && is_sign(rest.get(1), '!');
-        if is_static_mut || is_local {
-            self.add(Kind::Plain, in_function.clone(), at);
-        }
-        if is_lock(rest) && !is_use {
-            let name = name_at(tokens, i).or(name.map(str::to_owned));
-            self.add(Kind::Plain, name.unwrap_or(in_function), at);
-        }
-        let function = self.function();
         if is_raw_write(rest) {
             function.raw.get_or_insert(at);
         }
         function.is_checked |= is_seen(before, rest);
+        let paths: [(_, &[&[&str]]); 4] = [
+            (CELL, &[&["std", "core"], &["cell"]]),
+            (PLAIN, &[&["std", "core"], &["sync"], &["atomic"]]),
+            (PLAIN, &[&["std"], &["thread"]]),
+            (PLAIN, &[&["crossbeam_utils"], &["atomic"]]),
+        ];
+        for (kind, path) in paths {
+            let found = lines_of(rest, path).into_iter();
+            self.found
+                .extend(found.map(|line| (line, kind, function.name.clone())));
+        }
+        let is_static_mut = is_word(rest.first(), "static") && is_word(rest.get(1), "mut");
+        let is_local = is_word(rest.first(), "thread_local") && is_sign(rest.get(1), '!');
+        if is_static_mut || is_local {
+            self.found.push((at, PLAIN, function.name.clone()));
+        }
+        if is_lock(rest) && !is_use {
+            let name = name_at(tokens, i).or(name.map(str::to_owned));
+            self.found
+                .push((at, PLAIN, name.unwrap_or(function.name.clone())));
+        }
     }
 }
 
@@ -418,4 +375,150 @@ fn is_seen(before: &[TokenTree], tokens: &[TokenTree]) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// The kind and the name of what is found.
+    fn found(text: &str) -> Vec<String> {
+        let tokens = rust::tokens(syn::parse_str(text).unwrap());
+        find(tokens)
+            .iter()
+            .map(|(_, (kind, _), name)| format!("{kind} {name}"))
+            .collect()
+    }
+
+    fn of_body(body: &str) -> Vec<String> {
+        found(&format!("fn f() {{ {body} }}"))
+    }
+
+    #[test]
+    fn cells_atomics_and_locks_are_found_however_they_are_named() {
+        for (text, wanted) in [
+            ("use std::cell::Cell;", &["cell -"][..]),
+            ("use std::{ rc::Rc, cell::{Cell, RefCell} };", &["cell -"]),
+            ("fn f(x: &core::cell::Cell<u8>) {} fn g() {}", &["cell f"]),
+            ("use std::sync::{Arc, atomic::AtomicBool};", &["plain -"]),
+            ("use crossbeam_utils::atomic::AtomicCell;", &["plain -"]),
+            ("use std::{fmt, thread};", &["plain -"]),
+            ("static mut X: u8 = 1;", &["plain -"]),
+            (
+                "fn f() { thread_local! { static X: u8 = 1; } }",
+                &["plain f"],
+            ),
+            // Locks go by the name of what has them.
+            ("static A: Mutex<u8> = Mutex::new(1);", &["plain A"]),
+            ("struct S { a: u8, b: Arc<RwLock<u8>> }", &["plain b"]),
+            (
+                "global! { static A: CachePadded<Mutex<u8>> = X; }",
+                &["plain A"],
+            ),
+            ("fn f() { let mut a = Mutex::new(1); }", &["plain a"]),
+            ("fn f() { let a = Arc::new(Mutex::new(1)); }", &["plain a"]),
+            (
+                "fn f() -> S { S { b: CachePadded::new(Mutex::new(1)) } }",
+                &["plain b"],
+            ),
+            ("fn f() { g(); mpsc::channel() }", &["plain f"]),
+            ("use std::sync::Mutex;", &[]),
+            ("fn f(a: Mutex) {}", &[]),
+            ("use crate::sync::cell::Cell;", &[]),
+            ("use std::sync::Arc;", &[]),
+            ("// std::cell::Cell\n/// std::cell::Cell\nfn f() {}", &[]),
+            ("#[cfg(test)]\nmod tests { use std::cell::Cell; }", &[]),
+            (
+                "mod a { #[cfg(all(test, not(loom)))] mod tests { use std::cell::Cell; } }",
+                &[],
+            ),
+        ] {
+            assert_eq!(found(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn raw_writes_are_found() {
+        for body in [
+            "unsafe { (*p).a = 1 };",
+            "unsafe { (*p).a.b |= 1 };",
+            "unsafe { (*self.p).0 += 1 };",
+            "unsafe { p.write(1) };",
+            "p.write(\n1,\n);",
+            "unsafe { *p = 1 };",
+            "unsafe {\n *self.p += 1;\n}",
+            "let q = unsafe { &raw mut (*p).a };",
+            "unsafe { p.as_mut() }.f();",
+            "unsafe { ptr::copy(a, b, 1) };",
+            "unsafe { ptr::write_unaligned(a, 1) };",
+            "unsafe { std::ptr::drop_in_place(a) };",
+            "unsafe { slice::from_raw_parts_mut(a, 1) };",
+            "assert!(unsafe { f(&mut *p) });",
+        ] {
+            assert_eq!(of_body(body), ["raw f"], "{body}");
+        }
+        for body in [
+            "unsafe { (*p).a == 1 };",
+            "unsafe { (*p).a <= 1 };",
+            "match unsafe { (*p).a } { x => x }",
+            "self.a = 1;",
+            "p.write();",
+            "p.as_mut(1);",
+            "unsafe { *p == 1 };",
+            "let q = &raw const (*p).a;",
+            "swap(&mut *a.lock(), b);",
+            "let x = &mut y;",
+            "ptr::eq(a, b);",
+        ] {
+            assert!(of_body(body).is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_function_that_tells_the_models_may_write() {
+        for tells in [
+            "witness_write(p);",
+            "unsafe { (*p).witness.write() };",
+            "unsafe { note_write(p) };",
+            "self.node().body.write();",
+            "Page::touch(p);",
+            "a.with_mut(|x| x);",
+            "head.freed();",
+        ] {
+            let body = format!("p.write(1); {tells}");
+            assert!(of_body(&body).is_empty(), "{tells}");
+        }
+        for tells_nothing in ["a.write();", "unnote_write(p);", "a.freed(1);", "touch(p);"] {
+            let body = format!("p.write(1); {tells_nothing}");
+            assert_eq!(of_body(&body).len(), 1, "{tells_nothing}");
+        }
+    }
+
+    #[test]
+    fn each_function_tells_for_itself() {
+        let text = "
+            impl A {
+                fn a(&self) { witness(); }
+                fn b(&self) { p.write(1); p.write(2); fn c() { witness(); } }
+                fn d(&self);
+            }
+            fn e() { fn g() { p.write(1); } witness(); }
+        ";
+        assert_eq!(found(text), ["raw b", "raw g"]);
+    }
+
+    #[test]
+    fn the_name_of_a_function_in_a_macro_is_no_function_around_it() {
+        assert_eq!(of_body("m!(fn a) + p.write(1)"), ["raw f"]);
+    }
+
+    #[test]
+    fn what_is_listed_may_be_and_must_be() {
+        let of = |text| find(syn::parse_str::<TokenStream>(text).unwrap()).remove(0);
+        let said = |text, list| complaints(&[("a.rs".to_owned(), of(text))], list);
+        let raw = "fn f() { p.write(1); }";
+        assert!(said(raw, "# why\n\nraw a.rs f it is ours").is_empty());
+        assert!(said(raw, "")[0].contains("a.rs:1: f: a raw write, and nothing"));
+        assert!(said(raw, "raw a.rs f")[0].contains("and a reason"));
+        assert!(said(raw, "raw a.rs f so\nplain a.rs f so")[0].contains("nothing is found"));
+        assert_eq!(said(raw, "raw a.rs f so\ncell a.rs f so").len(), 1);
+        assert_eq!(said("use std::cell::Cell;", "cell a.rs - so").len(), 2);
+    }
+}

@@ -1,36 +1,13 @@
 //! `cargo xtask`: what a contributor runs, and what the scripts in `ci/` do that is more than running
 //! commands.
-//!
-//! * [`assembly`]: the assembly of the hot paths
-//! * [`cells`]: writes, cells and locks in `src/` that models do not see
-//! * [`docs`]: links and models that the documentation names
-//! * [`guide`]: commands that a page shows, with their output
-//! * [`imports`]: atomics and threads that `src/` names itself
-//! * [`jobs`]: what a contributor runs
-//! * [`layers`]: folders of `src/` use only those below them
-//! * [`recipe`]: the examples of `docs/CHECKING.md`
-//! * [`mass`]: how much of everything there is, and may be
-//! * [`std_arc`]: the standard library's tests and examples of `Arc`, with `Ref`
-//! * [`test_lists`]: lists of tests that scripts run or skip
-//! * [`mutate`]: mutants of src/, which models and tests must notice
-//! * [`planted`]: bugs that the checkers must report
-//! * [`trace`]: traces of the example `share`, checked and drawn
-//! * [`rust`], [`markdown`]: what is read of source files and of pages
-//! * [`command`]: other programs
 
-mod assembly;
 mod cells;
 mod command;
-mod docs;
-mod guide;
-mod imports;
 mod jobs;
 mod layers;
-mod markdown;
 mod mass;
 mod mutate;
-mod planted;
-mod recipe;
+mod pages;
 mod rust;
 mod std_arc;
 mod test_lists;
@@ -45,21 +22,16 @@ usage: cargo xtask COMMAND
     full                            before a merge: all that CI runs
     renew                           after a change of pinned files: writes them anew
 and, called by the scripts in ci/:
-    assembly [renew]                the assembly of the hot paths is that of benches/assembly (ci/bench/assembly.sh)
     cells [--list]                  what models do not see in src/ (ci/lint.sh)
-    docs                            links and models that pages name (ci/docs.sh)
     guide PAGE                      the commands that a page shows print what it shows (ci/inspect.sh)
-    imports                         atomics and threads that src/ names itself (ci/lint.sh)
-    mass [renew]                    lines of code and files of each part, and the most that it may have
-    layers                          folders of src/ that use what is above them (ci/lint.sh)
-    recipe PACKAGE PART...          the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
+    mass [renew]                    lines of code and files of each part, and the most that it may have (ci/lint.sh)
+    layers                          folders of src/ that use what is above them, and circles of files (ci/lint.sh)
+    recipe PART...                  the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
-    mutate [KIND] all | FILE... | changed [N] | commit [N] | quick [N] [FILE...] | list [FILE...] | stale
+    mutate [KIND] all | FILE... | changed [N] | commit [N] | list [FILE...] | stale
                                     mutants, which models and tests must notice (ci/mutate.sh)
-    planted [NAME...]               bugs that the checkers must report (ci/sanitize/planted.sh)
-    trace FILE                      checks what `share --trace` has written (ci/share.sh)
-    trace FILE -o SVG [--from MS --for MS]    draws it, or a part of it (docs/trace.svg)";
+    trace FILE                      checks what `share --trace` has written (ci/share.sh)";
 
 /// True if all is well; an error says why that cannot be told.
 type Outcome = Result<bool, String>;
@@ -74,30 +46,22 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let outcome = match args[..] {
-        ["quick"] => jobs::quick(),
-        ["full"] => jobs::full(),
-        ["renew"] => jobs::renew(),
-        ["assembly"] => assembly::check(),
-        ["assembly", "renew"] => assembly::renew(),
+        ["quick"] => jobs::run(jobs::QUICK),
+        ["full"] => jobs::run(&[".ci/run"]),
+        ["renew"] => jobs::run(jobs::RENEW),
         ["cells"] => cells::check(),
         ["cells", "--list"] => cells::list(),
-        ["docs"] => docs::check(),
-        ["guide", page] => guide::check(page),
-        ["imports"] => imports::check(),
+        ["guide", page] => pages::guide(page),
         ["mass"] => mass::check(),
         ["mass", "renew"] => mass::renew(),
         ["layers"] => layers::check(),
-        ["recipe", package, ref parts @ ..] => recipe::check(package, parts),
+        ["recipe", ref parts @ ..] => pages::recipe(parts),
         ["std-arc"] => std_arc::check(),
         ["tests"] => test_lists::check(),
         ["tests", "--whole", ref lists @ ..] => test_lists::print(lists, true),
         ["tests", ref lists @ ..] => test_lists::print(lists, false),
         ["mutate", ref wanted @ ..] => mutate::run(wanted),
-        ["planted", ref names @ ..] => planted::check(names),
         ["trace", file] => trace::check(&here.join(file)),
-        ["trace", file, "-o", svg, ref options @ ..] => {
-            trace::draw(&here.join(file), &here.join(svg), options)
-        }
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

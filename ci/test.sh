@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 cargo_test
+cargo_test -p releasepool-with-features
 cargo_test -p releasepool-mistakes
 cargo_test -p releasepool-metrics
 # Programs in C and C++. Where all compilers and build systems are, a test that misses one fails.
@@ -50,9 +51,9 @@ fi
 msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 if ! can_have msrv; then
     skipped "Rust $msrv: $missing"
-elif [ "${1-}" = msrv ]; then
-    # Optimized, as the compiler may then share or repeat what tests compare by address.
-    step cargo "+$msrv" test --release --target-dir target/msrv
 else
-    step cargo "+$msrv" check --tests --examples --target-dir target/msrv
+    # Optimized, as the compiler may then share or repeat what tests compare by address.
+    [ "${1-}" = msrv ] && how=(test --release) || how=(check --tests --examples)
+    step cargo "+$msrv" "${how[@]}" --target-dir target/msrv
+    step cargo "+$msrv" "${how[@]}" --target-dir target/msrv -p releasepool-with-features
 fi

@@ -13,8 +13,8 @@
 //!
 //! There are no types here, so all is found by how it is written.
 
+use crate::command::{Outcome, read};
 use crate::rust::{self, group, is_sign, is_word, line, lines_of, word};
-use crate::{Outcome, read};
 use proc_macro2::Delimiter::{Brace, Parenthesis};
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use std::collections::BTreeSet;

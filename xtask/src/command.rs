@@ -1,7 +1,15 @@
-//! Other programs.
+//! What each command is made of: its outcome, files of the project, and other programs.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+
+/// True if all is well; an error says why that cannot be told.
+pub type Outcome = Result<bool, String>;
+
+/// Reads a file of the project.
+pub fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("{path} cannot be read: {e}"))
+}
 
 /// Prints what is run, and runs it.
 pub fn step(command: &mut Command) -> Result<ExitStatus, String> {

@@ -1,7 +1,6 @@
 //! The jobs that a contributor runs, as the commands that they consist of.
 
-use crate::Outcome;
-use crate::command::step;
+use crate::command::{Outcome, step};
 use std::process::Command;
 
 /// Before a commit: format, lint, tests, and models that take a moment: of counts, inboxes, the registry, tokens

@@ -3,8 +3,8 @@
 //! The layers are the rows of the table under "Layers" in docs/DESIGN.md, from the bottom. A row may be
 //! a folder in a folder: `pool::api`.
 
+use crate::command::{Outcome, read};
 use crate::rust;
-use crate::{Outcome, read};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,11 @@ const OTHERS: &[&str] = &[
     "benches/contention",
     "benches/core",
     "benches/memory",
+    "capi/src",
     "examples/share",
     "inspect/src",
     "loom_tests/src",
+    "loom_tests/src/shuttle",
     "soak/src",
     "xtask/src",
 ];
@@ -238,10 +240,9 @@ fn circles_in(root: &str, files: &BTreeMap<String, Vec<Used>>) -> Vec<String> {
 /// The file of a module, or of an item in it.
 fn file(root: &str, to: &[String], files: &BTreeMap<String, Vec<Used>>) -> Option<String> {
     let path = |n: usize| format!("{root}/{}.rs", to[..n].join("/"));
-    (1..=to.len())
-        .rev()
-        .map(path)
-        .find(|path| files.contains_key(path))
+    let roots = ["lib", "main"].map(|name| format!("{root}/{name}.rs"));
+    let mut paths = (1..=to.len()).rev().map(path).chain(roots);
+    paths.find(|path| files.contains_key(path))
 }
 
 /// Sets of files each of which leads to all the others of its set.

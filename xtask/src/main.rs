@@ -33,9 +33,6 @@ and, called by the scripts in ci/:
                                     mutants, which models and tests must notice (ci/mutate.sh)
     trace FILE                      checks what `share --trace` has written (ci/share.sh)";
 
-/// True if all is well; an error says why that cannot be told.
-type Outcome = Result<bool, String>;
-
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -75,9 +72,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Reads a file of the project.
-fn read(path: &str) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|e| format!("{path} cannot be read: {e}"))
 }

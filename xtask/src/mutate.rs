@@ -2,63 +2,53 @@
 //!
 //! A mutant that survives stands in the list of reasons, or the command fails.
 //!
-//! * [`mutant`]: kinds of mutants, and what becomes of them
+//! * [`mutant`]: kinds of mutants, what becomes of them, and reasons why they survive
 //! * [`order`], [`logic`], [`weaken`]: the mutants of each kind
 //! * [`switched`]: the mutants of the first two kinds, in one copy of the crate
-//! * [`wanted`], [`diff`]: which mutants are examined
-//! * [`tree`], [`build`]: the copy of the project, and what is built of it
-//! * [`check`], [`process`]: models and tests, bounded
-//! * [`verdict`]: who notices a mutant
-//! * [`reasons`], [`report`]: the files that are kept
+//! * [`wanted`]: which mutants are examined
+//! * [`copy`]: the copy of the project, and what is built of it
+//! * [`check`], [`verdict`]: models and tests, and which of them notices a mutant
+//! * [`report`]: the file that keeps the verdicts
 //! * [`written`]: the atomic operations of a file
 
-mod build;
 mod check;
-mod diff;
+mod copy;
 mod logic;
 mod mutant;
 mod order;
-mod process;
-mod reasons;
 mod report;
 mod switched;
-mod tree;
 mod verdict;
 mod wanted;
 mod weaken;
 mod written;
 
-use crate::{Outcome, read};
-use mutant::{Kind, Mutant};
-use order::lists::Breadth;
-use reasons::{Reasons, has_function, place};
+use crate::command::{Outcome, read};
+use mutant::{Kind, Mutant, Reasons, has_function, place};
 use report::{Report, judge};
 use std::collections::{BTreeMap, BTreeSet};
 use wanted::Wanted;
 
 const USAGE: &str = "\
-usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | quick [N] [FILE...] | list [FILE...] | stale
-KIND is order, logic, wide or weaken; see the head of ci/mutate.sh";
+usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | list [FILE...] | stale
+KIND is order, logic or weaken; see the head of ci/mutate.sh";
 
 pub fn run(args: &[&str]) -> Outcome {
-    let (kinds, breadth, args) = match args {
-        ["wide", rest @ ..] => (vec![Kind::Order], Breadth::Callers, rest),
-        [kind, rest @ ..] if Kind::from_name(kind).is_some() => (
-            Kind::from_name(kind).into_iter().collect(),
-            Breadth::Operations,
-            rest,
-        ),
-        ["stale"] => (Kind::ALL.to_vec(), Breadth::Operations, args),
-        _ => (vec![Kind::Order, Kind::Logic], Breadth::Operations, args),
-    };
+    let kind = args.first().and_then(|name| Kind::from_name(name));
+    let args = &args[usize::from(kind.is_some())..];
     let wanted = Wanted::parse(args).ok_or(USAGE)?;
-    std::fs::create_dir_all(tree::folder()).map_err(|e| format!("target/mutate: {e}"))?;
+    let kinds = match kind {
+        Some(kind) => vec![kind],
+        None if wanted == Wanted::Stale => Kind::ALL.to_vec(),
+        None => vec![Kind::Order, Kind::Logic],
+    };
+    std::fs::create_dir_all(copy::FOLDER).map_err(|e| format!("{}: {e}", copy::FOLDER))?;
     let reasons = Reasons::read()?;
     let mut is_good = true;
     for kind in kinds {
         is_good &= match wanted {
             Wanted::Stale => stale(kind, &reasons)?,
-            _ => examine(kind, breadth, &wanted, &reasons)?,
+            _ => examine(kind, &wanted, &reasons)?,
         };
     }
     Ok(is_good)
@@ -71,9 +61,9 @@ enum Program {
 }
 
 impl Program {
-    fn read(kind: Kind, breadth: Breadth) -> Result<Self, String> {
+    fn read(kind: Kind) -> Result<Self, String> {
         Ok(match kind {
-            Kind::Order => Self::Switched(order::program(breadth)?),
+            Kind::Order => Self::Switched(order::program()?),
             Kind::Logic => Self::Switched(logic::program()?),
             Kind::Weaken => Self::Weaken(weaken::Program::read()?),
         })
@@ -85,31 +75,22 @@ impl Program {
             Self::Weaken(program) => &program.mutants,
         }
     }
-
-    /// The files that must be examined when they change.
-    fn files(&self) -> Result<BTreeSet<String>, String> {
-        match self {
-            Self::Switched(program) if program.kind == Kind::Logic => logic::files(),
-            Self::Switched(program) => Ok(program.mutants.iter().map(|m| m.file.clone()).collect()),
-            Self::Weaken(program) => Ok(program.files()),
-        }
-    }
 }
 
-/// See [`Job::most`](verdict::Job::most). Each survivor costs all of it. For order mutants it is as long as
-/// the longest models take; logic mutants are many, and most are noticed in a moment.
-fn most(kind: Kind) -> f64 {
+/// Returns the files that must be examined when they change.
+fn files(kind: Kind, mutants: &[Mutant]) -> Result<BTreeSet<String>, String> {
     match kind {
-        Kind::Logic => 30.0,
-        _ => 200.0,
+        Kind::Logic => logic::files(),
+        Kind::Order => Ok(mutants.iter().map(|m| m.file.clone()).collect()),
+        Kind::Weaken => weaken::files(),
     }
 }
 
 /// Examines or lists the mutants of a kind.
-fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> Outcome {
-    let mut program = Program::read(kind, breadth)?;
+fn examine(kind: Kind, wanted: &Wanted, reasons: &Reasons) -> Outcome {
+    let mut program = Program::read(kind)?;
     let all = program.mutants().to_vec();
-    let mut chosen = wanted.choose(kind, &program.files()?, &all, reasons)?;
+    let chosen = wanted.choose(kind, &files(kind, &all)?, &all, reasons)?;
     if matches!(wanted, Wanted::List(_)) {
         for &i in &chosen.mutants {
             println!("{} {}", kind.name(), all[i].name());
@@ -117,84 +98,53 @@ fn examine(kind: Kind, breadth: Breadth, wanted: &Wanted, reasons: &Reasons) -> 
         println!("{} mutants", chosen.mutants.len());
         return Ok(true);
     }
-    // The line of a file counts no mutants of a wide search.
-    if breadth != Breadth::Operations {
-        chosen.whole.clear();
-    }
     if chosen.whole.is_empty() && chosen.mutants.is_empty() {
         println!("{}: no mutants to examine", kind.name());
         return Ok(true);
     }
-    let (mutants, is_quick) = (&chosen.mutants, wanted.is_quick());
-    let mut complaints = Vec::new();
-    let verdicts = match &mut program {
-        Program::Switched(_) if mutants.is_empty() => BTreeMap::new(),
-        Program::Switched(program) => {
-            let canaries = match kind {
-                Kind::Order => order::CANARIES,
-                _ => &[],
-            };
-            switched::examine(program, &chosen, canaries, most(kind), is_quick, reasons)?
-        }
-        Program::Weaken(program) => {
-            let of_mutants = mutants.iter().map(|&i| &all[i].file);
-            let files = of_mutants.chain(&chosen.whole).cloned().collect();
-            let (verdicts, found) = program.examine(mutants, &files, is_quick, reasons)?;
-            complaints = found;
-            verdicts
-        }
+    let (verdicts, complaints) = match &mut program {
+        Program::Switched(_) if chosen.mutants.is_empty() => (BTreeMap::new(), Vec::new()),
+        Program::Switched(program) => (switched::examine(program, &chosen, reasons)?, Vec::new()),
+        Program::Weaken(program) => program.examine(&chosen, reasons)?,
     };
-    let is_good = judge(kind, &all, &chosen, &verdicts, reasons)?;
-    let failed = |complaint: &String| println!("FAILED: {complaint}");
-    complaints.iter().for_each(failed);
-    Ok(is_good && complaints.is_empty())
+    judge(kind, &all, &chosen, &verdicts, reasons, complaints)
 }
 
 /// Prints which files must be examined again, and returns whether all reasons are of mutants that
-/// may still exist, and all weakened operations have been examined. Logic mutants are known by their functions only: cargo-mutants may not be here.
+/// may still exist, and all weakened operations have been examined. Logic mutants are known by their
+/// functions only: cargo-mutants may not be here.
 fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
-    let program = match kind {
-        Kind::Logic => None,
-        _ => Some(Program::read(kind, Breadth::Operations)?),
+    let mutants = match kind {
+        Kind::Logic => Vec::new(),
+        _ => Program::read(kind)?.mutants().to_vec(),
     };
-    let files = program.as_ref().map_or_else(logic::files, Program::files)?;
     let report = Report::read();
-    let stale = report.stale(kind, &files)?;
+    let stale = report.stale(kind, &files(kind, &mutants)?)?;
     for (file, last) in &stale {
-        let since = last.map_or("not examined yet".to_owned(), |(_, date)| {
-            format!("changed since {date}")
+        let since = last.map_or("never examined".to_owned(), |last| {
+            format!("changed since {}", last.date)
         });
         println!("{} {file}: {since}", kind.name());
     }
-    if !stale.is_empty() {
-        println!(
-            "{} files: `ci/mutate.sh {} changed`",
-            stale.len(),
-            kind.name()
-        );
-    }
-    let is_dead = |name: &&str| match &program {
-        Some(program) => !program
-            .mutants()
-            .iter()
-            .any(|mutant| mutant.name() == *name),
-        None => {
+    let is_dead = |name: &&str| match kind {
+        Kind::Logic => {
             let (file, function) = place(name);
             !read(file).is_ok_and(|text| has_function(&text, function))
         }
+        _ => !mutants.iter().any(|mutant| mutant.name() == *name),
     };
     let dead: Vec<&str> = reasons.names(kind).filter(is_dead).collect();
     for name in &dead {
         eprintln!(
-            "{} has the reason of a mutant that is none any more: {} {name}",
-            reasons::FILE,
+            "{} has the reason of a mutant that is gone: {} {name}",
+            mutant::REASONS,
             kind.name()
         );
     }
     let is_current = kind != Kind::Weaken || stale.is_empty();
     if !is_current {
         eprintln!(
-            "ci/mutate/report.txt is older than a file with weakened operations: `ci/mutate.sh weaken changed`"
+            "weakened operations have changed since the report: `ci/mutate.sh weaken changed`"
         );
     }
     Ok(dead.is_empty() && is_current)

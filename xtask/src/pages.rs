@@ -1,7 +1,7 @@
 //! Pages that show commands and code: the commands print what the page shows, and the code exists.
 
-use crate::command::not_run;
-use crate::{Outcome, read, rust};
+use crate::command::{Outcome, not_run, read};
+use crate::rust;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::process::{Command, Stdio};
 

@@ -3,8 +3,7 @@
 //! They are read from the sources that come with the nightly toolchain, changed as a user would
 //! change a program (imports, `unsize!`, `T: 'static`), and run as a package in `target/arc`.
 
-use crate::Outcome;
-use crate::command::{output, step};
+use crate::command::{Outcome, output, step};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,7 +3,8 @@
 //! each name here must be that of a test or of a module with tests, and what scripts are given fits
 //! no others.
 
-use crate::{Outcome, read, rust};
+use crate::command::{Outcome, read};
+use crate::rust;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 //! The format is Chrome's: a JSON array of events, of which these are used: `M` names a thread, `B`
 //! and `E` begin and end a span.
 
-use crate::Outcome;
+use crate::command::Outcome;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;

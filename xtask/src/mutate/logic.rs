@@ -7,9 +7,8 @@
 use super::mutant::Kind;
 use super::order::lists::{Function, functions};
 use super::switched::{Block, Edit, Program};
-use super::tree::sources;
-use crate::command::output;
-use crate::{read, rust};
+use crate::command::{output, read};
+use crate::rust;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,6 +16,9 @@ use std::process::Command;
 use syn::spanned::Spanned;
 
 const SETTINGS: &str = ".cargo/mutants.toml";
+
+/// Logic mutants are many, and most are noticed in a moment.
+const MOST_SECONDS: f64 = 30.0;
 
 /// A mutant that cargo-mutants lists.
 struct Made {
@@ -30,18 +32,18 @@ struct Made {
 
 /// Returns the logic mutants of the files that the settings name.
 pub fn program() -> Result<Program, String> {
-    let mut program = Program::new(Kind::Logic, sources()?);
+    let mut program = Program::new(Kind::Logic, &[], MOST_SECONDS)?;
     let list = output(Command::new("cargo").args(["mutants", "--list", "--json"]))?;
     let listed: Vec<Value> =
         serde_json::from_str(&list).map_err(|e| format!("cargo mutants --list: {e}"))?;
-    for (source, (path, text)) in program.sources().to_vec().iter().enumerate() {
+    for (source, (path, text)) in program.sources.clone().iter().enumerate() {
         let of_file = listed.iter().filter(|made| made["file"] == **path);
         let made = of_file.map(|value| {
             Made::parse(value, text).ok_or_else(|| format!("no mutant: {}", value["name"]))
         });
         let made: Vec<Made> = made.collect::<Result<_, String>>()?;
         let parsed = rust::parse(path, text)?;
-        let (functions, _) = functions(&parsed);
+        let functions = functions(&parsed);
         // Outer functions stand before those in them.
         let mut of_functions: BTreeMap<usize, Vec<&Made>> = BTreeMap::new();
         for made in &made {
@@ -49,12 +51,8 @@ pub fn program() -> Result<Program, String> {
                 let inside = inside(function.body);
                 inside.start <= made.span.start && made.span.end <= inside.end
             };
-            match functions.iter().rposition(holds) {
-                Some(function) => of_functions.entry(function).or_default().push(made),
-                None => program.skipped.push((
-                    path.clone(),
-                    format!("{}: it is outside of functions", made.what),
-                )),
+            if let Some(function) = functions.iter().rposition(holds) {
+                of_functions.entry(function).or_default().push(made);
             }
         }
         for (function, made) in of_functions {
@@ -89,29 +87,24 @@ fn inside(block: &syn::Block) -> Range<usize> {
 
 /// Returns the files that the settings name. They need not have mutants.
 pub fn files() -> Result<BTreeSet<String>, String> {
-    let settings: toml_edit::DocumentMut = parse_settings(&read(SETTINGS)?)?;
+    let settings: toml_edit::DocumentMut = read(SETTINGS)?
+        .parse()
+        .map_err(|e| format!("{SETTINGS}: {e}"))?;
     let matches_any = |list: &str, file: &String| {
         let globs = settings[list].as_array().into_iter().flatten();
-        globs
-            .filter_map(|glob| glob.as_str())
-            .any(|glob| match glob.strip_suffix("**") {
-                Some(folder) => file.starts_with(folder),
-                None => file == glob,
-            })
+        let mut globs = globs.filter_map(|glob| glob.as_str());
+        globs.any(|glob| match glob.strip_suffix("**") {
+            Some(folder) => file.starts_with(folder),
+            None => file == glob,
+        })
     };
-    let is_named = |file: &String| {
+    let mut files = rust::files("src", "rs")?;
+    files.retain(|file| {
         matches_any("examine_globs", file)
             && !matches_any("exclude_globs", file)
             && !rust::is_test_file(file)
-    };
-    Ok(rust::files("src", "rs")?
-        .into_iter()
-        .filter(is_named)
-        .collect())
-}
-
-fn parse_settings(text: &str) -> Result<toml_edit::DocumentMut, String> {
-    text.parse().map_err(|e| format!("{SETTINGS}: {e}"))
+    });
+    Ok(files.into_iter().collect())
 }
 
 impl Made {
@@ -149,36 +142,32 @@ impl Made {
 mod tests {
     use super::*;
 
-    fn made(name: &str, function: &str) -> Made {
-        let text = format!(
-            r#"{{"name":"src/a.rs:2:3: {name}","file":"src/a.rs","function":{function},"span":{{"start":{{"line":2,"column":3}},"end":{{"line":3,"column":1}}}},"replacement":"+"}}"#
-        );
-        Made::parse(&serde_json::from_str(&text).unwrap(), "a\né-- b\nc\n").unwrap()
-    }
-
     #[test]
-    fn the_function_is_no_part_of_what_is_changed() {
-        let of = r#"{"function_name":"<impl A for B>::c"}"#;
+    fn the_function_is_no_part_of_what_is_changed_and_columns_count_characters() {
         for (name, function, what) in [
             (
                 "replace + with - in <impl A for B>::c",
-                of,
+                "<impl A for B>::c",
                 "replace + with -",
             ),
             (
                 "replace <impl A for B>::c -> bool with true",
-                of,
+                "<impl A for B>::c",
                 "replace -> bool with true",
             ),
-            ("replace - with +", "null", "replace - with +"),
+            ("replace - with +", "", "replace - with +"),
         ] {
-            assert_eq!(made(name, function).what, what);
+            let value = serde_json::json!({
+                "name": format!("src/a.rs:2:3: {name}"),
+                "function": (!function.is_empty()).then(|| serde_json::json!({"function_name": function})),
+                "span": {"start": {"line": 2, "column": 3}, "end": {"line": 3, "column": 1}},
+                "replacement": "+",
+            });
+            let made = Made::parse(&value, "a\né-- b\nc\n").unwrap();
+            assert_eq!(
+                (&*made.what, made.span, &*made.replacement),
+                (what, 5..9, "+")
+            );
         }
-    }
-
-    #[test]
-    fn columns_count_characters() {
-        let made = made("replace - with +", "null");
-        assert_eq!((made.span, &*made.replacement), (5..9, "+"));
     }
 }

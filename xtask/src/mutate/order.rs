@@ -18,48 +18,37 @@ mod tokens;
 
 use super::mutant::Kind;
 use super::switched::{Block, Program};
-use super::tree::sources;
 use crate::rust;
-use lists::{Breadth, lists};
+use lists::lists;
 use operations::Operations;
 
-/// Mutants that are known to be bugs. They are examined whatever else is: if one is not
-/// noticed, no other result counts.
-pub const CANARIES: &[&str] = &[
+const CANARIES: &[&str] = &[
     // A message that is found without its link.
     "src/thread/inbox.rs Inbox::push -- swap: message.node().next.set(next); <-> match self.head.compare_exchange_weak( head, message.0.as_pt..",
     // A message that is released before it counts.
     "src/thread/orphans.rs Orphans::adopt -- delete: self.outstanding .fetch_add(weight as usize, Ordering::Relax..",
 ];
 
+/// Each survivor costs all of it: it is as long as the longest models take.
+const MOST_SECONDS: f64 = 200.0;
+
 /// Returns the order mutants of all of `src/`, but for the door to loom and what only models use.
-pub fn program(breadth: Breadth) -> Result<Program, String> {
-    let mut program = Program::new(Kind::Order, sources()?);
+pub fn program() -> Result<Program, String> {
+    let mut program = Program::new(Kind::Order, CANARIES, MOST_SECONDS)?;
     let parse = |(path, text): &(String, String)| rust::parse(path, text);
-    let files: Vec<syn::File> = program
-        .sources()
-        .iter()
-        .map(parse)
-        .collect::<Result<_, _>>()?;
+    let files = program.sources.iter().map(parse);
+    let files = files.collect::<Result<Vec<_>, _>>()?;
     let operations = Operations::of(files.iter());
     for (source, file) in files.iter().enumerate() {
-        let (path, text) = &program.sources()[source];
-        let (lists, skipped) = lists(file, text, &operations, breadth);
-        let path = path.clone();
-        let reasons = skipped
-            .into_iter()
-            .map(|(function, reason)| format!("{function}: it {reason}"));
-        program
-            .skipped
-            .extend(reasons.map(|reason| (path.clone(), reason)));
-        for list in lists {
+        for list in lists(file, &program.sources[source].1, &operations) {
+            let edits = make::edits(&list);
             let block = Block {
                 source,
-                function: list.function.clone(),
-                lines: list.lines.clone(),
-                inside: list.inside.clone(),
+                function: list.function,
+                lines: list.lines,
+                inside: list.inside,
             };
-            program.add(block, make::edits(&list));
+            program.add(block, edits);
         }
     }
     program.number_names();

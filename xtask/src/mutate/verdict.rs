@@ -1,10 +1,8 @@
 //! Finds the check that notices a mutant.
 
-use super::check::{Known, run_together};
+use super::check::{Known, Switch, in_parallel, pass_together};
 use super::mutant::{Mutant, Verdict};
-use super::process::{Switch, in_parallel};
-use super::tree::folder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -35,58 +33,30 @@ pub struct Job {
     pub patience: f64,
 }
 
-/// The check that noticed each mutant the last time, by the mutant's name.
-type Noticed = BTreeMap<String, String>;
-
-/// Returns which check notices each of these mutants.
+/// Returns which check notices each of these mutants. Those that have noticed others of its function are asked
+/// first.
 pub fn all(all: &[Mutant], jobs: Vec<Job>, known: &[Known]) -> BTreeMap<usize, Verdict> {
-    let file = folder().join("noticed.txt");
-    let text = std::fs::read_to_string(&file).unwrap_or_default();
-    let lines = text.lines().filter_map(|line| line.split_once('\t'));
-    let noticed = lines.map(|(name, check)| (name.to_owned(), check.to_owned()));
-    let noticed: Mutex<Noticed> = Mutex::new(noticed.collect());
+    let noticed: Mutex<BTreeMap<(&str, &str), BTreeSet<String>>> = Mutex::default();
+    let noticed = || noticed.lock().expect("no panic in here");
     let verdicts = in_parallel(jobs, |job| {
-        let name = all[job.mutant].name();
-        let hints = hints(&noticed.lock().expect("no panic in here"), &all[job.mutant]);
+        let mutant = &all[job.mutant];
+        let function = (&*mutant.file, &*mutant.function);
+        let hints = noticed().get(&function).cloned().unwrap_or_default();
         let verdict = examine(&job, known, &hints);
-        println!("{name}: {verdict}");
+        println!("{}: {verdict}", mutant.name());
         if let Verdict::NoticedByModel(by) | Verdict::NoticedByTest(by) = &verdict {
-            let mut noticed = noticed.lock().expect("no panic in here");
-            noticed.insert(name, by.clone());
-            let line = |(name, check): (&String, &String)| format!("{name}\t{check}\n");
-            // It is only to be quicker the next time.
-            let _ = std::fs::write(&file, noticed.iter().map(line).collect::<String>());
+            noticed().entry(function).or_default().insert(by.clone());
         }
         (job.mutant, verdict)
     });
     verdicts.into_iter().collect()
 }
 
-/// Returns the checks that noticed a mutant, with 0; others of its function, with 1; and others of
-/// its file, with 2.
-fn hints(noticed: &Noticed, mutant: &Mutant) -> BTreeMap<String, usize> {
-    let (name, file) = (mutant.name(), format!("{} ", mutant.file));
-    let function = format!("{file}{} -- ", mutant.function);
-    let mut hints = BTreeMap::new();
-    for (other, check) in noticed.iter().filter(|(other, _)| other.starts_with(&file)) {
-        let rank = match *other == name {
-            true => 0,
-            false => 2 - usize::from(other.starts_with(&function)),
-        };
-        let best = hints.entry(check.clone()).or_insert(rank);
-        *best = rank.min(*best);
-    }
-    hints
-}
-
 /// Runs the checks that reach a mutant until one notices.
-fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdict {
+fn examine(job: &Job, known: &[Known], hints: &BTreeSet<String>) -> Verdict {
     let checks = in_order(job, known, hints);
     let limit = |seconds: f64| Duration::from_secs_f64(job.patience * seconds + 10.0);
-    let fails = |known: &Known| {
-        let ended = known.check.run(Some(&job.switch), limit(known.seconds));
-        !ended.passed
-    };
+    let fails = |known: &Known| !known.check.passes(&job.switch, limit(known.seconds));
     // Tests twice: none is to fail by chance.
     let notices = |known: &&&Known| fails(known) && (!known.check.is_test || fails(known));
     let mut rest = &checks[..];
@@ -96,7 +66,7 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
         if now.len() > 1 {
             let tests: Vec<_> = now.iter().map(|known| &known.check).collect();
             let seconds = now.iter().map(|known| known.seconds).sum();
-            if run_together(&tests, &job.switch, limit(seconds)).passed {
+            if pass_together(&tests, &job.switch, limit(seconds)) {
                 continue;
             }
         }
@@ -113,18 +83,19 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeMap<String, usize>) -> Verdi
 /// Returns the checks that reach a mutant: those that the source names and those of its function's hints
 /// before the others; of these the quick ones first, models before tests, and those that reach little else
 /// first; and, besides those that are named, no more than may run.
-fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeMap<String, usize>) -> Vec<&'k Known> {
+fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeSet<String>) -> Vec<&'k Known> {
     let reaches = |known: &&Known| known.reached.contains(&job.place);
     let mut checks: Vec<_> = known.iter().filter(reaches).collect();
     let is_named = |known: &Known| job.named.iter().any(|model| known.check.is_of(model));
     checks.sort_by_key(|known| {
         let (check, breadth) = (&known.check, known.reached.len());
-        let hint = hints.get(&check.name).unwrap_or(&3);
-        let steps = match hint {
-            0 | 1 => 0,
-            _ => (known.seconds / STEP) as u64,
+        let is_hint = hints.contains(&check.name);
+        let steps = if is_hint {
+            0
+        } else {
+            (known.seconds / STEP) as u64
         };
-        (!is_named(known), steps, hint, check.is_test, breadth)
+        (!is_named(known), steps, !is_hint, check.is_test, breadth)
     });
     let mut seconds = 0.0;
     let fits = |known: &&&Known| {
@@ -168,7 +139,8 @@ mod tests {
         }
     }
 
-    fn names(most: f64, named: &[&str], hints: &[(&str, usize)]) -> Vec<String> {
+    #[test]
+    fn specific_and_quick_checks_come_first_and_no_more_than_may_run() {
         let known = [
             known("test few", 0.1, 1),
             known("model slow, rmw", 3.0, 1),
@@ -178,59 +150,42 @@ mod tests {
             known("test many", 0.1, 9),
             known("model elsewhere, rmw", 0.1, 0),
         ];
-        let job = Job {
-            mutant: 0,
-            switch: ("", String::new()),
-            place: 1,
-            named: named.iter().map(|&name| name.to_owned()).collect(),
-            most,
-            patience: 1.0,
+        let owned = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
         };
-        let hints = hints
-            .iter()
-            .map(|(name, rank)| ((*name).to_owned(), *rank))
-            .collect();
-        let checks = in_order(&job, &known, &hints).into_iter();
-        checks
-            .map(|known| known.check.name.replace("model ", "").replace(", rmw", ""))
-            .collect()
-    }
-
-    #[test]
-    fn the_most_specific_checks_come_first_and_the_slow_ones_last() {
-        assert_eq!(
-            names(99.0, &[], &[]),
-            ["few", "many", "test few", "test many", "long", "slow"]
-        );
-        let hints = [("test many", 0), ("model slow, rmw", 1)];
-        let hinted = names(99.0, &["many"], &hints);
-        assert_eq!(
-            hinted,
-            ["many", "test many", "slow", "few", "test few", "long"]
-        );
-    }
-
-    #[test]
-    fn no_more_checks_than_may_run_but_one() {
-        assert_eq!(names(0.25, &[], &[]), ["few", "many"]);
-        assert_eq!(names(0.0, &[], &[]), ["few"]);
-        assert_eq!(names(0.25, &["slow"], &[]), ["slow", "few", "many"]);
-    }
-
-    #[test]
-    fn hints_are_of_the_mutant_then_of_its_function_then_of_its_file() {
-        let names = ["a.rs f -- x", "a.rs f -- y", "a.rs g -- x", "b.rs f -- x"];
-        let noticed = names
-            .map(|name| (name.to_owned(), format!("check of {name}")))
-            .into();
-        let mutant = Mutant {
-            file: "a.rs".to_owned(),
-            function: "f".to_owned(),
-            what: "x".to_owned(),
-            lines: 1..2,
-        };
-        let ranks: Vec<usize> = hints(&noticed, &mutant).into_values().collect();
-        assert_eq!(ranks, [0, 1, 2]);
+        for (most, named, hints, wanted) in [
+            (
+                99.0,
+                &[][..],
+                &[][..],
+                "few, many, test few, test many, long, slow",
+            ),
+            (
+                99.0,
+                &["many"],
+                &["test many", "model slow, rmw"],
+                "many, slow, test many, few, test few, long",
+            ),
+            (0.25, &[], &[], "few, many"),
+            (0.0, &[], &[], "few"),
+            (0.25, &["slow"], &[], "slow, few, many"),
+        ] {
+            let job = Job {
+                mutant: 0,
+                switch: ("", String::new()),
+                place: 1,
+                named: owned(named),
+                most,
+                patience: 1.0,
+            };
+            let checks = in_order(&job, &known, &owned(hints).into_iter().collect());
+            let names: Vec<_> = checks.iter().map(|known| &*known.check.name).collect();
+            let names = names.join(", ").replace("model ", "").replace(", rmw", "");
+            assert_eq!(names, wanted);
+        }
     }
 
     #[test]

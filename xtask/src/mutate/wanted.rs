@@ -1,8 +1,6 @@
 //! Which mutants are examined.
 
-use super::diff::changed_lines;
-use super::mutant::{Kind, Mutant};
-use super::reasons::Reasons;
+use super::mutant::{Kind, Mutant, Reasons};
 use super::report::{Chosen, Report};
 use crate::command::git;
 use crate::rust;
@@ -21,8 +19,6 @@ pub enum Wanted {
     Changed(Option<usize>),
     /// Of what the last commit changed; at most so many.
     Commit(usize),
-    /// At most so many of these files, only by checks that take a moment.
-    Quick(usize, Vec<String>),
     /// Of these files, only to be printed.
     List(Vec<String>),
     /// None: the files that must be examined are printed.
@@ -39,20 +35,12 @@ impl Wanted {
             ["changed", most] => Self::Changed(Some(most.parse().ok()?)),
             ["commit"] => Self::Commit(SAMPLE),
             ["commit", most] => Self::Commit(most.parse().ok()?),
-            ["quick", rest @ ..] => match rest.first().and_then(|most| most.parse().ok()) {
-                Some(most) => Self::Quick(most, owned(&rest[1..])),
-                None => Self::Quick(SAMPLE, owned(rest)),
-            },
             ["list", files @ ..] => Self::List(owned(files)),
             ["stale"] => Self::Stale,
             [] => return None,
             files if files.iter().any(|file| file.starts_with('-')) => return None,
             files => Self::Files(owned(files)),
         })
-    }
-
-    pub fn is_quick(&self) -> bool {
-        matches!(self, Self::Quick(..))
     }
 
     /// Chooses among all mutants of a kind, which can be made of these files.
@@ -74,13 +62,12 @@ impl Wanted {
         };
         Ok(match self {
             Self::Files(parts) | Self::List(parts) => whole(named(files, parts)?),
-            Self::Quick(most, parts) => sample(whole(named(files, parts)?).mutants, *most),
             Self::Changed(None) => {
                 let report = Report::read();
                 let survivors = report.survivors(kind);
                 let mut chosen = whole(report.stale(kind, files)?.into_keys().collect());
                 chosen.mutants.extend(those(&|mutant| {
-                    reasons.reason(kind, mutant).is_none() && survivors.contains(&mutant.name())
+                    !reasons.explain(kind, mutant) && survivors.contains(&mutant.name())
                 }));
                 chosen
             }
@@ -108,22 +95,43 @@ fn named(files: &BTreeSet<String>, parts: &[String]) -> Result<BTreeSet<String>,
 }
 
 /// Returns the lines that have changed since the report.
-fn since_report(
-    kind: Kind,
-    files: &BTreeSet<String>,
-) -> Result<Vec<(String, Range<usize>)>, String> {
+fn since_report(kind: Kind, files: &BTreeSet<String>) -> Result<Vec<Lines>, String> {
     let mut changed = Vec::new();
     for (file, last) in Report::read().stale(kind, files)? {
         // Never examined, or what was examined is not in this clone: all of it.
-        let diff = |(hash, _)| git(&["diff", "--no-ext-diff", "-U0", hash, &file]).ok();
-        let lines = last.and_then(diff).map(|diff| changed_lines(&diff));
+        let diff =
+            last.and_then(|last| git(&["diff", "--no-ext-diff", "-U0", &last.hash, &file]).ok());
+        let lines = diff.map(|diff| changed_lines(&diff));
         changed.extend(lines.unwrap_or(vec![(file, 0..usize::MAX)]));
     }
     Ok(changed)
 }
 
+/// Lines of a file.
+type Lines = (String, Range<usize>);
+
+/// Returns the lines that a diff without context changes, as they are now. Where lines have gone, the one that
+/// is there now.
+fn changed_lines(diff: &str) -> Vec<Lines> {
+    let (mut file, mut changed) = (String::new(), Vec::new());
+    for line in diff.lines() {
+        if let Some(path) = line.strip_prefix("+++ b/") {
+            file = path.to_owned();
+        } else if let Some(rest) = line.strip_prefix("@@ ") {
+            let now = rest
+                .split(' ')
+                .find_map(|part| part.strip_prefix('+'))
+                .unwrap_or("0");
+            let (start, len) = now.split_once(',').unwrap_or((now, "1"));
+            let [start, len] = [start, len].map(|number| number.parse().unwrap_or(0));
+            changed.push((file.clone(), start..start + len.max(1)));
+        }
+    }
+    changed
+}
+
 /// Returns the mutants in these lines.
-fn within(all: &[Mutant], changed: &[(String, Range<usize>)]) -> BTreeSet<usize> {
+fn within(all: &[Mutant], changed: &[Lines]) -> BTreeSet<usize> {
     let is_changed = |mutant: &Mutant| {
         changed.iter().any(|(file, changed)| {
             let lines = &mutant.lines;
@@ -157,36 +165,32 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Mutant> {
-        let mutant = |(file, line): (&str, usize)| Mutant {
+        let mutant = |file: &str, line: usize| Mutant {
             file: file.to_owned(),
             function: "f".to_owned(),
             what: "x".to_owned(),
             lines: line..line + 1,
         };
-        [
-            ("src/main.rs", 1),
-            ("src/main.rs", 5),
-            ("src/rust.rs", 5),
-            ("src/rust.rs", 6),
+        let (main, rust) = ("src/main.rs", "src/rust.rs");
+        vec![
+            mutant(main, 1),
+            mutant(main, 5),
+            mutant(rust, 5),
+            mutant(rust, 6),
         ]
-        .map(mutant)
-        .to_vec()
     }
 
     #[test]
     fn what_is_wanted_is_read() {
-        let files = |files: &[&str]| files.iter().map(|&f| f.to_owned()).collect();
+        let files =
+            |files: &[&str]| Some(Wanted::Files(files.iter().map(|&f| f.to_owned()).collect()));
         for (args, wanted) in [
-            (&["all"][..], Some(Wanted::Files(Vec::new()))),
+            (&["all"][..], files(&[])),
             (&["changed"], Some(Wanted::Changed(None))),
             (&["changed", "3"], Some(Wanted::Changed(Some(3)))),
+            (&["commit"], Some(Wanted::Commit(SAMPLE))),
             (&["commit", "2"], Some(Wanted::Commit(2))),
-            (&["quick", "2", "a"], Some(Wanted::Quick(2, files(&["a"])))),
-            (&["quick", "a"], Some(Wanted::Quick(SAMPLE, files(&["a"])))),
-            (
-                &["a.rs", "b.rs"],
-                Some(Wanted::Files(files(&["a.rs", "b.rs"]))),
-            ),
+            (&["a.rs", "b.rs"], files(&["a.rs", "b.rs"])),
             (&[], None),
             (&["commit", "x"], None),
             (&["--all"], None),
@@ -198,23 +202,30 @@ mod tests {
     #[test]
     fn files_are_found_by_parts_of_their_paths() {
         let files = ["src/main.rs", "src/rust.rs"].map(str::to_owned).into();
-        let of = |parts: &[&str]| {
-            let parts = parts.iter().map(|&part| part.to_owned()).collect();
-            Wanted::Files(parts).choose(Kind::Order, &files, &all(), &Reasons::default())
+        let of = |part: &str| {
+            Wanted::Files(vec![part.to_owned()]).choose(
+                Kind::Order,
+                &files,
+                &all(),
+                &Reasons::default(),
+            )
         };
-        let chosen = of(&["rust.rs"]).unwrap();
-        assert_eq!(chosen.mutants, BTreeSet::from([2, 3]));
-        assert_eq!(chosen.whole.len(), 1);
-        assert_eq!(of(&[]).unwrap().mutants.len(), 4);
-        assert!(of(&["no_such_file.rs"]).is_err());
+        let chosen = of("rust.rs").unwrap();
+        assert_eq!(
+            (chosen.mutants, chosen.whole.len()),
+            (BTreeSet::from([2, 3]), 1)
+        );
+        assert_eq!(of("src").unwrap().mutants.len(), 4);
+        assert!(of("no_such_file.rs").is_err());
     }
 
     #[test]
     fn a_sample_is_of_changed_lines_and_has_no_more_than_is_wanted() {
-        let changed = [
-            ("src/main.rs".to_owned(), 4..9),
-            ("src/rust.rs".to_owned(), 6..7),
-        ];
+        let diff = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -3,2 +4,3 @@ fn f() {\n-x\n+y\n@@ -9 +11 @@\n\
+                    @@ -20,2 +22,0 @@\n--- a/src/rust.rs\n+++ b/src/rust.rs\n@@ -6 +6 @@\n";
+        let changed = changed_lines(diff);
+        let ranges: Vec<_> = changed.iter().map(|(_, range)| range.clone()).collect();
+        assert_eq!(ranges, [4..7, 11..12, 22..23, 6..7]);
         let within = within(&all(), &changed);
         assert_eq!(within, BTreeSet::from([1, 3]));
         assert_eq!(sample(within, 1).mutants, BTreeSet::from([1]));

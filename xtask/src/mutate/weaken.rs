@@ -5,14 +5,13 @@
 //! Running the models shows which orderings they reach; only the source shows which they do not
 //! reach.
 
-use super::build::HERE;
 use super::check::{self, baseline};
-use super::mutant::{Kind, Mutant, Verdict};
-use super::reasons::Reasons;
-use super::tree::sources;
+use super::copy::{HERE, sources};
+use super::mutant::{Kind, Mutant, Reasons, Verdict};
+use super::report::Chosen;
 use super::verdict::{self, Job, MOST_IF_EXPLAINED};
 use super::written::{Written, written};
-use crate::read;
+use crate::command::read;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -88,33 +87,24 @@ impl Program {
 
     fn add(&mut self, at: Written) {
         for (part, from) in parts(&at.operation).iter().zip(&at.orderings) {
-            let Written {
-                file,
-                line,
-                column,
-                function,
-                operation,
-                ..
-            } = &at;
-            let mut mutants = Vec::new();
-            for &to in weaker(part, from) {
-                let what = format!("{operation} {part} {from} -> {to}");
-                mutants.push((to, what));
-            }
-            if *part == "rmw" {
-                mutants.push((SPLIT, format!("{operation} split into a load and a store")));
-            }
-            for (to, what) in mutants {
+            let operation = &at.operation;
+            let weaker = weaker(part, from).iter();
+            let split = (*part == "rmw").then_some(&SPLIT);
+            for &to in weaker.chain(split) {
+                let what = match to {
+                    SPLIT => format!("{operation} split into a load and a store"),
+                    _ => format!("{operation} {part} {from} -> {to}"),
+                };
                 self.weakened.push((self.orderings.len(), to));
                 self.mutants.push(Mutant {
-                    file: file.clone(),
-                    function: function.clone(),
+                    file: at.file.clone(),
+                    function: at.function.clone(),
                     what,
-                    lines: *line as usize..*line as usize + 1,
+                    lines: at.line..at.line + 1,
                 });
             }
             self.orderings.push(Ordering {
-                site: format!("{file}:{line}:{column}:{part}"),
+                site: format!("{}:{}:{}:{part}", at.file, at.line, at.column),
                 ordering: from.clone(),
                 at: at.clone(),
             });
@@ -124,55 +114,52 @@ impl Program {
     /// Returns which model notices each of these mutants, and what else is wrong in these files.
     pub fn examine(
         &self,
-        chosen: &BTreeSet<usize>,
-        files: &BTreeSet<String>,
-        is_quick: bool,
+        chosen: &Chosen,
         reasons: &Reasons,
     ) -> Result<(BTreeMap<usize, Verdict>, Vec<String>), String> {
         let checks = check::all(&HERE.build()?[0], &[])?;
         let sites = self.orderings.iter().enumerate();
         let sites: BTreeMap<String, usize> = sites.map(|(i, o)| (o.line(), i)).collect();
+        // What is reached, but not found in the source.
         let unseen = Mutex::new(BTreeSet::new());
         let reached = |_: &[u8], printed: &str| {
-            let mut found = BTreeSet::new();
-            for line in printed
+            let lines = printed
                 .lines()
-                .filter_map(|line| line.strip_prefix("site "))
-            {
-                match sites.get(line) {
-                    Some(&i) => drop(found.insert(i)),
-                    None if APART.iter().any(|apart| line.starts_with(apart)) => {}
-                    None => drop(
-                        unseen
-                            .lock()
-                            .expect("no panic in here")
-                            .insert(line.to_owned()),
-                    ),
-                }
-            }
-            found
+                .filter_map(|line| line.strip_prefix("site "));
+            let lines = lines.filter(|line| !APART.iter().any(|apart| line.starts_with(apart)));
+            let (found, others): (Vec<_>, Vec<_>) =
+                lines.partition(|line| sites.contains_key(*line));
+            unseen
+                .lock()
+                .expect("no panic in here")
+                .extend(others.into_iter().map(str::to_owned));
+            found.into_iter().map(|line| sites[line]).collect()
         };
-        let known = baseline(checks, is_quick, |_| None, reached)?;
+        let known = baseline(checks, |_| None, reached)?;
         let job = |&mutant: &usize| {
             let (place, to) = self.weakened[mutant];
             let Ordering { site, at, .. } = &self.orderings[place];
-            let reason = reasons.reason(Kind::Weaken, &self.mutants[mutant]);
+            let is_explained = reasons.explain(Kind::Weaken, &self.mutants[mutant]);
             Job {
                 mutant,
                 switch: ("RELEASEPOOL_MODEL_WEAKENED", format!("{site}={to}")),
                 place,
                 named: at.models.clone(),
-                most: reason.map_or(f64::INFINITY, |_| MOST_IF_EXPLAINED),
+                most: if is_explained {
+                    MOST_IF_EXPLAINED
+                } else {
+                    f64::INFINITY
+                },
                 // With a weaker ordering there may be far more to explore.
                 patience: 1000.0,
             }
         };
-        let jobs = chosen.iter().map(job).collect();
+        let jobs = chosen.mutants.iter().map(job).collect();
         let verdicts = verdict::all(&self.mutants, jobs, &known);
         // If something was not found in the source, the rest is worth nothing.
-        let unseen = unseen.into_inner().expect("no panic in here").into_iter();
-        let unseen = unseen.map(|line| format!("not found in the source, but reached: {line}"));
-        let mut complaints: Vec<String> = unseen.collect();
+        let unseen = unseen.into_inner().expect("no panic in here");
+        let complaint = |line| format!("not found in the source, but reached: {line}");
+        let mut complaints: Vec<String> = unseen.into_iter().map(complaint).collect();
         for (&mutant, verdict) in &verdicts {
             let (place, to) = self.weakened[mutant];
             let Ordering { site, at, .. } = &self.orderings[place];
@@ -180,16 +167,21 @@ impl Program {
                 continue;
             };
             let is_it = |name: &String| by.starts_with(&format!("model {name}, "));
-            if to != SPLIT && !is_quick && !at.models.iter().any(is_it) {
-                let named = &at.models;
+            if to != SPLIT && !at.models.iter().any(is_it) {
                 complaints.push(format!(
-                    "the comment at {site} names {named:?}, but {by} fails"
+                    "the comment at {site} names {:?}, but {by} fails",
+                    at.models
                 ));
             }
         }
+        let of_mutants = chosen
+            .mutants
+            .iter()
+            .map(|&mutant| &self.mutants[mutant].file);
+        let examined: BTreeSet<_> = of_mutants.chain(&chosen.whole).collect();
         for (i, Ordering { site, at, .. }) in self.orderings.iter().enumerate() {
             let is_reached = known.iter().any(|known| known.reached.contains(&i));
-            if !is_quick && files.contains(&at.file) && !is_reached {
+            if examined.contains(&at.file) && !is_reached {
                 complaints.push(format!("no model reaches {site} in {}", at.function));
             }
         }
@@ -200,12 +192,10 @@ impl Program {
         }
         Ok((verdicts, complaints))
     }
+}
 
-    /// Returns the files with atomic operations.
-    pub fn files(&self) -> BTreeSet<String> {
-        self.orderings
-            .iter()
-            .map(|ordering| ordering.at.file.clone())
-            .collect()
-    }
+/// Returns the files with atomic operations.
+pub fn files() -> Result<BTreeSet<String>, String> {
+    let operations = Program::read()?.orderings.into_iter();
+    Ok(operations.map(|ordering| ordering.at.file).collect())
 }

@@ -11,9 +11,9 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 pub struct Written {
     /// From the root of the package, with slashes.
     pub file: String,
-    pub line: u32,
+    pub line: usize,
     /// Of the operation's name, from 1: what `#[track_caller]` gives.
-    pub column: u32,
+    pub column: usize,
     /// The function that it is in.
     pub function: String,
     pub operation: String,
@@ -87,8 +87,8 @@ impl Search<'_> {
         );
         self.found.push(Written {
             file: self.file.to_owned(),
-            line: at.line as u32,
-            column: at.column as u32 + 1,
+            line: at.line,
+            column: at.column + 1,
             function: function.to_owned(),
             operation: operation.to_string(),
             orderings,
@@ -140,97 +140,76 @@ fn models(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<String> {
-        let found = written("a.rs", text).unwrap();
-        found
-            .iter()
-            .map(|w| {
-                let Written { line, column, .. } = w;
-                format!(
-                    "{line}:{column} {} {} {:?}",
-                    w.function, w.operation, w.orderings
-                )
-            })
-            .collect()
-    }
-
-    struct Atomic;
-
-    impl Atomic {
-        /// The line and column of the call.
-        #[track_caller]
-        fn load(&self, _: std::sync::atomic::Ordering) -> (u32, u32) {
-            let at = std::panic::Location::caller();
-            (at.line(), at.column())
-        }
+    /// The line and column that `#[track_caller]` gives.
+    #[track_caller]
+    fn load(_: std::sync::atomic::Ordering) -> (usize, usize) {
+        let at = std::panic::Location::caller();
+        (at.line() as usize, at.column() as usize)
     }
 
     #[test]
     fn places_are_those_that_track_caller_gives() {
         use std::sync::atomic::Ordering;
-        let atomic = Atomic;
         #[rustfmt::skip]
         let given = [
-            atomic.load(Ordering::Relaxed),
-            /* ≥ 1 */ atomic.load(Ordering::Acquire),
-            atomic
-                .load(Ordering::Release),
-            Some(&atomic).map(|a| a.load(Ordering::SeqCst)).unwrap(),
+            load(Ordering::Relaxed),
+            /* ≥ 1 */ load(Ordering::Acquire),
+            Some(Ordering::SeqCst).map(|_| load(Ordering::SeqCst)).unwrap(),
         ];
         // So that these tests are not left out.
         let text = include_str!("written.rs").replace("#[cfg(test)]", "            ");
-        let of_this = |w: &&Written| w.function == "places_are_those_that_track_caller_gives";
-        let all = written("written.rs", &text).unwrap();
-        let found: Vec<_> = all.iter().filter(of_this).collect();
-        let places: Vec<_> = found.iter().map(|w| (w.line, w.column)).collect();
-        assert_eq!(places, given);
-        let orderings: Vec<_> = found.iter().flat_map(|w| w.orderings.clone()).collect();
-        assert_eq!(orderings, ["Relaxed", "Acquire", "Release", "SeqCst"]);
+        let all = written("written.rs", &text).unwrap().into_iter();
+        let of_this = all.filter(|w| w.function == "places_are_those_that_track_caller_gives");
+        assert!(of_this.map(|w| (w.line, w.column)).eq(given));
     }
 
     #[test]
     fn operations_are_found_wherever_they_stand() {
-        let text = "
-fn a() {
-    x.compare_exchange(1, f(2), Ordering::AcqRel, std::sync::atomic::Ordering::Acquire);
-    fn b() { fence(Ordering::Release); }
-    assert!(x.load(Ordering::Relaxed) == 1);
-}
-impl A { fn c(&self) -> [u8; 2]; fn d(&self) { self.x\n.swap(1, Ordering::AcqRel) } }
-global! { static X: A = y.load(Ordering::Relaxed); }
-";
-        assert_eq!(
-            found(text),
-            [
-                "3:7 a compare_exchange [\"AcqRel\", \"Acquire\"]",
-                "4:14 b fence [\"Release\"]",
-                "5:15 a load [\"Relaxed\"]",
-                "8:2 d swap [\"AcqRel\"]",
-                "9:27  load [\"Relaxed\"]",
-            ]
-        );
-    }
-
-    #[test]
-    fn each_operation_has_its_own_orderings() {
-        let text = "fn f() { a.store(b.load(Ordering::Acquire), Ordering::Release); }";
-        assert_eq!(
-            found(text),
-            ["1:12 f store [\"Release\"]", "1:20 f load [\"Acquire\"]"]
-        );
-    }
-
-    #[test]
-    fn what_only_looks_like_one_is_none() {
-        for text in [
-            "fn f() { v.swap(1, 2); file.load(path); }",
-            "fn f() { other(Ordering::Relaxed); let load = Ordering::Relaxed; }",
-            "// x.load(Ordering::Relaxed)\n/// x.load(Ordering::Relaxed)\nfn f() {}",
-            "fn f() { \"x.load(Ordering::Relaxed)\"; }",
-            "#[cfg(test)]\nmod tests { fn f() { x.load(Ordering::Relaxed); } }",
-            "#[cfg(all(test, not(loom)))]\nmod tests { fn f() { x.load(Ordering::Relaxed); } }",
+        for (text, wanted) in [
+            (
+                "fn a() { x.compare_exchange(1, f(2), Ordering::AcqRel, a::Ordering::Acquire); }",
+                "a compare_exchange AcqRel Acquire",
+            ),
+            (
+                "fn a() { fn b() { fence(Ordering::Release); } assert!(x.load(Ordering::Relaxed)); }",
+                "b fence Release, a load Relaxed",
+            ),
+            (
+                "impl A { fn c(&self) -> [u8; 2]; fn d(&self) { x.swap(1, Ordering::AcqRel) } }",
+                "d swap AcqRel",
+            ),
+            (
+                "global! { static X: A = y.load(Ordering::Relaxed); }",
+                " load Relaxed",
+            ),
+            // Each has its own orderings.
+            (
+                "fn f() { a.store(b.load(Ordering::Acquire), Ordering::Release); }",
+                "f store Release, f load Acquire",
+            ),
+            // These only look like operations.
+            ("fn f() { v.swap(1, 2); file.load(path); }", ""),
+            (
+                "fn f() { other(Ordering::Relaxed); let load = Ordering::Relaxed; }",
+                "",
+            ),
+            (
+                "// x.load(Ordering::Relaxed)\nfn f() { \"x.load(Ordering::Relaxed)\"; }",
+                "",
+            ),
+            (
+                "#[cfg(test)]\nmod tests { fn f() { x.load(Ordering::Relaxed); } }",
+                "",
+            ),
+            (
+                "#[cfg(all(test, not(loom)))]\nmod m { fn f() { x.load(Ordering::Relaxed); } }",
+                "",
+            ),
         ] {
-            assert_eq!(found(text), Vec::<String>::new(), "{text}");
+            let found = written("a.rs", text).unwrap().into_iter();
+            let found =
+                found.map(|w| format!("{} {} {}", w.function, w.operation, w.orderings.join(" ")));
+            assert_eq!(found.collect::<Vec<_>>().join(", "), wanted);
         }
     }
 
@@ -245,8 +224,7 @@ global! { static X: A = y.load(Ordering::Relaxed); }
             }
             fn g() { x.load(Ordering::Acquire); }
         ";
-        let models: Vec<_> = written("a.rs", text).unwrap();
-        let models: Vec<_> = models.into_iter().map(|w| w.models).collect();
-        assert_eq!(models, [vec!["one", "two"], vec![], vec![]]);
+        let models = written("a.rs", text).unwrap().into_iter().map(|w| w.models);
+        assert!(models.eq([vec!["one", "two"], vec![], vec![]]));
     }
 }

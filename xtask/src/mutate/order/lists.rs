@@ -30,22 +30,20 @@ impl Function<'_> {
     }
 }
 
-/// The functions of a file, those in functions included; without tests and what only models use.
-/// Beside these, the names of functions that stand in macros.
-pub fn functions(file: &syn::File) -> (Vec<Function<'_>>, Vec<String>) {
+/// The functions of a file, those in functions included; without those in macros, tests and what only
+/// models use.
+pub fn functions(file: &syn::File) -> Vec<Function<'_>> {
     let mut found = Functions {
         of: None,
         found: Vec::new(),
-        in_macros: Vec::new(),
     };
     found.visit_file(file);
-    (found.found, found.in_macros)
+    found.found
 }
 
 struct Functions<'f> {
     of: Option<String>,
     found: Vec<Function<'f>>,
-    in_macros: Vec<String>,
 }
 
 impl<'f> Functions<'f> {
@@ -71,20 +69,6 @@ impl<'f> Functions<'f> {
         let before = std::mem::replace(&mut self.of, of);
         visit(self);
         self.of = before;
-    }
-
-    fn in_macro(&mut self, mac: &syn::Macro) {
-        let mut tokens = mac.tokens.clone().into_iter();
-        while let Some(token) = tokens.next() {
-            if token.to_string() == "fn" {
-                let name = tokens.next().map_or(String::new(), |t| t.to_string());
-                let of = self
-                    .of
-                    .as_ref()
-                    .map_or(String::new(), |of| format!("{of}::"));
-                self.in_macros.push(format!("{of}{name}"));
-            }
-        }
     }
 }
 
@@ -137,14 +121,6 @@ impl<'ast> Visit<'ast> for Functions<'ast> {
         }
         visit::visit_trait_item_fn(self, item);
     }
-
-    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
-        self.in_macro(&item.mac);
-    }
-
-    fn visit_impl_item_macro(&mut self, item: &'ast syn::ImplItemMacro) {
-        self.in_macro(&item.mac);
-    }
 }
 
 /// A statement of a list.
@@ -192,47 +168,17 @@ pub struct List {
     pub units: Vec<Unit>,
 }
 
-/// A function that is not mutated, and why.
-pub type Skipped = (String, &'static str);
-
-/// Which functions are mutated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breadth {
-    /// Functions with an operation in their own body.
-    Operations,
-    /// Functions that call one of these, too.
-    Callers,
-}
-
-/// The lists of statements of a file, outer ones before those in them.
-pub fn lists(
-    file: &syn::File,
-    source: &str,
-    operations: &Operations,
-    breadth: Breadth,
-) -> (Vec<List>, Vec<Skipped>) {
-    let (functions, in_macros) = functions(file);
-    let in_macros = in_macros.into_iter();
-    let mut skipped: Vec<_> = in_macros.map(|name| (name, "stands in a macro")).collect();
+/// Returns the lists of statements of a file, outer ones before those in them, of functions with an operation in
+/// their own body. Constant functions are left out, and the outermost list of one that returns `impl Trait`, as it
+/// has one type only.
+pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> Vec<List> {
     let mut lists = Vec::new();
-    for function in &functions {
-        let tokens = function.body.to_token_stream();
-        let is_mutated = match breadth {
-            Breadth::Operations => operations.stand_in(tokens),
-            Breadth::Callers => operations.are_in(tokens, function.of.as_deref()),
-        };
-        if !is_mutated {
+    for function in &functions(file) {
+        let Function {
+            signature, body, ..
+        } = function;
+        if signature.constness.is_some() || !operations.stand_in(body.to_token_stream()) {
             continue;
-        }
-        let mut skip = |reason| skipped.push((function.path(), reason));
-        if function.signature.constness.is_some() {
-            skip("is a constant function");
-            continue;
-        }
-        let output = function.signature.output.to_token_stream().to_string();
-        let is_opaque = output.split(' ').any(|word| word == "impl");
-        if is_opaque {
-            skip("returns `impl Trait`: its outermost list has one type only");
         }
         let mut blocks = Blocks {
             function,
@@ -241,14 +187,15 @@ pub fn lists(
             found: Vec::new(),
             keeps_last: false,
         };
-        if is_opaque {
-            visit::visit_block(&mut blocks, function.body);
+        let output = signature.output.to_token_stream().to_string();
+        if output.split(' ').any(|word| word == "impl") {
+            visit::visit_block(&mut blocks, body);
         } else {
-            blocks.visit_block(function.body);
+            blocks.visit_block(body);
         }
         lists.append(&mut blocks.found);
     }
-    (lists, skipped)
+    lists
 }
 
 struct Blocks<'f> {
@@ -277,36 +224,24 @@ impl Blocks<'_> {
     }
 
     fn unit(&self, statement: &syn::Stmt, is_last: bool) -> Unit {
-        let value = match statement {
-            syn::Stmt::Expr(_, None) => true,
+        let text = self.text(statement);
+        let is_value = match statement {
+            syn::Stmt::Expr(_, semicolon) => semicolon.is_none(),
             syn::Stmt::Macro(call) => call.semi_token.is_none(),
             _ => false,
         };
-        let text = self.text(statement);
-        let is_assertion = matches!(statement, syn::Stmt::Macro(call)
-            if call.mac.path.segments.last().is_some_and(|s| s.ident.to_string().starts_with("debug_assert")));
         let only_counts = self.operations.only_count(statement);
         let is_name = text::is_name(statement);
         Unit {
             synchronizes: !only_counts && !is_name && self.synchronizes(statement),
             only_counts,
             locks: text.contains(".lock(") || text.contains("_locked("),
-            is_value: value && is_last,
-            is_fixed: is_assertion
-                || matches!(statement, syn::Stmt::Item(_))
-                || text::is_named_value(statement)
-                || text::is_for_models(statement)
-                || text::is_for_spans(statement),
+            is_value: is_value && is_last,
+            is_fixed: text::is_fixed(statement),
             is_name,
             is_computed: text::is_computed(statement, self.has_mut_self()),
             names: text::names(statement),
-            is_jump: matches!(
-                statement,
-                syn::Stmt::Expr(
-                    syn::Expr::Return(_) | syn::Expr::Break(_) | syn::Expr::Continue(_),
-                    _
-                )
-            ),
+            is_jump: text::is_jump(statement),
             is_quiet: text::is_quiet(statement),
             split: self.split(statement, &text),
             hoists: self.hoists(statement, &text),
@@ -369,11 +304,8 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
             .enumerate()
             .map(|(i, statement)| self.unit(statement, i == last))
             .collect();
-        if std::mem::take(&mut self.keeps_last) {
-            units
-                .last_mut()
-                .into_iter()
-                .for_each(|unit| unit.is_fixed = true);
+        if let (true, Some(last)) = (std::mem::take(&mut self.keeps_last), units.last_mut()) {
+            last.is_fixed = true;
         }
         let braces = block.brace_token.span;
         self.found.push(List {

@@ -157,16 +157,13 @@ fn in_order(units: &[Unit], order: impl IntoIterator<Item = usize>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lists::{Breadth, lists};
+    use super::super::lists::lists;
     use super::super::operations::Operations;
     use super::*;
 
     fn lists_of(source: &str) -> Vec<List> {
         let file = syn::parse_file(source).unwrap();
-        let operations = Operations::of([&file].into_iter());
-        let (lists, skipped) = lists(&file, source, &operations, Breadth::Operations);
-        assert_eq!(skipped, []);
-        lists
+        lists(&file, source, &Operations::of([&file].into_iter()))
     }
 
     fn of(body: &str) -> Vec<Edit> {
@@ -174,26 +171,16 @@ mod tests {
         lists.first().map_or(Vec::new(), edits)
     }
 
-    fn names_in(list: &List) -> Vec<String> {
-        edits(list).into_iter().map(|edit| edit.what).collect()
+    /// Asserts that these are the names of all mutants of a function's outermost list.
+    #[track_caller]
+    fn named(body: &str, names: &[&str]) {
+        let found: Vec<_> = of(body).into_iter().map(|edit| edit.what).collect();
+        assert_eq!(found, names);
     }
 
     fn texts(body: &str) -> Vec<String> {
-        let all = of(body).into_iter();
-        all.map(|edit| edit.text.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect()
-    }
-
-    fn names(body: &str) -> Vec<String> {
-        of(body).into_iter().map(|edit| edit.what).collect()
-    }
-
-    #[test]
-    fn neighbours_are_swapped_and_statements_deleted() {
-        assert_eq!(
-            texts("a(); self.x.lock();"),
-            ["self.x.lock(); a();", "self.x.lock();", "a();"]
-        );
+        let words = |edit: Edit| Vec::from_iter(edit.text.split_whitespace()).join(" ");
+        of(body).into_iter().map(words).collect()
     }
 
     #[test]
@@ -203,13 +190,16 @@ mod tests {
             assert!(lists_of(&source).is_empty(), "{gate}");
         }
         assert_eq!(lists_of("mod m { fn f() { a(); x.lock(); } }").len(), 1);
+        named("a(); b();", &[]);
     }
 
     #[test]
-    fn statements_are_moved_across_operations_and_no_further() {
-        assert_eq!(
-            names("a(); b(); self.x.lock(); c(); d();"),
-            [
+    fn statements_are_swapped_deleted_and_moved_across_operations() {
+        let wanted = ["self.x.lock(); a();", "self.x.lock();", "a();"];
+        assert_eq!(texts("a(); self.x.lock();"), wanted);
+        named(
+            "a(); b(); self.x.lock(); c(); d();",
+            &[
                 "swap: b(); <-> self.x.lock();",
                 "swap: self.x.lock(); <-> c();",
                 "move: a(); after self.x.lock();",
@@ -219,20 +209,15 @@ mod tests {
                 "delete: self.x.lock();",
                 "delete: c();",
                 "delete: d();",
-            ]
+            ],
         );
     }
 
     #[test]
     fn a_value_stays_the_value() {
-        assert_eq!(
-            texts("a(); self.x.swap(1, Ordering::AcqRel)"),
-            [
-                "let order_value = self.x.swap(1, Ordering::AcqRel); a(); order_value",
-                "self.x.swap(1, Ordering::AcqRel)",
-                "a();",
-            ]
-        );
+        let swap = "self.x.swap(1, Ordering::AcqRel)";
+        let kept = format!("let order_value = {swap}; a(); order_value");
+        assert_eq!(texts(&format!("a(); {swap}")), [&kept, swap, "a();"]);
     }
 
     #[test]
@@ -248,99 +233,96 @@ mod tests {
         let body = "a(); loop { let x = self.x.load(Ordering::Acquire); let y = 1; b(x, y); } c();";
         let hoisted = "a(); let x = self.x.load(Ordering::Acquire); \
                        loop { let y = 1; b(x, y); } c();";
-        let hoists = |text: &&String| text.contains("; loop { let y");
-        let texts = texts(body);
-        assert_eq!(texts.iter().filter(hoists).collect::<Vec<_>>(), [hoisted]);
+        let texts = texts(body).into_iter();
+        let hoists: Vec<_> = texts
+            .filter(|text| text.contains("; loop { let y"))
+            .collect();
+        assert_eq!(hoists, [hoisted]);
     }
 
     #[test]
-    fn assertions_of_debug_builds_stay() {
-        assert_eq!(
-            texts("debug_assert!(true); self.x.lock();"),
-            ["debug_assert!(true);"]
+    fn what_stays_is_not_moved_or_deleted() {
+        named(
+            "debug_assert!(true); self.x.lock();",
+            &["delete: self.x.lock();"],
         );
-    }
-
-    #[test]
-    fn what_must_not_get_to_its_end_does_not() {
-        let source = "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }";
-        let lists = lists_of(source);
-        let names: Vec<_> = edits(&lists[1]).into_iter().map(|edit| edit.what).collect();
-        assert_eq!(names, ["delete: a();", "delete: b();"]);
-    }
-
-    #[test]
-    fn a_statement_that_is_all_of_an_if_is_deleted_once() {
-        let source = "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }";
-        let lists = lists_of(source);
-        let counts: Vec<_> = lists.iter().map(|list| edits(list).len()).collect();
-        assert_eq!(counts, [3, 0, 2]);
+        named("self.x.lock(); self.x.lock();", &["delete: self.x.lock();"]);
+        named(
+            "let a = &self.a; self.x.lock(); a",
+            &["delete: let a = &self.a;", "delete: self.x.lock();"],
+        );
+        // What must not get to its end, and what is all of an `if`.
+        for (source, counts) in [
+            (
+                "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }",
+                &[1, 2][..],
+            ),
+            (
+                "fn f(x: &A) { if x.lock() { a(); } if b() { c(); d(); } }",
+                &[3, 0, 2],
+            ),
+        ] {
+            let found: Vec<_> = lists_of(source)
+                .iter()
+                .map(|list| edits(list).len())
+                .collect();
+            assert_eq!(found, counts);
+        }
     }
 
     #[test]
     fn nothing_moves_behind_a_jump() {
-        assert_eq!(
-            names("a(); self.x.lock(); return;"),
-            [
+        named(
+            "a(); self.x.lock(); return;",
+            &[
                 "swap: a(); <-> self.x.lock();",
                 "delete: a();",
                 "delete: self.x.lock();",
                 "delete: return;",
-            ]
+            ],
         );
-    }
-
-    #[test]
-    fn nothing_moves_behind_a_jump_that_synchronizes() {
-        let moved = |name: &&String| name.starts_with("move");
-        let names = names("a(); b(); return self.x.lock();");
-        assert_eq!(names.iter().filter(moved).count(), 0, "{names:?}");
-    }
-
-    #[test]
-    fn what_is_alike_is_no_mutant() {
-        assert_eq!(
-            names("self.x.lock(); self.x.lock();"),
-            ["delete: self.x.lock();"]
-        );
-        assert_eq!(
-            names("let a = self.a; let b = c.b(); self.x.lock();")[0],
-            "swap: let b = c.b(); <-> self.x.lock();"
-        );
-        assert_eq!(
-            names("let a = &self.a; self.x.lock(); a"),
-            ["delete: let a = &self.a;", "delete: self.x.lock();"]
-        );
+        let behind = of("a(); b(); return self.x.lock();");
+        assert!(!behind.iter().any(|edit| edit.what.starts_with("move")));
     }
 
     #[test]
     fn what_is_computed_of_local_variables_stays() {
-        assert_eq!(
-            names("self.x.lock(); let a = b + 1; f(a);"),
-            [
+        named(
+            "self.x.lock(); let a = b + 1; f(a);",
+            &[
                 "swap: let a = b + 1; <-> f(a);",
                 "move: f(a); before self.x.lock();",
                 "delete: self.x.lock();",
                 "delete: let a = b + 1;",
                 "delete: f(a);",
-            ]
+            ],
         );
-        // It may be a guard.
-        let guard = names("let a = Guard(b); self.x.lock();");
-        assert!(guard[0].starts_with("swap: let a"), "{guard:?}");
-        let used = names("self.x.store(b, Ordering::Release); let b = b + 1; f(b);");
-        assert!(used[0].starts_with("swap: self.x.store"), "{used:?}");
-    }
-
-    #[test]
-    fn a_method_of_self_may_use_any_field() {
-        let swaps = |body| {
-            let is_swap =
-                |name: &String| name.starts_with("swap: a") || name.contains("<-> self.b");
-            names(body).iter().filter(|name| is_swap(name)).count()
-        };
-        assert_eq!(swaps("a(self.a); self.b(); self.x.lock();"), 1);
-        assert_eq!(swaps("a(self.a); c(self.c); self.x.lock();"), 0);
+        for (body, swap) in [
+            // It may be a guard.
+            (
+                "let a = Guard(b); self.x.lock();",
+                "swap: let a = Guard(b); <-> self.x.lock();",
+            ),
+            (
+                "self.x.lock(b); let b = b + 1; f(b);",
+                "swap: self.x.lock(b); <-> let b = b + 1;",
+            ),
+            (
+                "let a = self.a; let b = c.b(); self.x.lock();",
+                "swap: let b = c.b(); <-> self.x.lock();",
+            ),
+            // A method of self may use any field.
+            (
+                "a(self.a); self.b(); self.x.lock();",
+                "swap: a(self.a); <-> self.b();",
+            ),
+            (
+                "a(self.a); c(self.c); self.x.lock();",
+                "swap: c(self.c); <-> self.x.lock();",
+            ),
+        ] {
+            assert_eq!(of(body)[0].what, swap);
+        }
     }
 
     #[test]
@@ -349,23 +331,18 @@ mod tests {
                       fn f(x: &A) { a(); self.made.add(1); self.x.swap(1, Ordering::AcqRel); }
                       fn g(x: &A) { let _held = self.x.lock(); self.made.add(1); }";
         let lists = lists_of(source);
-        assert_eq!(
-            names_in(&lists[0]),
-            [
-                "move: a(); after self.x.swap(1, Ordering::AcqRel);",
-                "delete: a();",
-                "delete: self.made.add(1);",
-                "delete: self.x.swap(1, Ordering::AcqRel);",
-            ]
+        let [counts, locks] = [0, 1].map(|i| edits(&lists[i]).into_iter().map(|edit| edit.what));
+        let wanted = [
+            "move: a(); after self.x.swap(1, Ordering::AcqRel);",
+            "delete: a();",
+            "delete: self.made.add(1);",
+            "delete: self.x.swap(1, Ordering::AcqRel);",
+        ];
+        assert!(counts.eq(wanted));
+        assert!(
+            locks
+                .into_iter()
+                .any(|what| what == "swap: let _held = self.x.lock(); <-> self.made.add(1);")
         );
-        assert_eq!(
-            names_in(&lists[1])[0],
-            "swap: let _held = self.x.lock(); <-> self.made.add(1);"
-        );
-    }
-
-    #[test]
-    fn functions_that_do_not_synchronize_have_none() {
-        assert_eq!(names("a(); b();"), Vec::<String>::new());
     }
 }

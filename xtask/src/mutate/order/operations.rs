@@ -97,29 +97,21 @@ impl Operations {
         for file in files.clone() {
             names.visit_file(file);
         }
-        let mut functions_found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        functions_found
-            .entry("take".to_owned())
-            .or_default()
-            .insert("Counter".to_owned());
-        let mut defined: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for file in files {
-            for function in functions(file).0 {
-                let tokens = flat(function.body.to_token_stream());
-                let of = function.of.clone().unwrap_or_default();
-                let types = defined.entry(function.name.clone()).or_default();
-                types.insert(of.clone());
-                if calls(&tokens).any(|call| is_operation(&call)) {
-                    let types = functions_found.entry(function.name).or_default();
-                    types.insert(of);
-                }
-            }
-        }
-        Self {
-            functions: functions_found,
+        let mut this = Self {
             types: names.0,
-            defined,
+            ..Self::default()
+        };
+        let counter = BTreeSet::from(["Counter".to_owned()]);
+        this.functions.insert("take".to_owned(), counter);
+        for function in files.flat_map(functions) {
+            let of = function.of.unwrap_or_default();
+            if this.stand_in(function.body.to_token_stream()) {
+                let types = this.functions.entry(function.name.clone()).or_default();
+                types.insert(of.clone());
+            }
+            this.defined.entry(function.name).or_default().insert(of);
         }
+        this
     }
 
     /// Returns whether there is an operation, or a call of a function that contains one, in
@@ -293,61 +285,45 @@ mod tests {
         fn ring(&self) { self.parker.unpark(); }
     ";
 
-    fn is_one(statement: &str) -> bool {
-        let file = syn::parse_file(SOURCE).unwrap();
-        let operations = Operations::of([&file].into_iter());
-        operations.are_in(statement.parse().unwrap(), Some("Inbox"))
+    fn operations_of(source: &str) -> Operations {
+        let file = syn::parse_file(source).unwrap();
+        Operations::of([&file].into_iter())
     }
 
     #[test]
     fn statements_that_only_count() {
         let source = "struct A { made: Counter, seen: Hint, size: AtomicU64, both: Counter }
                       struct B { both: AtomicU64 }";
-        let file = syn::parse_file(source).unwrap();
-        let operations = Operations::of([&file].into_iter());
-        for (text, is) in [
-            ("self.made.add(1);", true),
-            ("A.made.add_shared(self.made.take());", true),
-            ("self.seen.set(list.len());", true),
-            ("self.made.add(f());", false),
-            ("self.size.store(1, Ordering::Relaxed);", false),
-            ("self.both.add(1);", false),
-            ("let n = self.made.get();", true),
-            ("self.made.get() + self.seen.get();", true),
-            ("let Some(n) = self.made.get() else { return };", false),
-            ("list.len();", false),
-        ] {
-            let statement = syn::parse_str(text).unwrap();
-            assert_eq!(operations.only_count(&statement), is, "{text}");
-        }
+        let operations = operations_of(source);
+        let only_counts = |text: &&str| operations.only_count(&syn::parse_str(text).unwrap());
+        let yes = [
+            "self.made.add(1);",
+            "A.made.add_shared(self.made.take());",
+            "self.seen.set(list.len());",
+            "let n = self.made.get();",
+            "self.made.get() + self.seen.get();",
+        ];
+        assert_eq!(yes.iter().find(|text| !only_counts(text)), None);
+        let no = [
+            "self.made.add(f());",
+            "self.size.store(1, Ordering::Relaxed);",
+            "self.both.add(1);",
+            "let Some(n) = self.made.get() else { return };",
+            "list.len();",
+        ];
+        assert_eq!(no.iter().find(|text| only_counts(text)), None);
     }
 
     #[test]
     fn operations_are_known_by_what_they_are_called_on() {
-        for statement in [
-            "a.store(1, Ordering::Release);",
-            "fence(Ordering::Acquire);",
-            "let guard = self.state.lock();",
-            "owner.inbox.push(x);",
-            "ORPHANS.push(x);",
-            "self.push(x);",
-            "Self::push(y, x);",
-            "Inbox::push(y, x);",
-            "assert!(other.is_armed());",
-            "ring();",
-        ] {
-            assert!(is_one(statement), "{statement}");
-        }
-        for statement in [
-            "vec.push(1);",
-            "owner.list.push(x);",
-            "map.swap(1, 2);",
-            "owner.inbox.len();",
-            "owner.lamp.is_armed();",
-            "Vec::push(y, x);",
-            "let push = 1;",
-        ] {
-            assert!(!is_one(statement), "{statement}");
-        }
+        let operations = operations_of(SOURCE);
+        let is_one = |text: &str| operations.are_in(text.parse().unwrap(), Some("Inbox"));
+        let yes = "a.store(1, Ordering::Release); fence(Ordering::Acquire); let guard = self.state.lock();
+                   owner.inbox.push(x); ORPHANS.push(x); self.push(x); Self::push(y, x); Inbox::push(y, x);
+                   assert!(other.is_armed()); ring();";
+        assert_eq!(yes.split_inclusive(';').find(|text| !is_one(text)), None);
+        let no = "vec.push(1); owner.list.push(x); map.swap(1, 2); owner.inbox.len(); owner.lamp.is_armed();
+                  Vec::push(y, x); let push = 1;";
+        assert_eq!(no.split_inclusive(';').find(|text| is_one(text)), None);
     }
 }

@@ -50,29 +50,17 @@ pub fn is_quiet(statement: &syn::Stmt) -> bool {
     let syn::Stmt::Local(local) = statement else {
         return false;
     };
+    use syn::Expr::*;
     struct Loud(bool);
     impl<'ast> Visit<'ast> for Loud {
         fn visit_expr(&mut self, expr: &'ast syn::Expr) {
             match expr {
-                syn::Expr::MethodCall(call) => {
-                    self.0 |= !LOOKS.contains(&call.method.to_string().as_str());
-                }
-                syn::Expr::Path(_)
-                | syn::Expr::Field(_)
-                | syn::Expr::Lit(_)
-                | syn::Expr::Reference(_)
-                | syn::Expr::RawAddr(_)
-                | syn::Expr::Cast(_)
-                | syn::Expr::Tuple(_)
-                | syn::Expr::Paren(_)
-                | syn::Expr::Index(_)
-                | syn::Expr::Unary(_)
-                | syn::Expr::Unsafe(_)
-                | syn::Expr::Struct(_)
-                | syn::Expr::Block(_)
-                | syn::Expr::Binary(_) => {}
+                MethodCall(call) => self.0 |= !LOOKS.contains(&&*call.method.to_string()),
+                Path(_) | Field(_) | Lit(_) | Reference(_) | RawAddr(_) | Cast(_) | Tuple(_)
+                | Paren(_) => {}
+                Index(_) | Unary(_) | Unsafe(_) | Struct(_) | Block(_) | Binary(_) => {}
                 // Constructors: `Vec::new()`.
-                syn::Expr::Call(call) if call.args.is_empty() => {}
+                Call(call) if call.args.is_empty() => {}
                 _ => self.0 = true,
             }
             visit::visit_expr(self, expr);
@@ -185,8 +173,30 @@ const KEYWORDS: &[&str] = &[
     "mut", "ref", "return", "true", "unsafe", "while", "_",
 ];
 
+/// Returns whether a statement jumps.
+pub fn is_jump(statement: &syn::Stmt) -> bool {
+    use syn::Expr::{Break, Continue, Return};
+    matches!(
+        statement,
+        syn::Stmt::Expr(Return(_) | Break(_) | Continue(_), _)
+    )
+}
+
+/// Returns whether a statement stays where it is.
+pub fn is_fixed(statement: &syn::Stmt) -> bool {
+    let is_assertion = |call: &syn::StmtMacro| {
+        let name = call.mac.path.segments.last();
+        name.is_some_and(|name| name.ident.to_string().starts_with("debug_assert"))
+    };
+    match statement {
+        syn::Stmt::Item(_) => true,
+        syn::Stmt::Macro(call) => is_assertion(call),
+        _ => is_named_value(statement) || is_for_models(statement) || is_for_spans(statement),
+    }
+}
+
 /// Returns whether a statement begins or ends a span, which does nothing without the feature `tracing`.
-pub fn is_for_spans(statement: &syn::Stmt) -> bool {
+fn is_for_spans(statement: &syn::Stmt) -> bool {
     let text = statement.to_token_stream().to_string();
     text.starts_with("let span = ") || text.starts_with("span . end")
 }
@@ -206,7 +216,7 @@ pub fn is_name(statement: &syn::Stmt) -> bool {
 
 /// Returns whether a statement is a value that is only named: `x`, `true`, `Ok(())`, `Some(x)`,
 /// `ptr::null()`.
-pub fn is_named_value(statement: &syn::Stmt) -> bool {
+fn is_named_value(statement: &syn::Stmt) -> bool {
     let syn::Stmt::Expr(expr, None) = statement else {
         return false;
     };
@@ -245,7 +255,7 @@ const NOTES: [&str; 9] = [
 
 /// Returns whether a statement is only there for models or AddressSanitizer: a note of what happens to
 /// a plain place.
-pub fn is_for_models(statement: &syn::Stmt) -> bool {
+fn is_for_models(statement: &syn::Stmt) -> bool {
     matches!(statement, syn::Stmt::Expr(expr, _) if is_note(expr))
 }
 
@@ -304,6 +314,18 @@ fn is_place(expr: &syn::Expr) -> bool {
 mod tests {
     use super::*;
 
+    /// Checks a property of each statement of two blocks: those that have it, and those that have it not.
+    #[track_caller]
+    fn agrees(property: impl Fn(&syn::Stmt) -> bool, with: &str, without: &str) {
+        for (text, has_it) in [(with, true), (without, false)] {
+            let block: syn::Block = syn::parse_str(&format!("{{ {text} }}")).unwrap();
+            for statement in &block.stmts {
+                let text = statement.to_token_stream().to_string();
+                assert_eq!(property(statement), has_it, "{text}");
+            }
+        }
+    }
+
     #[test]
     fn a_name_has_no_colon_and_a_bounded_length() {
         assert_eq!(short("let x: u8 =\n    1; // why: so"), "let x:u8 = 1;");
@@ -313,116 +335,79 @@ mod tests {
 
     #[test]
     fn names_are_references_and_literals() {
-        for (text, is) in [
-            ("let x = &self.a.b;", true),
-            ("let x = &*self.0;", true),
-            ("let mut n = 0;", true),
-            ("let f = || f();", true),
-            ("let x = y;", false),
-            ("let x = &f();", false),
-            ("x = &y;", false),
-        ] {
-            assert_eq!(is_name(&syn::parse_str(text).unwrap()), is, "{text}");
-        }
+        agrees(
+            is_name,
+            "let x = &self.a.b; let x = &*self.0; let mut n = 0; let f = || f();",
+            "let x = y; let x = &f(); x = &y;",
+        );
     }
 
     #[test]
     fn what_only_computes_a_value() {
-        for (text, is) in [
-            ("let n = len * SIZE;", true),
-            ("let n = now.as_millis() as u64 + 2;", true),
-            ("let n = self.len;", true),
-            ("let (a, b) = c;", true),
-            ("self.began = Some(n);", true),
-            ("self.index += 1;", true),
-            ("let n = *len;", false),
-            ("let n = len();", false),
-            ("let n = node.next;", false),
-            ("let n = Guard(len);", false),
-            ("self.index == n;", false),
-            ("n.next = len;", false),
-        ] {
-            let statement = syn::parse_str(text).unwrap();
-            assert_eq!(is_computed(&statement, true), is, "{text}");
-        }
-        let shared = syn::parse_str("self.index += 1;").unwrap();
-        assert!(!is_computed(&shared, false));
+        agrees(
+            |statement| is_computed(statement, true),
+            "let n = len * SIZE; let n = now.as_millis() as u64 + 2; let n = self.len; let (a, b) = c;
+             self.began = Some(n); self.index += 1;",
+            "let n = *len; let n = len(); let n = node.next; let n = Guard(len); self.index == n;
+             n.next = len;",
+        );
+        agrees(
+            |statement| !is_computed(statement, false),
+            "self.index += 1;",
+            "",
+        );
     }
 
     #[test]
     fn spans_begin_and_end() {
-        for (text, is) in [
-            ("let span = FrameSpan::begin(n);", true),
-            ("span.end(|| n);", true),
-            ("let n = span(n);", false),
-        ] {
-            assert_eq!(is_for_spans(&syn::parse_str(text).unwrap()), is, "{text}");
-        }
+        agrees(
+            is_for_spans,
+            "let span = FrameSpan::begin(n); span.end(|| n);",
+            "let n = span(n);",
+        );
     }
 
     #[test]
     fn names_are_variables_and_fields() {
-        let of = |text| {
-            names(&syn::parse_str(text).unwrap())
-                .into_iter()
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(of("let n = self.list.len() + A::f(m);"), ["list", "m", "n"]);
-        assert_eq!(of("self.turn();"), ["self"]);
+        let of = |text| Vec::from_iter(names(&syn::parse_str(text).unwrap())).join(" ");
+        assert_eq!(of("let n = self.list.len() + A::f(m);"), "list m n");
+        assert_eq!(of("self.turn();"), "self");
     }
 
     #[test]
     fn values_that_are_only_named() {
-        for (text, is) in [
-            ("x", true),
-            ("Ok(())", true),
-            ("Some(x)", true),
-            ("ptr::null_mut()", true),
-            ("Some(S { x, y: z })", true),
-            ("Some(f(x))", false),
-            ("f(x)", false),
-            ("x.y()", false),
+        for text in [
+            "x",
+            "Ok(())",
+            "Some(x)",
+            "ptr::null_mut()",
+            "Some(S { x, y: z })",
         ] {
-            let statement = syn::Stmt::Expr(syn::parse_str(text).unwrap(), None);
-            assert_eq!(is_named_value(&statement), is, "{text}");
+            agrees(is_named_value, text, "");
+        }
+        for text in ["Some(f(x))", "f(x)", "x.y()"] {
+            agrees(is_named_value, "", text);
         }
     }
 
     #[test]
     fn notes_for_models() {
-        for (text, is) in [
-            ("self.node().body.write();", true),
-            ("unsafe { (*page).witness.read() };", true),
-            ("unsafe { head.as_mut().freed() };", true),
-            ("unsafe { note_write(thin) };", true),
-            ("unsafe { witness_write(block) };", true),
-            ("self.links.iter().for_each(Witness::write);", true),
-            ("block_checks::unpoison(at, CHUNK_BYTES);", true),
-            ("all.iter().for_each(Chunk::write);", false),
-            ("self.stats.note_write(1);", false),
-            ("payload.write(value);", false),
-            ("self.body.write(1);", false),
-            ("lock.write();", false),
-        ] {
-            let statement = syn::parse_str(text).unwrap();
-            assert_eq!(is_for_models(&statement), is, "{text}");
-        }
+        agrees(
+            is_for_models,
+            "self.node().body.write(); unsafe { (*page).witness.read() }; unsafe { head.as_mut().freed() };
+             unsafe { note_write(thin) }; unsafe { witness_write(block) };
+             self.links.iter().for_each(Witness::write); block_checks::unpoison(at, CHUNK_BYTES);",
+            "all.iter().for_each(Chunk::write); self.stats.note_write(1); payload.write(value);
+             self.body.write(1); lock.write();",
+        );
     }
 
     #[test]
     fn quiet_statements_call_nothing() {
-        for (text, quiet) in [
-            ("let x = &self.a.b;", true),
-            ("let n = list.len() + 1;", true),
-            ("let x = unsafe { &*p };", true),
-            ("let x = f(1);", false),
-            ("let Some(x) = y else { return };", false),
-            ("let x = y?;", false),
-            ("f();", false),
-            ("a = b;", false),
-        ] {
-            let statement = syn::parse_str(text).unwrap();
-            assert_eq!(is_quiet(&statement), quiet, "{text}");
-        }
+        agrees(
+            is_quiet,
+            "let x = &self.a.b; let n = list.len() + 1; let x = unsafe { &*p };",
+            "let x = f(1); let Some(x) = y else { return }; let x = y?; f(); a = b;",
+        );
     }
 }

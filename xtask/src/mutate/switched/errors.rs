@@ -123,15 +123,8 @@ pub fn culprits(errors: &[Diagnostic], places: &BTreeMap<String, Vec<Place>>) ->
 mod tests {
     use super::*;
 
-    fn error(spans: &[(Range<usize>, bool)]) -> Diagnostic {
-        let spans = spans.iter().cloned();
-        Diagnostic {
-            message: "no".to_owned(),
-            spans: spans.map(|(r, p)| ("f".to_owned(), r, p)).collect(),
-        }
-    }
-
-    fn look(errors: &[Diagnostic]) -> Culprits {
+    #[test]
+    fn an_error_belongs_to_the_mutant_or_block_that_it_is_in() {
         let place = |range, what| Place { range, what };
         let places = vec![
             place(0..100, What::Block(1)),
@@ -139,37 +132,30 @@ mod tests {
             place(20..30, What::Mutant(2)),
             place(40..50, What::Block(2)),
         ];
-        culprits(errors, &BTreeMap::from([("f".to_owned(), places)]))
-    }
-
-    fn mutants(numbers: &[usize]) -> Culprits {
-        Culprits {
-            mutants: numbers.iter().copied().collect(),
-            ..Culprits::default()
+        let places = BTreeMap::from([("f".to_owned(), places)]);
+        let error = |spans: &[(usize, bool)]| Diagnostic {
+            message: "no".to_owned(),
+            spans: spans
+                .iter()
+                .map(|&(at, is)| ("f".to_owned(), at..at + 1, is))
+                .collect(),
+        };
+        let in_first = error(&[(12, true)]);
+        // What names two mutants waits.
+        let in_two = error(&[(12, true), (22, false)]);
+        for (errors, mutants, blocks, others) in [
+            (vec![in_first.clone()], &[1][..], &[][..], 0),
+            (vec![error(&[(5, true), (22, false)])], &[2], &[], 0),
+            (vec![in_two.clone()], &[2], &[], 0),
+            (vec![in_two, in_first], &[1], &[], 0),
+            (vec![error(&[(42, true)])], &[], &[2], 0),
+            (vec![error(&[(200, true)])], &[], &[], 1),
+        ] {
+            let found = culprits(&errors, &places);
+            assert!(found.mutants.iter().eq(mutants), "{errors:?}");
+            assert!(found.blocks.keys().eq(blocks), "{errors:?}");
+            assert_eq!(found.others.len(), others, "{errors:?}");
         }
-    }
-
-    #[test]
-    fn an_error_belongs_to_the_mutant_that_it_is_in() {
-        assert_eq!(look(&[error(&[(12..14, true)])]), mutants(&[1]));
-        assert_eq!(
-            look(&[error(&[(5..6, true), (22..24, false)])]),
-            mutants(&[2])
-        );
-    }
-
-    #[test]
-    fn what_names_two_mutants_waits() {
-        let two = error(&[(12..14, true), (22..24, false)]);
-        assert_eq!(look(std::slice::from_ref(&two)), mutants(&[2]));
-        assert_eq!(look(&[two, error(&[(12..14, true)])]), mutants(&[1]));
-    }
-
-    #[test]
-    fn what_names_no_mutant_is_of_the_innermost_block_or_of_nothing() {
-        let of_block = look(&[error(&[(42..44, true)])]);
-        assert_eq!(of_block.blocks.keys().collect::<Vec<_>>(), [&2]);
-        assert_eq!(look(&[error(&[(200..201, true)])]).others, ["no"]);
     }
 
     #[test]

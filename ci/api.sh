@@ -12,7 +12,7 @@ json=target/docsrs/doc/releasepool.json
 for toolchain in nightly nightly-2026-05-20; do
     can_have $toolchain || skip "$missing"
     RUSTDOCFLAGS="--cfg docsrs" step cargo "+$toolchain" rustdoc -p releasepool --lib \
-        --features allocator-api2,checks,leak-detection,metrics,serde,tracing --target-dir target/docsrs \
+        --features $features --target-dir target/docsrs \
         -- -Zunstable-options --output-format json
     format=$(sed -n 's/.*"format_version":\([0-9]*\).*/\1/p' $json)
     [ "$format" != "$format_read" ] || break

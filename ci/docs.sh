@@ -23,15 +23,12 @@ same "a comment in src/ names a model that does not exist" "$models" \
     "$models $(grep -rhoP 'Model: \K[a-z_]+(, [a-z_]+)*' src | tr -s ', ' ' ')"
 [ "${1-}" != names ] || exit 0
 
-RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --features allocator-api2,checks,leak-detection,metrics,serde,tracing
+RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --features $features
 RUSTDOCFLAGS="-D warnings" step cargo doc --no-deps --document-private-items
 # As docs.rs makes it.
-if can_have nightly; then
+if has "the documentation as docs.rs makes it" nightly; then
     RUSTDOCFLAGS="-D warnings --cfg docsrs" \
-        step cargo +nightly doc -p releasepool --no-deps --features allocator-api2,checks,leak-detection,metrics,serde,tracing \
-        --target-dir target/docsrs
+        step cargo +nightly doc -p releasepool --no-deps --features $features --target-dir target/docsrs
     grep -q 'Available on <strong>crate feature <code>leak-detection' target/docsrs/doc/releasepool/leaks/index.html ||
         fail "docs.rs would not say which feature the module leaks needs"
-else
-    skipped "the documentation as docs.rs makes it: $missing"
 fi

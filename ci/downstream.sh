@@ -7,23 +7,27 @@
 unset RUSTFLAGS
 package=loom_tests/downstream
 models=(--release --features models --test loom)
-loom="build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']"
 
 step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream
 step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream-loom \
-    "${models[@]}" --config "$loom"
+    "${models[@]}" --config "build.rustflags=$loom_flags"
+refuses_loom_off --manifest-path $package/Cargo.toml "${models[@]}"
 
-# With RUSTFLAGS set the flags given by --config are ignored: that must not build.
-off=$(RUSTFLAGS="-Cdebuginfo=0" cargo check --manifest-path $package/Cargo.toml \
-    --target-dir target/downstream-off "${models[@]}" --config "$loom" 2>&1) && {
-    echo "the models built with loom off" >&2
-    exit 1
+# The recipe shows these packages word for word, except for the paths of dependencies.
+page=docs/CHECKING.md
+# first LANGUAGE: the first code block of this language.
+first() {
+    sed -n "0,/^\`\`\`$1\$/d; /^\`\`\`/q; p" $page
 }
-grep -q "loom is off, so nothing would be checked" <<<"$off"
-echo "with RUSTFLAGS set, the models refuse to build: good"
-
-# The recipe shows this package word for word, except for the paths of dependencies.
-step xtask recipe "${models[*]}" "--config \"$loom\""
+manifest=$(sed 's/, path = "[^"]*"//; s/{ version = \("[^"]*"\) }/\1/' $package/Cargo.toml)
+[[ $manifest == *"$(first toml)"* ]] || fail "$page shows another Cargo.toml than $package has"
+for part in "${models[*]}" "--config \"build.rustflags=$loom_flags\""; do
+    [[ $(first console) == *"$part"* ]] || fail "the first command of $page lacks $part"
+done
+sources=$(find $package loom_tests/miri -name '*.rs' -exec cat {} +)
+while IFS= read -rd '' example; do
+    [[ $sources == *"$example"* ]] || fail "$page shows what is in no package: $example"
+done < <(awk '/^```rust,ignore$/ { is_in = 1; next } is_in && /^```/ { is_in = 0; printf "%c", 0 } is_in' $page)
 
 # Natively, too: destructors run in the same order.
 package=loom_tests/miri

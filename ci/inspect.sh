@@ -4,7 +4,7 @@
 # other examples.
 . "$(dirname "$0")/lib.sh"
 
-can_have kill gcore || skipped "some tests: $missing"
+has "some tests" kill gcore || true
 step cargo test -p releasepool-inspect
 step cargo test -p releasepool-inspect-ledger
 step cargo build --release -p releasepool-inspect --bins --examples
@@ -105,24 +105,13 @@ step "$inspect" top --json --limit 0 --snapshot "$work/leaky.snapshot" >"$work/t
 stop
 sed -i '/^== /d; /^$/d' "$work/top.json"
 
-# Checks the one line, and exit code 2, with which the inspector refuses a wrong target.
-refuses() {
-    local wanted=$1 status=0 message
-    shift
-    message=$("$inspect" "$@" 2>&1 >/dev/null) || status=$?
-    if [ "$status" != 2 ] || ! grep -qF -- "$wanted" <<<"$message"; then
-        echo "$*: exit $status, message: $message (wanted exit 2 and \"$wanted\")" >&2
-        exit 1
-    fi
-    echo "$*: exit 2: $message"
-}
 head -c 1000 "$work/leaky.snapshot" >"$work/truncated"
-refuses "no process" leaks --pid 4194305
-refuses "does not use releasepool" leaks --pid $$
-refuses "truncated or damaged" leaks --snapshot "$work/truncated"
-refuses "not a snapshot" leaks --snapshot ci/inspect.sh
-refuses "not a core file" leaks --core ci/inspect.sh
-refuses "required" leaks
+refuses "no process" "$inspect" leaks --pid 4194305
+refuses "does not use releasepool" "$inspect" leaks --pid $$
+refuses "truncated or damaged" "$inspect" leaks --snapshot "$work/truncated"
+refuses "not a snapshot" "$inspect" leaks --snapshot ci/inspect.sh
+refuses "not a core file" "$inspect" leaks --core ci/inspect.sh
+refuses "required" "$inspect" leaks
 
 # The guide's commands print what it shows.
 PATH=$PWD/target/release:$PATH step xtask guide docs/DEBUGGING.md

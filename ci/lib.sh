@@ -108,6 +108,43 @@ needs() {
     can_have "$@" || skip "$missing"
 }
 
+# has WHAT NAME...: returns whether a part of the script has what it needs. If not, says that it is left out.
+has() {
+    can_have "${@:2}" || { skipped "$1: $missing" && false; }
+}
+
+# Prints the head of the script, which says how it is called, and ends it.
+usage() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script" >&2
+    exit 2
+}
+
+# refuses WANTED COMMAND...: checks that the command ends with exit code 2 and a message with these words.
+refuses() {
+    local wanted=$1 status=0 message
+    shift
+    message=$("$@" 2>&1 >/dev/null) || status=$?
+    [ $status = 2 ] && grep -qF -- "$wanted" <<<"$message" ||
+        fail "$*: exit $status, message: $message (wanted exit 2 and \"$wanted\")"
+    echo "$*: exit 2: $message"
+}
+
+# All features that change something without flags.
+features=allocator-api2,checks,leak-detection,metrics,serde,tracing
+
+# The flags with which everything runs on loom.
+loom_flags="['--cfg=loom','--cfg=crossbeam_loom']"
+
+# refuses_loom_off OPTION...: checks that these models do not build with RUSTFLAGS set, for which cargo ignores the
+# flags above.
+refuses_loom_off() {
+    local off
+    off=$(RUSTFLAGS="-Cdebuginfo=0" cargo check --target-dir target/loom-off \
+        --config "build.rustflags=$loom_flags" "$@" 2>&1) && fail "the models built with loom off"
+    grep -q "loom is off, so nothing would be checked" <<<"$off" || fail "$off"
+    echo "with RUSTFLAGS set, the models refuse to build: good"
+}
+
 # Every script uses these.
 can_have cc git || fail "$missing"
 
@@ -143,10 +180,7 @@ skip_tests() {
 # static library; both are instrumented. With counts inlined by the header, and with counts by calls. `build`
 # and `host` say how the library is built; `RUSTFLAGS` instruments it.
 callbacks() {
-    if ! can_have clang++ clang-runtime; then
-        skipped "the callback in C++: $missing"
-        return
-    fi
+    has "the callback in C++" clang++ clang-runtime || return 0
     # No other kind of library, as those are linked with the sanitizer.
     step cargo +nightly rustc "${build[@]}" -p releasepool-capi --lib --crate-type staticlib
     local target=${build[*]: -1} calls program runtime

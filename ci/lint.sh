@@ -9,29 +9,26 @@ if grep -nE '(apt-get|npm|rustup [a-z]+|cargo) (install|add)' .ci/run ci/*.sh ci
 fi
 
 step cargo fmt --all --check
-step cargo fmt --manifest-path loom_tests/Cargo.toml --all --check
-step cargo fmt --manifest-path fuzz/Cargo.toml --check
-step cargo fmt --manifest-path loom_tests/downstream/Cargo.toml --check
-step cargo fmt --manifest-path loom_tests/miri/Cargo.toml --check
+for package in loom_tests fuzz benches/instructions loom_tests/downstream loom_tests/miri; do
+    step cargo fmt --manifest-path $package/Cargo.toml --all --check
+done
 # The library without and with its features (tests/features); and the packages that turn some of them on, for all
 # packages of the command.
 step cargo clippy --workspace --exclude releasepool-metrics --exclude releasepool-mistakes --exclude releasepool-inspect-ledger --exclude releasepool-share-traced --all-targets -- -D warnings
 step cargo clippy -p releasepool-metrics -p releasepool-mistakes -p releasepool-inspect-ledger -p releasepool-share-traced --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
-    --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+    --config "build.rustflags=$loom_flags" -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --bin shuttle --features shuttle --target-dir target/shuttle \
     --config "build.rustflags=['--cfg=releasepool_shuttle']" -- -D warnings
 # These build libFuzzer and snmalloc.
-if can_have c++; then
+if has "clippy for fuzz/ and the benchmark of snmalloc" c++; then
     step cargo clippy --manifest-path fuzz/Cargo.toml -- -D warnings
     step cargo clippy -p releasepool-benches --all-targets --features snmalloc -- -D warnings
-else
-    skipped "clippy for fuzz/ and the benchmark of snmalloc: $missing"
 fi
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir target/downstream-loom \
-    --all-targets --features models --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']" -- -D warnings
+    --all-targets --features models --config "build.rustflags=$loom_flags" -- -D warnings
 
 step cargo clippy --manifest-path loom_tests/miri/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings

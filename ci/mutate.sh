@@ -7,8 +7,6 @@
 #   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report, and survivors
 #                                    without a reason; with N, at most N of what changed in files
 #   ci/mutate.sh [KIND] commit [N]   of what the last commit changed, at most N (40)
-#   ci/mutate.sh [KIND] quick [N] [FILE...]
-#                                    a first look: at most N (40), by checks that take a moment
 #   ci/mutate.sh [KIND] list [FILE...]
 #                                    prints them
 #   ci/mutate.sh [KIND] stale        prints what must be examined again after a change; fails if a reason is
@@ -17,13 +15,12 @@
 # KIND is one of these; without it, `order` and `logic`, and for `stale` all:
 #
 #   order   statements that synchronize with other threads are swapped, moved or deleted
-#   wide    these, also in functions that call such functions
 #   logic   conditions, computations and results are changed: the mutants that cargo-mutants lists
 #   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
 #           read-modify-writes are split into a load and a store
 #
-# A run updates the report, ci/mutate/report.txt, after each file all of whose mutants it examines (but not
-# `wide`), and strikes out survivors that are noticed now. If it is stopped, `changed` does the rest.
+# A run updates the report, ci/mutate/report.txt, after each file all of whose mutants it examines, and strikes out
+# survivors that are noticed now. If it is stopped, `changed` does the rest.
 . "$(dirname "$0")/lib.sh"
 
 needs kill
@@ -38,7 +35,7 @@ if [[ " $* " == *" commit "* ]]; then
 fi
 # Kinds that need no cargo-mutants are examined without it.
 case "${1-}" in
-    order | wide | weaken | stale) ;;
+    order | weaken | stale) ;;
     logic) [ "${2-}" = stale ] || needs cargo-mutants ;;
     *) can_have cargo-mutants || { skipped "logic mutants: $missing" && set -- order "$@"; } ;;
 esac

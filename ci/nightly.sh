@@ -10,9 +10,6 @@ scripts=(
     "ci/test.sh msrv"
     ci/package.sh
     ci/capi.sh
-    ci/dependencies.sh
-    ci/deny.sh
-    ci/semver.sh
     ci/shuttle.sh
     ci/sanitize/planted.sh
     ci/sanitize/tsan.sh
@@ -23,11 +20,11 @@ scripts=(
     ci/sanitize/miri.sh
     ci/processors.sh
     ci/bench/locked.sh
-    ci/long/soak.sh
-    ci/long/threads.sh
-    ci/long/memory.sh
-    ci/long/slots.sh
-    ci/long/tasks.sh
+    "ci/long.sh soak"
+    "ci/long.sh threads"
+    "ci/long.sh memory"
+    "ci/long.sh slots"
+    "ci/long.sh tasks"
     ci/fuzz.sh
     "ci/mutate.sh weaken all"
     "ci/mutate.sh order changed"

@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# The packages for crates.io, as their users get them: outside of this repository they build with and without
-# features, and no warning is printed. Two versions of the crate work side by side.
+# The packages for crates.io, as their users get them: outside of this repository they build with every combination
+# of features and the oldest dependencies that Cargo.toml allows, and no warning is printed. Two versions of the
+# crate work side by side. What is known against dependencies (deny.toml), and what breaks users since the last
+# release: that needs a version that says so.
+#
+#   ci/package.sh            compares with the last tag
+#   ci/package.sh REVISION   with this revision
 . "$(dirname "$0")/lib.sh"
 
 unset RUSTFLAGS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-features=allocator-api2,checks,leak-detection,metrics,serde,tracing
 
 # unpacked NAME: packs a package, unpacks it elsewhere, and goes there.
 unpacked() {
@@ -89,7 +93,36 @@ fn main() {
 END
 step cargo run --quiet --manifest-path "$work/both/Cargo.toml" --target-dir "$work/target"
 
+# `loom` and `shuttle` change nothing without their flags.
+if has "combinations of features" cargo-hack; then
+    step cargo hack check -p releasepool --lib --feature-powerset --exclude-features default,loom,shuttle \
+        --target-dir target/dependencies
+fi
+if has "oldest versions of dependencies" nightly; then
+    cd "$new"
+    rm Cargo.lock
+    step cargo +nightly update --quiet -Zdirect-minimal-versions
+    step cargo check --lib --features $features --target-dir "$work/target"
+    cd "$root"
+fi
+
+# Licenses of dependencies, where they come from, and what is known against them. The library has only one version
+# of each of its own.
+if has "licenses and advisories" cargo-deny; then
+    step cargo deny --workspace --all-features check licenses sources
+    step cargo deny --all-features --exclude-dev check bans
+    if said=$(cargo deny fetch db 2>&1); then
+        step cargo deny --workspace --all-features check advisories
+    else
+        skipped "advisories: $(tail -n 1 <<<"$said")"
+    fi
+fi
+
 # What crates.io would say. The registry may not be reachable.
 for package in releasepool releasepool-inspect; do
     step cargo publish --dry-run --no-verify --allow-dirty -p $package --target-dir "$work/packed"
 done
+
+before=${1-$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null)} || skip "there is no release yet"
+needs cargo-semver-checks
+step cargo semver-checks -p releasepool --baseline-rev "$before"

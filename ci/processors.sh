@@ -14,13 +14,7 @@
 #   `cargo loom` and Miri.
 . "$(dirname "$0")/lib.sh"
 
-case ${1-} in
-    "" | short) ;;
-    *)
-        echo "usage: ci/processors.sh [short]" >&2
-        exit 2
-        ;;
-esac
+[[ ${1-} =~ ^(short)?$ ]] || usage
 unset RUSTFLAGS
 
 checked=(
@@ -35,49 +29,35 @@ checked=(
     wasm32-unknown-unknown
     wasm32-wasip1-threads
 )
-features=allocator-api2,checks,leak-detection,metrics,serde,tracing
-
 for target in "${checked[@]}"; do
-    if can_have "$target"; then
-        step cargo check --quiet -p releasepool --lib --target-dir target/processors --target "$target" --features "$features"
-    else
-        skipped "the check for $target: $missing"
-    fi
+    has "the check for $target" "$target" || continue
+    step cargo check --quiet -p releasepool --lib --target-dir target/processors --target "$target" --features "$features"
 done
 
 if [ "${1-}" != short ]; then
     # Threads of WebAssembly without WASI: the standard library of the target has none.
     target=wasm32-unknown-unknown
-    if can_have nightly rust-src; then
+    if has "the check for $target with atomics" nightly rust-src; then
         RUSTFLAGS="-C target-feature=+atomics,+bulk-memory,+mutable-globals" \
             step cargo +nightly check --quiet -Zbuild-std=std,panic_abort -p releasepool --lib \
             --target-dir target/processors/atomics --target "$target" --features "$features"
-    else
-        skipped "the check for $target with atomics: $missing"
     fi
 fi
 
 # Tree Borrows, as crossbeam-epoch does what Stacked Borrows does not allow; ci/sanitize/miri.sh has both.
-if can_have nightly miri rust-src; then
+if has "the tests on a big-endian target" nightly miri rust-src; then
     tests_of big-endian
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \
         step cargo +nightly miri test --quiet --target-dir target/miri --target s390x-unknown-linux-gnu \
         -p releasepool --lib --test all -- --exact "${tests[@]}"
-else
-    skipped "the tests on a big-endian target: $missing"
 fi
 
-if [ "$(uname -sm)" != "Linux x86_64" ]; then
-    skip "tests of other processors run on Linux with x86_64 only"
-fi
+[ "$(uname -sm)" = "Linux x86_64" ] || skip "tests of other processors run on Linux with x86_64 only"
 
 # tests TARGET PROCESSOR RUNNER ARGUMENTS...: runs tests on another processor.
 tests() {
     local target=$1 linker=$2-linux-gnu-gcc runner=$3
-    if ! can_have "$target" "$2-linker"; then
-        skipped "the tests on $target: $missing"
-        return
-    fi
+    has "the tests on $target" "$target" "$2-linker" || return 0
     shift 3
     local variable=CARGO_TARGET_${target^^}
     variable=${variable//-/_}
@@ -92,10 +72,8 @@ RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" -p
     programs::every_function_of_c references_of_cpp cocos::program names --skip leak --skip installed
 [ "${1-}" != short ] || exit 0
 tests i686-unknown-linux-gnu i686 "" -p releasepool --lib --test all
-if can_have x86_64-unknown-linux-musl; then
+if has "the tests with musl" x86_64-unknown-linux-musl; then
     step cargo test --quiet --target-dir target/processors --target x86_64-unknown-linux-musl -p releasepool --lib --test all
-else
-    skipped "the tests with musl: $missing"
 fi
 skip_tests qemu
 # emulated TARGET PROCESSOR: runs all others in qemu.

@@ -22,10 +22,7 @@ says() {
     local wanted=$1 report
     shift
     report=$(timeout 120 "$share" --quiet --no-compare "$@")
-    if ! grep -qE -- "$wanted" <<<"$report"; then
-        printf 'share %s: the report has no "%s":\n%s\n' "$*" "$wanted" "$report" >&2
-        exit 1
-    fi
+    grep -qE -- "$wanted" <<<"$report" || fail "share $*: the report has no \"$wanted\":"$'\n'"$report"
     echo "share $*: $(grep -m 1 -E -- "$wanted" <<<"$report")"
 }
 says '^Input: standard input, 37 bytes' --rounds 1 - <"$work/docs/good.json"
@@ -73,17 +70,11 @@ printf '[1]\n[2,]\n' >"$work/bad.jsonl"
 
 # The comparison with a tree without counts, and documents that it refuses.
 compared=$("$share" --quiet --seconds 6)
-grep -qE '^  serde_json::Value +[0-9.]+ [kMG]?B +1\.00$' <<<"$compared" || {
-    printf 'no row of serde_json::Value:\n%s\n' "$compared" >&2
-    exit 1
-}
+grep -qE '^  serde_json::Value +[0-9.]+ [kMG]?B +1\.00$' <<<"$compared" || fail "no row of serde_json::Value: $compared"
 printf '%0200d' 0 | sed 's/0/[/g' >"$work/levels.json"
 printf '%0200d' 0 | sed 's/0/]/g' >>"$work/levels.json"
 compared=$("$share" --quiet --seconds 6 "$work/levels.json")
-grep -q 'refuses a document' <<<"$compared" || {
-    printf 'no word of depth:\n%s\n' "$compared" >&2
-    exit 1
-}
+grep -q 'refuses a document' <<<"$compared" || fail "no word of depth: $compared"
 
 # Ctrl-C ends the job, which is reported. (Programs that a script starts in the background ignore
 # Ctrl-C, unless it has `set -m`.)
@@ -94,11 +85,8 @@ kill -INT $!
 status=0
 wait $! || status=$?
 set +m
-grep -q '^Overall, in ' "$work/interrupted" && grep -q '^Interrupted: ' "$work/interrupted" && [ $status = 130 ] || {
-    echo "share, after Ctrl-C: exit $status (wanted 130)" >&2
-    cat "$work/interrupted" >&2
-    exit 1
-}
+grep -q '^Overall, in ' "$work/interrupted" && grep -q '^Interrupted: ' "$work/interrupted" && [ $status = 130 ] ||
+    fail "share, after Ctrl-C: exit $status (wanted 130): $(cat "$work/interrupted")"
 echo "share, after Ctrl-C: exit 130"
 
 # Workers wait for a slow UI thread: what is in flight is bounded. (A little more than 4 MiB of text.)
@@ -109,26 +97,16 @@ if [ "$(uname)" = Linux ]; then
     says '; peak memory ([0-9]|[1-9][0-9]|1[01][0-9])\.[0-9] MB' --seconds 3 --workers 2 "$work/api"
 fi
 
-refuses() {
-    local wanted=$1 status=0 message
-    shift
-    message=$("$share" --quiet "$@" 2>&1 >/dev/null) || status=$?
-    if [ "$status" != 2 ] || ! grep -qF -- "$wanted" <<<"$message"; then
-        echo "share $*: exit $status, message: $message (wanted exit 2 and \"$wanted\")" >&2
-        exit 1
-    fi
-    echo "share $*: exit 2: $message"
-}
-refuses "$work/missing.json" "$work/missing.json"
-refuses "$work/empty" "$work/empty"
-refuses "bad.json:2:14" "$work/bad.json"
-refuses "(0 live objects)" "$work/bad.json"
-refuses "$work/not-utf8.json:2:3: not UTF-8" "$work/not-utf8.json"
-refuses "bad.json:2:14" "$work/docs" "$work/bad.json"
-refuses "bad.jsonl:2:4" "$work/bad.jsonl"
-refuses "workers" --workers 0
-refuses "seconds" --seconds 0
-refuses "--nonsense" --nonsense
+refuses "$work/missing.json" "$share" --quiet "$work/missing.json"
+refuses "$work/empty" "$share" --quiet "$work/empty"
+refuses "bad.json:2:14" "$share" --quiet "$work/bad.json"
+refuses "(0 live objects)" "$share" --quiet "$work/bad.json"
+refuses "$work/not-utf8.json:2:3: not UTF-8" "$share" --quiet "$work/not-utf8.json"
+refuses "bad.json:2:14" "$share" --quiet "$work/docs" "$work/bad.json"
+refuses "bad.jsonl:2:4" "$share" --quiet "$work/bad.jsonl"
+refuses "workers" "$share" --quiet --workers 0
+refuses "seconds" "$share" --quiet --seconds 0
+refuses "--nonsense" "$share" --quiet --nonsense
 
 # A trace: threads by name, frames with their drains inside. `xtask trace` checks that spans nest.
 step "$share" --rounds 3 --quiet --trace "$work/trace.json" --workers 2 "$work/docs"
@@ -139,10 +117,7 @@ for wanted in \
     '^reclaimer: 0 frames, .*; [1-9]' \
     '^worker-1: 0 frames, .*; [1-9]' \
     '^worker-2: 0 frames, .*; [1-9]'; do
-    grep -qE -- "$wanted" <<<"$threads" || {
-        echo "the trace has no $wanted" >&2
-        exit 1
-    }
+    grep -qE -- "$wanted" <<<"$threads" || fail "the trace has no $wanted"
 done
-refuses "$work/missing/trace.json" --trace "$work/missing/trace.json" "$work/docs"
-refuses "bad.json:2:14" --trace "$work/trace.json" "$work/bad.json"
+refuses "$work/missing/trace.json" "$share" --quiet --trace "$work/missing/trace.json" "$work/docs"
+refuses "bad.json:2:14" "$share" --quiet --trace "$work/trace.json" "$work/bad.json"

@@ -11,18 +11,16 @@ cargo_test
 cargo_test -p releasepool-with-features
 cargo_test -p releasepool-mistakes
 cargo_test -p releasepool-metrics
+# What the benchmarks conclude from samples, and the table and the page that they write.
+cargo_test -p releasepool-benches --test report
 # Programs in C and C++. Where all compilers and build systems are, a test that misses one fails.
-if can_have c++; then
-    if can_have clang++ clang-runtime make cmake meson ninja pkg-config; then
+if has "tests of the C interface" c++; then
+    if has "some tests of the C interface" clang++ clang-runtime make cmake meson ninja pkg-config; then
         export RELEASEPOOL_REQUIRE_COMPILERS=1
-    else
-        skipped "some tests of the C interface: $missing"
     fi
     cargo_test -p releasepool-capi
     # With the ledger, lists of leaks and messages about misuse name the classes of C++.
     cargo_test -p releasepool-capi --features leak-detection -- names::
-else
-    skipped "tests of the C interface: $missing"
 fi
 
 for example in frames home parser; do
@@ -33,25 +31,16 @@ for bin in tokio rayon; do
 done
 # Objects of other runtimes.
 for bin in glib python; do
-    if can_have "lib$bin"; then
-        step cargo run --release -p releasepool-foreign --bin "$bin"
-    else
-        skipped "the example $bin: $missing"
-    fi
+    has "the example $bin" "lib$bin" || continue
+    step cargo run --release -p releasepool-foreign --bin "$bin"
 done
 # Jobs that rayon runs inside destructors.
 cargo_test --release -p releasepool-tasks
 
-if can_have nightly rust-src; then
-    xtask std-arc
-else
-    skipped "std's tests of Arc: $missing"
-fi
+if has "std's tests of Arc" nightly rust-src; then xtask std-arc; fi
 
 msrv=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-if ! can_have msrv; then
-    skipped "Rust $msrv: $missing"
-else
+if has "Rust $msrv" msrv; then
     # Optimized, as the compiler may then share or repeat what tests compare by address.
     [ "${1-}" = msrv ] && how=(test --release) || how=(check --tests --examples)
     step cargo "+$msrv" "${how[@]}" --target-dir target/msrv

@@ -10,10 +10,7 @@ needs x11-screen
 case ${1-} in
     "") what=--check ;;
     renew) what=--screenshot ;;
-    *)
-        echo "usage: ci/window.sh [renew]" >&2
-        exit 2
-        ;;
+    *) usage ;;
 esac
 step cargo build --release -p releasepool-window
 screen=(xvfb-run --auto-servernum "--server-args=-screen 0 800x600x24")

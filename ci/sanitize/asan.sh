@@ -40,10 +40,7 @@ case ${1-} in
         callbacks address 20000
         exit
         ;;
-    *)
-        echo "usage: ci/sanitize/asan.sh [short | only NAME | callbacks]" >&2
-        exit 2
-        ;;
+    *) usage ;;
 esac
 step cargo +nightly run --release "${build[@]}" -p releasepool-share --example share -- "${share[@]}" --seconds "$seconds"
 callbacks address "$rounds"

@@ -145,8 +145,5 @@ case ${1-} in
             matrix "$seeds" "$@"
         fi
         ;;
-    *)
-        echo "usage: ci/sanitize/miri.sh [short | seeds N [NAME]... | row R N [NAME]... | defaults N [NAME]...]" >&2
-        exit 2
-        ;;
+    *) usage ;;
 esac

@@ -35,8 +35,5 @@ case ${1-} in
         ;;
     callbacks) callbacks thread 20000 ;;
     only) step cargo +nightly test "${build[@]}" -p releasepool --test all -- "$2" ;;
-    *)
-        echo "usage: ci/sanitize/tsan.sh [short | only NAME | callbacks]" >&2
-        exit 2
-        ;;
+    *) usage ;;
 esac

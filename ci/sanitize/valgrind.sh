@@ -11,10 +11,7 @@ needs valgrind
 case ${1-} in
     "") rounds=3000 ;;
     short) rounds=100 ;;
-    *)
-        echo "usage: ci/sanitize/valgrind.sh [short]" >&2
-        exit 2
-        ;;
+    *) usage ;;
 esac
 unset RUSTFLAGS
 # Source lines for the reports.

@@ -3,11 +3,11 @@
 
 mod cells;
 mod command;
+mod guide;
 mod jobs;
 mod layers;
 mod mass;
 mod mutate;
-mod pages;
 mod rust;
 mod std_arc;
 mod test_lists;
@@ -26,7 +26,6 @@ and, called by the scripts in ci/:
     guide PAGE                      the commands that a page shows print what it shows (ci/inspect.sh)
     mass [renew]                    lines of code and files of each part, and the most that it may have (ci/lint.sh)
     layers                          folders of src/ that use what is above them, and circles of files (ci/lint.sh)
-    recipe PART...                  the examples of docs/CHECKING.md, whose command has these parts (ci/downstream.sh)
     std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutate [KIND] all | FILE... | changed [N] | commit [N] | list [FILE...] | stale
@@ -48,11 +47,10 @@ fn main() -> ExitCode {
         ["renew"] => jobs::run(jobs::RENEW),
         ["cells"] => cells::check(),
         ["cells", "--list"] => cells::list(),
-        ["guide", page] => pages::guide(page),
+        ["guide", page] => guide::check(page),
         ["mass"] => mass::check(),
         ["mass", "renew"] => mass::renew(),
         ["layers"] => layers::check(),
-        ["recipe", ref parts @ ..] => pages::recipe(parts),
         ["std-arc"] => std_arc::check(),
         ["tests"] => test_lists::check(),
         ["tests", "--whole", ref lists @ ..] => test_lists::print(lists, true),

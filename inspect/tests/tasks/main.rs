@@ -80,7 +80,7 @@ impl Drop for Done<'_> {
 
 #[test]
 fn what_tasks_have_is_no_leak() {
-    // `ci/long/tasks.sh` sets a larger number.
+    // `ci/long.sh tasks` sets a larger number.
     let processes = std::env::var("RELEASEPOOL_PROCESSES");
     let processes = processes.map_or(2, |n| n.parse().expect("a number of processes"));
     let done = AtomicBool::new(false);

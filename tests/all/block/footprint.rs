@@ -169,7 +169,7 @@ fn looper_that_sleeps_holds_no_remote_frees() {
 
 #[test]
 fn producer_and_consumer_have_flat_memory() {
-    // `ci/long/memory.sh` sets a larger number.
+    // `ci/long.sh memory` sets a larger number.
     let all = std::env::var("RELEASEPOOL_OBJECTS").ok();
     let all = all.map(|n| n.parse::<usize>().expect("a number of objects"));
     let most = if cfg!(miri) { 2_000 } else { 1_000_000 };

@@ -320,7 +320,7 @@ fn threads_come_and_go_and_memory_is_flat() {
                 pair.into_iter().for_each(|thread| thread.join().unwrap());
             }
         };
-        // `ci/long/threads.sh` sets a larger number.
+        // `ci/long.sh threads` sets a larger number.
         let all = std::env::var("RELEASEPOOL_THREADS");
         let all = all.map_or(6_000, |n| n.parse().expect("a number of threads"));
         threads(2_000);

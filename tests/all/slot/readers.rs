@@ -102,7 +102,7 @@ fn a_cache_has_the_next_object_when_it_drops_the_one_before() {
 #[test]
 fn versions_only_grow_while_addresses_are_reused() {
     const STORES: u64 = if cfg!(miri) { 60 } else { 100_000 };
-    // `ci/long/slots.sh` sets a time, which goes on after these stores.
+    // `ci/long.sh slots` sets a time, which goes on after these stores.
     let seconds = std::env::var("RELEASEPOOL_SECONDS").ok();
     let seconds = seconds.map_or(0, |n| n.parse().expect("a number of seconds"));
     let (start, time) = (Instant::now(), Duration::from_secs(seconds));

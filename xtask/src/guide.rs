@@ -1,7 +1,6 @@
-//! Pages that show commands and code: the commands print what the page shows, and the code exists.
+//! Checks that the commands that a page shows print what it shows.
 
 use crate::command::{Outcome, not_run, read};
-use crate::rust;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::process::{Command, Stdio};
 
@@ -14,9 +13,6 @@ const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guide.log");
 /// The line that ends the output of a command, before its exit code.
 const END: &str = "=== end of command, exit code ";
 
-/// The package with models, and that whose tests run in Miri, which `docs/CHECKING.md` shows.
-const SHOWN: [&str; 2] = ["loom_tests/downstream", "loom_tests/miri"];
-
 /// Runs the commands that a page shows, and returns whether all print what the page shows.
 ///
 /// Commands are the lines that begin with `$ ` in code blocks of the language `console`; `\` at the end
@@ -24,7 +20,7 @@ const SHOWN: [&str; 2] = ["loom_tests/downstream", "loom_tests/miri"];
 /// later one can use what an earlier one has started. The lines below a command are its output, errors
 /// included; a command without any must succeed. Numbers, addresses and the spaces around them may
 /// differ; a line `...` stands for any lines.
-pub fn guide(page: &str) -> Outcome {
+pub fn check(page: &str) -> Outcome {
     let text = read(page)?;
     let blocks = blocks(&text, "console");
     let shown: Vec<_> = blocks.iter().flat_map(|block| commands(block)).collect();
@@ -162,70 +158,6 @@ fn without_numbers(line: &str) -> String {
     plain
 }
 
-/// Checks that the packages that `docs/CHECKING.md` shows exist word for word, except for the paths of
-/// dependencies, and that the first command that it shows has these parts.
-pub fn recipe(parts: &[&str]) -> Outcome {
-    const PAGE: &str = "docs/CHECKING.md";
-    let manifest = without_paths(&read(&format!("{}/Cargo.toml", SHOWN[0]))?);
-    let mut sources = String::new();
-    for package in SHOWN {
-        for path in rust::files(package, "rs")? {
-            sources += &read(&path)?;
-        }
-    }
-    Ok(report(
-        PAGE,
-        &missing(&read(PAGE)?, &manifest, &sources, parts),
-    ))
-}
-
-fn missing(page: &str, manifest: &str, sources: &str, parts: &[&str]) -> Vec<String> {
-    let first = |language| {
-        blocks(page, language)
-            .into_iter()
-            .next()
-            .unwrap_or_default()
-    };
-    let command = first("console");
-    let mut examples = blocks(page, "rust,ignore");
-    examples.resize(examples.len().max(1), String::new());
-    let examples = examples
-        .iter()
-        .map(|example| (&**example, sources, "the packages"));
-    let parts = parts
-        .iter()
-        .map(|part| (*part, &*command, "the first command"));
-    let shown = [(&*first("toml"), manifest, "Cargo.toml")];
-    let shown = shown
-        .into_iter()
-        .chain(examples)
-        .chain(parts)
-        .collect::<Vec<_>>();
-    let is_missing = |(what, all, _): &&(&str, &str, &str)| {
-        what.trim_end().is_empty() || !all.contains(what.trim_end())
-    };
-    let missing = shown.iter().filter(is_missing);
-    missing
-        .map(|(what, _, of)| format!("this is not in {of}:\n{what}"))
-        .collect()
-}
-
-/// Returns a manifest as that of a package elsewhere: dependencies have no path.
-fn without_paths(manifest: &str) -> String {
-    let without = |line: &str| {
-        let (before, path) = line.split_once(", path = \"").unwrap_or((line, ""));
-        let line = before.to_owned() + path.split_once('"').map_or("", |(_, after)| after);
-        let version = line
-            .split_once("{ version = ")
-            .filter(|(_, rest)| !rest.contains(','));
-        match version.and_then(|(name, rest)| Some((name, rest.strip_suffix(" }")?))) {
-            Some((name, version)) => format!("{name}{version}\n"),
-            None => line + "\n",
-        }
-    };
-    manifest.lines().map(without).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,34 +207,6 @@ mod tests {
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", run[2].0[0]));
         while stat().is_ok_and(|stat| !stat.contains(" Z ")) {
             std::thread::yield_now();
-        }
-    }
-
-    #[test]
-    fn what_is_shown_must_be_there() {
-        let page = "```toml\na = \"1\"\n```\n```rust,ignore\nfn f() {}\n```\n```console\n$ cargo test --x\n```\n";
-        let found =
-            |manifest, sources, parts: &[&str]| missing(page, manifest, sources, parts).len();
-        assert_eq!(
-            found("a = \"1\"\nb = \"2\"\n", "fn f() {}\n", &["--x", "test"]),
-            0
-        );
-        assert_eq!(found("b = \"2\"\n", "fn g() {}\n", &["--x", "--y"]), 3);
-        assert_eq!(missing("", "x", "x", &["--x"]).len(), 3, "nothing is shown");
-    }
-
-    #[test]
-    fn dependencies_have_no_path() {
-        for (line, without) in [
-            ("a = { version = \"0.1\", path = \"../..\" }", "a = \"0.1\""),
-            (
-                "a = { version = \"0.1\", path = \"..\", features = [\"x\"] }",
-                "a = { version = \"0.1\", features = [\"x\"] }",
-            ),
-            ("c = \"2\"", "c = \"2\""),
-            ("path = \"tests/x.rs\"", "path = \"tests/x.rs\""),
-        ] {
-            assert_eq!(without_paths(line).trim_end(), without);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Status codes, and the message of the last error of each thread.
 
+use releasepool::PoolManager;
 use releasepool::raw::panic_message;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
@@ -179,6 +180,15 @@ pub(crate) unsafe fn text(text: NonNull<c_char>) -> String {
 pub(crate) unsafe fn optional_text(pointer: *const c_char) -> Option<String> {
     // SAFETY: forwards the contract.
     NonNull::new(pointer.cast_mut()).map(|pointer| unsafe { text(pointer) })
+}
+
+/// Returns the manager of an argument.
+///
+/// # Safety
+/// The pointer is null, or from `rp_manager_new` and not freed during `'m`.
+pub(crate) unsafe fn manager<'m>(at: *const PoolManager) -> &'m PoolManager {
+    // SAFETY: the contract of this function.
+    unsafe { at.as_ref() }.unwrap_or_else(|| PoolManager::global())
 }
 
 /// Returns the message of the calling thread's last error.

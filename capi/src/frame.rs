@@ -3,9 +3,8 @@
 use crate::error::{
     Fault, Outcome, Place, Status, boxed, free, non_null, or_default, shared, status,
 };
-use crate::manager::hook;
 use crate::pool::DrainedFigures;
-use crate::thread::not_ending;
+use crate::thread::{hook, not_ending};
 use releasepool::raw::own_key;
 use releasepool::{FrameConfig, FrameLoop, FrameProxy, PostId};
 use std::ffi::c_void;

@@ -1,36 +1,15 @@
 //! Managers: `rp_manager`. A null pointer stands for the global one.
 
 use crate::error::{
-    Fault, Outcome, Place, Status, attempt, boxed, free, needed, non_null, optional_text, status,
+    Fault, Place, Status, attempt, boxed, free, manager, non_null, optional_text, status,
 };
 use crate::object::taken;
 use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
-use crate::thread::not_ending;
+use crate::thread::{hook, not_ending};
 use releasepool::raw::own_key;
-use releasepool::{InboxHook, PoolManager, PopError, RootPolicy};
+use releasepool::{InboxHook, PoolManager, RootPolicy};
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
-
-/// Turns the error of a pop into a fault.
-pub(crate) fn pop_fault(error: PopError) -> Fault {
-    let status = match error {
-        PopError::Stale => Status::Stale,
-        PopError::WrongThread { .. } => Status::WrongThread,
-        PopError::WrongManager => Status::WrongManager,
-        PopError::Draining => Status::Draining,
-        _ => Status::Invalid,
-    };
-    Fault(status, error.to_string())
-}
-
-/// Returns the manager of an argument.
-///
-/// # Safety
-/// The pointer is null, or from [`rp_manager_new`] and not freed during `'m`.
-pub(crate) unsafe fn manager<'m>(at: *const PoolManager) -> &'m PoolManager {
-    // SAFETY: the contract of this function.
-    unsafe { at.as_ref() }.unwrap_or_else(|| PoolManager::global())
-}
 
 /// Makes a manager.
 #[unsafe(no_mangle)]
@@ -146,34 +125,6 @@ pub unsafe extern "C" fn rp_run_inbox(ran: *mut usize) -> Status {
     // SAFETY: the header says that the place is null or may be written.
     let place = unsafe { Place::of(ran) };
     place.fill("rp_run_inbox", || Ok(PoolManager::global().run_inbox()))
-}
-
-/// A function of C and its argument. The header says that it may be called on any thread.
-#[derive(Clone, Copy)]
-pub(crate) struct Hook(
-    pub(crate) unsafe extern "C" fn(*mut c_void),
-    pub(crate) *mut c_void,
-);
-
-// SAFETY: the header says that the functions may be called on any thread with this argument.
-unsafe impl Send for Hook {}
-// SAFETY: as for `Send`; the header also says that they may be called on several threads at once.
-unsafe impl Sync for Hook {}
-
-impl Hook {
-    /// Calls the function.
-    pub(crate) fn call(self) {
-        // SAFETY: the header says what the function must be.
-        unsafe { self.0(self.1) };
-    }
-}
-
-/// Returns the function of an argument.
-pub(crate) fn hook(
-    f: Option<unsafe extern "C" fn(*mut c_void)>,
-    data: *mut c_void,
-) -> Outcome<Hook> {
-    Ok(Hook(needed(f, "f")?, data))
 }
 
 /// The hook of an inbox, and the thread that may remove it; `rp_inbox_hook` in C.

@@ -1,10 +1,9 @@
 //! Pools by token, pools in place, and callbacks.
 
 use crate::error::{
-    Fault, Outcome, Place, Status, attempt, needed, non_null, object, optional_text, or_default,
-    status,
+    Fault, Outcome, Place, Status, attempt, manager, needed, non_null, object, optional_text,
+    or_default, status,
 };
-use crate::manager::{manager, pop_fault};
 use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
 use releasepool::raw::{TokenWords, close_pool, is_draining, pool_of, token_of, words_of};
@@ -180,6 +179,18 @@ unsafe fn token_in(at: *mut Pool) -> Outcome<PoolToken> {
         return Err(Fault(Status::Stale, "the pool has been closed".into()));
     }
     Ok(token_of(token.words))
+}
+
+/// Turns the error of a pop into a fault.
+pub(crate) fn pop_fault(error: PopError) -> Fault {
+    let status = match error {
+        PopError::Stale => Status::Stale,
+        PopError::WrongThread { .. } => Status::WrongThread,
+        PopError::WrongManager => Status::WrongManager,
+        PopError::Draining => Status::Draining,
+        _ => Status::Invalid,
+    };
+    Fault(status, error.to_string())
 }
 
 fn fault(error: PopError) -> Fault {

@@ -1,8 +1,7 @@
 //! Figures, leaks and events.
 
 use crate::class::with_c_text;
-use crate::error::{Outcome, Status, needed, non_null, status};
-use crate::manager::manager;
+use crate::error::{Outcome, Status, manager, needed, non_null, status};
 use releasepool::PoolManager;
 use releasepool::event;
 use std::ffi::{c_char, c_void};

@@ -1,7 +1,8 @@
 //! Threads, as others see them: `rp_thread`.
 
-use crate::error::{Fault, Outcome, Status, boxed, free, non_null, or_default, pointer, status};
-use crate::manager::hook;
+use crate::error::{
+    Fault, Outcome, Status, boxed, free, needed, non_null, or_default, pointer, status,
+};
 use crate::object::taken;
 use releasepool::raw::{key_from_word, key_to_word};
 use releasepool::{PoolManager, ThreadHandle};
@@ -23,6 +24,34 @@ pub(crate) fn not_ending() -> Outcome {
         Some(_) => Ok(()),
         None => Err(Fault(Status::Unavailable, "the thread is ending".into())),
     }
+}
+
+/// A function of C and its argument. The header says that it may be called on any thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Hook(
+    pub(crate) unsafe extern "C" fn(*mut c_void),
+    pub(crate) *mut c_void,
+);
+
+// SAFETY: the header says that the functions may be called on any thread with this argument.
+unsafe impl Send for Hook {}
+// SAFETY: as for `Send`; the header also says that they may be called on several threads at once.
+unsafe impl Sync for Hook {}
+
+impl Hook {
+    /// Calls the function.
+    pub(crate) fn call(self) {
+        // SAFETY: the header says what the function must be.
+        unsafe { self.0(self.1) };
+    }
+}
+
+/// Returns the function of an argument.
+pub(crate) fn hook(
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> Outcome<Hook> {
+    Ok(Hook(needed(f, "f")?, data))
 }
 
 fn handle(found: Option<ThreadHandle>, why: &str) -> Outcome<*mut ThreadHandle> {

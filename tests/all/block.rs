@@ -1,7 +1,7 @@
 //! `BlockAllocator`: size-class blocks in chunks, in a heap for each thread.
 
 #[cfg(feature = "allocator-api2")]
-mod api2;
+pub mod api2;
 mod block_allocator;
 mod caps;
 mod closing;
@@ -12,7 +12,8 @@ mod requests;
 mod teardown;
 mod threads;
 
-use releasepool::BlockAllocator;
+use crate::support::{Worker, fresh_to_the_end};
+use releasepool::{BlockAllocator, FrameConfig, FrameLoop};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -66,4 +67,52 @@ impl Filled {
         // SAFETY: `new` has allocated it by this layout; it is freed here only.
         unsafe { blocks.dealloc(self.at, self.layout) };
     }
+}
+
+/// Allocates `n` blocks of this size.
+pub fn fill(blocks: &BlockAllocator, n: usize, size: usize) -> Vec<Filled> {
+    let fill = |i| Filled::new(blocks, layout(size, 1), i as u8);
+    (0..n).map(fill).collect()
+}
+
+pub fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
+    all.into_iter().for_each(|block| block.free(blocks));
+}
+
+/// Returns the blocks in use, those on their way home, and those that have come back.
+pub fn remote(blocks: &BlockAllocator) -> (u64, u64, u64) {
+    let stats = blocks.stats();
+    (stats.live_blocks, stats.inbox, stats.remote_frees)
+}
+
+/// Trims an allocator, and asserts that it holds nothing.
+pub fn assert_empty(blocks: &BlockAllocator) {
+    blocks.trim();
+    let stats = blocks.stats();
+    let left = (stats.live_blocks, stats.inbox, stats.chunk_bytes);
+    assert_eq!(left, (0, 0, 0));
+}
+
+/// Makes a frame, at whose end a thread has time.
+pub fn frame() {
+    FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
+}
+
+/// Calls `f` with an allocator on a thread, and waits until that has ended.
+pub fn elsewhere<R: Send + 'static>(
+    blocks: &BlockAllocator,
+    f: impl FnOnce(&BlockAllocator) -> R + Send + 'static,
+) -> R {
+    let blocks = blocks.clone();
+    fresh_to_the_end(move || f(&blocks))
+}
+
+/// Calls `f` with an allocator on a worker.
+pub fn on<R: Send + 'static>(
+    worker: &Worker,
+    blocks: &BlockAllocator,
+    f: impl FnOnce(&BlockAllocator) -> R + Send + 'static,
+) -> R {
+    let blocks = blocks.clone();
+    worker.run(move || f(&blocks))
 }

@@ -12,13 +12,17 @@ mod rounds;
 mod tasks;
 mod wake_hooks;
 
-use crate::support::{Log, listen};
+use crate::support::{Log, events, fresh, listen};
+use releasepool::event::EventKind;
 use releasepool::{FrameConfig, FrameLoop, Looper};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::Wake;
 use std::thread;
+use std::time::Duration;
+
+pub const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A loop that never waits.
 pub fn quick() -> FrameLoop {
@@ -27,6 +31,11 @@ pub fn quick() -> FrameLoop {
 
 pub fn on_demand() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited().on_demand())
+}
+
+/// Calls `f` on a fresh thread, with a log and a loop that never waits.
+pub fn with_loop(f: impl FnOnce(Log, FrameLoop) + Send) {
+    fresh(|| f(Log::new(), quick()));
 }
 
 /// Counts the calls of a wake hook.
@@ -49,9 +58,32 @@ impl Wake for Told {
     }
 }
 
+/// Sets a wake hook, and returns the counter of its calls.
+pub fn told_by(frames: &mut FrameLoop) -> Arc<Told> {
+    let told = Arc::new(Told::default());
+    let hook = told.clone();
+    frames.set_wake_hook(move || hook.note());
+    told
+}
+
+/// Returns the messages of the panics that were reported on this thread.
+pub fn panics() -> Vec<String> {
+    let panics = events(EventKind::Panic).into_iter();
+    panics.map(|event| event.message.unwrap()).collect()
+}
+
+/// Waits until the clock of delayed posts has advanced.
+pub fn let_delays_pass() {
+    thread::sleep(Duration::from_millis(1));
+}
+
 pub fn looper() -> Looper {
     listen();
     Looper::spawn("looper").unwrap()
+}
+
+pub fn reclaimer() -> Looper {
+    Looper::reclaimer("reclaimer").unwrap()
 }
 
 pub fn id_of(looper: &Looper) -> thread::ThreadId {
@@ -69,6 +101,11 @@ pub fn hold(looper: &Looper) -> mpsc::Sender<()> {
     held.unwrap();
     begun.recv().unwrap();
     go
+}
+
+/// Returns how many objects were destroyed on a thread.
+pub fn died_on(log: &Log, thread: thread::ThreadId) -> usize {
+    log.threads().iter().filter(|on| **on == thread).count()
 }
 
 pub fn noting(log: &Log, id: u32) -> impl FnOnce() + Send + 'static {

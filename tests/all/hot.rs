@@ -9,5 +9,4 @@ pub mod handles;
 mod limits;
 mod programs;
 mod scans;
-mod shutdown;
 mod teardown;

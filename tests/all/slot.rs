@@ -2,8 +2,6 @@
 
 mod arc_swap;
 mod epoch;
-mod lists;
-mod quiet;
 mod readers;
 mod slots;
 mod targets;

@@ -2,8 +2,12 @@
 //! child processes.
 
 pub mod allocator;
+pub mod cases;
 pub mod teardown;
 pub mod worker;
+
+pub use cases::*;
+pub use worker::Worker;
 
 use releasepool::event::{self, Event, EventKind};
 use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey, ThreadSnapshot, Totals, autorelease};

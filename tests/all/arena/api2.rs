@@ -1,13 +1,14 @@
 //! Collections in an arena: the feature `allocator-api2`.
 
 use crate::arena::HEADER;
+use crate::block::api2::resize_to_each;
+use crate::block::layout;
 use crate::support::Log;
 use crate::support::allocator::refusing;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use releasepool::StackAllocator;
-use std::alloc::Layout;
 
 #[test]
 fn newest_vector_grows_in_place() {
@@ -66,19 +67,14 @@ fn vector_that_is_not_the_newest_moves_and_leaves_a_hole() {
     assert_ne!(list.as_ptr(), first);
     assert_eq!(log.count(), 0);
     drop(above);
-    assert!(
-        arena.used() > 2 * HEADER,
-        "the old memory is below the vector"
-    );
+    // The old memory is below the vector.
+    assert!(arena.used() > 2 * HEADER);
     list.truncate(1);
     let above = arena.alloc(6);
     let (used, place) = (arena.used(), list.as_ptr());
     list.shrink_to_fit();
-    assert_eq!(
-        (arena.used(), list.as_ptr()),
-        (used, place),
-        "moving would save nothing"
-    );
+    // Moving would save nothing.
+    assert_eq!((arena.used(), list.as_ptr()), (used, place));
     drop(list);
     assert_eq!(log.ids(), [1, 2, 3, 4, 0]);
     drop(above);
@@ -94,11 +90,8 @@ fn vector_moves_to_the_heap_and_back() {
     assert!(list.iter().copied().eq(0..2_000));
     list.truncate(5);
     list.shrink_to_fit();
-    assert_eq!(
-        arena.used(),
-        HEADER + 20,
-        "a vector on the heap moves to be smaller"
-    );
+    // A vector on the heap moves to be smaller.
+    assert_eq!(arena.used(), HEADER + 20);
     assert_eq!(list, [0, 1, 2, 3, 4]);
     drop(list);
     assert!(arena.is_empty());
@@ -118,8 +111,7 @@ fn vector_stays_as_it_is_if_shrinking_fails() {
 
 #[test]
 fn memory_stays_as_it_is_if_aligning_it_fails() {
-    let of = |size, align| Layout::from_size_align(size, align).unwrap();
-    let (arena, old) = (StackAllocator::new(), of(1_000, 1));
+    let (arena, old) = (StackAllocator::new(), layout(1_000, 1));
     let allocator = &arena;
     let blocks = [(); 2].map(|()| allocator.allocate(old).unwrap().cast::<u8>());
     let mut unaligned = blocks.iter().filter(|at| at.addr().get() % 4_096 != 0);
@@ -128,7 +120,7 @@ fn memory_stays_as_it_is_if_aligning_it_fails() {
         .expect("one of two is not aligned to a page");
     let mut got = Vec::with_capacity_in(2, &arena);
     refusing(1_000, || {
-        for new in [of(500, 4_096), of(990, 1)] {
+        for new in [layout(500, 4_096), layout(990, 1)] {
             // SAFETY: allocated by this layout, and not moved, as both calls fail.
             got.push(unsafe { allocator.shrink(block, old, new) });
         }
@@ -159,62 +151,22 @@ fn tables_and_boxes() {
 
 #[test]
 fn memory_keeps_its_contents_in_every_resize() {
-    let of = |size, align| Layout::from_size_align(size, align).unwrap();
+    let sizes = [10, 100, 100, 101, 5_000, 5_000, 60, 60, 6, 0, 0, 7, 0];
+    let aligns = [1, 1, 64, 128, 2, 4096, 4096, 1, 256, 512, 1, 1, 1];
     // The memory is in the arena or on the heap, above or below another value.
     for (capacity, covered) in [(1 << 16, false), (1 << 16, true), (0, false), (300, false)] {
         let arena = StackAllocator::with_capacity(capacity);
-        let allocator = &arena;
-        let _before = arena.alloc(1u8);
-        let mut layout = of(0, 1);
-        let mut block = allocator.allocate(layout).unwrap();
-        assert_eq!(block.len(), 0);
+        let before = arena.alloc(1u8);
         let mut above = std::vec::Vec::new();
-        let mut filled = 0;
-        for new in [
-            of(10, 1),
-            of(100, 1),
-            of(100, 64),
-            of(101, 128),
-            of(5_000, 2),
-            of(5_000, 4096),
-            of(60, 4096),
-            of(60, 1),
-            of(6, 256),
-            of(0, 512),
-            of(0, 1),
-            of(7, 1),
-            of(0, 1),
-        ] {
+        let layouts = sizes.into_iter().zip(aligns);
+        let layouts = layouts.map(|(size, align)| layout(size, align));
+        resize_to_each(&&arena, layouts, false, |_| {
             if covered {
                 above.push(arena.alloc([9u8; 3]));
             }
-            let ptr = block.cast::<u8>();
-            // SAFETY: allocated or resized to this layout, and not freed.
-            block = unsafe {
-                if new.size() >= layout.size() {
-                    allocator.grow_zeroed(ptr, layout, new).unwrap()
-                } else {
-                    allocator.shrink(ptr, layout, new).unwrap()
-                }
-            };
-            assert_eq!(block.len(), new.size());
-            assert_eq!(block.cast::<u8>().addr().get() % new.align(), 0);
-            // SAFETY: not freed, and all bytes up to there were written.
-            let bytes = unsafe { block.as_mut() };
-            filled = filled.min(bytes.len());
-            assert!(bytes[..filled].iter().all(|byte| *byte == 7));
-            if new.size() > layout.size() {
-                assert!(bytes[filled..].iter().all(|byte| *byte == 0));
-            }
-            bytes.fill(7);
-            filled = bytes.len();
-            layout = new;
-        }
-        // SAFETY: allocated or resized to this layout, and not freed.
-        unsafe { allocator.deallocate(block.cast(), layout) };
+        });
         assert!(above.iter().all(|value| **value == [9; 3]));
-        drop(above);
-        drop(_before);
+        drop((above, before));
         assert!(arena.is_empty() && arena.used() == 0);
     }
 }

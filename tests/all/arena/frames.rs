@@ -1,22 +1,14 @@
 //! `Frame::arena`: an arena that is empty at the beginning of each frame.
 
 use crate::arena::HEADER;
-use crate::support::{Log, fresh, panic_of};
+use crate::frame::{quick, with_loop};
+use crate::support::{fresh, panic_of};
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, StackAllocator, StackBox};
 use std::ops::ControlFlow::{Break, Continue};
 
-fn quick() -> FrameConfig {
-    FrameConfig::new().unlimited()
-}
-
-fn frames() -> FrameLoop {
-    FrameLoop::new(quick())
-}
-
 #[test]
 fn arena_is_the_same_in_each_frame_and_empty() {
-    fresh(|| {
-        let mut frames = frames();
+    with_loop(|_, mut frames| {
         let mut places = Vec::new();
         for n in 0..3 {
             let report = frames.tick(|frame| {
@@ -37,12 +29,12 @@ fn arena_is_the_same_in_each_frame_and_empty() {
 #[test]
 fn arena_is_allocated_by_the_first_frame_that_uses_it() {
     fresh(|| {
-        let mut frames = FrameLoop::new(quick().arena_capacity(usize::MAX));
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(usize::MAX));
         let report = frames.tick(|_| ());
         assert_eq!(report.arena_high_water, 0);
         let message = panic_of(|| frames.tick(|frame| _ = frame.arena()));
         assert!(message.contains("more than the address space holds"));
-        let mut frames = FrameLoop::new(quick().arena_capacity(0));
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(0));
         frames.tick(|frame| assert_eq!(frame.arena().capacity(), 0));
     });
 }
@@ -50,7 +42,7 @@ fn arena_is_allocated_by_the_first_frame_that_uses_it() {
 #[test]
 fn arena_grows_between_frames_to_what_a_frame_needed() {
     fresh(|| {
-        let mut frames = FrameLoop::new(quick().arena_capacity(100));
+        let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(100));
         let draw = |arena: &StackAllocator| drop(arena.alloc([0u8; 1_000]));
         let report = frames.tick(|frame| {
             draw(frame.arena());
@@ -71,9 +63,7 @@ fn arena_grows_between_frames_to_what_a_frame_needed() {
 
 #[test]
 fn arena_is_emptied_if_a_frame_panics_by_tick_and_by_run() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = frames();
+    with_loop(|log, mut frames| {
         let message = panic_of(|| {
             frames.tick(|frame| {
                 std::mem::forget(frame.arena().alloc(log.probe(0)));
@@ -100,9 +90,7 @@ fn arena_is_emptied_if_a_frame_panics_by_tick_and_by_run() {
 
 #[test]
 fn arena_is_emptied_before_the_pool_is_drained() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = frames();
+    with_loop(|log, mut frames| {
         frames.tick(|frame| {
             frame.pool().create(log.probe(1));
             let _temporary = frame.arena().alloc(log.probe(0));
@@ -113,11 +101,10 @@ fn arena_is_emptied_before_the_pool_is_drained() {
 
 #[test]
 fn loop_within_a_frame_has_an_arena_of_its_own() {
-    fresh(|| {
-        let mut outer = frames();
+    with_loop(|_, mut outer| {
         outer.tick(|frame| {
             let value = frame.arena().alloc(7);
-            let mut inner = frames();
+            let mut inner = quick();
             inner.tick(|inner| {
                 assert!(inner.arena().is_empty());
                 std::mem::forget(inner.arena().alloc(8));

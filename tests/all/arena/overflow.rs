@@ -2,7 +2,7 @@
 
 use crate::arena::{HEADER, address};
 use crate::support::allocator::{allocations, refusing};
-use crate::support::{Log, child, panic_of};
+use crate::support::{Log, alone, child, panic_of};
 use releasepool::{AllocError, StackAllocator, StackBox};
 use std::alloc::Layout;
 
@@ -31,33 +31,6 @@ fn values_that_do_not_fit_are_on_the_heap_and_counted() {
 }
 
 #[test]
-fn high_water_mark_is_the_most_at_once() {
-    let arena = StackAllocator::with_capacity(1000);
-    let of = |bytes: usize| HEADER + bytes;
-    drop(arena.alloc([0u8; 100]));
-    drop(arena.alloc([0u8; 200]));
-    drop(arena.alloc([0u8; 50]));
-    assert_eq!(arena.high_water(), of(200));
-    // At first some values are on the heap; then fewer are on the heap and more in the arena.
-    let heap = arena.alloc([0u8; 2_000]);
-    let on_heap = arena.used();
-    assert_eq!(arena.high_water(), on_heap);
-    let here = arena.alloc([0u8; 300]);
-    assert_eq!(arena.high_water(), on_heap + of(300));
-    drop(heap);
-    drop(here);
-    let here = arena.alloc([0u8; 900]);
-    assert_eq!(arena.high_water(), on_heap + of(300));
-    let heap = arena.alloc([0u8; 2_000]);
-    assert_eq!(arena.high_water(), on_heap + of(900));
-    drop(here);
-    drop(arena.alloc([0u8; 904]));
-    assert_eq!(arena.high_water(), on_heap + of(904));
-    drop(heap);
-    assert_eq!(arena.high_water(), on_heap + of(904));
-}
-
-#[test]
 fn values_on_the_heap_are_freed_in_any_order() {
     for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 0, 3], [2, 0, 3, 1]] {
         let log = Log::new();
@@ -78,7 +51,7 @@ fn values_on_the_heap_are_freed_in_any_order() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn reset_frees_forgotten_values_on_the_heap() {
-    let child = child!(|| {
+    alone!(|| {
         let left = crate::support::allocator::left_over(20, || {
             let mut arena = StackAllocator::with_capacity(100);
             for _ in 0..3 {
@@ -92,7 +65,6 @@ fn reset_frees_forgotten_values_on_the_heap() {
         });
         assert_eq!(left, 0);
     });
-    child.assert_success();
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! `BlockAllocator`: sizes, alignment, and objects in blocks.
 
-use crate::block::{CHUNK, Filled, SIZES, layout};
+use crate::block::{CHUNK, Filled, SIZES, fill, free, layout};
 use crate::object::payloads::{Line, Page, through_everything};
-use crate::support::{Log, child, fresh, panic_of};
+use crate::support::{Log, alone, fresh, on_drop, panic_of};
 use releasepool::{
     AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, Weak, unsize,
 };
@@ -39,15 +39,11 @@ fn a_chunk_full_of_each_size_and_more() {
     let blocks = BlockAllocator::new();
     for size in SIZES.into_iter().step_by(if cfg!(miri) { 5 } else { 1 }) {
         let n = if cfg!(miri) { 5 } else { 70_000 / size };
-        let all: Vec<_> = (0..n)
-            .map(|i| Filled::new(&blocks, layout(size, 1), i as u8))
-            .collect();
+        let all = fill(&blocks, n, size);
         assert_eq!(live(&blocks), (n as u64, (n * size) as u64, 0));
-        all.into_iter().for_each(|block| block.free(&blocks));
+        free(&blocks, all);
         // Now the blocks are those that were freed.
-        let again: Vec<_> = (0..n)
-            .map(|i| Filled::new(&blocks, layout(size, 1), i as u8))
-            .collect();
+        let again = fill(&blocks, n, size);
         again
             .into_iter()
             .rev()
@@ -64,10 +60,8 @@ fn large_and_over_aligned_requests_get_no_block_and_are_counted() {
     let blocks = BlockAllocator::new();
     let (mut large, mut bytes) = (0, 0);
     let mut held = Vec::new();
-    for align in (0..=12)
-        .step_by(if cfg!(miri) { 4 } else { 1 })
-        .map(|shift| 1 << shift)
-    {
+    for shift in (0..=12).step_by(if cfg!(miri) { 4 } else { 1 }) {
+        let align = 1 << shift;
         for size in [1, 24, 640, 641, if cfg!(miri) { 642 } else { 70_000 }] {
             held.push(Filled::new(&blocks, layout(size, align), align as u8));
             if size > 640 || align > 16 {
@@ -89,10 +83,8 @@ fn layouts_of_size_0_take_no_memory() {
     let blocks = BlockAllocator::builder().hard_cap(0).build();
     for align in (0..=12).map(|shift| 1 << shift) {
         let nothing = Filled::new(&blocks, layout(0, align), 1);
-        assert!(
-            nothing.at.addr().get() >= align,
-            "a dangling pointer is not null"
-        );
+        // A dangling pointer is not null.
+        assert!(nothing.at.addr().get() >= align);
         nothing.free(&blocks);
         // SAFETY: the size is 0, so any pointer is valid.
         unsafe { blocks.dealloc(NonNull::dangling(), layout(0, align)) };
@@ -243,16 +235,11 @@ fn values_are_moved_out_and_renewed() {
 
 #[test]
 fn blocks_are_freed_if_destructors_panic() {
-    struct Bomb(#[expect(dead_code)] [u8; 40]);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("on purpose");
-        }
-    }
     fresh(|| {
+        let bomb = || (on_drop(|| panic!("on purpose")), [1u8; 40]);
         let blocks = BlockAllocator::new();
         let manager = PoolManager::builder().memory(blocks.clone()).build();
-        let make = || Ref::new_in(Bomb([1; 40]), &blocks);
+        let make = || Ref::new_in(bomb(), &blocks);
         panic_of(|| drop(make()));
         assert_eq!(blocks.stats().live_blocks, 0);
         let object = make();
@@ -262,9 +249,9 @@ fn blocks_are_freed_if_destructors_panic() {
         drop(weak);
         panic_of(|| {
             let pool = manager.pool();
-            pool.create(Bomb([1; 40]));
+            pool.create(bomb());
             pool.create(String::from("before it"));
-            pool.create(Bomb([1; 40]));
+            pool.create(bomb());
         });
         assert_eq!(live(&blocks), (0, 0, 0));
         panic_of(|| drop(Ref::into_inner(make())));
@@ -321,7 +308,7 @@ fn plain_objects_of_different_kinds_die_in_one_drain() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_freed() {
-    let child = child!(|| {
+    alone!(|| {
         let blocks = BlockAllocator::process();
         let mut pool = AutoreleasePool::new();
         let (before, chunks) = (live(&blocks), blocks.stats().chunk_bytes);
@@ -336,13 +323,12 @@ fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_freed() {
         blocks.trim();
         assert!(blocks.stats().chunk_bytes <= chunks);
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn chunks_are_freed_if_their_plain_objects_die_in_two_drains() {
-    let child = child!(|| {
+    alone!(|| {
         let blocks = BlockAllocator::process();
         let managers = [PoolManager::new(), PoolManager::new()];
         let mut pools = managers.each_ref().map(PoolManager::pool);
@@ -358,30 +344,26 @@ fn chunks_are_freed_if_their_plain_objects_die_in_two_drains() {
         blocks.trim();
         assert!(blocks.stats().chunk_bytes <= chunks);
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_has_one_heap_of_each_allocator() {
-    let child = child!(|| {
+    alone!(|| {
         let all = [BlockAllocator::process(), BlockAllocator::new()];
         for _ in 0..10 {
             all.iter().for_each(|blocks| drop(Ref::new_in(1, blocks)));
         }
         assert!(all.iter().all(|blocks| blocks.stats().heaps == 1));
     });
-    child.assert_success();
 }
 
 #[test]
 fn debug_and_display_of_allocators_and_errors() {
     let blocks = BlockAllocator::builder().hard_cap(0).build();
     let error = blocks.alloc(layout(16, 1)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the allocator holds 0 bytes, and its hard cap is 0"
-    );
+    let message = "the allocator holds 0 bytes, and its hard cap is 0";
+    assert_eq!(error.to_string(), message);
     assert!(format!("{blocks:?}").contains("hard_cap"));
     let soft = BlockAllocator::builder().soft_cap(5, |_| ());
     assert!(format!("{soft:?}").contains("soft_cap: Some(5)"));

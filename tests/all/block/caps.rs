@@ -1,8 +1,11 @@
 //! Soft and hard caps of allocators, and a system without memory.
 
-use crate::block::{CHUNK, Filled, layout};
+use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::TOO_LARGE;
-use crate::support::{Log, child, events, fresh, fresh_to_the_end, on_drop, wait_until};
+use crate::support::{
+    Aborts, Log, alone, each_aborts, events, fresh, fresh_to_the_end, on_drop, on_threads,
+    wait_until, with_log,
+};
 use releasepool::event::EventKind;
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,16 +15,6 @@ const CAP: usize = 2 * CHUNK as usize;
 
 /// The least number of blocks of 640 bytes in a chunk.
 const EACH: usize = 100;
-
-/// Allocates `n` blocks of 640 bytes.
-fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
-    let fill = |i| Filled::new(blocks, layout(640, 1), i as u8);
-    (0..n).map(fill).collect()
-}
-
-fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
-    all.into_iter().for_each(|block| block.free(blocks));
-}
 
 /// An allocator with a soft cap: the hook gets the allocator, and its calls are counted.
 struct Soft {
@@ -69,17 +62,17 @@ fn soft_cap_is_reported_once_and_again_after_it_was_below() {
     });
     let blocks = &soft.blocks;
     fresh(|| {
-        let some = fill(blocks, 2 * EACH);
+        let some = fill(blocks, 2 * EACH, 640);
         assert_eq!((soft.calls(), blocks.stats().chunk_bytes), (0, CAP as u64));
-        let more = fill(blocks, 5 * EACH);
+        let more = fill(blocks, 5 * EACH, 640);
         assert_eq!(soft.calls(), 1);
         free(blocks, more);
-        let more = fill(blocks, EACH);
+        let more = fill(blocks, EACH, 640);
         assert_eq!(soft.calls(), 1, "it was not below the cap meanwhile");
         free(blocks, more);
         blocks.trim();
         assert!(blocks.stats().chunk_bytes <= CAP as u64);
-        let more = fill(blocks, 5 * EACH);
+        let more = fill(blocks, 5 * EACH, 640);
         assert_eq!(soft.calls(), 2);
         assert!(events(EventKind::Panic).is_empty());
         free(blocks, more);
@@ -91,12 +84,12 @@ fn soft_cap_is_reported_once_and_again_after_it_was_below() {
 fn soft_cap_is_not_reported_again_while_it_is_exceeded() {
     let soft = Soft::new(|_, _| ());
     let blocks = &soft.blocks;
-    let mut all = fill(blocks, 6 * EACH);
+    let mut all = fill(blocks, 6 * EACH, 640);
     assert_eq!(soft.calls(), 1);
     free(blocks, all.split_off(4 * EACH));
     assert!(blocks.trim() > 0);
     assert!(blocks.stats().chunk_bytes > CAP as u64);
-    all.extend(fill(blocks, 3 * EACH));
+    all.extend(fill(blocks, 3 * EACH, 640));
     assert_eq!(soft.calls(), 1);
     free(blocks, all);
 }
@@ -107,7 +100,7 @@ fn soft_cap_hook_may_do_anything_with_the_allocator() {
     let inner = held.clone();
     let soft = Soft::new(move |blocks, _| {
         // These are more blocks of the same size than are left, and blocks of other sizes.
-        let all = fill(blocks, 3 * EACH);
+        let all = fill(blocks, 3 * EACH, 640);
         let small = Filled::small(blocks, 1);
         let object = Ref::new_in(String::from("text"), blocks);
         let pool = AutoreleasePool::new();
@@ -120,31 +113,20 @@ fn soft_cap_hook_may_do_anything_with_the_allocator() {
         small.free(blocks);
         free(blocks, all);
         // Some stay, some are freed on another thread.
-        let away = fill(blocks, 10);
-        let theirs = blocks.clone();
-        fresh_to_the_end(move || free(&theirs, away));
-        inner.lock().unwrap().extend(fill(blocks, 2 * EACH));
+        let away = fill(blocks, 10, 640);
+        elsewhere(blocks, |blocks| free(blocks, away));
+        inner.lock().unwrap().extend(fill(blocks, 2 * EACH, 640));
         blocks.trim();
     });
     let blocks = &soft.blocks;
-    let inner_blocks = blocks.clone();
-    fresh_to_the_end(move || {
-        let blocks = &inner_blocks;
-        let all = fill(blocks, 6 * EACH);
-        all.iter().for_each(Filled::check);
+    elsewhere(blocks, |blocks| {
+        let all = fill(blocks, 6 * EACH, 640);
         free(blocks, all);
         assert!(events(EventKind::Panic).is_empty());
     });
     assert!(soft.calls() >= 1);
-    let held = std::mem::take(&mut *held.lock().unwrap());
-    held.iter().for_each(Filled::check);
-    free(blocks, held);
-    blocks.trim();
-    let stats = blocks.stats();
-    assert_eq!(
-        (stats.live_blocks, stats.chunk_bytes, stats.inbox),
-        (0, 0, 0)
-    );
+    free(blocks, std::mem::take(&mut *held.lock().unwrap()));
+    assert_empty(blocks);
 }
 
 #[test]
@@ -152,9 +134,8 @@ fn soft_cap_hook_that_trims_is_not_called_for_ever() {
     // The chunk that the request needs is the one that the hook is told of: it stays.
     let soft = Soft::new(|blocks, _| _ = blocks.trim());
     let blocks = &soft.blocks;
-    let all = fill(blocks, 6 * EACH);
+    let all = fill(blocks, 6 * EACH, 640);
     assert_eq!(soft.calls(), 1);
-    all.iter().for_each(Filled::check);
     free(blocks, all);
     blocks.trim();
     assert_eq!(blocks.stats().chunk_bytes, 0);
@@ -164,7 +145,7 @@ fn soft_cap_hook_that_trims_is_not_called_for_ever() {
 fn soft_cap_hook_that_panics_is_reported() {
     let soft = Soft::new(|_, _| panic!("on purpose"));
     fresh(|| {
-        let all = fill(&soft.blocks, 3 * EACH);
+        let all = fill(&soft.blocks, 3 * EACH, 640);
         let panics = events(EventKind::Panic);
         assert_eq!(panics.len(), 1);
         assert!(panics[0].to_string().contains("on purpose"));
@@ -211,7 +192,7 @@ fn soft_caps_hook_may_drop_another_allocator() {
     let object = Ref::new_in(String::from("other"), &other);
     let cell = Mutex::new(Some(other));
     let soft = Soft::new(move |_, _| drop(cell.lock().unwrap().take()));
-    let all = fill(&soft.blocks, 3 * EACH);
+    let all = fill(&soft.blocks, 3 * EACH, 640);
     assert_eq!((soft.calls(), object.as_str()), (1, "other"));
     free(&soft.blocks, all);
 }
@@ -227,13 +208,8 @@ fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
             Err(error) => break error,
         }
     };
-    assert_eq!(
-        refused,
-        AllocError::Capped {
-            cap: CAP,
-            held: CAP
-        }
-    );
+    let (cap, held) = (CAP, CAP);
+    assert_eq!(refused, AllocError::Capped { cap, held });
     assert!(all.len() >= 2 * EACH);
     let error = Ref::try_new_in((log.probe(1), [0u8; 500]), &blocks).err();
     assert!(matches!(error, Some(AllocError::Capped { .. })));
@@ -246,10 +222,8 @@ fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
     };
     free(all.pop().unwrap());
     drop(Ref::try_new_in([0u8; 600], &blocks).unwrap());
-    assert!(
-        Ref::try_new_in(1u8, &blocks).is_err(),
-        "of another size, for which there is no chunk"
-    );
+    // There is no chunk for another size.
+    assert!(Ref::try_new_in(1u8, &blocks).is_err());
     all.into_iter().for_each(free);
     let object = Ref::try_new_in(1u8, &blocks).unwrap();
     assert_eq!(blocks.stats().live_blocks, 1);
@@ -261,19 +235,16 @@ fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
 fn hard_cap_trims_remote_frees_first() {
     let blocks = BlockAllocator::builder().hard_cap(CAP).build();
     for _ in 0..if cfg!(miri) { 1 } else { 10 } {
-        let all = fill(&blocks, 2 * EACH);
-        let theirs = blocks.clone();
-        fresh_to_the_end(move || free(&theirs, all));
+        let all = fill(&blocks, 2 * EACH, 640);
+        elsewhere(&blocks, |blocks| free(blocks, all));
         // A block of another size needs a chunk without a block in use.
         Filled::small(&blocks, 1).free(&blocks);
     }
     // Heaps of threads that have ended keep such chunks, but are trimmed first.
     blocks.trim();
-    let theirs = blocks.clone();
-    let left = fresh_to_the_end(move || fill(&theirs, 2 * EACH));
+    let left = elsewhere(&blocks, |blocks| fill(blocks, 2 * EACH, 640));
     assert!(Ref::try_new_in(1, &blocks).is_err());
-    let theirs = blocks.clone();
-    fresh_to_the_end(move || free(&theirs, left));
+    elsewhere(&blocks, |blocks| free(blocks, left));
     drop(Ref::try_new_in(1, &blocks).unwrap());
 }
 
@@ -283,13 +254,11 @@ fn hard_cap_trims_remote_frees_first() {
 fn blocks_of_a_capped_allocator_are_not_held_back() {
     for _ in 0..if cfg!(miri) { 2 } else { 50 } {
         let plain = BlockAllocator::new();
-        let theirs = plain.clone();
-        let all = fresh_to_the_end(move || fill(&theirs, 64));
+        let all = elsewhere(&plain, |blocks| fill(blocks, 64, 640));
         free(&plain, all);
         drop(plain);
         let capped = BlockAllocator::builder().hard_cap(CHUNK as usize).build();
-        let theirs = capped.clone();
-        let last = fresh_to_the_end(move || fill(&theirs, 1));
+        let last = elsewhere(&capped, |blocks| fill(blocks, 1, 640));
         free(&capped, last);
         // A block of another size needs a chunk without a block in use.
         fresh_to_the_end(move || drop(Ref::try_new_in(1, &capped).unwrap()));
@@ -299,17 +268,13 @@ fn blocks_of_a_capped_allocator_are_not_held_back() {
 #[test]
 fn hard_cap_holds_for_many_threads() {
     let blocks = BlockAllocator::builder().hard_cap(CAP).build();
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..if cfg!(miri) { 2 } else { 50 } {
-                    let object = Ref::try_new_in([1u8; 600], &blocks);
-                    let plain = Ref::try_new_in(1, &blocks);
-                    assert!(blocks.stats().peak_chunk_bytes <= CAP as u64);
-                    drop((object, plain));
-                    blocks.trim();
-                }
-            });
+    on_threads(4, |_| {
+        for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+            let object = Ref::try_new_in([1u8; 600], &blocks);
+            let plain = Ref::try_new_in(1, &blocks);
+            assert!(blocks.stats().peak_chunk_bytes <= CAP as u64);
+            drop((object, plain));
+            blocks.trim();
         }
     });
     wait_until(|| blocks.trim() == 0 && blocks.stats().chunk_bytes == 0);
@@ -318,30 +283,8 @@ fn hard_cap_holds_for_many_threads() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn new_in_at_the_hard_cap_aborts() {
-    let child = child!(|| {
-        let blocks = BlockAllocator::builder().hard_cap(0).build();
-        drop(Ref::new_in([0u8; 84], &blocks));
-    });
-    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn create_at_the_hard_cap_aborts() {
-    let child = child!(|| {
-        let blocks = BlockAllocator::builder().hard_cap(0).build();
-        let manager = PoolManager::builder().memory(blocks).build();
-        manager.pool().create([0u8; 84]);
-    });
-    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn system_without_memory_is_an_error_and_survived() {
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let blocks = BlockAllocator::new();
         let kept = Ref::new_in(1, &blocks);
         let before = blocks.stats();
@@ -354,12 +297,9 @@ fn system_without_memory_is_an_error_and_survived() {
         let error = Ref::try_new_in((log.probe(1), [0u8; 300]), &blocks).err();
         assert_eq!(error, Some(out(384)));
         assert_eq!(log.count(), 1);
-        let theirs = blocks.clone();
-        fresh_to_the_end(move || {
-            assert!(
-                theirs.alloc(layout(32, 1)).is_err(),
-                "a heap without chunks"
-            );
+        // Its heap has no chunks.
+        elsewhere(&blocks, |blocks| {
+            assert!(blocks.alloc(layout(32, 1)).is_err())
         });
         // All blocks of the chunks that there are can be allocated.
         let mut all = Vec::new();
@@ -378,16 +318,15 @@ fn system_without_memory_is_an_error_and_survived() {
         drop(Ref::new_in([0u8; 300], &blocks));
         let stats = blocks.stats();
         assert_eq!((*kept, stats.live_blocks), (1, 1));
-    });
-    child.assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn chunk_of_another_size_is_used_when_the_system_has_none() {
-    let child = child!(|| {
+    alone!(|| {
         let blocks = BlockAllocator::new();
-        let all = fill(&blocks, EACH);
+        let all = fill(&blocks, EACH, 640);
         free(&blocks, all);
         TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
         // The chunk is the bin's current one. The trim frees it, and the system has no memory for
@@ -396,28 +335,36 @@ fn chunk_of_another_size_is_used_when_the_system_has_none() {
         TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
         Filled::small(&blocks, 1).free(&blocks);
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn new_in_without_memory_aborts() {
-    let child = child!(|| {
-        let blocks = BlockAllocator::new();
-        drop(Ref::new_in(1, &blocks));
+fn new_in_and_create_abort_at_the_hard_cap_and_without_memory() {
+    fn without_memory() {
         TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
-        drop(Ref::new_in([0u8; 84], &blocks));
-    });
-    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn create_without_memory_aborts() {
-    let child = child!(|| {
-        let pool = AutoreleasePool::new();
-        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
-        pool.create([0u8; 84]);
-    });
-    child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+    }
+    fn capped() -> BlockAllocator {
+        BlockAllocator::builder().hard_cap(0).build()
+    }
+    const SAYS: &[&str] = &["memory allocation of 100 bytes failed"];
+    let cases: [Aborts; 4] = [
+        (SAYS, || drop(Ref::new_in([0u8; 84], &capped()))),
+        (SAYS, || {
+            let manager = PoolManager::builder().memory(capped()).build();
+            manager.pool().create([0u8; 84]);
+        }),
+        (SAYS, || {
+            let blocks = BlockAllocator::new();
+            drop(Ref::new_in(1, &blocks));
+            without_memory();
+            drop(Ref::new_in([0u8; 84], &blocks));
+        }),
+        (SAYS, || {
+            let pool = AutoreleasePool::new();
+            without_memory();
+            pool.create([0u8; 84]);
+        }),
+    ];
+    let test = "block::caps::new_in_and_create_abort_at_the_hard_cap_and_without_memory";
+    each_aborts(test, &cases);
 }

@@ -1,12 +1,10 @@
 //! Blocks and chunks after the allocator's last handle was dropped.
 
-use crate::block::Filled;
-use crate::support::allocator::{BYTES, left_over};
-use crate::support::worker::Worker;
-use crate::support::{child, fresh_to_the_end};
-use releasepool::{BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
+use crate::block::{Filled, frame, on};
+use crate::support::allocator::{bytes, left_over};
+use crate::support::{Worker, alone, child, fresh_to_the_end};
+use releasepool::{BlockAllocator, PoolManager, Ref};
 use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 
 const N: usize = if cfg!(miri) { 10 } else { 300 };
 
@@ -36,10 +34,6 @@ macro_rules! leaves_nothing {
             child!(|| leaves_nothing($f)).assert_success();
         }
     };
-}
-
-fn frame() {
-    FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
 }
 
 #[test]
@@ -75,8 +69,7 @@ fn blocks_of_a_thread_that_goes_on_are_freed_there() {
     let worker = Worker::new("worker");
     leaves_nothing!(|| {
         let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let all = worker.run(move || fill(&theirs));
+        let all = on(&worker, &blocks, fill);
         check(&all);
         drop(blocks);
         // The closure's handle is dropped, too; either may be the last.
@@ -93,8 +86,7 @@ fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
     let worker = Worker::new("worker");
     leaves_nothing!(|| {
         let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let all = worker.run(move || fill(&theirs));
+        let all = on(&worker, &blocks, fill);
         drop(blocks);
         check(&all);
         drop(all);
@@ -103,139 +95,112 @@ fn blocks_of_a_thread_that_goes_on_are_freed_elsewhere() {
     worker.join();
 }
 
-/// Returns the number of bytes by which the memory in use grows during `f`.
-fn growth(f: impl FnOnce()) -> isize {
-    let before = BYTES.load(Ordering::Relaxed);
+/// Asserts that the memory in use grows by less than a chunk during `f`.
+fn keeps_little(f: impl FnOnce()) {
+    let before = bytes();
     f();
-    BYTES.load(Ordering::Relaxed) - before
+    let grown = bytes() - before;
+    assert!(grown < 16_384, "{grown} bytes more");
 }
 
 /// Returns an allocator that the thread has used, so that it has a chunk of it.
 fn used_by(worker: &Worker) -> BlockAllocator {
     let blocks = BlockAllocator::new();
-    let theirs = blocks.clone();
-    worker.run(move || drop(fill(&theirs)));
+    on(worker, &blocks, |blocks| drop(fill(blocks)));
     blocks
 }
-
-/// A number of bytes that is less than a chunk.
-const LITTLE: isize = 16_384;
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
-    let child = child!(|| {
+    alone!(|| {
         let worker = Worker::new("worker");
         worker.run(frame);
-        let grown = growth(|| {
+        keeps_little(|| {
             let blocks = BlockAllocator::new();
-            let theirs = blocks.clone();
-            let all = worker.run(move || fill(&theirs));
+            let all = on(&worker, &blocks, fill);
             drop(blocks);
             worker.run(move || drop(all));
         });
-        assert!(grown < LITTLE, "{grown} bytes more");
-        worker.join();
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn unused_chunks_of_this_thread_are_freed_with_the_handle() {
-    let child = child!(|| {
+    alone!(|| {
         let use_it = || drop(fill(&BlockAllocator::new()));
         use_it();
         frame();
-        let grown = growth(use_it);
-        assert!(grown < LITTLE, "{grown} bytes more");
+        keeps_little(use_it);
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
-    let child = child!(|| {
+    alone!(|| {
         let worker = Worker::new("worker");
         worker.run(frame);
-        let grown = growth(|| {
+        keeps_little(|| {
             drop(used_by(&worker));
             worker.run(frame);
         });
-        assert!(grown < LITTLE, "{grown} bytes more");
-        worker.join();
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn unused_chunks_of_another_thread_are_freed_with_its_next_allocator() {
-    let child = child!(|| {
+    alone!(|| {
         let worker = Worker::new("worker");
         worker.run(frame);
         let mut blocks = used_by(&worker);
-        let grown = growth(|| {
+        keeps_little(|| {
             for _ in 0..3 {
                 drop(blocks);
                 blocks = used_by(&worker);
             }
         });
-        assert!(grown < LITTLE, "{grown} bytes more");
-        worker.join();
-    });
-    child.assert_success();
-}
-
-#[test]
-fn blocks_of_a_thread_that_ended_before_are_freed_elsewhere() {
-    leaves_nothing!(|| {
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let all = fresh_to_the_end(move || fill(&theirs));
-        drop(blocks);
-        check(&all);
     });
 }
 
 #[test]
-fn blocks_of_a_thread_that_ended_after_are_freed_elsewhere() {
+fn blocks_of_a_thread_that_ends_are_freed_elsewhere() {
     leaves_nothing!(|| {
-        let worker = Worker::new("worker");
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let mut all = worker.run(move || fill(&theirs));
-        drop(blocks);
-        drop(all.split_off(N / 2));
-        worker.join();
-        check(&all);
-        // The last of them is freed on a third thread.
-        let last = all.pop();
-        drop(all);
-        fresh_to_the_end(move || drop(last));
-    });
-}
-
-#[test]
-fn thread_ends_with_remote_frees_for_an_allocator_that_has_closed() {
-    leaves_nothing!(|| {
-        let worker = Worker::new("worker");
-        let blocks = BlockAllocator::new();
-        let theirs = blocks.clone();
-        let all = worker.run(move || fill(&theirs));
-        drop(blocks);
-        drop(all);
-        worker.join();
+        // It ends before the last handle is dropped, before its blocks are freed, in between, or at
+        // last, with remote frees.
+        for ends_at in 0..4 {
+            let mut worker = Some(Worker::new("worker"));
+            let blocks = BlockAllocator::new();
+            let theirs = blocks.clone();
+            let mut all = worker.as_ref().unwrap().run(move || fill(&theirs));
+            let mut end = |step| {
+                if step == ends_at {
+                    worker.take().unwrap().join();
+                }
+            };
+            end(0);
+            drop(blocks);
+            end(1);
+            drop(all.split_off(N / 2));
+            end(2);
+            check(&all);
+            // The last of them is freed on a third thread.
+            let last = all.pop();
+            drop(all);
+            fresh_to_the_end(move || drop(last));
+            end(3);
+        }
     });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
-    let child = child!(|| {
+    alone!(|| {
         let once = || {
             let blocks = BlockAllocator::new();
             let theirs = blocks.clone();
@@ -245,16 +210,14 @@ fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
             drop(blocks);
         };
         once();
-        let grown = growth(once);
-        assert!(grown < LITTLE, "{grown} bytes more");
+        keeps_little(once);
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn blocks_that_a_thread_had_gathered_at_the_close_are_sent_with_the_next_one() {
-    let child = child!(|| {
+    alone!(|| {
         let worker = Worker::new("worker");
         let once = || {
             let blocks = BlockAllocator::new();
@@ -264,11 +227,8 @@ fn blocks_that_a_thread_had_gathered_at_the_close_are_sent_with_the_next_one() {
             worker.run(move || drop(other));
         };
         once();
-        let grown = (0..10).map(|_| growth(once)).max();
-        assert!(grown < Some(LITTLE), "{grown:?} bytes more");
-        worker.join();
+        (0..10).for_each(|_| keeps_little(once));
     });
-    child.assert_success();
 }
 
 #[test]

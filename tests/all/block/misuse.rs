@@ -1,9 +1,9 @@
 //! Misuse of blocks, which takes raw calls: it aborts the process with a message that names size,
 //! address and owner.
 
-use crate::block::{CHUNK, layout};
+use crate::block::{CHUNK, elsewhere, layout};
 use crate::support::allocator::FOREIGN;
-use crate::support::{aborts, fresh_to_the_end};
+use crate::support::{Aborts, CHECKS, aborts, each_aborts, fresh_to_the_end};
 use releasepool::{BlockAllocator, Ref};
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -13,14 +13,24 @@ fn block(blocks: &BlockAllocator) -> NonNull<u8> {
     blocks.alloc(layout(48, 8)).unwrap()
 }
 
-/// Frees a block, and prints its address.
-///
-/// # Safety
-/// None can be given: this commits the misuse.
-unsafe fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
+/// Frees memory, and prints its address. Only the processes of this file call it, which commit
+/// misuse and abort.
+fn free(blocks: &BlockAllocator, at: NonNull<u8>, size: usize) {
     eprintln!("<{at:p}>");
     // SAFETY: none: the tests are about this misuse.
     unsafe { blocks.dealloc(at, layout(size, 8)) };
+}
+
+fn free_twice(blocks: &BlockAllocator, at: NonNull<u8>) {
+    free(blocks, at, 48);
+    free(blocks, at, 48);
+}
+
+/// Frees what lies at this offset from a block.
+fn free_at(offset: usize, size: usize) {
+    let blocks = BlockAllocator::new();
+    let at = block(&blocks).map_addr(|at| at.checked_add(offset).unwrap());
+    free(&blocks, at, size);
 }
 
 /// Asserts that the message has the address of what was freed last.
@@ -52,20 +62,58 @@ fn chunk_that_is_made_as_another_one_is_freed_is_known() {
 }
 
 const OF_48: &str = "the block of 48 bytes at 0x";
+const NO_OWNER: &str = "but no allocator owns that address";
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_twice() {
-    let stderr = aborts!([OF_48, "freed twice", "of thread ", "'s heap"], || {
-        let blocks = BlockAllocator::new();
-        let at = block(&blocks);
-        // SAFETY: none: the test is about this misuse.
-        unsafe {
+fn what_is_freed_must_be_a_block_of_that_size_in_use() {
+    let cases: [Aborts; 7] = [
+        (&[OF_48, "freed twice", "of thread ", "'s heap"], || {
+            let blocks = BlockAllocator::new();
+            free_twice(&blocks, block(&blocks));
+        }),
+        // By another thread than its own, which has ended.
+        (
+            &[
+                OF_48,
+                "freed twice",
+                "of a heap without a thread",
+                "(thread ",
+            ],
+            || {
+                let blocks = BlockAllocator::new();
+                let at = elsewhere(&blocks, |blocks| block(blocks).as_ptr().expose_provenance());
+                let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at));
+                free_twice(&blocks, at.unwrap());
+            },
+        ),
+        // After its chunk was freed.
+        (&[NO_OWNER], || {
+            let blocks = BlockAllocator::new();
+            let at = block(&blocks);
             free(&blocks, at, 48);
+            assert!(blocks.trim() > 0);
             free(&blocks, at, 48);
-        }
-    });
-    assert_names_the_address(&stderr);
+        }),
+        (&["as a block of 48 bytes", NO_OWNER], || {
+            let foreign = NonNull::from(Box::leak(Box::new([0u8; 48])));
+            free(&BlockAllocator::new(), foreign.cast(), 48);
+        }),
+        (&[OF_48, "was freed as a block of 64 bytes"], || {
+            free_at(0, 49)
+        }),
+        (&[OF_48, "a block does not begin at that address"], || {
+            free_at(16, 48)
+        }),
+        // The next block has not been handed out.
+        (&[OF_48, "or never handed out"], || free_at(48, 48)),
+    ];
+    // Other builds do not detect it, so they do not commit it.
+    let cases = if CHECKS { &cases[..] } else { &[] };
+    let test = "block::misuse::what_is_freed_must_be_a_block_of_that_size_in_use";
+    for child in each_aborts(test, cases) {
+        assert_names_the_address(&child.stderr);
+    }
 }
 
 #[test]
@@ -75,14 +123,7 @@ fn threads_heap_is_named_as_the_thread_is() {
         let blocks = BlockAllocator::new();
         // The other thread's key is not the first one then.
         block(&blocks);
-        fresh_to_the_end(move || {
-            let at = block(&blocks);
-            // SAFETY: none: the test is about this misuse.
-            unsafe {
-                free(&blocks, at, 48);
-                free(&blocks, at, 48);
-            }
-        });
+        fresh_to_the_end(move || free_twice(&blocks, block(&blocks)));
     });
     assert_names_the_address(&stderr);
     let heap = stderr.split_once("of thread ").unwrap().1;
@@ -93,113 +134,14 @@ fn threads_heap_is_named_as_the_thread_is() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_twice_by_another_thread_than_its_own() {
-    let stderr = aborts!(
-        [
-            OF_48,
-            "freed twice",
-            "of a heap without a thread",
-            "(thread "
-        ],
-        || {
-            let blocks = BlockAllocator::new();
-            let theirs = blocks.clone();
-            let at = fresh_to_the_end(move || block(&theirs).as_ptr().expose_provenance());
-            let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at)).unwrap();
-            // SAFETY: none: the test is about this misuse.
-            unsafe {
-                free(&blocks, at, 48);
-                free(&blocks, at, 48);
-            }
-        }
-    );
-    assert_names_the_address(&stderr);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_twice_after_its_chunk_was_freed() {
-    let stderr = aborts!(["but no allocator owns that address"], || {
-        let blocks = BlockAllocator::new();
-        let at = block(&blocks);
-        // SAFETY: none: the test is about this misuse.
-        unsafe {
-            free(&blocks, at, 48);
-            assert!(blocks.trim() > 0);
-            free(&blocks, at, 48);
-        }
-    });
-    assert_names_the_address(&stderr);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn block_freed_with_a_wrong_size() {
-    let stderr = aborts!([OF_48, "was freed as a block of 64 bytes"], || {
-        let blocks = BlockAllocator::new();
-        let at = block(&blocks);
-        // SAFETY: none: the test is about this misuse.
-        unsafe { free(&blocks, at, 49) };
-    });
-    assert_names_the_address(&stderr);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn pointer_that_is_no_block_is_freed() {
-    let stderr = aborts!(
-        [
-            "as a block of 48 bytes",
-            "but no allocator owns that address"
-        ],
-        || {
-            let blocks = BlockAllocator::new();
-            let foreign = NonNull::from(Box::leak(Box::new([0u8; 48]))).cast::<u8>();
-            // SAFETY: none: the test is about this misuse.
-            unsafe { free(&blocks, foreign, 48) };
-        }
-    );
-    assert_names_the_address(&stderr);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn middle_of_a_block_is_freed() {
-    let stderr = aborts!([OF_48, "a block does not begin at that address"], || {
-        let blocks = BlockAllocator::new();
-        let at = block(&blocks);
-        // SAFETY: the address is within the block. For the rest none: the test is about this
-        // misuse.
-        unsafe { free(&blocks, at.add(16), 48) };
-    });
-    assert_names_the_address(&stderr);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn block_that_was_never_handed_out_is_freed() {
-    let stderr = aborts!([OF_48, "or never handed out"], || {
-        let blocks = BlockAllocator::new();
-        let at = block(&blocks);
-        // SAFETY: the address is that of the next block. For the rest none: the test is about this
-        // misuse.
-        unsafe { free(&blocks, at.add(48), 48) };
-    });
-    assert_names_the_address(&stderr);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(releasepool_asan, ignore = "AddressSanitizer sees it first")]
 fn block_written_after_it_was_freed() {
     let stderr = aborts!([OF_48, "was written at byte 20 after it was freed"], || {
         let blocks = BlockAllocator::new();
         let at = block(&blocks);
+        free(&blocks, at, 48);
         // SAFETY: none: the test is about this misuse.
-        unsafe {
-            free(&blocks, at, 48);
-            at.add(20).write(0);
-        }
+        unsafe { at.add(20).write(0) };
         // This goes on until that block is handed out again.
         (0..2_000).for_each(|_| _ = block(&blocks));
     });

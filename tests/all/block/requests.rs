@@ -1,12 +1,8 @@
 //! Requests to trim: a thread that keeps the memory of a capped allocator gives it to others.
 
-use crate::block::{CHUNK, Filled, layout};
-use crate::support::worker::Worker;
-use crate::support::{fresh_to_the_end, wait_until};
-use releasepool::{
-    AllocError, AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, Looper,
-    PoolManager, Ref,
-};
+use crate::block::{CHUNK, Filled, elsewhere, frame, layout, on};
+use crate::support::{Worker, wait_until};
+use releasepool::{AllocError, AutoreleasePool, BlockAllocator, Budget, Looper, PoolManager, Ref};
 
 fn capped(chunks: usize) -> BlockAllocator {
     let cap = chunks * CHUNK as usize;
@@ -62,20 +58,14 @@ fn a_request_is_answered_by_the_owners_next_drain_or_allocation() {
             let blocks = BlockAllocator::new();
             Filled::small(&blocks, 1).free(&blocks);
         }),
-        ("a frame", || {
-            FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
-        }),
+        ("a frame", frame),
     ];
     for (answer, f) in answers {
         let blocks = capped(2);
         let owner = Worker::new("owner");
-        let theirs = blocks.clone();
-        owner.run(move || drop(fill(&theirs)));
-        assert!(
-            !is_served(&blocks),
-            "{answer}: the owner has not been asked"
-        );
-        assert!(!is_served(&blocks), "{answer}: the owner has not answered");
+        on(&owner, &blocks, |blocks| drop(fill(blocks)));
+        // The owner has not been asked, and then has not answered.
+        assert!(!is_served(&blocks) && !is_served(&blocks), "{answer}");
         owner.run(*f);
         assert!(is_served(&blocks), "{answer} is no answer");
         assert_eq!(blocks.stats().live_blocks, 0);
@@ -96,12 +86,7 @@ fn a_request_wakes_a_looper() {
 fn a_thread_that_needs_its_memory_keeps_it() {
     let blocks = capped(1);
     let owner = Worker::new("owner");
-    let theirs = blocks.clone();
-    let one = owner.run(move || {
-        let mut all = fill(&theirs);
-        all.truncate(1);
-        all
-    });
+    let one = on(&owner, &blocks, |blocks| fill(blocks).pop());
     assert!(!is_served(&blocks));
     owner.run(|| drop(AutoreleasePool::new()));
     assert!(!is_served(&blocks), "a block in use keeps its chunk");
@@ -116,8 +101,7 @@ fn a_thread_that_needs_its_memory_keeps_it() {
 #[test]
 fn blocks_of_an_ended_thread_come_back_when_its_objects_die_elsewhere() {
     let blocks = capped(1);
-    let theirs = blocks.clone();
-    let objects = fresh_to_the_end(move || fill(&theirs));
+    let objects = elsewhere(&blocks, fill);
     let heir = Worker::new("heir");
     heir.run(move || drop(objects));
     assert!(is_served(&blocks), "the heir keeps none of them");

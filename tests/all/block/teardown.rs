@@ -1,9 +1,8 @@
 //! Blocks in the destructors of thread-locals, before and after the crate's own exit of the thread.
 
-use crate::block::{Filled, layout};
+use crate::block::{Filled, assert_empty, layout, on};
 use crate::support::teardown::{ALWAYS, When, notes, push_work, thread_to_the_end, use_the_crate};
-use crate::support::worker::Worker;
-use crate::support::{fresh_to_the_end, on_drop};
+use crate::support::{Log, Worker, fresh_to_the_end, on_drop};
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, PoolManager, Ref};
 use std::cell::{Cell, RefCell};
 
@@ -28,15 +27,6 @@ fn use_it(blocks: &BlockAllocator) -> Ref<[u8; 40]> {
     blocks.trim();
     assert!(blocks.stats().heaps > 0);
     Ref::new_in([7; 40], blocks)
-}
-
-fn assert_empty(blocks: &BlockAllocator) {
-    blocks.trim();
-    let stats = blocks.stats();
-    assert_eq!(
-        (stats.live_blocks, stats.inbox, stats.chunk_bytes),
-        (0, 0, 0)
-    );
 }
 
 #[test]
@@ -91,13 +81,10 @@ fn last_handle_is_dropped_in_every_tls_destructor() {
 fn hard_cap_after_the_threads_exit_trims_too() {
     let blocks = BlockAllocator::builder().hard_cap(65_536).build();
     let (has_it, has_none) = (Worker::new("worker"), Worker::new("worker"));
+    let block = on(&has_it, &blocks, move |theirs| Filled::small(theirs, 1));
     let theirs = blocks.clone();
-    let block = has_it.run(move || Filled::small(&theirs, 1));
-    let theirs = blocks.clone();
-    let refused = has_none.run(move || theirs.alloc(layout(640, 1)).is_err());
-    assert!(refused);
-    let theirs = blocks.clone();
-    has_it.run(move || block.free(&theirs));
+    assert!(has_none.run(move || theirs.alloc(layout(640, 1)).is_err()));
+    on(&has_it, &blocks, move |theirs| block.free(theirs));
     has_it.join();
     // The heap that is found first is the one of this thread.
     has_none.join();
@@ -160,7 +147,7 @@ fn handle_in_a_thread_local_and_blocks_in_others() {
 
 #[test]
 fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
-    let log = crate::support::Log::new();
+    let log = Log::new();
     let inner = log.clone();
     fresh_to_the_end(move || {
         thread_local!(static POOL: Cell<Option<AutoreleasePool>> = const { Cell::new(None) });
@@ -183,11 +170,7 @@ fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
         });
         POOL.set(Some(pool));
     });
-    assert_eq!(
-        log.ids(),
-        [1],
-        "the allocator was dropped with the last pool"
-    );
+    assert_eq!(log.ids(), [1], "it was dropped with the last pool");
 }
 
 #[test]

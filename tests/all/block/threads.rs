@@ -1,49 +1,31 @@
 //! Remote frees, and heaps of threads that end.
 
-use crate::block::{CHUNK, Filled, layout};
-use crate::support::fresh_to_the_end;
-use crate::support::worker::Worker;
+use crate::block::{CHUNK, Filled, elsewhere, fill, frame, free, layout, on, remote};
+use crate::support::Worker;
 use releasepool::{BlockAllocator, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
-
-/// Allocates `n` blocks of 32 bytes.
-fn fill(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
-    (0..n).map(|i| Filled::small(blocks, i as u8)).collect()
-}
-
-fn free(blocks: &BlockAllocator, all: Vec<Filled>) {
-    all.into_iter().for_each(|block| block.free(blocks));
-}
 
 /// Frees blocks on a thread that ends.
 fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {
-    let blocks = blocks.clone();
-    fresh_to_the_end(move || free(&blocks, all));
+    elsewhere(blocks, move |blocks| free(blocks, all));
 }
 
 /// Allocates `n` blocks of 32 bytes on a thread that ends.
 fn fill_elsewhere(blocks: &BlockAllocator, n: usize) -> Vec<Filled> {
-    let blocks = blocks.clone();
-    fresh_to_the_end(move || fill(&blocks, n))
+    elsewhere(blocks, move |blocks| fill(blocks, n, 32))
 }
 
 #[test]
 fn remote_free_is_used_again_by_the_heaps_owner() {
     let blocks = BlockAllocator::new();
-    let all = fill(&blocks, 200);
+    let all = fill(&blocks, 200, 32);
     free_elsewhere(&blocks, all);
+    assert_eq!(remote(&blocks), (200, 200, 0));
     let stats = blocks.stats();
-    assert_eq!(
-        (stats.live_blocks, stats.inbox, stats.remote_frees),
-        (200, 200, 0)
-    );
     assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK));
     // These are more blocks than the rest of the chunk has.
-    let all = fill(&blocks, 2_000);
+    let all = fill(&blocks, 2_000, 32);
+    assert_eq!(remote(&blocks), (2_000, 0, 200));
     let stats = blocks.stats();
-    assert_eq!(
-        (stats.live_blocks, stats.inbox, stats.remote_frees),
-        (2_000, 0, 200)
-    );
     assert_eq!((stats.heaps, stats.chunk_bytes), (1, CHUNK), "used again");
     free(&blocks, all);
     assert_eq!(blocks.stats().live_blocks, 0);
@@ -55,7 +37,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     let worker = Worker::new("worker");
     let inbox = || blocks.stats().inbox;
     // All blocks are allocated before any is freed, as it would be used again.
-    let mut all = fill(&blocks, 196);
+    let mut all = fill(&blocks, 196, 32);
     let in_a_frame = all.split_off(195);
     let mut free_there = |n| {
         let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
@@ -67,13 +49,11 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     assert_eq!(inbox(), 64);
     free_there(130);
     assert_eq!(inbox(), 192);
-    let theirs = blocks.clone();
-    worker.run(move || theirs.trim());
+    on(&worker, &blocks, move |theirs| theirs.trim());
     assert_eq!(inbox(), 194, "by a trim");
-    let theirs = blocks.clone();
-    worker.run(move || {
+    on(&worker, &blocks, move |theirs| {
         let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-        frames.tick(|_| free(&theirs, in_a_frame));
+        frames.tick(|_| free(theirs, in_a_frame));
     });
     assert_eq!(inbox(), 195, "by the end of a frame");
     free_there(1);
@@ -81,11 +61,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     assert_eq!(inbox(), 196, "by the end of the thread");
     assert_eq!(blocks.stats().live_blocks, 196);
     blocks.trim();
-    let stats = blocks.stats();
-    assert_eq!(
-        (stats.inbox, stats.live_blocks, stats.remote_frees),
-        (0, 0, 196)
-    );
+    assert_eq!(remote(&blocks), (0, 0, 196));
 }
 
 #[test]
@@ -110,7 +86,7 @@ fn remote_frees_to_more_threads_than_there_are_batches() {
         let mut all = Vec::new();
         for worker in &workers {
             let blocks = blocks.clone();
-            all.push(worker.run(move || fill(&blocks, 10)));
+            all.push(worker.run(move || fill(&blocks, 10, 32)));
         }
         // This frees one block of each thread, in turns.
         while all.iter().any(|some| !some.is_empty()) {
@@ -124,17 +100,12 @@ fn remote_frees_to_more_threads_than_there_are_batches() {
         assert_eq!(stats.heaps, THREADS + 1);
         // The trim has asked them to trim, which they do when they run out of blocks.
         for worker in &workers {
-            let blocks = blocks.clone();
-            worker.run(move || {
-                let all = fill(&blocks, 150);
-                free(&blocks, all);
+            on(worker, &blocks, move |blocks| {
+                let all = fill(blocks, 150, 32);
+                free(blocks, all);
             });
         }
-        let stats = blocks.stats();
-        assert_eq!(
-            (stats.live_blocks, stats.inbox, stats.remote_frees),
-            (0, 0, back)
-        );
+        assert_eq!(remote(&blocks), (0, 0, back));
     }
     workers.into_iter().for_each(Worker::join);
 }
@@ -143,13 +114,13 @@ fn remote_frees_to_more_threads_than_there_are_batches() {
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn remote_frees_are_put_back_a_part_at_a_time() {
     let blocks = BlockAllocator::new();
-    let all = fill(&blocks, 3_072);
+    let all = fill(&blocks, 3_072, 32);
     free_elsewhere(&blocks, all);
     let mut all = Vec::new();
     let mut before = 0;
     for sorted in [1_024, 2_048, 3_072] {
         while blocks.stats().remote_frees == before && all.len() < 10_000 {
-            all.extend(fill(&blocks, 1));
+            all.extend(fill(&blocks, 1, 32));
         }
         let stats = blocks.stats();
         assert_eq!((stats.remote_frees, stats.inbox), (sorted, 3_072 - sorted));
@@ -177,19 +148,14 @@ fn heap_of_a_thread_that_has_ended_is_adopted() {
     let stats = blocks.stats();
     assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 300));
     all.iter().for_each(Filled::check);
-    let inner = blocks.clone();
-    fresh_to_the_end(move || {
-        let mine = fill(&inner, 1);
+    elsewhere(&blocks, move |inner| {
+        let mine = fill(inner, 1, 32);
         let stats = inner.stats();
         assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 0, 301));
         // The blocks are of this thread's heap now.
-        free(&inner, all);
-        let stats = inner.stats();
-        assert_eq!(
-            (stats.live_blocks, stats.remote_frees, stats.inbox),
-            (1, 0, 0)
-        );
-        free(&inner, mine);
+        free(inner, all);
+        assert_eq!(remote(inner), (1, 0, 0));
+        free(inner, mine);
     });
     let stats = blocks.stats();
     assert_eq!((stats.heaps, stats.orphans, stats.live_blocks), (1, 1, 0));
@@ -216,17 +182,13 @@ fn trim_frees_chunks_of_threads_that_have_ended() {
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn thread_that_ends_keeps_two_chunks_for_the_next() {
     let blocks = BlockAllocator::new();
-    let inner = blocks.clone();
-    fresh_to_the_end(move || {
-        let all = fill(&inner, 20_000);
+    elsewhere(&blocks, move |inner| {
+        let all = fill(inner, 20_000, 32);
         assert!(inner.stats().chunk_bytes > 4 * CHUNK);
-        free(&inner, all);
+        free(inner, all);
     });
     let stats = blocks.stats();
-    assert_eq!(
-        (stats.chunk_bytes, stats.unused_bytes),
-        (2 * CHUNK, 2 * CHUNK)
-    );
+    assert_eq!([stats.chunk_bytes, stats.unused_bytes], [2 * CHUNK; 2]);
     assert!(stats.peak_chunk_bytes > 4 * CHUNK);
 }
 
@@ -236,10 +198,9 @@ fn trim_asks_other_threads() {
     let blocks = BlockAllocator::new();
     let worker = Worker::new("worker");
     let use_it = |n| {
-        let blocks = blocks.clone();
-        worker.run(move || {
-            let all = fill(&blocks, n);
-            free(&blocks, all);
+        on(&worker, &blocks, move |blocks| {
+            let all = fill(blocks, n, 32);
+            free(blocks, all);
         });
     };
     use_it(10_000);
@@ -248,12 +209,9 @@ fn trim_asks_other_threads() {
     assert_eq!(blocks.trim(), 0, "another thread owns the heap");
     assert_eq!(blocks.stats().chunk_bytes, before);
     use_it(3_000);
-    assert!(
-        blocks.stats().chunk_bytes < 4 * CHUNK,
-        "when it runs out of blocks"
-    );
+    // The thread trims when it runs out of blocks.
+    assert!(blocks.stats().chunk_bytes < 4 * CHUNK);
     blocks.trim();
-    let frame = || FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| ());
     worker.run(frame);
     assert_eq!(blocks.stats().chunk_bytes, 0, "when it has time");
     worker.join();
@@ -263,13 +221,13 @@ fn trim_asks_other_threads() {
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn trim_keeps_what_is_in_use() {
     let blocks = BlockAllocator::new();
-    let mut all = fill(&blocks, 5_000);
+    let mut all = fill(&blocks, 5_000, 32);
     let last = all.pop().unwrap();
     let some = all.split_off(4_000);
     free(&blocks, all);
     assert!(blocks.trim() > 0);
     some.iter().for_each(Filled::check);
-    let more = fill(&blocks, 3_000);
+    let more = fill(&blocks, 3_000, 32);
     some.iter().chain([&last]).for_each(Filled::check);
     free(&blocks, more);
     free(&blocks, some);
@@ -284,16 +242,15 @@ fn trim_returns_the_sum_of_all_heaps() {
     let blocks = BlockAllocator::new();
     // A trim goes through the heaps from the newest to the oldest.
     let (worker, theirs) = (Worker::new("worker"), blocks.clone());
-    let all = worker.run(move || fill(&theirs, 5_000));
-    let mine = fill(&blocks, 5_000);
+    let all = worker.run(move || fill(&theirs, 5_000, 32));
+    let mine = fill(&blocks, 5_000, 32);
     let latest = Worker::new("worker");
-    let theirs = blocks.clone();
-    let more = latest.run(move || fill(&theirs, 3_000));
+    let more = on(&latest, &blocks, move |theirs| fill(theirs, 3_000, 32));
     worker.join();
     latest.join();
-    [all, mine, more]
-        .into_iter()
-        .for_each(|all| free(&blocks, all));
+    for all in [all, mine, more] {
+        free(&blocks, all);
+    }
     let before = blocks.stats().chunk_bytes;
     assert_eq!(blocks.trim() as u64, before);
     assert_eq!(blocks.stats().chunk_bytes, 0);
@@ -304,9 +261,9 @@ fn trim_leaves_the_rest_of_a_chunk_to_be_used() {
     // Blocks of 32 bytes are cut 128 at a time.
     for n in [127, 128, 129] {
         let blocks = BlockAllocator::new();
-        let mut all = fill(&blocks, n);
+        let mut all = fill(&blocks, n, 32);
         blocks.trim();
-        all.extend(fill(&blocks, 128));
+        all.extend(fill(&blocks, 128, 32));
         assert_eq!(blocks.stats().chunk_bytes, CHUNK, "after {n}");
         free(&blocks, all);
     }
@@ -317,13 +274,12 @@ fn objects_in_blocks_are_released_by_thread_handles() {
     let blocks = BlockAllocator::new();
     let worker = Worker::new("worker");
     let handle = worker.run(|| PoolManager::global().current_thread().unwrap());
-    let theirs = blocks.clone();
-    let objects = worker.run(move || [1, 2].map(|n| Ref::new_in(n, &theirs)));
-    let mine = Ref::new_in(3, &blocks);
-    objects
-        .into_iter()
-        .for_each(|object| handle.release(object));
-    handle.release(mine);
+    let objects = on(&worker, &blocks, move |theirs| {
+        [1, 2].map(|n| Ref::new_in(n, theirs))
+    });
+    for object in objects.into_iter().chain([Ref::new_in(3, &blocks)]) {
+        handle.release(object);
+    }
     worker.run(|| PoolManager::global().run_inbox());
     let stats = blocks.stats();
     assert_eq!((stats.live_blocks, stats.inbox), (1, 0), "on its way to us");

@@ -1,23 +1,15 @@
 //! `FrameProxy::post_frame`: closures that get the frame in which they run.
 
+use crate::frame::{HOUR, let_delays_pass, quick, with_loop};
 use crate::support::{
-    Log, events, fresh, fresh_to_the_end, listen, named_to_the_end, on_drop, wait_until,
+    Log, assert_died, events, events_of, fresh, listen, log_of, named_to_the_end, on_drop,
 };
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Closed, Frame, FrameConfig, FrameLoop, Looper, PoolManager, Ref, autorelease,
-};
+use releasepool::{AutoreleasePool, Frame, FrameLoop, Looper, PoolManager, Ref, autorelease};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-
-fn quick() -> FrameLoop {
-    FrameLoop::new(FrameConfig::new().unlimited())
-}
-
-const HOUR: Duration = Duration::from_secs(3_600);
 
 /// The facts of its frame that a closure has seen: the pool's name and length, the index, the
 /// steps.
@@ -30,9 +22,7 @@ fn seen(frame: &Frame<'_>) -> Seen {
 
 #[test]
 fn a_closure_gets_the_frame_that_it_runs_in() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         frames.tick(|_| ());
         let (proxy, inner, plain) = (frames.proxy(), log.clone(), log.clone());
         thread::spawn(move || {
@@ -65,9 +55,7 @@ fn a_closure_gets_the_frame_that_it_runs_in() {
 
 #[test]
 fn a_panic_ends_the_closure_alone() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let (proxy, inner, next) = (frames.proxy(), log.clone(), log.clone());
         let panics = move |frame: &mut Frame<'_>| {
             frame.pool().create(inner.probe(2));
@@ -80,17 +68,13 @@ fn a_panic_ends_the_closure_alone() {
         let report = frames.tick(|_| log.note(9));
         assert_eq!((report.closures, report.panics), (2, 1));
         assert_eq!(log.ids(), [0, 1, 9, 2]);
-        let panics = events(EventKind::Panic);
-        assert_eq!(panics.len(), 1);
-        assert_eq!(panics[0].message.as_deref(), Some("in a posted frame"));
+        assert_eq!(crate::frame::panics(), ["in a posted frame"]);
     });
 }
 
 #[test]
 fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         let note = |id| {
             let log = log.clone();
@@ -107,33 +91,12 @@ fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
         let late = move |_: &mut Frame<'_>| drop(probe);
         let late = proxy.post_frame_after(HOUR, late).unwrap();
         assert!(proxy.cancel(cancelled));
-        // The clock of delayed posts may not have advanced yet.
-        thread::sleep(Duration::from_millis(1));
+        let_delays_pass();
         let report = frames.tick(|frame| assert_eq!(frame.pool().len(), 3));
         assert_eq!((report.closures, log.ids()), (3, vec![0, 1, 2]));
         assert!(proxy.cancel(late));
         assert_eq!(log.ids(), [0, 1, 2, 8], "it is dropped at once");
     });
-}
-
-#[test]
-fn a_closed_loop_gives_the_closure_back() {
-    fresh(|| {
-        let frames = quick();
-        let proxy = frames.proxy();
-        drop(frames);
-        let log = Log::new();
-        let probe = log.probe(0);
-        let mut last = quick();
-        let Closed(f) = proxy.post_frame(move |_| drop(probe)).unwrap_err();
-        assert_eq!(log.count(), 0);
-        last.tick(f);
-        assert_eq!(log.ids(), [0]);
-        assert!(proxy.post_frame_after(Duration::ZERO, |_| ()).is_err());
-        assert_eq!(PoolManager::global().run_inbox(), 0);
-    });
-    let proxy = fresh_to_the_end(|| quick().proxy());
-    assert!(proxy.post_frame(|_| ()).is_err(), "the thread has ended");
 }
 
 /// Posts a closure that sees a frame of its own, and one that is due, to a loop that has made two
@@ -144,11 +107,8 @@ fn post_both(frames: &mut FrameLoop, log: &Log) {
     let framed = |id| {
         let log = log.clone();
         move |frame: &mut Frame<'_>| {
-            assert_eq!(
-                seen(frame),
-                ("frame".into(), 0, 2, 0),
-                "of its own, and empty"
-            );
+            // Its pool is its own, and empty.
+            assert_eq!(seen(frame), ("frame".into(), 0, 2, 0));
             assert!(frame.delta().is_zero() && frame.last_report().is_none());
             assert_eq!(*frame.arena().alloc(7), 7);
             log.note(id);
@@ -159,21 +119,7 @@ fn post_both(frames: &mut FrameLoop, log: &Log) {
     proxy.post_frame(framed(2)).unwrap();
     proxy.post_frame_after(Duration::ZERO, framed(0)).unwrap();
     proxy.post_frame_after(HOUR, framed(100)).unwrap();
-    // The clock of delayed posts may not have advanced yet.
-    thread::sleep(Duration::from_millis(1));
-}
-
-#[test]
-fn closing_gives_each_a_frame_of_its_own() {
-    named_to_the_end("closes with posted frames", || {
-        let log = Log::new();
-        let mut frames = quick();
-        post_both(&mut frames, &log);
-        drop(frames);
-        assert_eq!(log.ids(), [0, 1, 2, 3]);
-        assert_eq!(events(EventKind::PostsDropped).len(), 1);
-        assert!(events(EventKind::Panic).is_empty());
-    });
+    let_delays_pass();
 }
 
 #[test]
@@ -191,42 +137,25 @@ fn those_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
 }
 
 #[test]
-fn those_of_a_loop_that_is_forgotten_run_at_the_thread_s_end() {
-    let log = Log::new();
-    let inner = log.clone();
-    let home = named_to_the_end("forgets posted frames", move || {
-        let mut frames = quick();
-        post_both(&mut frames, &inner);
-        std::mem::forget(frames);
-        thread::current().id()
-    });
-    assert_eq!(
-        (log.ids(), log.threads()),
-        (vec![0, 1, 2, 3], vec![home; 4])
-    );
-}
-
-#[test]
-fn those_of_a_loop_that_is_dropped_in_a_destructor_run_at_the_thread_s_end() {
-    let log = Log::new();
-    let inner = log.clone();
-    let home = named_to_the_end("drops its loop with posted frames", move || {
-        let mut frames = quick();
-        post_both(&mut frames, &inner);
-        drop(Ref::new(on_drop(move || drop(frames))));
-        thread::current().id()
-    });
-    assert_eq!(
-        (log.ids(), log.threads()),
-        (vec![0, 1, 2, 3], vec![home; 4])
-    );
+fn those_of_a_loop_that_is_forgotten_run_at_the_thread_s_end_as_if_it_was_closed() {
+    let drop_in_a_destructor = |frames| drop(Ref::new(on_drop(|| drop(frames))));
+    let ends: [fn(FrameLoop); 3] = [std::mem::forget, drop_in_a_destructor, drop];
+    let names = ["forgets posted frames", "drops its loop", "closes its loop"];
+    for (end, name) in ends.into_iter().zip(names) {
+        let (log, home) = log_of(name, move |log| {
+            let mut frames = quick();
+            post_both(&mut frames, &log);
+            end(frames);
+        });
+        assert_died(&log, &[0, 1, 2, 3], home);
+        let kinds: Vec<_> = events_of(home).iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, [EventKind::PostsDropped], "{name}");
+    }
 }
 
 #[test]
 fn the_next_loop_of_the_thread_gives_them_its_frame() {
-    fresh(|| {
-        let log = Log::new();
-        let frames = quick();
+    with_loop(|log, frames| {
         let inner = log.clone();
         let framed = move |frame: &mut Frame<'_>| {
             assert_eq!(frame.arena().alloc([0; 100]).len(), 100);
@@ -276,47 +205,4 @@ fn a_looper_s_command_that_makes_frames_gets_them() {
     looper.post(command).unwrap();
     looper.shutdown().unwrap();
     assert_eq!(told.try_recv(), Ok(("frame".into(), 0, 0, 0)));
-}
-
-/// Each closure that threads post while the loop closes either runs or is given back.
-#[test]
-fn posts_during_a_close_run_or_are_given_back() {
-    listen();
-    for _ in 0..if cfg!(miri) { 2 } else { 10 } {
-        let ran = Arc::new(AtomicUsize::new(0));
-        let (tell, told) = mpsc::channel();
-        let inner = ran.clone();
-        let home = thread::spawn(move || {
-            let mut frames = quick();
-            tell.send(frames.proxy()).unwrap();
-            wait_until(|| {
-                frames.tick(|_| ());
-                inner.load(Ordering::Relaxed) > 0
-            });
-            drop(frames);
-            inner.load(Ordering::Relaxed)
-        });
-        let (proxy, counted) = (told.recv().unwrap(), ran.clone());
-        let mut accepted = 0;
-        loop {
-            let ran = ran.clone();
-            let framed = move |frame: &mut Frame<'_>| {
-                frame.pool().create(());
-                ran.fetch_add(1, Ordering::Relaxed);
-            };
-            if proxy.post_frame(framed).is_err() {
-                break;
-            }
-            accepted += 1;
-            thread::yield_now();
-            // Otherwise they pile up, which takes minutes in Miri: more are posted in each round
-            // than it runs.
-            let piled_up = || accepted > counted.load(Ordering::Relaxed) + 10;
-            while cfg!(miri) && piled_up() && !proxy.is_closed() {
-                thread::yield_now();
-            }
-        }
-        assert_eq!(home.join().unwrap(), accepted);
-        assert_eq!(ran.load(Ordering::Relaxed), accepted);
-    }
 }

@@ -1,22 +1,22 @@
 //! `FrameLoop`: what a frame does, and in which order.
 
-use crate::frame::{on_demand, quick};
-use crate::support::{Log, events, fresh, on_drop, panic_of, wait_until};
+use crate::frame::{noting, on_demand, panics, quick, with_loop};
+use crate::support::teardown::When::AfterOurExit;
+use crate::support::teardown::notes;
+use crate::support::{events, fresh, me, on_drop, panic_of, send, sorted, wait_until, with_log};
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
+    AutoreleasePool, Frame, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
 };
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow::Break;
+use std::ops::ControlFlow::{self, Break};
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
 #[test]
 fn frame_goes_in_order() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let home = frames.proxy().thread().clone();
         let inner_log = log.clone();
         frames.set_events(move |pool| {
@@ -49,30 +49,18 @@ fn frame_goes_in_order() {
 
 #[test]
 fn frame_runs_the_closures_that_are_there_when_it_begins() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
-        let (proxy, inner_log) = (frames.proxy(), log.clone());
-        let again = proxy.clone();
-        let post = move |id| {
-            let log = inner_log.clone();
-            again.post(move || log.note(id)).unwrap();
-        };
-        proxy
-            .post(move || {
-                post(1);
-                post(2);
-            })
-            .unwrap();
-        let closures: Vec<_> = (0..3).map(|_| frames.tick(|_| ()).closures).collect();
-        assert_eq!(closures, [1, 2, 0]);
+    with_loop(|log, mut frames| {
+        let (proxy, again, inner) = (frames.proxy(), frames.proxy(), log.clone());
+        let posts = move || [1, 2].map(|id| again.post(noting(&inner, id)).unwrap());
+        proxy.post(move || _ = posts()).unwrap();
+        let mut closures = || [(); 3].map(|()| frames.tick(|_| ()).closures);
+        assert_eq!(closures(), [1, 2, 0]);
         assert_eq!(log.ids(), [1, 2]);
         // A delayed post comes before posted closures; what it posts comes in the next frame.
-        let (inner_log, again) = (log.clone(), proxy.clone());
-        let post = move || again.post(move || inner_log.note(3)).unwrap();
+        let (again, note) = (proxy.clone(), noting(&log, 3));
+        let post = move || again.post(note).unwrap();
         proxy.post_after(Duration::ZERO, post).unwrap();
-        let closures: Vec<_> = (0..3).map(|_| frames.tick(|_| ()).closures).collect();
-        assert_eq!(closures, [1, 1, 0]);
+        assert_eq!(closures(), [1, 1, 0]);
     });
 }
 
@@ -89,9 +77,7 @@ fn a_frame_is_busy_from_its_beginning_until_it_is_drained() {
 
 #[test]
 fn frame_pool_is_current_and_nested_ones_are_restored() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         frames.tick(|frame| {
             autoreleasepool(|_| autorelease(Ref::new(log.probe(0))));
             assert_eq!(log.count(), 1);
@@ -102,11 +88,8 @@ fn frame_pool_is_current_and_nested_ones_are_restored() {
         });
         frames.tick(|frame| {
             autorelease(Ref::new(log.probe(1)));
-            assert_eq!(
-                frame.pool().len(),
-                1,
-                "the frame's pool is the current one again"
-            );
+            // The frame's pool is the current one again.
+            assert_eq!(frame.pool().len(), 1);
         });
         assert_eq!(log.ids(), [0, 1]);
     });
@@ -114,9 +97,7 @@ fn frame_pool_is_current_and_nested_ones_are_restored() {
 
 #[test]
 fn panicking_closure_is_reported_and_the_frame_goes_on() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         for id in 0..4 {
             let log = log.clone();
@@ -129,41 +110,24 @@ fn panicking_closure_is_reported_and_the_frame_goes_on() {
         let report = frames.tick(|_| log.note(9));
         assert_eq!((report.closures, report.panics), (4, 2));
         assert_eq!(log.ids(), [9, 3, 2, 1, 0]);
-        let messages: Vec<_> = events(EventKind::Panic)
-            .into_iter()
-            .map(|e| (e.thread.starts_with("fresh"), e.message.unwrap()))
-            .collect();
-        assert_eq!(
-            messages,
-            [(true, "closure 1".into()), (true, "closure 3".into())]
-        );
+        assert_eq!(panics(), ["closure 1", "closure 3"]);
+        assert!(events(EventKind::Panic)[0].thread.starts_with("fresh"));
     });
 }
 
 #[test]
 fn panic_in_a_frame_leaves_the_loop_in_order() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
-        let panic = |frames: &mut FrameLoop, id| {
-            panic_of(|| {
-                frames.tick(|frame| {
-                    frame.pool().create(log.probe(id));
-                    panic!("drawing");
-                })
-            })
+    with_loop(|log, mut frames| {
+        let panics = |frame: &mut Frame<'_>, id| -> ControlFlow<()> {
+            frame.pool().create(log.probe(id));
+            panic!("drawing {id}");
         };
-        assert_eq!(panic(&mut frames, 0), "drawing");
-        assert_eq!(log.ids(), [0], "the pool is drained");
-        assert_eq!(
-            panic_of(|| frames.run(|frame| {
-                frame.pool().create(log.probe(1));
-                panic!("running");
-            })),
-            "running"
-        );
-        let inner_log = log.clone();
-        frames.proxy().post(move || inner_log.note(2)).unwrap();
+        let message = panic_of(|| frames.tick(|frame| _ = panics(frame, 0)));
+        // The pool is drained.
+        assert_eq!((&*message, log.ids()), ("drawing 0", vec![0]));
+        let message = panic_of(|| frames.run(|frame| panics(frame, 1)));
+        assert_eq!(message, "drawing 1");
+        frames.proxy().post(noting(&log, 2)).unwrap();
         let report = frames.tick(|frame| {
             assert_eq!(frame.index(), 2);
             assert!(frame.last_report().is_none());
@@ -179,9 +143,7 @@ fn panic_in_a_frame_leaves_the_loop_in_order() {
 
 #[test]
 fn panic_of_a_destructor_comes_out_after_the_frame_is_drained() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let message = panic_of(|| {
             frames.tick(|frame| {
                 frame.pool().create(log.probe(0));
@@ -196,14 +158,13 @@ fn panic_of_a_destructor_comes_out_after_the_frame_is_drained() {
 
 #[test]
 fn panic_while_polling_events_loses_neither_posts_nor_releases() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let mut frames = on_demand();
         let calls = Cell::new(0);
         frames.set_events(move |_| assert_ne!(calls.replace(calls.get() + 1), 1, "events"));
         frames.tick(|_| ());
-        let (proxy, inner_log) = (frames.proxy(), log.clone());
-        proxy.post(move || inner_log.note(0)).unwrap();
+        let proxy = frames.proxy();
+        proxy.post(noting(&log, 0)).unwrap();
         // This leaves the inbox together with the closure, before the frame.
         proxy.thread().release(Ref::new(log.probe(1)));
         let message = panic_of(|| frames.run(|_| Break(())));
@@ -211,23 +172,17 @@ fn panic_while_polling_events_loses_neither_posts_nor_releases() {
         frames.run(|_| Break(()));
         // The next drain releases it, possibly on another thread.
         wait_until(|| log.count() == 2);
-        let mut ids = log.ids();
-        ids.sort();
-        assert_eq!(ids, [0, 1]);
-    });
+        assert_eq!(sorted(&log), [0, 1]);
+    }));
 }
 
 #[test]
 fn frame_inside_a_destructor_runs_no_closures() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let frames = Rc::new(RefCell::new(quick()));
-        let inner_log = log.clone();
         let proxy = frames.borrow().proxy();
-        proxy.post(move || inner_log.note(0)).unwrap();
-        let inner_log = log.clone();
-        let delayed = proxy.post_after(Duration::ZERO, move || inner_log.note(1));
-        delayed.unwrap();
+        proxy.post(noting(&log, 0)).unwrap();
+        proxy.post_after(Duration::ZERO, noting(&log, 1)).unwrap();
         let inner = frames.clone();
         let counted = Rc::new(Cell::new(None));
         let count = counted.clone();
@@ -238,51 +193,36 @@ fn frame_inside_a_destructor_runs_no_closures() {
         drop(pool);
         assert_eq!((counted.get(), log.count()), (Some(0), 0));
         assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 2);
-    });
+    }));
 }
 
 #[test]
 fn loops_on_one_thread_serve_one_queue() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let (mut one, mut two) = (quick(), quick());
-        for (id, frames) in [(0, &one), (1, &two)] {
-            let log = log.clone();
-            frames.proxy().post(move || log.note(id)).unwrap();
-        }
-        let nested = one
-            .tick(|_| assert_eq!(two.tick(|_| ()).closures, 0))
-            .closures;
-        assert_eq!((nested, log.ids()), (2, vec![0, 1]));
+        one.proxy().post(noting(&log, 0)).unwrap();
+        two.proxy().post(noting(&log, 1)).unwrap();
+        let proxy = one.proxy();
+        let report = one.tick(|_| {
+            assert_eq!(two.tick(|_| ()).closures, 0);
+            proxy.post(noting(&log, 2)).unwrap();
+            assert_eq!(two.tick(|_| ()).closures, 1);
+        });
         // A closure that is sent to the thread's handle runs, too.
-        let inner_log = log.clone();
-        one.proxy()
-            .thread()
-            .post(move || inner_log.note(2))
-            .unwrap();
-        assert_eq!(two.tick(|_| ()).closures, 1);
-    });
+        proxy.thread().post(noting(&log, 3)).unwrap();
+        assert_eq!((report.closures, two.tick(|_| ()).closures), (2, 1));
+        assert_eq!(log.ids(), [0, 1, 2, 3]);
+    }));
 }
 
 #[test]
 fn loop_cannot_be_created_while_its_thread_ends() {
-    thread_local! {
-        static LATE: Cell<Option<Box<dyn std::any::Any>>> = const { Cell::new(None) };
-    }
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread::spawn(move || {
-        // Registered first, so that its destructor runs after this one's.
-        LATE.set(Some(Box::new(on_drop(move || {
-            let message = panic_of(quick);
-            assert!(message.contains("while its thread ends"), "{message}");
-            inner_log.note(0);
-        }))));
-        drop(AutoreleasePool::new());
-    })
-    .join()
-    .unwrap();
-    assert_eq!(log.count(), 1);
+    let ids = notes(AfterOurExit, |log| {
+        let message = panic_of(quick);
+        assert!(message.contains("while its thread ends"), "{message}");
+        log.note(0);
+    });
+    assert_eq!(ids, [0, 1_000]);
 }
 
 #[test]
@@ -302,23 +242,17 @@ fn debug_output_of_frames_reports_and_loops() {
 }
 
 #[test]
-fn pools_closed_in_a_frame_leave_most_of_what_was_sent_to_its_end() {
-    fresh(|| {
-        let log = Log::new();
-        let me = PoolManager::global().current_thread().unwrap();
-        let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-        frames.tick(|_| {
-            (0..100).for_each(|_| me.release(Ref::new(log.probe(1))));
-            for most in [16, 32] {
-                autoreleasepool(|_| ());
-                assert!((1..=most).contains(&log.count()), "{}", log.count());
+fn after_a_frame_pools_that_close_make_all_releases_also_if_it_panicked() {
+    with_loop(|log, mut frames| {
+        frames.tick(|_| ());
+        for panics in [false, true] {
+            if panics {
+                panic_of(|| frames.tick(|_| panic!("no frame")));
             }
-        });
-        assert_eq!(log.count(), 100);
-        // After the frame, pools that close make remote releases again; also if the frame panicked.
-        panic_of(|| frames.tick(|_| panic!("no frame")));
-        (0..100).for_each(|_| me.release(Ref::new(log.probe(2))));
-        autoreleasepool(|_| ());
-        assert_eq!(log.count(), 200);
+            let before = log.count();
+            send(&me(), &log, 0..100);
+            autoreleasepool(|_| ());
+            assert_eq!(log.count(), before + 100);
+        }
     });
 }

@@ -1,19 +1,20 @@
 //! `Looper`: a thread that runs posted closures in order.
 
-use crate::frame::{hold, id_of, looper, noting};
-use crate::support::{Log, child, events_of, fresh_to_the_end, listen, on_drop, wait_until};
+use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
+use crate::support::{
+    Log, alone, events_of, fresh_to_the_end, listen, on_drop, on_threads, send, sorted, wait_until,
+    with_log,
+};
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Closed, FrameConfig, FrameLoop, FrameProxy, HandoffPool, HomeRef, Looper,
-    LooperProxy, PoolManager, PostId, Ref, autorelease, autoreleasepool,
+    AutoreleasePool, Closed, FrameProxy, HandoffPool, HomeRef, Looper, LooperProxy, PoolManager,
+    PostId, Ref, autorelease, autoreleasepool,
 };
-use std::ops::ControlFlow::Break;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_secs(3_600);
+const SOON: Duration = Duration::from_micros(50);
 
 #[test]
 fn commands_run_in_order_on_a_named_thread() {
@@ -22,14 +23,11 @@ fn commands_run_in_order_on_a_named_thread() {
     for id in 0..100 {
         looper.post(noting(&log, id)).unwrap();
     }
-    let name = looper
-        .call(|| thread::current().name().map(String::from))
-        .unwrap();
-    assert_eq!(name.as_deref(), Some("looper"));
+    let name = looper.call(|| thread::current().name().map(String::from));
+    assert_eq!(name.unwrap().as_deref(), Some("looper"));
     assert_eq!(looper.thread().name(), Some("looper"));
-    assert_eq!(log.ids(), (0..100).collect::<Vec<_>>());
-    let id = id_of(&looper);
-    assert!(log.threads().iter().all(|thread| *thread == id));
+    assert!(log.ids().into_iter().eq(0..100));
+    assert_eq!(log.threads(), [id_of(&looper); 100]);
     looper.shutdown().unwrap();
 }
 
@@ -39,14 +37,13 @@ fn every_command_has_a_pool_of_its_own() {
     let looper = looper();
     let id = id_of(&looper);
     for n in 0..3 {
-        let log = log.clone();
-        looper
-            .post(move || {
-                autorelease(Ref::new(log.probe(n * 2)));
-                // A forgotten pool does not get what the next command autoreleases.
-                std::mem::forget(AutoreleasePool::new());
-            })
-            .unwrap();
+        let probe = log.probe(n * 2);
+        let command = move || {
+            autorelease(Ref::new(probe));
+            // A forgotten pool does not get what the next command autoreleases.
+            std::mem::forget(AutoreleasePool::new());
+        };
+        looper.post(command).unwrap();
     }
     let released = log.clone();
     assert_eq!(looper.call(move || released.ids()).unwrap(), [0, 2, 4]);
@@ -60,10 +57,11 @@ fn panicking_command_is_reported_and_the_next_goes_on() {
     let looper = looper();
     let id = id_of(&looper);
     looper.post(|| panic!("command")).unwrap();
+    let autoreleases = || autorelease(Ref::new(on_drop(|| panic!("destructor"))));
+    looper.post(autoreleases).unwrap();
     looper
-        .post(|| autorelease(Ref::new(on_drop(|| panic!("destructor")))))
-        .unwrap();
-    looper.thread().release(Ref::new(Panics));
+        .thread()
+        .release(Ref::new(on_drop(|| panic!("released"))));
     assert_eq!(looper.call(|| 1).unwrap(), 1);
     looper.shutdown().unwrap();
     let mut messages: Vec<_> = events_of(id)
@@ -77,57 +75,11 @@ fn panicking_command_is_reported_and_the_next_goes_on() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn pools_of_a_command_go_on_with_what_one_of_them_has_left_of_the_mail() {
-    child!(|| {
-        let (log, looper) = (Log::new(), looper());
-        let (tell, told) = mpsc::channel();
-        let (go, wait) = mpsc::channel::<()>();
-        let released = log.clone();
-        let command = move || {
-            tell.send(()).unwrap();
-            wait.recv().unwrap();
-            // One takes all of it, and makes a share of the releases.
-            for _ in 0..10_000 {
-                drop(AutoreleasePool::new());
-                if released.count() == 1_000 {
-                    break;
-                }
-            }
-            released.count()
-        };
-        thread::scope(|scope| {
-            let call = scope.spawn(|| looper.call(command).unwrap());
-            told.recv().unwrap();
-            for id in 0..1_000 {
-                looper.thread().release(Ref::new(log.probe(id)));
-            }
-            go.send(()).unwrap();
-            assert_eq!(call.join().unwrap(), 1_000);
-        });
-    })
-    .assert_success();
-}
-
-struct Panics;
-
-impl Drop for Panics {
-    fn drop(&mut self) {
-        panic!("released");
-    }
-}
-
-#[test]
 fn pool_around_the_commands_may_panic_too() {
-    struct Feeds;
-    impl Drop for Feeds {
-        fn drop(&mut self) {
-            autorelease(Ref::new(on_drop(|| panic!("fed"))));
-        }
-    }
     let looper = looper();
     let id = id_of(&looper);
-    looper.thread().release(Ref::new(Feeds));
+    let feeds = on_drop(|| autorelease(Ref::new(on_drop(|| panic!("fed")))));
+    looper.thread().release(Ref::new(feeds));
     wait_until(|| events_of(id).len() == 1);
     assert_eq!(looper.call(|| 2).unwrap(), 2);
     looper.shutdown().unwrap();
@@ -144,11 +96,7 @@ fn sleeping_looper_is_woken_by_a_post_a_release_and_a_deadline() {
         match id % 4 {
             0 => looper.post(noting(&log, id)).unwrap(),
             1 => looper.thread().release(Ref::new(log.probe(id))),
-            2 => drop(
-                looper
-                    .post_after(Duration::from_micros(50), noting(&log, id))
-                    .unwrap(),
-            ),
+            2 => _ = looper.post_after(SOON, noting(&log, id)).unwrap(),
             _ => looper.thread().post(noting(&log, id)).unwrap(),
         }
         wait_until(|| log.count() as u32 == id + 1);
@@ -162,9 +110,7 @@ fn earlier_deadline_wakes_a_looper_that_waits_for_a_later_one() {
     let looper = looper();
     let late = looper.post_after(HOUR, noting(&log, 1)).unwrap();
     looper.call(|| ()).unwrap();
-    looper
-        .post_after(Duration::from_millis(1), noting(&log, 0))
-        .unwrap();
+    looper.post_after(SOON, noting(&log, 0)).unwrap();
     wait_until(|| log.count() == 1);
     assert!(looper.cancel(late));
     looper.shutdown().unwrap();
@@ -198,31 +144,26 @@ fn shutdown_runs_posted_closures_and_drops_those_not_due() {
     let never = log.probe(5);
     looper.post_after(HOUR, move || drop(never)).unwrap();
     looper.thread().release(Ref::new(log.probe(3)));
-    let (proxy, inner_log) = (looper.proxy(), log.clone());
-    looper
-        .post(move || {
-            autorelease(Ref::new(inner_log.probe(2)));
-            wait_until(|| proxy.is_closed());
-            assert!(
-                proxy.post(|| ()).is_err(),
-                "a closing looper refuses posts of its own commands"
-            );
-        })
-        .unwrap();
+    let (proxy, probe) = (looper.proxy(), log.probe(2));
+    let command = move || {
+        autorelease(Ref::new(probe));
+        wait_until(|| proxy.is_closed());
+        // A closing looper refuses posts of its own commands.
+        assert!(proxy.post(|| ()).is_err());
+    };
+    looper.post(command).unwrap();
     let proxy = looper.proxy();
     drop(go);
     looper.shutdown().unwrap();
-    let mut ids = log.ids();
-    ids.sort();
-    assert_eq!(ids, [0, 1, 2, 3, 5]);
+    assert_eq!(sorted(&log), [0, 1, 2, 3, 5]);
     assert!(proxy.is_closed() && !proxy.thread().is_alive());
     let Closed(_) = proxy.post(|| ()).unwrap_err();
     let events = events_of(id);
-    assert_eq!(events.len(), 1, "{events:?}");
-    assert_eq!(
-        (events[0].kind, events[0].count),
-        (EventKind::PostsDropped, 1)
-    );
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| (event.kind, event.count))
+        .collect();
+    assert_eq!(told, [(EventKind::PostsDropped, 1)]);
 }
 
 #[test]
@@ -231,25 +172,23 @@ fn a_looper_ends_in_the_documented_order() {
     let looper = looper();
     let go = hold(&looper);
     let proxy = looper.proxy();
-    let inner_log = log.clone();
-    looper
-        .post(move || {
-            inner_log.note(2);
-            autorelease(Ref::new(inner_log.probe(3)));
-        })
-        .unwrap();
+    let (note, probe) = (noting(&log, 2), log.probe(3));
+    let command = move || {
+        note();
+        autorelease(Ref::new(probe));
+    };
+    looper.post(command).unwrap();
     looper.post_after(Duration::ZERO, noting(&log, 1)).unwrap();
     let (inside, inner_log) = (proxy.thread().clone(), log.clone());
     let manager = PoolManager::new();
-    looper
-        .post(move || {
-            // This goes to a root pool, which is drained last.
-            manager.autorelease(Ref::new(inner_log.probe(6)));
-            // The drain of the command releases as many of these as its share of the time allows,
-            // the end of the looper the others.
-            (0..100).for_each(|_| inside.release(Ref::new(inner_log.probe(4))));
-        })
-        .unwrap();
+    let command = move || {
+        // This goes to a root pool, which is drained last.
+        manager.autorelease(Ref::new(inner_log.probe(6)));
+        // The drain of the command releases as many of these as its share of the time allows,
+        // the end of the looper the others.
+        (0..100).for_each(|_| inside.release(Ref::new(inner_log.probe(4))));
+    };
+    looper.post(command).unwrap();
     let never = log.probe(5);
     looper.post_after(HOUR, move || drop(never)).unwrap();
     let closer = thread::spawn(move || looper.shutdown());
@@ -262,32 +201,24 @@ fn a_looper_ends_in_the_documented_order() {
     let ids = log.ids();
     let (sent, others): (Vec<_>, Vec<_>) = ids.iter().partition(|id| **id == 4);
     assert_eq!((sent.len(), &others[..]), (100, &[0, 1, 2, 3, 5, 6, 7][..]));
-    let [first, last] = [
-        ids.iter().position(|id| *id == 4),
-        ids.iter().rposition(|id| *id == 4),
-    ];
-    assert!(first > ids.iter().position(|id| *id == 3));
-    assert!(last < ids.iter().position(|id| *id == 6));
+    let first = |of| ids.iter().position(|id| *id == of);
+    let last = ids.iter().rposition(|id| *id == 4);
+    assert!(first(3) < first(4) && last < first(6));
 }
 
 #[test]
 fn root_pools_of_a_looper_are_drained_at_its_end() {
     let log = Log::new();
     let looper = looper();
-    let inner_log = log.clone();
-    looper
-        .post(move || {
-            let manager = PoolManager::new();
-            manager.autorelease(Ref::new(inner_log.probe(0)));
-            let token = PoolManager::global().push();
-            autorelease(Ref::new(inner_log.probe(1)));
-            let _ = token;
-        })
-        .unwrap();
+    let [one, two] = [0, 1].map(|id| log.probe(id));
+    let command = move || {
+        PoolManager::new().autorelease(Ref::new(one));
+        let _never_popped = PoolManager::global().push();
+        autorelease(Ref::new(two));
+    };
+    looper.post(command).unwrap();
     looper.shutdown().unwrap();
-    let mut ids = log.ids();
-    ids.sort();
-    assert_eq!(ids, [0, 1]);
+    assert_eq!(sorted(&log), [0, 1]);
 }
 
 #[test]
@@ -381,96 +312,49 @@ fn value_sent_to_its_home_wakes_a_looper_whatever_the_bound() {
     let looper = Looper::reclaimer_bounded("home", 1).unwrap();
     let id = id_of(&looper);
     for n in 0..4 {
-        let inner_log = log.clone();
-        let value = looper
-            .call(move || HomeRef::new(inner_log.probe(n)))
-            .unwrap();
-        drop(value);
+        let probe = log.probe(n);
+        drop(looper.call(|| HomeRef::new(probe)).unwrap());
         wait_until(|| log.count() as u32 == n + 1);
     }
     // Objects sent to their home do not count towards the bound: there is still room for one.
     let go = hold(&looper);
-    for n in 4..6 {
-        looper.thread().release(Ref::new(log.probe(n)));
-    }
+    send(looper.thread(), &log, 4..6);
     assert_eq!(log.ids()[4..], [5]);
     drop(go);
     looper.shutdown().unwrap();
-    let there = log.threads().iter().filter(|t| **t == id).count();
-    assert_eq!((log.count(), there), (6, 5));
-}
-
-#[test]
-fn pools_closed_in_a_command_leave_most_of_what_was_sent_to_the_looper() {
-    let log = Log::new();
-    let looper = looper();
-    let (to, seen) = (looper.thread().clone(), log.clone());
-    let inside = looper.call(move || {
-        (0..100).for_each(|_| to.release(Ref::new(seen.probe(1))));
-        autoreleasepool(|_| ());
-        let inside = seen.count();
-        // This holds only during the command.
-        (inside, seen)
-    });
-    let (inside, seen) = inside.unwrap();
-    assert!((1..=16).contains(&inside), "{inside}");
-    wait_until(|| seen.count() == 100);
-    looper.shutdown().unwrap();
+    assert_eq!((log.count(), died_on(&log, id)), (6, 5));
 }
 
 #[test]
 fn releases_of_many_threads_all_arrive() {
-    let count = Arc::new(AtomicUsize::new(0));
-    struct Counts(Arc<AtomicUsize>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
+    let log = Log::new();
     let each = if cfg!(miri) { 20 } else { 5_000 };
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 100).unwrap();
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                autoreleasepool(|_| {
-                    for _ in 0..each {
-                        reclaimer.thread().release(Ref::new(Counts(count.clone())));
-                    }
-                });
-            });
-        }
+    on_threads(3, |_| {
+        autoreleasepool(|_| send(reclaimer.thread(), &log, 0..each))
     });
     reclaimer.shutdown().unwrap();
-    assert_eq!(count.load(Ordering::Relaxed), 3 * each);
+    assert_eq!(log.count() as u32, 3 * each);
 }
 
 #[test]
 fn frame_loop_may_run_inside_a_command() {
     let log = Log::new();
     let looper = looper();
-    let inner_log = log.clone();
     let (tell, told) = mpsc::channel();
-    looper
-        .post(move || {
-            let mut frames = FrameLoop::new(FrameConfig::new().on_demand().unlimited());
-            tell.send(frames.proxy()).unwrap();
-            let stop = Arc::new(AtomicBool::new(false));
-            let stopping = stop.clone();
-            frames
-                .proxy()
-                .post_after(Duration::from_millis(1), move || {
-                    stopping.store(true, Ordering::Relaxed);
-                })
-                .unwrap();
-            frames.run(|_| {
-                if stop.load(Ordering::Relaxed) {
-                    return Break(());
-                }
-                std::ops::ControlFlow::Continue(())
-            });
-            inner_log.note(0);
-        })
-        .unwrap();
+    let note = noting(&log, 0);
+    let command = move || {
+        let mut frames = on_demand();
+        let proxy = frames.proxy();
+        tell.send(frames.proxy()).unwrap();
+        let stop = Log::new();
+        proxy
+            .post_after(Duration::from_millis(1), noting(&stop, 0))
+            .unwrap();
+        frames.run(|_| enough(stop.count() == 1));
+        note();
+    };
+    looper.post(command).unwrap();
     let proxy = told.recv().unwrap();
     // The frame loop inside serves the looper's inbox.
     looper.post(noting(&log, 1)).unwrap();
@@ -505,33 +389,20 @@ fn names_with_null_bytes_are_refused_before_a_thread_starts() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn looper_does_not_sleep_while_it_has_claimed_orphans() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
         for id in 0..100 {
             let log = log.clone();
             // The looper cannot release as many between two rounds of commands.
-            gone.release(Ref::new(AtDrop(Some(Box::new(move || {
+            gone.release(Ref::new(on_drop(move || {
                 thread::sleep(Duration::from_micros(500));
                 log.note(id);
-            })))));
+            })));
         }
         let looper = looper();
         looper.post(|| ()).unwrap();
         // No more messages come, and no other thread can take these orphans.
         wait_until(|| log.count() == 100);
         looper.shutdown().unwrap();
-    })
-    .assert_success();
-}
-
-/// Runs a closure when it is dropped, on any thread.
-struct AtDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
-
-impl Drop for AtDrop {
-    fn drop(&mut self) {
-        if let Some(f) = self.0.take() {
-            f();
-        }
-    }
+    }));
 }

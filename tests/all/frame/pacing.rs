@@ -1,15 +1,12 @@
 //! When a frame is made, how much time it covers, and what a late frame leaves for later.
 
-use crate::frame::{Told, enough, on_demand};
-use crate::support::{Log, child, fresh, wait_until};
+use crate::frame::{HOUR, Told, enough, noting, on_demand};
+use crate::support::{Log, alone, fresh, wait_until, with_log};
 use releasepool::{FrameConfig, FrameLoop, Ref};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread;
 use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(3_600);
 
 #[test]
 fn delta_is_zero_at_first_and_after_a_pause() {
@@ -38,10 +35,10 @@ fn delta_is_zero_at_first_and_after_a_pause() {
 #[test]
 fn time_less_than_a_step_is_left_over() {
     fresh(|| {
-        let mut frames = FrameLoop::new(FrameConfig::new().fixed_step(LONG));
+        let mut frames = FrameLoop::new(FrameConfig::new().fixed_step(HOUR));
         wait_until(|| {
             let report = frames.tick(|frame| {
-                assert_eq!((frame.steps(), frame.step()), (0, LONG));
+                assert_eq!((frame.steps(), frame.step()), (0, HOUR));
                 assert!(frame.leftover() >= frame.delta());
             });
             report.delta > Duration::ZERO
@@ -73,10 +70,10 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
         let time = Duration::from_millis(5);
         let mut frames = FrameLoop::new(FrameConfig::new().frame_time(time));
         let proxy = frames.proxy();
-        let stop = Arc::new(AtomicUsize::new(0));
+        let stop = Log::new();
         let stopped = stop.clone();
         let nuisance = thread::spawn(move || {
-            while stopped.load(Ordering::Relaxed) == 0 {
+            while stopped.count() == 0 {
                 proxy.request_frame();
                 let id = proxy.post_after(Duration::from_secs(1_000), || ()).unwrap();
                 assert!(proxy.cancel(id));
@@ -87,7 +84,7 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
             began.push(std::time::Instant::now());
             enough(frame.index() == 4)
         });
-        stop.store(1, Ordering::Relaxed);
+        stop.note(0);
         nuisance.join().unwrap();
         // A frame begins slightly before the first line of its function.
         assert!(began[4].duration_since(began[0]) > time * 3);
@@ -96,8 +93,7 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
 
 #[test]
 fn on_demand_sleeps_until_there_is_something_to_do() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let mut frames = on_demand();
         let (tell, told) = std::sync::mpsc::channel();
         let proxy = frames.proxy();
@@ -128,7 +124,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
         assert_eq!(closures, [0, 0, 1, 1]);
         assert_eq!(frames.last_report().unwrap().closures, 0);
         assert_eq!(log.threads(), [thread::current().id()]);
-    });
+    }));
 }
 
 /// Settings of a loop with frames that are always late, so that each drain makes one release.
@@ -142,8 +138,7 @@ fn late() -> FrameConfig {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn late_frame_leaves_releases_to_the_next_ones() {
     // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let mut frames = FrameLoop::new(late());
         let told = Arc::new(Told::default());
         frames.set_waker(Waker::from(told.clone()));
@@ -155,11 +150,7 @@ fn late_frame_leaves_releases_to_the_next_ones() {
         for n in [1, 2] {
             assert_eq!(log.count(), n);
             assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
-            assert_eq!(
-                told.take(),
-                1,
-                "called at once, as there is something to do"
-            );
+            assert_eq!(told.take(), 1, "at once, as there is something to do");
             frames.tick(|_| ());
         }
         assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));
@@ -172,14 +163,12 @@ fn late_frame_leaves_releases_to_the_next_ones() {
         assert_eq!(log.count(), 4);
         drop(frames);
         assert_eq!(log.count(), 6);
-    });
-    child.assert_success();
+    }));
 }
 
 #[test]
 fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let mut frames = FrameLoop::new(late().on_demand());
         let proxy = frames.proxy();
         let inner_log = log.clone();
@@ -197,7 +186,7 @@ fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
         });
         other.join().unwrap();
         assert_eq!(log.count(), 5);
-    });
+    }));
 }
 
 #[test]
@@ -208,21 +197,17 @@ fn requests_before_a_frame_count_as_one_and_one_inside_is_for_the_next() {
         for _ in 0..10 {
             proxy.request_frame();
         }
-        let calls = Arc::new(AtomicUsize::new(0));
-        let counted = calls.clone();
+        let calls = Log::new();
         let mut count = 0;
         frames.run(|frame| {
             count += 1;
             if frame.index() < 3 {
                 proxy.request_frame();
             } else if frame.index() == 3 {
-                let counted = counted.clone();
-                let late = move || {
-                    counted.fetch_add(1, Ordering::Relaxed);
-                };
+                let late = noting(&calls, 0);
                 proxy.post_after(Duration::from_millis(5), late).unwrap();
             }
-            enough(calls.load(Ordering::Relaxed) == 1)
+            enough(calls.count() == 1)
         });
         assert_eq!(count, 5);
     });

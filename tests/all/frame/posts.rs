@@ -1,59 +1,55 @@
 //! Posts, calls and delayed posts, and what happens to them when a loop is closed.
 
-use crate::frame::noting;
+use crate::frame::{HOUR, noting, panics, quick, with_loop};
 use crate::support::{
-    Log, events, events_of, fresh, fresh_to_the_end, listen, named_to_the_end, on_drop, panic_of,
-    wait_until,
+    Log, events, fresh, fresh_to_the_end, listen, named_to_the_end, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Closed, FrameConfig, FrameLoop, FrameProxy, Looper, PoolManager, Ref,
-    autorelease,
-};
-use std::cell::RefCell;
+use releasepool::{Closed, Frame, FrameProxy, Looper, PoolManager, Ref, autorelease};
 use std::mem::ManuallyDrop;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn quick() -> FrameLoop {
-    FrameLoop::new(FrameConfig::new().unlimited())
-}
-
-const HOUR: Duration = Duration::from_secs(3_600);
-
 #[test]
 fn post_to_a_closed_loop_is_given_back() {
-    fresh(|| {
-        let frames = quick();
+    with_loop(|log, frames| {
         let proxy = frames.proxy();
         assert!(!proxy.is_closed());
         drop(frames);
         assert!(proxy.is_closed());
         assert!(proxy.thread().is_alive());
-        let Closed(f) = proxy.post(|| ()).unwrap_err();
+        let Closed(f) = proxy.post(noting(&log, 0)).unwrap_err();
         f();
         let text = String::from("back");
         let Closed(f) = proxy.call(move || text).unwrap_err();
         assert_eq!(f(), "back");
+        let probe = log.probe(1);
+        let Closed(f) = proxy.post_frame(move |_| drop(probe)).unwrap_err();
+        assert_eq!(log.ids(), [0]);
+        quick().tick(f);
+        assert_eq!(log.ids(), [0, 1]);
         let refused = proxy.post_after(Duration::ZERO, || ());
         assert!(refused.unwrap_err().to_string().contains("not accepted"));
+        assert!(proxy.post_frame_after(Duration::ZERO, |_| ()).is_err());
         fresh(move || {
             assert!(proxy.post(|| ()).is_err());
             assert!(proxy.call(|| ()).is_err());
         });
         assert_eq!(PoolManager::global().run_inbox(), 0);
     });
+    // Proxies outlive the thread.
+    let proxy = fresh_to_the_end(|| quick().proxy());
+    assert!(proxy.is_closed() && !proxy.thread().is_alive());
+    assert!(proxy.post(|| ()).is_err() && proxy.post_frame(|_| ()).is_err());
+    proxy.request_frame();
 }
 
 #[test]
 fn closing_runs_what_was_accepted_and_refuses_what_that_posts() {
-    fresh(|| {
-        let log = Log::new();
-        let frames = quick();
+    with_loop(|log, frames| {
         let proxy = frames.proxy();
         let (inside, inner_log) = (proxy.clone(), log.clone());
         proxy
@@ -100,35 +96,14 @@ fn closing_drops_delayed_posts_that_are_not_due_with_an_event() {
         assert_eq!(dropped.len(), 1);
         assert_eq!(dropped[0].count, 4);
         assert!(dropped[0].to_string().contains("4 delayed posts"));
-        let panics = events(EventKind::Panic);
-        let messages: Vec<_> = panics.iter().map(|e| e.message.as_deref()).collect();
-        assert_eq!(messages, [Some("dropped"), Some("dropped, too")]);
+        assert_eq!(panics(), ["dropped", "dropped, too"]);
         assert!(!proxy.cancel(late));
     });
 }
 
 #[test]
-fn loop_that_is_dropped_inside_a_destructor_leaves_its_posts_to_the_thread() {
-    fresh(|| {
-        let log = Log::new();
-        let frames = quick();
-        let proxy = frames.proxy();
-        proxy.post(noting(&log, 0)).unwrap();
-        let held = RefCell::new(Some(frames));
-        let pool = AutoreleasePool::new();
-        pool.create(on_drop(move || drop(held.take())));
-        drop(pool);
-        assert!(proxy.is_closed());
-        assert_eq!(log.count(), 0);
-        assert_eq!(PoolManager::global().run_inbox(), 1);
-        assert_eq!(log.ids(), [0]);
-    });
-}
-
-#[test]
 fn call_runs_on_the_loop_s_thread_and_returns_the_result() {
-    fresh(|| {
-        let mut frames = quick();
+    with_loop(|_, mut frames| {
         let proxy = frames.proxy();
         let home = thread::current().id();
         let done = Arc::new(AtomicBool::new(false));
@@ -153,17 +128,11 @@ fn call_runs_on_the_loop_s_thread_and_returns_the_result() {
 
 #[test]
 fn call_on_its_own_thread_runs_at_once() {
-    fresh(|| {
-        let frames = quick();
+    with_loop(|_, frames| {
         let local = Arc::new(AtomicUsize::new(0));
         let inner = local.clone();
-        assert_eq!(
-            frames
-                .proxy()
-                .call(move || inner.fetch_add(1, Ordering::Relaxed))
-                .unwrap(),
-            0
-        );
+        let add = move || inner.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(frames.proxy().call(add).unwrap(), 0);
         assert_eq!(local.load(Ordering::Relaxed), 1);
         let looper = Looper::spawn("inline").unwrap();
         let proxy = looper.proxy();
@@ -262,9 +231,7 @@ fn delayed_posts_run_in_the_order_in_which_they_are_due() {
 
 #[test]
 fn delayed_posts_that_are_due_go_first_and_in_order() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         proxy.post(noting(&log, 3)).unwrap();
         for id in 0..3 {
@@ -277,8 +244,7 @@ fn delayed_posts_that_are_due_go_first_and_in_order() {
 
 #[test]
 fn delayed_post_made_in_a_frame_is_for_the_next() {
-    fresh(|| {
-        let mut frames = quick();
+    with_loop(|_, mut frames| {
         let proxy = frames.proxy();
         let count = Arc::new(AtomicUsize::new(0));
         fn again(proxy: FrameProxy, count: Arc<AtomicUsize>) {
@@ -296,9 +262,7 @@ fn delayed_post_made_in_a_frame_is_for_the_next() {
 
 #[test]
 fn cancelled_post_never_runs_and_is_dropped_at_once() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         let probe = log.probe(0);
         let id = proxy
@@ -327,9 +291,7 @@ fn cancelled_post_never_runs_and_is_dropped_at_once() {
 
 #[test]
 fn closure_can_cancel_one_that_is_due_in_the_same_frame() {
-    fresh(|| {
-        let log = Log::new();
-        let mut frames = quick();
+    with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         let (tell, told) = mpsc::channel();
         let (inside, inner_log) = (proxy.clone(), log.clone());
@@ -359,8 +321,7 @@ fn id_of_another_loop_cancels_nothing() {
 
 #[test]
 fn delay_beyond_the_end_of_time_is_never_due() {
-    fresh(|| {
-        let mut frames = quick();
+    with_loop(|_, mut frames| {
         let proxy = frames.proxy();
         let id = proxy.post_after(Duration::MAX, || ()).unwrap();
         assert_eq!(frames.tick(|_| ()).closures, 0);
@@ -373,104 +334,62 @@ fn delay_beyond_the_end_of_time_is_never_due() {
     });
 }
 
-/// Each closure that threads post while the loop closes either runs or is given back.
 #[test]
 fn posts_during_a_close_run_or_are_given_back() {
     // Closures may pile up, which is reported.
     listen();
-    let rounds = if cfg!(miri) { 2 } else { 100 };
-    for _ in 0..rounds {
+    let posts: [fn(&FrameProxy, Arc<AtomicUsize>) -> bool; 2] = [
+        |proxy, ran| {
+            proxy
+                .post(move || _ = ran.fetch_add(1, Ordering::Relaxed))
+                .is_ok()
+        },
+        |proxy, ran| {
+            let framed = move |frame: &mut Frame<'_>| {
+                frame.pool().create(());
+                ran.fetch_add(1, Ordering::Relaxed);
+            };
+            proxy.post_frame(framed).is_ok()
+        },
+    ];
+    const MOST: usize = if cfg!(miri) { 10 } else { 1_000 };
+    let rounds = if cfg!(miri) { 2 } else { 50 };
+    for post in posts.into_iter().cycle().take(2 * rounds) {
         let ran = Arc::new(AtomicUsize::new(0));
         let (tell, told) = mpsc::channel();
-        let frames_thread = thread::spawn({
-            let ran = ran.clone();
-            move || {
-                let mut frames = quick();
-                tell.send(frames.proxy()).unwrap();
-                wait_until(|| {
-                    frames.tick(|_| ());
-                    ran.load(Ordering::Relaxed) > 0
-                });
-                drop(frames);
-                ran.load(Ordering::Relaxed)
-            }
+        let inner = ran.clone();
+        let home = thread::spawn(move || {
+            let mut frames = quick();
+            tell.send(frames.proxy()).unwrap();
+            wait_until(|| {
+                frames.tick(|_| ());
+                inner.load(Ordering::Relaxed) > 0
+            });
+            drop(frames);
+            inner.load(Ordering::Relaxed)
         });
         let proxy = told.recv().unwrap();
-        let posters: Vec<_> = (0..2)
-            .map(|_| {
-                let (proxy, ran) = (proxy.clone(), ran.clone());
-                thread::spawn(move || {
-                    let mut accepted = 0;
-                    loop {
-                        let ran = ran.clone();
-                        if proxy
-                            .post(move || {
-                                ran.fetch_add(1, Ordering::Relaxed);
-                            })
-                            .is_err()
-                        {
-                            return accepted;
-                        }
-                        accepted += 1;
+        let posters = [(); 2].map(|()| {
+            let (proxy, ran) = (proxy.clone(), ran.clone());
+            thread::spawn(move || {
+                let mut accepted = 0;
+                while post(&proxy, ran.clone()) {
+                    accepted += 1;
+                    // Otherwise they pile up, which takes minutes: more are posted in each round
+                    // than it runs.
+                    let piled_up = || accepted > ran.load(Ordering::Relaxed) + MOST;
+                    while piled_up() && !proxy.is_closed() {
+                        thread::yield_now();
                     }
-                })
+                }
+                accepted
             })
-            .collect();
-        let at_close = frames_thread.join().unwrap();
-        let accepted: usize = posters.into_iter().map(|p| p.join().unwrap()).sum();
-        assert_eq!(
-            (at_close, ran.load(Ordering::Relaxed)),
-            (accepted, accepted)
-        );
-    }
-}
-
-#[test]
-fn proxies_outlive_the_thread() {
-    let proxy = fresh_to_the_end(|| {
-        let frames = quick();
-        frames.proxy()
-    });
-    assert!(proxy.is_closed() && !proxy.thread().is_alive());
-    assert!(proxy.post(|| ()).is_err());
-    proxy.request_frame();
-}
-
-#[test]
-fn loop_in_a_thread_local_is_closed_at_the_thread_s_end() {
-    thread_local! {
-        static FRAMES: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
-    }
-    let log = Log::new();
-    let inner_log = log.clone();
-    let (id, proxy) = named_to_the_end("keeps a loop", move || {
-        let frames = quick();
-        let proxy = frames.proxy();
-        proxy.post_after(HOUR, noting(&inner_log, 1)).unwrap();
-        FRAMES.set(Some(frames));
-        (thread::current().id(), proxy)
-    });
-    assert!(proxy.is_closed());
-    assert_eq!(log.count(), 0);
-    let dropped = events_of(id)
-        .into_iter()
-        .find(|e| e.kind == EventKind::PostsDropped);
-    assert_eq!(dropped.map(|e| e.count), Some(1));
-}
-
-#[test]
-fn frame_inside_a_frame_works() {
-    fresh(|| {
-        let log = Log::new();
-        let outer = Rc::new(RefCell::new(quick()));
-        let proxy = outer.borrow().proxy();
-        proxy.post(noting(&log, 0)).unwrap();
-        let mut frames = outer.borrow_mut();
-        let mut inner = quick();
-        frames.tick(|_| {
-            proxy.post(noting(&log, 1)).unwrap();
-            assert_eq!(inner.tick(|_| ()).closures, 1, "both loops serve one inbox");
         });
-        assert_eq!(log.ids(), [0, 1]);
-    });
+        let at_close = home.join().unwrap();
+        let accepted = posters
+            .map(|poster| poster.join().unwrap())
+            .iter()
+            .sum::<usize>();
+        assert_eq!([at_close, ran.load(Ordering::Relaxed)], [accepted; 2]);
+    }
 }

@@ -1,21 +1,27 @@
 //! Loopers that destroy what other threads send them.
 
-use crate::frame::{hold, id_of, looper};
-use crate::support::{Log, child, wait_until};
-use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref};
+use crate::frame::{died_on, hold, id_of, looper, reclaimer};
+use crate::support::{Log, alone, fresh_to_the_end, me, send, wait_until, with_log};
+use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
+use std::ops::Range;
 use std::thread;
+
+/// Hands a pool of objects over to a thread.
+fn hand_over(thread: &ThreadHandle, log: &Log, ids: Range<u32>) {
+    let mut pool = HandoffPool::new();
+    let n = ids.len();
+    ids.for_each(|id| _ = pool.create(log.probe(id)));
+    assert_eq!(pool.drain_on(thread), n);
+}
 
 #[test]
 fn reclaimer_destroys_what_other_threads_release_there() {
     let log = Log::new();
-    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let reclaimer = reclaimer();
     let id = id_of(&reclaimer);
-    for n in 0..100 {
-        reclaimer.thread().release(Ref::new(log.probe(n)));
-    }
+    send(reclaimer.thread(), &log, 0..100);
     reclaimer.shutdown().unwrap();
-    assert_eq!(log.count(), 100);
-    assert!(log.threads().iter().all(|thread| *thread == id));
+    assert_eq!(log.threads(), [id; 100]);
 }
 
 #[test]
@@ -24,25 +30,20 @@ fn reclaimer_that_is_behind_leaves_releases_to_the_sender() {
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 3).unwrap();
     let id = id_of(&reclaimer);
     let go = hold(&reclaimer);
-    let send = |n| reclaimer.thread().release(Ref::new(log.probe(n)));
-    (0..5).for_each(send);
+    send(reclaimer.thread(), &log, 0..5);
     assert_eq!(log.ids(), [3, 4], "here, at once");
     drop(go);
     wait_until(|| log.count() == 5);
     // There is room for as many as before.
     let go = hold(&reclaimer);
-    (5..9).for_each(send);
+    send(reclaimer.thread(), &log, 5..9);
     assert_eq!(log.ids()[5..], [8]);
     let thread = reclaimer.thread().clone();
     drop(go);
     reclaimer.shutdown().unwrap();
-    assert_eq!(log.count(), 9);
-    let there = log.threads().iter().filter(|t| **t == id).count();
-    assert_eq!(there, 6);
+    assert_eq!((log.count(), died_on(&log, id)), (9, 6));
     // Releases sent to a reclaimer that has ended go to the orphans, without a bound.
-    for n in 10..15 {
-        thread.release(Ref::new(log.probe(n)));
-    }
+    send(&thread, &log, 10..15);
     wait_until(|| {
         drop(AutoreleasePool::new());
         log.count() == 14
@@ -55,27 +56,20 @@ fn reclaimer_that_is_behind_leaves_pools_to_the_sender() {
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 3).unwrap();
     let id = id_of(&reclaimer);
     let go = hold(&reclaimer);
-    let mut pool = HandoffPool::new();
-    let mut send = |from: u32| {
-        for n in from..from + 4 {
-            pool.create(log.probe(n));
-        }
-        assert_eq!(pool.drain_on(reclaimer.thread()), 4);
-    };
+    let send_four = |from| hand_over(reclaimer.thread(), &log, from..from + 4);
     // A whole pool is accepted if there is room for one reference.
-    send(0);
+    send_four(0);
     assert_eq!(log.count(), 0);
-    send(4);
+    send_four(4);
     assert_eq!(log.ids(), [7, 6, 5, 4], "here, at once");
     drop(go);
     wait_until(|| log.count() == 8);
     let go = hold(&reclaimer);
-    send(8);
+    send_four(8);
     assert_eq!(log.count(), 8);
     drop(go);
     reclaimer.shutdown().unwrap();
-    let there = log.threads().iter().filter(|t| **t == id).count();
-    assert_eq!((log.count(), there), (12, 8));
+    assert_eq!((log.count(), died_on(&log, id)), (12, 8));
 }
 
 #[test]
@@ -85,11 +79,7 @@ fn waiting_counts_references_until_they_are_released() {
     assert_eq!(reclaimer.waiting(), 0);
     let go = hold(&reclaimer);
     reclaimer.thread().release(Ref::new(log.probe(0)));
-    let mut pool = HandoffPool::new();
-    for n in 1..10 {
-        pool.create(log.probe(n));
-    }
-    pool.drain_on(reclaimer.thread());
+    hand_over(reclaimer.thread(), &log, 1..10);
     assert_eq!(reclaimer.waiting(), 10);
     // References that its own drains release do not wait any more, either.
     let inside = reclaimer.proxy();
@@ -99,32 +89,21 @@ fn waiting_counts_references_until_they_are_released() {
     let go = hold(&reclaimer);
     reclaimer.thread().release(Ref::new(log.probe(10)));
     inside
-        .post(|| {
-            PoolManager::global().run_inbox();
-        })
+        .post(|| _ = PoolManager::global().run_inbox())
         .unwrap();
     drop(go);
     wait_until(|| log.count() == 11 && reclaimer.waiting() == 0);
-    assert_eq!(
-        looper().waiting(),
-        0,
-        "a looper without a bound counts nothing"
-    );
+    assert_eq!(looper().waiting(), 0, "without a bound, it counts nothing");
 }
 
 #[test]
 fn references_that_run_inbox_releases_on_a_reclaimer_do_not_wait() {
     let log = Log::new();
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
-    let probes = [log.probe(0), log.probe(1), log.probe(2)];
+    let inner = log.clone();
     let done = reclaimer.call(move || {
-        let me = PoolManager::global().current_thread().unwrap();
-        let [one, two, three] = probes;
-        me.release(Ref::new(one));
-        let mut pool = HandoffPool::new();
-        pool.create(two);
-        pool.create(three);
-        pool.drain_on(&me);
+        send(&me(), &inner, 0..1);
+        hand_over(&me(), &inner, 1..3);
         PoolManager::global().run_inbox();
     });
     done.unwrap();
@@ -134,22 +113,15 @@ fn references_that_run_inbox_releases_on_a_reclaimer_do_not_wait() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_a_reclaimer_claims_count_as_waiting() {
-    child!(|| {
-        let log = Log::new();
-        let gone = thread::spawn(|| PoolManager::global().current_thread().unwrap());
-        let gone = gone.join().unwrap();
+    alone!(with_log(|log| {
+        let gone = fresh_to_the_end(me);
         let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
-        let mut pool = HandoffPool::new();
-        for n in 0..10 {
-            pool.create(log.probe(n));
-        }
-        pool.drain_on(&gone);
+        hand_over(&gone, &log, 0..10);
         // One of its drains claims the orphans.
         reclaimer.call(|| ()).unwrap();
         wait_until(|| log.count() == 10 && reclaimer.waiting() == 0);
-        assert!(log.threads().iter().all(|id| *id == id_of(&reclaimer)));
-    })
-    .assert_success();
+        assert_eq!(log.threads(), [id_of(&reclaimer); 10]);
+    }));
 }
 
 #[test]

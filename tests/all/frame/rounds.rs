@@ -3,7 +3,7 @@
 
 use super::{looper, quick};
 use crate::hot::handles::hot;
-use crate::support::{Log, child, fresh, me, on_drop};
+use crate::support::{Log, alone, fresh, me, on_drop, send, with_log};
 use releasepool::{AutoreleasePool, HandoffPool, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
@@ -23,7 +23,7 @@ const LONG: Duration = Duration::from_millis(100);
 fn owe(n: usize, hot_log: &Log, sent: &Log) {
     (0..n as u32).for_each(|id| drop(hot(hot_log.probe(id))));
     let me = me();
-    fresh(|| (0..n as u32).for_each(|id| me.release(Ref::new(sent.probe(id)))));
+    fresh(|| send(&me, sent, 0..n as u32));
 }
 
 /// Asserts that the drain of any pool makes a share of what the thread owes in a round, and that the
@@ -70,7 +70,7 @@ fn assert_share(in_round: impl Fn(Box<dyn FnOnce() + Send>)) {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn drains_in_a_round_make_a_share() {
-    child!(|| {
+    alone!(|| {
         let frames = RefCell::new(quick());
         assert_share(|f| {
             let mut f = Some(f);
@@ -86,8 +86,7 @@ fn drains_in_a_round_make_a_share() {
             // When the command before it has ended.
             looper.call(|| ()).unwrap();
         });
-    })
-    .assert_success();
+    });
 }
 
 /// A main loop of a program, which runs in one round: asserts that what waits is bounded.
@@ -97,7 +96,7 @@ fn main_loop() {
     let mut owed = 0;
     let mut turn = || {
         drop(hot(hot_log.probe(0)));
-        (0..EACH as u32).for_each(|id| me.release(Ref::new(sent.probe(id))));
+        send(&me, &sent, 0..EACH as u32);
         owed += 1 + EACH;
         drop(AutoreleasePool::new());
         owed - hot_log.count() - sent.count()
@@ -115,7 +114,7 @@ fn main_loop() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_round_that_takes_long_releases_all() {
-    child!(|| {
+    alone!(|| {
         let mut frames = quick();
         frames.tick(|_| main_loop());
         frames.proxy().post(main_loop).unwrap();
@@ -128,43 +127,39 @@ fn a_round_that_takes_long_releases_all() {
         };
         looper.post(command).unwrap();
         told.recv().unwrap();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn each_empty_pool_that_is_closed_in_a_round_makes_a_share() {
-    fresh(|| {
+    let close_pools = || {
         let sent = Log::new();
-        let me = me();
-        quick().tick(|_| {
-            (0..EACH as u32).for_each(|id| me.release(Ref::new(sent.probe(id))));
-            // The first one takes all messages out of the inbox.
-            let is_done = (0..1_000).any(|_| {
-                drop(AutoreleasePool::new());
-                sent.count() == EACH
-            });
-            assert!(is_done, "{}", sent.count());
+        send(&me(), &sent, 0..EACH as u32);
+        // The first one takes all messages out of the inbox.
+        let is_done = (0..1_000).any(|_| {
+            drop(AutoreleasePool::new());
+            sent.count() == EACH
         });
-    });
+        assert!(is_done, "{}", sent.count());
+    };
+    fresh(|| _ = quick().tick(|_| close_pools()));
+    looper().call(close_pools).unwrap();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn the_drain_of_a_handoff_pool_serves_its_thread() {
-    child!(|| {
+    alone!(|| {
         let (hot_log, sent) = (Log::new(), Log::new());
         owe(EACH, &hot_log, &sent);
         assert_eq!(HandoffPool::new().drain(), 0);
         assert_eq!([hot_log.count(), sent.count()], [EACH; 2]);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let last = log.probe(0);
         quick().tick(|_| {
             let mut pool = AutoreleasePool::new();
@@ -177,5 +172,5 @@ fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
             pool.drain();
             assert_eq!(log.ids().last(), Some(&0));
         });
-    });
+    }));
 }

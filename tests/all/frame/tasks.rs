@@ -1,6 +1,9 @@
 //! Pools for tasks and callbacks.
 
-use crate::support::{Log, events, fresh, on_drop, panic_of};
+use crate::frame::{noting, panics};
+use crate::support::teardown::When::AfterOurExit;
+use crate::support::teardown::notes;
+use crate::support::{Log, events, fresh, me, on_drop, panic_of, with_log};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, PoolManager, Pooled, Ref, autorelease, autoreleasepool,
@@ -12,7 +15,6 @@ use std::marker::PhantomPinned;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 
 fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
@@ -33,8 +35,7 @@ fn pause() -> impl Future<Output = ()> {
 #[test]
 fn each_poll_has_a_pool_of_its_own() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let mut task = pin!(pooled(async {
             autorelease(Ref::new(Stray(log.probe(0))));
             assert_eq!(log.count(), 0);
@@ -48,13 +49,12 @@ fn each_poll_has_a_pool_of_its_own() {
         assert_eq!(poll(task.as_mut()), Poll::Ready(7));
         assert_eq!(log.ids(), [0, 1]);
         assert!(events(EventKind::NoPool).is_empty());
-    });
+    }));
 }
 
 #[test]
 fn pool_of_a_poll_is_named_and_closed_at_its_end() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let outer = AutoreleasePool::new();
         let held = Cell::new(None);
         let task = pooled(async {
@@ -67,13 +67,12 @@ fn pool_of_a_poll_is_named_and_closed_at_its_end() {
         autorelease(Ref::new(log.probe(1)));
         assert_eq!((outer.len(), log.ids()), (1, vec![0]));
         assert!(held.take().is_some());
-    });
+    }));
 }
 
 #[test]
 fn panicking_poll_drains_its_pool() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let task = pooled(async {
             autorelease(Ref::new(log.probe(0)));
             panic!("poll");
@@ -86,7 +85,7 @@ fn panicking_poll_drains_its_pool() {
         });
         assert_eq!(panic_of(|| poll(pin!(task))), "destructor");
         assert_eq!(PoolManager::global().drain_root(), 0);
-    });
+    }));
 }
 
 #[test]
@@ -132,8 +131,7 @@ fn pooled_is_send_if_the_future_is_and_pins_it() {
 
 #[test]
 fn callback_scope_drains_the_root_when_it_is_outermost() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
         let manager = PoolManager::global();
         let this = manager.current_thread().unwrap();
@@ -147,13 +145,12 @@ fn callback_scope_drains_the_root_when_it_is_outermost() {
         assert_eq!(sum, 2);
         assert_eq!(log.ids(), [2, 1, 3, 0]);
         assert_eq!(manager.drain_root(), 0);
-    });
+    }));
 }
 
 #[test]
 fn callback_scope_drains_the_backlog() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             pool.create(log.probe(id));
@@ -164,22 +161,17 @@ fn callback_scope_drains_the_backlog() {
         drop(pool);
         callback_scope(|_| ());
         assert_eq!(log.ids(), [2, 1, 0]);
-    });
+    }));
 }
 
 #[test]
 fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
         autoreleasepool(|_| {
             callback_scope(|_| autorelease(Ref::new(log.probe(1))));
             assert_eq!(log.ids(), [1]);
-            callback_scope(|_| {
-                callback_scope(|pool| {
-                    pool.create(log.probe(2));
-                })
-            });
+            callback_scope(|_| callback_scope(|pool| _ = pool.create(log.probe(2))));
             assert_eq!(log.ids(), [1, 2]);
         });
         let inner_log = log.clone();
@@ -189,13 +181,12 @@ fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
         assert_eq!(log.ids(), [1, 2, 3]);
         callback_scope(|_| ());
         assert_eq!(log.ids(), [1, 2, 3, 0]);
-    });
+    }));
 }
 
 #[test]
 fn panicking_callback_leaves_everything_drained() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
         autorelease(Ref::new(on_drop(|| panic!("of the root's"))));
         let message = panic_of(|| {
@@ -206,46 +197,26 @@ fn panicking_callback_leaves_everything_drained() {
         });
         assert_eq!(message, "callback");
         assert_eq!(log.ids(), [1, 0]);
-        let messages: Vec<_> = events(EventKind::Panic)
-            .into_iter()
-            .map(|e| e.message.unwrap())
-            .collect();
-        assert_eq!(messages, ["of the root's"]);
+        assert_eq!(panics(), ["of the root's"]);
         autorelease(Ref::new(on_drop(|| panic!("root"))));
         assert_eq!(panic_of(|| callback_scope(|_| ())), "root");
-    });
+    }));
 }
 
 #[test]
 fn posted_closures_do_not_run_in_callbacks() {
-    fresh(|| {
-        let log = Log::new();
-        let inner_log = log.clone();
-        let this = PoolManager::global().current_thread().unwrap();
-        this.post(move || inner_log.note(0)).unwrap();
+    fresh(with_log(|log| {
+        me().post(noting(&log, 0)).unwrap();
         callback_scope(|_| ());
         assert_eq!(log.count(), 0);
         assert_eq!(PoolManager::global().run_inbox(), 1);
-    });
+    }));
 }
 
 #[test]
 fn callbacks_work_while_the_thread_is_torn_down() {
-    thread_local! {
-        static LATE: Cell<Option<Box<dyn std::any::Any>>> = const { Cell::new(None) };
-    }
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread::spawn(move || {
-        // Registered before this one's destructor, so that it runs afterwards.
-        LATE.set(Some(Box::new(on_drop(move || {
-            callback_scope(|pool| {
-                pool.create(inner_log.probe(0));
-            });
-        }))));
-        drop(AutoreleasePool::new());
-    })
-    .join()
-    .unwrap();
-    assert_eq!(log.ids(), [0]);
+    let ids = notes(AfterOurExit, |log| {
+        callback_scope(|pool| _ = pool.create(log.probe(0)));
+    });
+    assert_eq!(ids, [0, 1_000]);
 }

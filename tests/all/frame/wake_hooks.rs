@@ -1,32 +1,23 @@
 //! Wake hooks: how a host with its own event loop learns that there is something to do.
 
-use crate::frame::{Told, on_demand, quick};
-use crate::support::{events, fresh, panic_of};
-use releasepool::event::EventKind;
+use crate::frame::{HOUR, noting, on_demand, panics, quick, told_by, with_loop};
+use crate::support::{fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref};
 use std::cell::RefCell;
 use std::ops::ControlFlow::{Break, Continue};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::task::Waker;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 #[test]
 fn wake_hook_is_called_once_between_two_frames() {
-    fresh(|| {
-        let told = Arc::new(Told::default());
-        let mut frames = quick();
+    with_loop(|_, mut frames| {
         let proxy = frames.proxy();
         proxy.post(|| ()).unwrap();
-        let hook = told.clone();
-        frames.set_wake_hook(move || hook.note());
-        assert_eq!(
-            told.take(),
-            1,
-            "called at once, as there was something to do"
-        );
+        let told = told_by(&mut frames);
+        // The hook is called at once, as there was something to do.
+        assert_eq!(told.take(), 1);
         frames.tick(|_| ());
         assert_eq!(told.take(), 0);
         for _ in 0..3 {
@@ -36,11 +27,8 @@ fn wake_hook_is_called_once_between_two_frames() {
         let inside = proxy.clone();
         proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
         assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
-        assert_eq!(
-            told.take(),
-            1,
-            "called for the post that was made in the frame"
-        );
+        // The hook is called for the post that was made in the frame.
+        assert_eq!(told.take(), 1);
         frames.tick(|_| ());
         proxy.thread().release(Ref::new(()));
         assert_eq!(told.take(), 1, "releases call the hook, too");
@@ -57,10 +45,8 @@ fn wake_hook_is_called_once_between_two_frames() {
 
 #[test]
 fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
-    fresh(|| {
-        let told = Arc::new(Told::default());
-        let mut frames = quick();
-        frames.set_waker(Waker::from(told.clone()));
+    with_loop(|_, mut frames| {
+        let told = told_by(&mut frames);
         let proxy = frames.proxy();
         frames.tick(|_| ());
         assert_eq!((told.take(), frames.next_due()), (0, None));
@@ -68,41 +54,34 @@ fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
         proxy.request_frame();
         assert_eq!(told.take(), 1);
         frames.tick(|_| ());
-        let hour = Duration::from_secs(3_600);
-        let late = proxy.post_after(hour, || ()).unwrap();
+        let late = proxy.post_after(HOUR, || ()).unwrap();
         assert_eq!(told.take(), 1);
-        proxy.post_after(hour * 2, || ()).unwrap();
+        proxy.post_after(HOUR * 2, || ()).unwrap();
         assert_eq!(told.take(), 0, "a later deadline does not call the hook");
         proxy.post_after(Duration::ZERO, || ()).unwrap();
         assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
         assert_eq!(frames.tick(|_| ()).closures, 1);
-        assert!(frames.next_due().is_some_and(|due| due <= hour));
+        assert!(frames.next_due().is_some_and(|due| due <= HOUR));
         assert!(proxy.cancel(late));
-        assert!(frames.next_due().is_some_and(|due| due > hour));
+        assert!(frames.next_due().is_some_and(|due| due > HOUR));
     });
 }
 
 #[test]
 fn panicking_wake_hook_does_not_disturb_the_sender() {
-    fresh(|| {
-        let mut frames = quick();
+    with_loop(|_, mut frames| {
         frames.set_wake_hook(|| panic!("hook"));
         frames.proxy().post(|| ()).unwrap();
         assert_eq!(frames.tick(|_| ()).closures, 1);
-        let messages: Vec<_> = events(EventKind::Panic)
-            .into_iter()
-            .map(|e| e.message.unwrap())
-            .collect();
-        assert_eq!(messages, ["hook"]);
+        assert_eq!(panics(), ["hook"]);
     });
 }
 
 #[test]
 fn wake_hook_is_called_after_a_run_too() {
     fresh(|| {
-        let told = Arc::new(Told::default());
         let mut frames = on_demand();
-        frames.set_waker(Waker::from(told.clone()));
+        let told = told_by(&mut frames);
         frames.run(|_| Break(()));
         assert_eq!(told.take(), 0);
         frames.proxy().post(|| ()).unwrap();
@@ -110,35 +89,16 @@ fn wake_hook_is_called_after_a_run_too() {
     });
 }
 
-/// Panics when it is dropped.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("the hook's destructor");
-    }
-}
-
 #[test]
 fn loop_is_closed_even_if_its_hook_s_destructor_panics() {
-    fresh(|| {
-        let ran = Arc::new(AtomicUsize::new(0));
-        let mut frames = quick();
-        let bomb = Bomb;
-        frames.set_wake_hook(move || {
-            let _ = &bomb;
-        });
+    with_loop(|log, mut frames| {
+        let bomb = Mutex::new(Some(on_drop(|| panic!("the hook's destructor"))));
+        frames.set_wake_hook(move || _ = &bomb);
         let proxy = frames.proxy();
-        let inner = ran.clone();
-        proxy
-            .post(move || {
-                inner.fetch_add(1, Ordering::Relaxed);
-            })
-            .unwrap();
+        proxy.post(noting(&log, 0)).unwrap();
         drop(frames);
         assert!(proxy.is_closed());
-        assert_eq!(ran.load(Ordering::Relaxed), 1);
-        assert_eq!(events(EventKind::Panic).len(), 1);
+        assert_eq!((log.count(), panics().len()), (1, 1));
     });
 }
 
@@ -151,7 +111,7 @@ thread_local! {
 fn hook_may_close_the_loop_that_is_posted_to() {
     let posts: [fn(&FrameProxy); 2] = [
         |proxy| proxy.post(|| ()).unwrap(),
-        |proxy| assert!(proxy.post_after(Duration::from_secs(3_600), || ()).is_ok()),
+        |proxy| assert!(proxy.post_after(HOUR, || ()).is_ok()),
     ];
     for post in posts {
         fresh(move || {
@@ -172,7 +132,7 @@ fn sender_is_not_affected_by_a_hook_that_is_dropped_while_it_is_called() {
         let (go, wait) = mpsc::channel::<()>();
         let wait = Mutex::new(wait);
         let mut frames = quick();
-        let bomb = Bomb;
+        let bomb = Mutex::new(Some(on_drop(|| panic!("the hook's destructor"))));
         frames.set_wake_hook(move || {
             let _ = &bomb;
             inside.send(()).unwrap();
@@ -190,10 +150,8 @@ fn sender_is_not_affected_by_a_hook_that_is_dropped_while_it_is_called() {
 #[test]
 fn loop_inside_another_leaves_it_its_wake_ups() {
     fresh(|| {
-        let rings = Arc::new(Told::default());
         let mut outer = quick();
-        let hook = rings.clone();
-        outer.set_wake_hook(move || hook.note());
+        let rings = told_by(&mut outer);
         let nested = |own_hook: bool| {
             let mut inner = quick();
             if own_hook {
@@ -237,17 +195,10 @@ impl Drop for Pump {
 #[test]
 fn releases_call_the_hook_after_a_frame_that_was_made_inside_a_destructor() {
     fresh(|| {
-        let told = Arc::new(Told::default());
-        let hook = told.clone();
         let frames = Rc::new(RefCell::new(quick()));
-        frames.borrow_mut().set_wake_hook(move || hook.note());
+        let told = told_by(&mut frames.borrow_mut());
         let me = frames.borrow().proxy().thread().clone();
-        let release = || {
-            let me = me.clone();
-            thread::spawn(move || me.release(Ref::new(())))
-                .join()
-                .unwrap();
-        };
+        let release = || fresh(|| me.release(Ref::new(())));
         drop(Ref::new(Pump(frames.clone())));
         told.take();
         release();
@@ -265,12 +216,8 @@ fn releases_call_the_hook_after_a_frame_that_was_made_inside_a_destructor() {
 #[test]
 fn hook_of_an_enclosing_loop_is_called_once_that_of_the_inner_one_is_cleared() {
     fresh(|| {
-        let told = [(); 2].map(|()| Arc::new(Told::default()));
-        let [mut outer, mut inner] = told.each_ref().map(|told| {
-            let (mut frames, hook) = (quick(), told.clone());
-            frames.set_wake_hook(move || hook.note());
-            frames
-        });
+        let [mut outer, mut inner] = [quick(), quick()];
+        let told = [told_by(&mut outer), told_by(&mut inner)];
         let proxy = outer.proxy();
         proxy.post(|| ()).unwrap();
         assert_eq!(told.each_ref().map(|told| told.take()), [0, 1]);
@@ -285,11 +232,9 @@ fn hook_of_an_enclosing_loop_is_called_once_that_of_the_inner_one_is_cleared() {
 #[test]
 fn hook_is_called_for_closures_that_a_frame_has_left_because_its_events_panicked() {
     fresh(|| {
-        let told = Arc::new(Told::default());
         let mut frames = on_demand();
         frames.tick(|_| ());
-        let hook = told.clone();
-        frames.set_wake_hook(move || hook.note());
+        let told = told_by(&mut frames);
         frames.set_events(|_| panic!("event"));
         // It is taken out of the inbox, and waits for the frame.
         frames.proxy().post(|| ()).unwrap();

@@ -1,9 +1,11 @@
 //! Where and when hot objects die.
 
+#![cfg(not(miri))] // Miri starts no processes.
+
 use super::handles::hot;
-use crate::support::worker::Worker;
 use crate::support::{
-    Chain, LONG, Log, aborts, child, events, fresh, global, listen, on_drop, panic_of,
+    Chain, LONG, Log, Worker, aborts, alone, events, fresh, fresh_to_the_end, global, listen,
+    on_drop, panic_of, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
@@ -12,10 +14,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         let reference = owner.get();
         drop(AutoreleasePool::new());
@@ -31,15 +31,12 @@ fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
         drop(AutoreleasePool::new());
         assert_eq!(log.ids(), [1]);
         assert_eq!(global().snapshot().hot_objects, 0);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn every_kind_of_outermost_drain_releases_it() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let dead = |id| drop(hot(log.probe(id)));
         let mut pool = AutoreleasePool::new();
         dead(0);
@@ -52,11 +49,7 @@ fn every_kind_of_outermost_drain_releases_it() {
         pool.create(7);
         dead(3);
         pool.drain();
-        assert_eq!(
-            log.ids(),
-            [0, 2, 1, 3],
-            "drain of objects without a destructor"
-        );
+        assert_eq!(log.count(), 4, "drain of objects without a destructor");
         dead(4);
         autoreleasepool(|_| ());
         assert_eq!(log.count(), 5, "an empty scope");
@@ -80,15 +73,12 @@ fn every_kind_of_outermost_drain_releases_it() {
         dead(11);
         global().shutdown(LONG).unwrap();
         assert_eq!(log.count(), 12, "shutdown");
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn it_dies_on_the_thread_that_dropped_last() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         let (first, second) = (Worker::new("first"), Worker::new("second"));
         for worker in [&first, &second] {
@@ -105,31 +95,26 @@ fn it_dies_on_the_thread_that_dropped_last() {
         assert_eq!(log.count(), 0, "only the second thread knows");
         second.run(|| drop(AutoreleasePool::new()));
         assert_eq!(log.threads(), [second.id()]);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         let reference = owner.get();
         drop(owner);
-        let thread = thread::spawn(move || drop(reference));
-        let id = thread.thread().id();
-        thread.join().unwrap();
-        assert_eq!(log.threads(), [id]);
-    })
-    .assert_success();
+        let exit = fresh_to_the_end(move || {
+            drop(reference);
+            thread::current().id()
+        });
+        assert_eq!(log.threads(), [exit]);
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn it_does_not_die_in_drains_inside_destructors() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let inner = log.clone();
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
@@ -142,12 +127,10 @@ fn it_does_not_die_in_drains_inside_destructors() {
         }));
         pool.drain();
         assert_eq!(log.ids(), [2, 1], "but in the drain around them");
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_review_deep_inside_destructors_leaves_it_alone() {
     #[inline(never)]
     fn deep<R>(f: impl FnOnce() -> R) -> R {
@@ -156,22 +139,19 @@ fn a_review_deep_inside_destructors_leaves_it_alone() {
         std::hint::black_box(&stack);
         result
     }
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let inner = log.clone();
         drop(Ref::new(on_drop(move || {
             drop(hot(inner.probe(1)));
             assert_eq!((deep(Hot::review), inner.count()), (0, 0));
         })));
         assert_eq!((Hot::review(), log.count()), (1, 1));
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_review_resumes_the_first_panic_and_reports_those_of_what_it_queued() {
-    child!(|| {
+    alone!(|| {
         listen();
         let chain = Chain::ending_in(|| panic!("the last"));
         let owner = hot((chain, on_drop(|| panic!("the first"))));
@@ -181,9 +161,7 @@ fn a_review_resumes_the_first_panic_and_reports_those_of_what_it_queued() {
         let all = events(EventKind::Panic);
         assert_eq!(all.len(), 1);
         assert!(all[0].to_string().contains("the last"));
-        worker.join();
-    })
-    .assert_success();
+    });
 }
 
 struct Link {
@@ -202,36 +180,27 @@ fn chain(log: &Log) -> Option<HotRef<Link>> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_chain_of_hot_objects_dies_in_one_drain() {
-    child!(|| {
-        let log = Log::new();
-        let first = chain(&log);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.count(), 0);
-        drop(first);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.ids(), (0..LINKS).rev().collect::<Vec<_>>());
-    })
-    .assert_success();
+fn a_chain_of_hot_objects_dies_in_one_drain_or_review() {
+    let kills: [fn(); 2] = [
+        || drop(AutoreleasePool::new()),
+        || assert_eq!(Hot::review(), LINKS as usize),
+    ];
+    alone!(|| {
+        for kill in kills {
+            let log = Log::new();
+            let first = chain(&log);
+            drop(AutoreleasePool::new());
+            assert_eq!(log.count(), 0);
+            drop(first);
+            kill();
+            assert!(log.ids().into_iter().eq((0..LINKS).rev()));
+        }
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_chain_of_hot_objects_dies_in_one_review() {
-    child!(|| {
-        let log = Log::new();
-        drop(chain(&log));
-        assert_eq!(Hot::review(), LINKS as usize);
-        assert_eq!(log.ids(), (0..LINKS).rev().collect::<Vec<_>>());
-    })
-    .assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_first_panic_is_resumed_when_all_are_released() {
-    child!(|| {
+    alone!(|| {
         listen();
         let log = Log::new();
         let dead = || {
@@ -251,28 +220,19 @@ fn the_first_panic_is_resumed_when_all_are_released() {
         assert_eq!(events(EventKind::Panic).len(), 1);
         dead();
         let message = panic_of(Hot::review);
-        let (first, other) = if log.ids()[3..] == [2, 1, 0] {
-            ("two", "one")
-        } else {
-            ("one", "two")
-        };
-        assert!(
-            message.contains(first) && !message.contains(other),
-            "{message}"
-        );
+        let reversed = log.ids()[3..] == [2, 1, 0];
+        let is_first = ["one", "two"].map(|word| message.contains(word));
+        assert_eq!(is_first, [!reversed, reversed], "{message}");
         assert_eq!((log.count(), events(EventKind::Panic).len()), (6, 1));
         assert_eq!(global().snapshot().hot_objects, 0);
-    })
-    .assert_success();
+    });
 }
 
 /// A note about one object does not hide a note about another.
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn each_of_several_objects_dies_after_its_own_last_reference() {
     const OBJECTS: u32 = 130;
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let first = hot(log.probe(1_000)).get();
         let (owners, references): (Vec<_>, Vec<_>) = (0..OBJECTS)
             .map(|id| {
@@ -290,12 +250,10 @@ fn each_of_several_objects_dies_after_its_own_last_reference() {
             drop(AutoreleasePool::new());
             assert_eq!(log.count(), id + 1, "object {id}");
         }
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_reference_that_is_dropped_twice_aborts() {
     aborts!(["more HotRefs were dropped than made", "Texture"], || {
         struct Texture(#[expect(dead_code)] u32);
@@ -311,10 +269,8 @@ fn a_reference_that_is_dropped_twice_aborts() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_weak_reference_can_be_upgraded_until_the_object_dies() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         let weak = Hot::downgrade(&owner);
         drop(owner);
@@ -324,15 +280,12 @@ fn a_weak_reference_can_be_upgraded_until_the_object_dies() {
         drop(kept);
         assert_eq!(log.count(), 1);
         assert!(weak.upgrade().is_none());
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_forgotten_handle_keeps_its_object() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         std::mem::forget(owner.get());
         drop(owner);
@@ -342,15 +295,12 @@ fn a_forgotten_handle_keeps_its_object() {
         let snapshot = global().snapshot();
         assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (2, 1));
         assert_eq!(log.count(), 0);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_destructor_may_review() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let inner = log.clone();
         drop(hot(on_drop(move || {
             drop(hot(inner.probe(1)));
@@ -359,15 +309,12 @@ fn a_destructor_may_review() {
         })));
         assert_eq!(Hot::review(), 2, "the outer one, and what it left");
         assert_eq!(log.ids(), [1, 2]);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_owner_may_be_shared_and_dropped_anywhere() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = Arc::new(Mutex::new(Some(hot(log.probe(1)))));
         let worker = Worker::new("worker");
         let theirs = owner.clone();
@@ -378,6 +325,5 @@ fn the_owner_may_be_shared_and_dropped_anywhere() {
         assert_eq!(log.count(), 0);
         drop(AutoreleasePool::new());
         assert_eq!(log.threads(), [thread::current().id()]);
-    })
-    .assert_success();
+    }));
 }

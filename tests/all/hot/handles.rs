@@ -4,11 +4,17 @@ use crate::support::{Log, fresh, wait_until};
 use releasepool::{AutoreleasePool, Hot, HotRef, PoolRef, Ref, Weak, unsize};
 use std::collections::HashSet;
 use std::fmt::Display;
-use std::sync::mpsc::channel;
-use std::thread;
 
 pub fn hot<T: Send + Sync + 'static>(value: T) -> Hot<T> {
     Hot::try_new(Ref::new(value)).unwrap()
+}
+
+/// Reviews until `done`; other tests may hold a dead object meanwhile.
+pub fn review_until(done: impl Fn() -> bool) {
+    wait_until(|| {
+        Hot::review();
+        done()
+    });
 }
 
 #[test]
@@ -57,10 +63,7 @@ fn other_references_count_as_they_always_do() {
         assert_eq!(Ref::strong_count(&object), 4);
         pool.drain();
         drop((kept, hot, handles));
-        wait_until(|| {
-            Hot::review();
-            Ref::strong_count(&object) == 1
-        });
+        review_until(|| Ref::strong_count(&object) == 1);
         let mut object = object;
         drop((weak, before));
         assert_eq!(Ref::get_mut(&mut object), Some(&mut 7));
@@ -81,10 +84,7 @@ fn an_object_can_be_hot_twice() {
     Hot::review();
     assert_eq!((reference.id, log.count()), (1, 0));
     drop(reference);
-    wait_until(|| {
-        Hot::review();
-        log.count() == 1
-    });
+    review_until(|| log.count() == 1);
 }
 
 #[test]
@@ -103,54 +103,11 @@ fn handles_coerce_to_trait_objects_and_slices() {
     drop(owner);
     assert_eq!(HotRef::to_ref(&reference).to_string(), "shown");
     drop(reference);
-    wait_until(|| {
-        Hot::review();
-        log.count() == 1
-    });
+    review_until(|| log.count() == 1);
     let bytes = unsize!(hot([1u8, 2, 3]).get() => [u8]);
     assert_eq!(&*bytes, [1, 2, 3]);
     let text = hot_of(Ref::<str>::from("text"));
     assert_eq!(&*text.get(), "text");
-}
-
-#[test]
-fn an_object_dies_once_and_after_all_uses_however_its_references_travel() {
-    const THREADS: usize = 3;
-    const HOPS: usize = if cfg!(miri) { 30 } else { 20_000 };
-    let log = Log::new();
-    let owner = hot(log.probe(1));
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..THREADS).map(|_| channel()).unzip();
-    thread::scope(|scope| {
-        for (me, inbox) in receivers.into_iter().enumerate() {
-            let next = senders[(me + 1) % THREADS].clone();
-            let mut mine: HotRef<_> = owner.get();
-            scope.spawn(move || {
-                for hop in 0..HOPS {
-                    assert_eq!(mine.id, 1);
-                    // Born here, dropped elsewhere.
-                    if next.send(mine.clone()).is_err() {
-                        break;
-                    }
-                    if let Ok(other) = inbox.recv() {
-                        mine = other;
-                    }
-                    if hop % 7 == me {
-                        drop(AutoreleasePool::new());
-                    }
-                    if hop % 64 == 0 {
-                        Hot::review();
-                    }
-                }
-            });
-        }
-        drop(senders);
-        drop(owner);
-    });
-    wait_until(|| {
-        Hot::review();
-        log.count() != 0
-    });
-    assert_eq!(log.ids(), [1]);
 }
 
 #[test]
@@ -164,8 +121,5 @@ fn a_panic_drops_references() {
     });
     assert!(panicked.is_err());
     drop(owner);
-    wait_until(|| {
-        Hot::review();
-        log.count() == 1
-    });
+    review_until(|| log.count() == 1);
 }

@@ -1,8 +1,10 @@
 //! The limits of the table, and what is reported.
 
-use super::handles::hot;
+use super::handles::{hot, review_until};
 use crate::support::allocator::left_over;
-use crate::support::{Log, child, events, global, listen, on_drop, wait_until};
+use crate::support::{
+    Log, alone, events, fresh_to_the_end, global, listen, on_drop, wait_until, with_log,
+};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotTableFull, Ref};
 use std::error::Error;
@@ -15,44 +17,37 @@ const ROOM: usize = 1_024;
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn one_object_too_many_is_given_back_and_reported() {
-    child!(|| {
+    alone!(|| {
         listen();
         let all: Vec<_> = (0..ROOM).map(hot).collect();
         let one = Ref::new(ROOM);
         let full: Box<dyn Error> = Hot::try_new(one.clone()).unwrap_err().into();
-        assert!(
-            full.to_string().starts_with("1024 objects are hot"),
-            "{full}"
-        );
-        assert!(
-            full.to_string().contains("another one, of type usize"),
-            "{full}"
-        );
+        let message = full.to_string();
+        assert!(message.starts_with("1024 objects are hot"), "{message}");
+        assert!(message.contains("another one, of type usize"), "{message}");
         let full = full.downcast::<HotTableFull<usize>>().unwrap();
         assert_eq!(format!("{full:?}"), "HotTableFull(..)");
         let back = full.into_inner();
         assert!(Ref::ptr_eq(&one, &back) && Ref::strong_count(&one) == 2);
-        let events = events(EventKind::HotTableFull);
-        assert_eq!(events.len(), 1);
-        assert_eq!(
-            (events[0].count, events[0].type_name),
-            (ROOM, Some("usize"))
+        let [event] = &events(EventKind::HotTableFull)[..] else {
+            panic!("one event")
+        };
+        assert_eq!((event.count, event.type_name), (ROOM, Some("usize")));
+        assert!(
+            event.to_string().contains("1,024 objects are hot"),
+            "{event}"
         );
-        let message = events[0].to_string();
-        assert!(message.contains("1,024 objects are hot"), "{message}");
         assert!(all.iter().enumerate().all(|(n, hot)| **hot == n));
         drop(all);
         drop(AutoreleasePool::new());
         assert_eq!(global().snapshot().hot_objects, 0);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let mut all: Vec<_> = (0..ROOM as u32).map(|id| hot(log.probe(id))).collect();
         drop(all.swap_remove(300));
         all.push(hot(log.probe(2_000)));
@@ -63,30 +58,27 @@ fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
         drop(all);
         drop(AutoreleasePool::new());
         assert_eq!(log.count(), ROOM + 1);
-    })
-    .assert_success();
+    }));
 }
 
 /// A program without pools depends on reviews alone.
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_review_also_releases_what_was_found_when_the_table_was_full() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         for id in 0..=ROOM as u32 {
             hot(log.probe(id));
         }
         assert_eq!(global().snapshot().orphans, ROOM);
         assert_eq!((Hot::review(), log.count()), (1, ROOM + 1));
         assert_eq!(global().snapshot().orphans, 0);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn what_was_found_when_the_table_was_full_is_reported_if_nothing_releases_it() {
-    child!(|| {
+    alone!(|| {
         listen();
         wait_until(|| {
             std::thread::sleep(Duration::from_millis(5));
@@ -98,15 +90,13 @@ fn what_was_found_when_the_table_was_full_is_reported_if_nothing_releases_it() {
         let all = events(EventKind::OrphansWaiting);
         assert!(all[0].count >= ROOM && all[0].age.unwrap() >= Duration::from_secs(1));
         assert!(all[0].to_string().contains("no thread drains a pool"));
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let pool = AutoreleasePool::new();
         for id in 0..=ROOM as u32 {
             hot(log.probe(id));
@@ -117,8 +107,7 @@ fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
         }));
         drop(pool);
         assert_eq!(log.count(), ROOM + 1);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
@@ -135,10 +124,7 @@ fn rows_are_used_again() {
             drop(AutoreleasePool::new());
         }
     }
-    wait_until(|| {
-        Hot::review();
-        log.count() == OBJECTS as usize
-    });
+    review_until(|| log.count() == OBJECTS as usize);
 }
 
 /// The number of threads is so large that their books are in several buckets.
@@ -146,8 +132,7 @@ fn rows_are_used_again() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn hundreds_of_threads_may_use_an_object_at_once() {
     const THREADS: usize = 250;
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         let all_have_one = Barrier::new(THREADS);
         std::thread::scope(|scope| {
@@ -160,38 +145,34 @@ fn hundreds_of_threads_may_use_an_object_at_once() {
                 })
             }));
             // Their exits, for which the scope does not wait, review the object, too.
-            threads
-                .into_iter()
-                .for_each(|thread| thread.join().unwrap());
+            for thread in threads {
+                thread.join().unwrap();
+            }
         });
         assert_eq!((Hot::review(), log.count()), (0, 0), "the owner is there");
         drop(owner);
         assert_eq!((Hot::review(), log.count()), (1, 1));
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn threads_reuse_the_memory_of_those_that_have_ended() {
-    child!(|| {
+    alone!(|| {
         let owner = hot(1);
         let threads = || {
             let reference = owner.get();
-            std::thread::spawn(move || drop(reference.clone()))
-                .join()
-                .unwrap();
+            fresh_to_the_end(move || drop(reference.clone()));
         };
         assert!(left_over(50, threads) < 26 << 10, "less than one thread's");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
     struct Kept;
-    child!(|| {
+    alone!(|| {
         listen();
         // One that dies at once is not.
         let other = hot(1);
@@ -212,14 +193,13 @@ fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
         assert!(all[0].to_string().contains("Hot::review"));
         drop(reference);
         assert_eq!(Hot::review(), 1);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn snapshots_count_hot_objects() {
-    child!(|| {
+    alone!(|| {
         let figures = || {
             let snapshot = global().snapshot();
             (snapshot.hot_objects, snapshot.hot_let_go)
@@ -237,6 +217,5 @@ fn snapshots_count_hot_objects() {
         drop(kept);
         Hot::review();
         assert_eq!(figures(), (0, 0));
-    })
-    .assert_success();
+    });
 }

@@ -1,8 +1,10 @@
 //! Scans within a budget: they stop, and later drains go on with them.
 
+#![cfg(not(miri))] // Miri starts no processes.
+
 use super::handles::hot;
-use crate::support::{Log, Probe, child};
-use releasepool::{AutoreleasePool, Budget, Drained, Hot, HotRef};
+use crate::support::{Log, Probe, alone, counts, fresh_to_the_end, with_log};
+use releasepool::{AutoreleasePool, Budget, Hot, HotRef};
 use std::sync::Barrier;
 use std::time::Duration;
 
@@ -23,15 +25,15 @@ fn use_by_many(hot: &Hot<Probe>) {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(use_it)).collect();
         // Waits for their exits, too, which look at the object.
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
 }
 
 /// Drains a pool within a budget that is spent at the end of the first step.
-fn drain_a_step() -> Drained {
-    AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO))
+fn drain_a_step() -> (usize, usize) {
+    counts(AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO)))
 }
 
 /// Drains step by step until an object has died; returns the number of drains.
@@ -39,71 +41,57 @@ fn drains_until_death(log: &Log) -> usize {
     (1..=4 * DRAINS)
         .find(|_| {
             let drained = drain_a_step();
-            assert_eq!(drained.released, log.count());
-            assert_eq!(drained.remaining, usize::from(log.count() == 0));
+            assert_eq!(drained, (log.count(), usize::from(log.count() == 0)));
             log.count() == 1
         })
         .expect("it is dead")
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_scan_stops_within_the_budget_and_later_drains_go_on() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         use_by_many(&owner);
         drop(owner.get());
         drop(owner);
         assert_eq!(drains_until_death(&log), DRAINS);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_scan_reads_no_accounts_of_threads_that_have_not_used_the_object() {
-    child!(|| {
+    alone!(|| {
         let (log, other) = (Log::new(), Log::new());
         let (owner, owner_of_other) = (hot(log.probe(1)), hot(other.probe(2)));
         use_by_many(&owner_of_other);
         drop(owner.get());
         drop(owner);
         assert_eq!(drains_until_death(&log), 1, "one account, in one step");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_is_dropped_during_a_scan_leads_to_another_one() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         use_by_many(&owner);
         let last = owner.get();
         drop(owner);
         for _ in 0..3 * DRAINS {
             drop(last.clone());
-            let drained = drain_a_step();
-            assert_eq!(
-                (drained.released, log.count()),
-                (0, 0),
-                "there is a reference"
-            );
+            let (released, _) = drain_a_step();
+            assert_eq!((released, log.count()), (0, 0), "there is a reference");
         }
         // In the middle of a scan, which does not know of it.
         drop(last);
         let drains = drains_until_death(&log);
         assert!((DRAINS..=2 * DRAINS).contains(&drains), "{drains}");
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_object_that_is_in_use_does_not_hold_up_another_one() {
-    child!(|| {
+    alone!(|| {
         let (in_use, log) = (Log::new(), Log::new());
         let first = hot(in_use.probe(1));
         use_by_many(&first);
@@ -121,63 +109,52 @@ fn an_object_that_is_in_use_does_not_hold_up_another_one() {
         });
         assert!(dead && in_use.count() == 0);
         drop(reference);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn other_drains_and_the_exit_finish_what_a_budget_has_stopped() {
     let begin = |log: &Log| {
         let owner = hot(log.probe(1));
         use_by_many(&owner);
         drop(owner);
-        let drained = drain_a_step();
-        assert_eq!(
-            (drained.released, drained.remaining, log.count()),
-            (0, 1, 0)
-        );
+        assert_eq!((drain_a_step(), log.count()), ((0, 1), 0));
     };
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         begin(&log);
         drop(AutoreleasePool::new());
         assert_eq!(log.count(), 1, "an ordinary drain");
         let log = Log::new();
         begin(&log);
         let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
-        assert_eq!(
-            (drained.released, drained.remaining, log.count()),
-            (1, 0, 1)
-        );
+        assert_eq!((counts(drained), log.count()), ((1, 0), 1));
         let log = Log::new();
         let inner = log.clone();
-        let thread = std::thread::spawn(move || begin(&inner));
-        let id = thread.thread().id();
-        thread.join().unwrap();
-        assert_eq!(log.threads(), [id], "the exit");
+        let exit = fresh_to_the_end(move || {
+            begin(&inner);
+            std::thread::current().id()
+        });
+        assert_eq!(log.threads(), [exit]);
         let log = Log::new();
         begin(&log);
         let reviewed = std::thread::spawn(Hot::review).join().unwrap();
         assert_eq!((reviewed, log.count()), (1, 1), "another scan");
-        assert_eq!(drain_a_step().remaining, 1);
+        assert_eq!(drain_a_step().1, 1);
         assert_eq!(drains_left(), 0, "the first scan finds nothing");
-    })
-    .assert_success();
+    }));
 }
 
 /// Drains step by step until nothing remains; returns how many objects were released.
 fn drains_left() -> usize {
     let drains = std::iter::repeat_with(drain_a_step);
     let drains: Vec<_> = drains.take(2 * DRAINS).collect();
-    assert_eq!(drains.last().unwrap().remaining, 0);
-    drains.iter().map(|drained| drained.released).sum()
+    assert_eq!(drains.last().unwrap().1, 0);
+    drains.iter().map(|(released, _)| released).sum()
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_row_that_is_used_again_is_scanned_anew() {
-    child!(|| {
+    alone!(|| {
         let (log, again) = (Log::new(), Log::new());
         let owner = hot(log.probe(1));
         use_by_many(&owner);
@@ -187,14 +164,10 @@ fn a_row_that_is_used_again_is_scanned_anew() {
         let owner = hot(again.probe(2));
         let reference: HotRef<Probe> = owner.get();
         drop(owner);
-        assert_eq!(
-            (drains_left(), again.count()),
-            (0, 0),
-            "there is a reference"
-        );
+        // There is a reference.
+        assert_eq!((drains_left(), again.count()), (0, 0));
         drop(reference);
         drop(AutoreleasePool::new());
         assert_eq!((log.count(), again.count()), (1, 1));
-    })
-    .assert_success();
+    });
 }

@@ -3,7 +3,7 @@
 use super::handles::hot;
 use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{Log, child, global, wait_until};
+use crate::support::{Log, alone, global, wait_until, with_log};
 use releasepool::{AutoreleasePool, Hot};
 
 #[test]
@@ -32,7 +32,7 @@ fn handles_work_in_every_tls_destructor() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn what_dies_before_the_exit_dies_in_it() {
-    child!(|| {
+    alone!(|| {
         for when in [BeforeOurExit, FirstUse] {
             let log = Log::new();
             let owner = hot(log.probe(1));
@@ -40,15 +40,13 @@ fn what_dies_before_the_exit_dies_in_it() {
             assert_eq!(log.count(), 1, "{when:?}");
         }
         assert_eq!(global().snapshot().hot_objects, 0);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn what_dies_after_the_exit_becomes_an_orphan() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         let reference = owner.get();
         drop(owner);
@@ -59,15 +57,13 @@ fn what_dies_after_the_exit_becomes_an_orphan() {
         assert_eq!((snapshot.orphans, snapshot.hot_objects), (2, 0));
         drop(AutoreleasePool::new());
         assert_eq!(log.threads(), [std::thread::current().id(); 2]);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn births_and_deaths_of_threads_that_have_exited_count() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let owner = hot(log.probe(1));
         // Each thread takes over the book of the one before.
         for _ in 0..10 {
@@ -87,8 +83,7 @@ fn births_and_deaths_of_threads_that_have_exited_count() {
         assert_eq!((Hot::review(), last.id), (0, 1));
         drop(last);
         assert_eq!((Hot::review(), log.count()), (1, 1));
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
@@ -101,11 +96,10 @@ fn a_thread_ends_though_destructors_let_others_die_for_ever() {
             drop(hot(Endless(self.0)));
         }
     }
-    child!(|| {
+    alone!(|| {
         let thread = std::thread::spawn(|| drop(hot(Endless(1))));
         thread.join().unwrap();
         let snapshot = global().snapshot();
         assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (1, 1));
-    })
-    .assert_success();
+    });
 }

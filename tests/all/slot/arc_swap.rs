@@ -11,6 +11,7 @@
 //! * `load` lends from a pool, without a limit on what is lent at a time.
 
 use super::slots::settle_until;
+use crate::support::on_threads;
 use proptest::prelude::*;
 use releasepool::{AutoreleasePool, OptionSlot, PoolRef, Ref, Slot};
 use std::mem;
@@ -91,11 +92,7 @@ fn storm_link_list() {
         barrier.wait();
         settle_until(|| nodes.iter().all(|node| Ref::strong_count(node) == 1));
     };
-    thread::scope(|scope| {
-        for owner in 0..THREADS {
-            scope.spawn(move || build(owner));
-        }
-    });
+    on_threads(THREADS, build);
 }
 
 /// A node of a list that all threads build and take apart at once.
@@ -159,11 +156,7 @@ fn storm_unroll() {
             settle_until(|| live.load(Ordering::Relaxed) == (ROUNDS - round) * NODES * THREADS);
         }
     };
-    thread::scope(|scope| {
-        for owner in 0..THREADS {
-            scope.spawn(move || storm(owner));
-        }
-    });
+    on_threads(THREADS, storm);
     assert_eq!(live.load(Ordering::Relaxed), 0);
 }
 
@@ -228,10 +221,16 @@ fn load_cnt() {
     let kept = PoolRef::retain(lent[0]);
     assert_eq!(Ref::strong_count(&a), 3);
     drop(kept);
+    assert!(pool.is_empty());
     pool.drain();
     settle_until(|| Ref::strong_count(&a) == 1);
-    let before = shared.swap(Ref::new(2));
+    let lent = shared.load(&pool);
+    let mut before = shared.swap(Ref::new(2));
+    // No other test's thread releases the slot's own reference, as the pool is pinned.
+    assert_eq!((*lent, Ref::strong_count(&before)), (1, 2));
+    pool.drain();
     settle_until(|| Ref::strong_count(&before) == 1);
+    assert_eq!(Ref::get_mut(&mut before), Some(&mut 1));
     let lent = shared.load(&pool);
     drop(shared);
     // It may be used after the slot is gone.

@@ -2,13 +2,16 @@
 //!
 //! The process has one epoch, so most tests run in processes of their own.
 
-use super::lists::list;
-use crate::support::allocator::FOREIGN;
-use crate::support::worker::Worker;
-use crate::support::{LONG, child, events, fresh_to_the_end, global, listen, wait_until};
+#![cfg(not(miri))] // Miri starts no processes.
+
+use crate::support::allocator::{FOREIGN, bytes};
+use crate::support::{
+    LONG, Log, Probe, Worker, alone, events, fresh_to_the_end, global, listen, wait_until, with_log,
+};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, OptionSlot, PoolManager, Ref, Slot,
+    autoreleasepool,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,18 +20,17 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
-pub fn live() -> u64 {
+fn live() -> u64 {
     global().snapshot().live_objects()
 }
 
 /// Number of frames, one second's worth, within which retired objects that no pin delays must be
 /// released.
-pub const FRAMES: usize = 60;
+const FRAMES: usize = 60;
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn pools_pinned_in_overlapping_turns_do_not_hold_the_epoch() {
-    child!(|| {
+    alone!(|| {
         let slot = Slot::new(Ref::new(0));
         let mut pools = [
             AutoreleasePool::named("even"),
@@ -44,15 +46,13 @@ fn pools_pinned_in_overlapping_turns_do_not_hold_the_epoch() {
             most = most.max(live());
         }
         assert!(most < 200, "{most} objects at once");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn stores_under_one_pin_are_released_within_a_second_of_frames() {
     const STORES: usize = 100_000;
-    child!(|| {
+    alone!(|| {
         let slot = Slot::new(Ref::new(0));
         let mut pool = AutoreleasePool::new();
         slot.load(&pool);
@@ -78,35 +78,31 @@ fn stores_under_one_pin_are_released_within_a_second_of_frames() {
             live() == 1
         });
         assert!(ticks < Some(FRAMES), "{ticks:?} frames");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn retired_objects_take_little_memory_while_a_pin_lasts() {
     const STORES: usize = 100_000;
-    child!(|| {
+    alone!(|| {
         let slot = Slot::new(Ref::new(0));
         let pool = AutoreleasePool::new();
         slot.load(&pool);
         slot.store(Ref::new(0));
-        let before = crate::support::allocator::bytes();
+        let before = bytes();
         for n in 0..STORES {
             slot.store(Ref::new(n));
         }
-        let each = (crate::support::allocator::bytes() - before) / STORES as isize;
+        let each = (bytes() - before) / STORES as isize;
         // The object's header and payload, and the message that releases it.
         assert!(each <= 24 + 48, "{each} bytes");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn quiesce_continues_while_there_is_something_to_release() {
-    child!(|| {
+    alone!(|| {
         let slot = Slot::new(Ref::new(0));
         let pool = AutoreleasePool::new();
         slot.load(&pool);
@@ -120,8 +116,7 @@ fn quiesce_continues_while_there_is_something_to_release() {
         drop(list(5_000));
         assert!(global().quiesce(LONG));
         assert_eq!(live(), 1);
-    })
-    .assert_success();
+    });
 }
 
 /// A node of a list that is linked by slots, which autoreleases something when it dies.
@@ -136,9 +131,8 @@ impl Drop for Leaving {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_drain_releases_what_the_last_of_its_rounds_autoreleased() {
-    child!(|| {
+    alone!(|| {
         // More than the rounds of a drain.
         let list = (0..3_000).fold(None, |rest, _| {
             let _next = OptionSlot::new(rest);
@@ -152,31 +146,32 @@ fn a_drain_releases_what_the_last_of_its_rounds_autoreleased() {
             global().snapshot().orphans == 0
         });
         assert_eq!(live(), 0, "closing a pool has leaked them");
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn budgeted_drains_of_any_manager_release_retired_objects() {
-    child!(|| {
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        let slot = Slot::new(Ref::new(0));
-        for round in 0..1_000 {
-            slot.load(&pool);
-            slot.store(Ref::new(round));
-            pool.drain_within(Budget::Count(100));
+fn drains_of_any_manager_release_retired_objects_within_a_budget_or_not() {
+    let drains: [fn(&mut AutoreleasePool); 2] = [
+        |pool| _ = pool.drain_within(Budget::Count(100)),
+        |pool| _ = pool.drain(),
+    ];
+    alone!(|| {
+        for (manager, drain) in [PoolManager::new(), global().clone()].iter().zip(drains) {
+            let mut pool = manager.pool();
+            let slot = Slot::new(Ref::new(0));
+            for round in 0..1_000 {
+                slot.load(&pool);
+                slot.store(Ref::new(round));
+                drain(&mut pool);
+            }
+            assert!(live() < 100, "{} objects", live());
         }
-        assert!(live() < 100, "{} objects", live());
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_stores_where_no_thread_drains_is_reported() {
-    child!(|| {
+    alone!(|| {
         listen();
         let slot = Slot::new(Ref::new(0));
         wait_until(|| {
@@ -195,14 +190,12 @@ fn a_thread_that_stores_where_no_thread_drains_is_reported() {
         assert!(event.to_string().contains("quiesce"), "{event}");
         assert!(global().quiesce(LONG));
         assert_eq!(live(), 1);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_drains_is_not_reported() {
-    child!(|| {
+    alone!(|| {
         listen();
         let slot = Slot::new(Ref::new(0));
         for _ in 0..6 {
@@ -217,8 +210,7 @@ fn a_thread_that_drains_is_not_reported() {
         for kind in [EventKind::OrphansWaiting, EventKind::EpochHeld] {
             assert_eq!(events(kind).len(), 0);
         }
-    })
-    .assert_success();
+    });
 }
 
 /// Waits for an [`EventKind::EpochHeld`] and returns the pool and the thread that it names.
@@ -236,9 +228,8 @@ fn held_by() -> (String, String) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn the_pool_that_holds_the_epoch_is_named_and_not_one_before_it() {
-    child!(|| {
+fn the_pool_that_holds_the_epoch_is_named_once_and_none_before_or_after_it() {
+    alone!(|| {
         listen();
         let worker = Worker::new("reader");
         worker.run(|| {
@@ -249,20 +240,26 @@ fn the_pool_that_holds_the_epoch_is_named_and_not_one_before_it() {
             slot.load(&forgotten);
             drop(drained);
             std::mem::forget(forgotten);
+            slot.load(&AutoreleasePool::named("brief"));
         });
         let (pool, thread) = held_by();
         assert_eq!(pool, "forgotten");
         assert!(thread.starts_with("reader ("), "{thread}");
         assert!(!thread.contains("ended"), "{thread}");
-        worker.join();
-    })
-    .assert_success();
+        global().quiesce(Duration::from_millis(300));
+        let all = events(EventKind::EpochHeld);
+        assert_eq!(all.len(), 1, "once: {all:?}");
+        assert!(
+            all[0].to_string().contains("has not been drained for "),
+            "{}",
+            all[0]
+        );
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_that_ended_with_a_forgotten_pool_is_named() {
-    child!(|| {
+    alone!(|| {
         listen();
         fresh_to_the_end(|| {
             let pool = AutoreleasePool::named("forgotten");
@@ -275,14 +272,12 @@ fn a_thread_that_ended_with_a_forgotten_pool_is_named() {
             thread.starts_with("fresh (") && thread.contains("ended"),
             "{thread}"
         );
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_closure_of_rcu_that_takes_long_is_named() {
-    child!(|| {
+    alone!(|| {
         listen();
         let (tell, told) = channel::<()>();
         let (begun, wait) = channel();
@@ -298,14 +293,12 @@ fn a_closure_of_rcu_that_takes_long_is_named() {
         drop(tell);
         reader.join().unwrap();
         assert!(global().quiesce(LONG));
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn closing_pools_with_an_entry_or_two_releases_what_slots_have_retired() {
-    child!(|| {
+    alone!(|| {
         let fill: [fn(&AutoreleasePool); 2] = [
             |pool| assert_eq!(*pool.create(0), 0),
             |pool| assert_eq!(*pool.create(vec![0]), [0]),
@@ -321,12 +314,10 @@ fn closing_pools_with_an_entry_or_two_releases_what_slots_have_retired() {
             drop(slot);
             assert!(global().quiesce(LONG));
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_pool_being_closed_no_longer_holds_what_its_thread_loaded() {
     struct Quiesces;
     impl Drop for Quiesces {
@@ -336,37 +327,26 @@ fn a_pool_being_closed_no_longer_holds_what_its_thread_loaded() {
             assert!(done.unwrap(), "the pool still holds the epoch");
         }
     }
-    child!(|| {
+    alone!(|| {
         let slot = Slot::new(Ref::new(0));
         // Pools with few entries are closed in another way than others.
-        for others in [0, 100] {
-            let pool = AutoreleasePool::new();
-            slot.load(&pool);
-            slot.store(Ref::new(1));
-            pool.create(Quiesces);
-            for n in 0..others {
-                pool.create(n);
-            }
-            drop(pool);
-        }
-        for others in [0, 100] {
+        for (others, is_closed) in [(0, true), (100, true), (0, false), (100, false)] {
             let mut pool = AutoreleasePool::new();
             slot.load(&pool);
             slot.store(Ref::new(1));
             pool.create(Quiesces);
-            for n in 0..others {
-                pool.create(n);
+            (0..others).for_each(|n| _ = pool.create(n));
+            match is_closed {
+                true => drop(pool),
+                false => _ = pool.drain(),
             }
-            pool.drain();
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
-    child!(|| {
+    alone!(|| {
         let slot = Arc::new(Slot::new(Ref::new(0)));
         let pool = AutoreleasePool::new();
         slot.load(&pool);
@@ -377,15 +357,16 @@ fn objects_held_by_the_callers_own_pool_are_not_waited_for() {
         assert_eq!((report.orphans, report.holders.len()), (1, 1), "{report}");
         drop(pool);
         global().shutdown(LONG).unwrap();
-    })
-    .assert_success();
+        drop(slot);
+        assert!(global().quiesce(LONG));
+        assert_eq!(live(), 0);
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn no_object_retired_by_several_threads_is_lost() {
     const ROUNDS: usize = 2_000;
-    child!(|| {
+    alone!(|| {
         let slots: [_; 3] = std::array::from_fn(|n| Slot::new(Ref::new(n)));
         for round in 0..ROUNDS {
             thread::scope(|s| {
@@ -397,14 +378,12 @@ fn no_object_retired_by_several_threads_is_lost() {
             // The figures of a thread that is just ending may be missing for a moment.
             wait_until(|| live() == slots.len() as u64);
         }
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn pools_that_are_pinned_again_or_opened_again_have_their_own_names() {
-    child!(|| {
+    alone!(|| {
         let slot = Arc::new(Slot::new(Ref::new(0)));
         let worker = Worker::new("reader");
         let read = slot.clone();
@@ -428,15 +407,12 @@ fn pools_that_are_pinned_again_or_opened_again_have_their_own_names() {
         let mut pools: Vec<_> = report.epoch_holders.iter().map(|h| &h.pool[..]).collect();
         pools.sort_unstable();
         assert_eq!(pools, ["scene", "unnamed"], "{report}");
-        worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_names_the_pool_that_holds_the_epoch() {
-    child!(|| {
+    alone!(|| {
         let worker = Worker::new("reader");
         let other = PoolManager::new();
         let slot = Arc::new(Slot::new(Ref::new(0)));
@@ -460,19 +436,16 @@ fn shutdown_names_the_pool_that_holds_the_epoch() {
             shown.contains("pool \"scene\" has loaded from a slot"),
             "{shown}"
         );
-        worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_allocator_may_load_with_the_pool_that_is_being_pinned() {
     static SLOT: LazyLock<Slot<u32>> = LazyLock::new(|| Slot::new(Ref::new(1)));
     thread_local! {
         static POOL: RefCell<Option<Rc<AutoreleasePool>>> = const { RefCell::new(None) };
     }
-    child!(|| {
+    alone!(|| {
         let old = Ref::downgrade(&SLOT.load_full());
         // With pins of their own, so that the next one is new.
         let others: Vec<_> = (0..10).map(|_| AutoreleasePool::new()).collect();
@@ -494,6 +467,147 @@ fn an_allocator_may_load_with_the_pool_that_is_being_pinned() {
         drop(pool);
         assert!(global().quiesce(LONG));
         assert!(old.upgrade().is_none());
-    })
-    .assert_success();
+    });
+}
+
+/// A node of a list that is linked by slots.
+struct Node {
+    _next: OptionSlot<Node>,
+}
+
+fn list(len: usize) -> OptionSlot<Node> {
+    let first = OptionSlot::new(None);
+    for _ in 0..len {
+        let _next = OptionSlot::new(first.swap(None));
+        first.store(Some(Ref::new(Node { _next })));
+    }
+    first
+}
+
+#[test]
+fn a_list_that_is_linked_by_slots_dies_within_a_second_of_frames() {
+    alone!(|| {
+        let mut pool = AutoreleasePool::new();
+        drop(list(5_000));
+        let drains = (1..).find(|_| {
+            pool.drain_within(Budget::Count(1_000));
+            live() == 0
+        });
+        assert!(drains < Some(FRAMES), "{drains:?} drains");
+    });
+}
+
+/// More than the rounds in which a drain once advanced the epoch.
+const LEN: usize = 20_000;
+
+#[test]
+fn one_drain_destroys_a_list_of_any_length() {
+    alone!(|| {
+        listen();
+        drop(list(LEN));
+        AutoreleasePool::new().drain();
+        assert_eq!(live(), 0);
+        // No destructor has autoreleased anything.
+        let told = events(EventKind::EndlessDrain);
+        let text = told[0].to_string();
+        assert!(
+            text.contains("has released references that slots have retired"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn what_a_budgeted_drain_leaves_of_a_list_remains() {
+    alone!(|| {
+        let mut pool = AutoreleasePool::new();
+        for budget in [Budget::All, Budget::Count(10)] {
+            drop(list(LEN));
+            let done = (0..LEN).find(|_| {
+                let left = pool.drain_within(budget).remaining;
+                assert_eq!(left == 0, live() == 0, "{left} of {}", live());
+                left == 0
+            });
+            assert!(done.is_some(), "{} nodes are left", live());
+        }
+    });
+}
+
+/// Has the calling thread close empty pools, and asserts that the values die by that.
+#[track_caller]
+fn assert_that_closing_releases(log: &Log, values: usize) {
+    let closed = (0..100).find(|_| {
+        drop(AutoreleasePool::new());
+        log.count() == values
+    });
+    assert!(closed.is_some(), "{} of {values} released", log.count());
+}
+
+#[test]
+fn a_thread_that_has_stored_once_releases_the_value_that_it_replaced() {
+    alone!(with_log(|log| {
+        let slot = Slot::new(Ref::new(log.probe(0)));
+        slot.store(Ref::new(log.probe(1)));
+        assert_eq!(log.count(), 0);
+        assert_that_closing_releases(&log, 1);
+        slot.store(Ref::new(log.probe(2)));
+        let mut pool = AutoreleasePool::new();
+        let is_released = (0..100).any(|_| pool.drain() == 0 && log.count() == 2);
+        assert!(is_released, "by drains of an empty pool");
+    }));
+}
+
+#[test]
+fn a_thread_that_held_what_another_one_has_replaced_releases_it() {
+    type Case = fn(&Slot<Probe>, &dyn Fn()) -> Option<AutoreleasePool>;
+    let cases: [(&str, Case); 4] = [
+        ("a pool that is drained", |slot, store| {
+            let mut pool = AutoreleasePool::new();
+            slot.load(&pool);
+            store();
+            pool.drain();
+            Some(pool)
+        }),
+        ("a pool that is closed", |slot, store| {
+            let pool = AutoreleasePool::new();
+            slot.load(&pool);
+            store();
+            None
+        }),
+        ("a pool of a closure", |slot, store| {
+            autoreleasepool(|pool| {
+                slot.load(pool);
+                store();
+                None
+            })
+        }),
+        ("the pin of `rcu`", |slot, store| {
+            let value = slot.load_full();
+            let mut first = true;
+            slot.rcu(|_| {
+                if std::mem::take(&mut first) {
+                    store();
+                }
+                value.clone()
+            });
+            drop(value);
+            None
+        }),
+    ];
+    alone!(|| {
+        for (what, hold) in cases {
+            eprintln!("{what}");
+            let log = Log::new();
+            let slot = Arc::new(Slot::new(Ref::new(log.probe(0))));
+            let worker = Worker::new("stores");
+            let (inner, shared) = (log.clone(), slot.clone());
+            let _open = hold(&slot, &|| {
+                let (log, slot) = (inner.clone(), shared.clone());
+                worker.run(move || slot.store(Ref::new(log.probe(1))));
+                assert_eq!(inner.count(), 0);
+            });
+            assert_that_closing_releases(&log, 1);
+            worker.join();
+        }
+    });
 }

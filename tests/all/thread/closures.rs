@@ -1,20 +1,19 @@
 //! Closures that are posted to threads.
 
+use crate::frame::noting;
 use crate::support::{
-    Log, child, fresh, fresh_to_the_end, global, me, on_drop, quiesce_until, slot,
+    Log, Worker, alone, fresh, fresh_to_the_end, global, me, on_drop, quiesce_until, slot, sorted,
+    with_log,
 };
 use releasepool::{AutoreleasePool, Ref, autoreleasepool};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
 use std::time::Duration;
 
 #[test]
 fn ordinary_drains_run_no_posted_closures() {
-    fresh(|| {
-        let log = Log::new();
-        let inner_log = log.clone();
-        me().post(move || inner_log.note(1)).unwrap();
+    fresh(with_log(|log| {
+        me().post(noting(&log, 1)).unwrap();
         let mut pool = AutoreleasePool::new();
         pool.drain();
         drop(pool);
@@ -22,60 +21,52 @@ fn ordinary_drains_run_no_posted_closures() {
         let token = global().push();
         global().pop(token).unwrap();
         global().drain_root();
-        assert_eq!(
-            log.count(),
-            0,
-            "closures run only when the thread calls run_inbox"
-        );
+        // Closures run only when the thread calls run_inbox.
+        assert_eq!(log.count(), 0);
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [1]);
         assert_eq!(global().run_inbox(), 0);
-    });
+    }));
 }
 
 #[test]
 fn posted_closures_run_in_the_order_of_their_sender() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let home = me();
         fresh(|| {
             for id in 0..100 {
-                let log = log.clone();
-                home.post(move || log.note(id)).unwrap();
+                home.post(noting(&log, id)).unwrap();
                 if id % 10 == 0 {
                     home.release(Ref::new(()));
                 }
             }
         });
         global().drain_root();
-        let last_log = log.clone();
-        home.post(move || last_log.note(100)).unwrap();
+        home.post(noting(&log, 100)).unwrap();
         assert_eq!(global().run_inbox(), 101);
         assert!(log.ids().into_iter().eq(0..=100));
-    });
+    }));
 }
 
 #[test]
 fn posted_closures_that_post_wait_for_the_next_call() {
-    fresh(|| {
-        let log = Log::new();
-        let (first, second) = (log.clone(), log.clone());
-        me().post(move || {
-            first.note(0);
-            me().post(move || second.note(1)).unwrap();
-        })
-        .unwrap();
+    fresh(with_log(|log| {
+        let (first, second) = (noting(&log, 0), noting(&log, 1));
+        let posts = move || {
+            first();
+            me().post(second).unwrap();
+        };
+        me().post(posts).unwrap();
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [0]);
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [0, 1]);
-    });
+    }));
 }
 
 #[test]
 fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         for id in 0..4 {
             let log = log.clone();
             me().post(move || {
@@ -88,7 +79,7 @@ fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
         }
         assert_eq!(global().run_inbox(), 1, "the first one ran the others");
         assert_eq!(log.ids(), [0, 1, 2, 3, 13, 12, 11, 10]);
-    });
+    }));
 }
 
 #[test]
@@ -116,84 +107,61 @@ fn post_of_a_large_and_over_aligned_closure() {
 #[test]
 fn post_to_a_thread_that_has_ended_gives_the_closure_back() {
     let gone = fresh_to_the_end(me);
-    let probe = Log::new();
-    let log = probe.clone();
-    let closed = gone.post(move || log.note(1)).unwrap_err();
-    assert_eq!(probe.count(), 0);
+    let log = Log::new();
+    let closed = gone.post(noting(&log, 1)).unwrap_err();
+    assert_eq!(log.count(), 0);
     assert!(closed.to_string().contains("shut down"), "{closed}");
     assert!(!format!("{closed:?}").is_empty());
     let _: &dyn std::error::Error = &closed;
     (closed.0)();
-    assert_eq!(probe.ids(), [1]);
+    assert_eq!(log.ids(), [1]);
 }
 
 #[test]
 fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
     let log = Log::new();
-    let closures = log.clone();
+    let inner = log.clone();
     let key = fresh_to_the_end(move || {
-        for id in 0..5 {
-            let log = closures.clone();
-            me().post(move || log.note(id)).unwrap();
-        }
+        (0..5).for_each(|id| me().post(noting(&inner, id)).unwrap());
         global().drain_root();
-        let log = closures.clone();
-        me().post(move || log.note(5)).unwrap();
+        me().post(noting(&inner, 5)).unwrap();
         me().key()
     });
     assert!(global().thread(key).is_none());
     quiesce_until(|| log.count() == 6);
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert!(ids.into_iter().eq(0..6), "once each");
+    assert!(sorted(&log).into_iter().eq(0..6), "once each");
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_successor_leaves_orphaned_closures_to_other_threads() {
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let _this_thread_has_a_slot = me();
-        let (tell, told) = mpsc::channel();
-        let (leave, left) = mpsc::channel::<()>();
-        let closures = log.clone();
+        let closure = noting(&log, 0);
         let target = fresh_to_the_end(move || {
-            me().post(move || closures.note(0)).unwrap();
+            me().post(closure).unwrap();
             me().key()
         });
-        let successor = thread::spawn(move || {
-            tell.send(me().key()).unwrap();
-            left.recv().unwrap();
-            assert!(
-                !global().quiesce(Duration::from_millis(5)),
-                "the successor must not run it"
-            );
-        });
-        assert_eq!(
-            slot(told.recv().unwrap()),
-            slot(target),
-            "the successor has the slot"
-        );
+        let successor = Worker::new("successor");
+        let has_the_slot = slot(successor.run(me).key()) == slot(target);
+        assert!(has_the_slot && slot(me().key()) != slot(target));
         assert_eq!(global().snapshot().orphans, 1);
-        leave.send(()).unwrap();
-        successor.join().unwrap();
+        let is_done = successor.run(|| global().quiesce(Duration::from_millis(5)));
+        assert!(!is_done, "the successor must not run it");
+        successor.join();
         assert_eq!(log.count(), 0);
-        assert_ne!(slot(me().key()), slot(target));
         assert!(global().quiesce(Duration::from_secs(10)));
-        assert_eq!(log.ids(), [0]);
-        assert_eq!(global().snapshot().orphans, 0);
-    });
-    child.assert_success();
+        assert_eq!((log.ids(), global().snapshot().orphans), (vec![0], 0));
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let _this_thread_has_a_slot = me();
-        let closures = log.clone();
-        fresh_to_the_end(move || me().post(move || closures.note(0)).unwrap());
+        let closure = noting(&log, 0);
+        fresh_to_the_end(move || me().post(closure).unwrap());
         let inner_log = log.clone();
         drop(Ref::new(on_drop(move || {
             assert!(!global().quiesce(Duration::ZERO));
@@ -201,8 +169,7 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
         })));
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0]);
-    });
-    child.assert_success();
+    }));
 }
 
 #[test]
@@ -210,37 +177,23 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
 fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
     // This runs in a process of its own, so that the slot of the ended thread is the next to be
     // used.
-    let child = child!(|| {
-        let log = Log::new();
-        let (tell, told) = std::sync::mpsc::channel();
-        let (go, wait) = std::sync::mpsc::channel::<()>();
-        let target = thread::spawn(move || {
-            tell.send(me()).unwrap();
-            let _ = wait.recv();
-        });
-        let handle = told.recv().unwrap();
-        let inner_log = log.clone();
-        handle.post(move || inner_log.note(0)).unwrap();
-        drop(go);
-        target.join().unwrap();
+    alone!(with_log(|log| {
+        let target = Worker::new("target");
+        target.run(me).post(noting(&log, 0)).unwrap();
+        target.join();
         // This is the sender's first use of the crate, except for the post.
         drop(AutoreleasePool::new());
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0]);
-    });
-    child.assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn closures_of_a_thread_that_ended_keep_their_order() {
-    let child = child!(|| {
-        let log = Log::new();
-        let inner_log = log.clone();
-        let post = move |id| {
-            let log = inner_log.clone();
-            me().post(move || log.note(id)).unwrap();
-        };
+    alone!(with_log(|log| {
+        let inner = log.clone();
+        let post = move |id| me().post(noting(&inner, id)).unwrap();
         let _this_thread_has_a_slot = me();
         fresh_to_the_end(move || {
             post(0);
@@ -250,6 +203,5 @@ fn closures_of_a_thread_that_ended_keep_their_order() {
         });
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0, 1]);
-    });
-    child.assert_success();
+    }));
 }

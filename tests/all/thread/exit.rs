@@ -4,8 +4,8 @@ mod endless;
 
 use crate::hot::handles::hot;
 use crate::support::{
-    Log, child, events_of, fresh, fresh_to_the_end, global, listen, named_to_the_end, on_drop,
-    wait_until,
+    Log, Worker, alone, assert_died, events_of, fresh, fresh_to_the_end, global, listen, log_of,
+    log_to_the_end, me, named_to_the_end, on_drop, on_threads, send, sorted, wait_until, with_log,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
@@ -25,16 +25,13 @@ fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<
 
 #[test]
 fn thread_ends_with_entries_in_root_and_token_pools_and_all_are_released() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    let thread = fresh_to_the_end(move || {
-        autorelease(Ref::new(inner_log.probe(0)));
+    let (log, thread) = log_of("fresh", |log| {
+        autorelease(Ref::new(log.probe(0)));
         let _outer = global().push();
-        autorelease(Ref::new(inner_log.probe(1)));
+        autorelease(Ref::new(log.probe(1)));
         let _inner = global().push();
-        autorelease(Ref::new(inner_log.probe(2)));
-        autorelease(Ref::new(inner_log.probe(3)));
-        thread::current().id()
+        autorelease(Ref::new(log.probe(2)));
+        autorelease(Ref::new(log.probe(3)));
     });
     assert_eq!(log.ids(), [3, 2, 1, 0], "inner pools first");
     assert_eq!(log.threads(), [thread; 4], "on their own thread");
@@ -54,15 +51,9 @@ fn thread_ends_and_entries_of_all_managers_are_released() {
         abandoned.autorelease(Ref::new(inner_log.probe(2)));
         autorelease(Ref::new(inner_log.probe(3)));
     });
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert_eq!(ids, [0, 1, 2, 3]);
-    assert!(
-        kept.snapshot()
-            .threads
-            .iter()
-            .all(|thread| thread.root_entries == 0)
-    );
+    assert_eq!(sorted(&log), [0, 1, 2, 3]);
+    let threads = kept.snapshot().threads;
+    assert!(threads.iter().all(|thread| thread.root_entries == 0));
 }
 
 /// An object whose destructor autoreleases the next one, `left` times.
@@ -75,11 +66,8 @@ impl Drop for Heir {
     fn drop(&mut self) {
         self.log.note(self.left);
         if self.left > 0 {
-            let heir = Heir {
-                left: self.left - 1,
-                log: self.log.clone(),
-            };
-            autorelease(Ref::new(heir));
+            let (left, log) = (self.left - 1, self.log.clone());
+            autorelease(Ref::new(Heir { left, log }));
         }
     }
 }
@@ -87,26 +75,20 @@ impl Drop for Heir {
 #[test]
 fn thread_ends_and_pools_are_drained_to_a_fixpoint() {
     const GENERATIONS: u32 = if cfg!(miri) { 50 } else { 5_000 };
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
-        let heir = Heir {
+    let log = log_to_the_end(|log| {
+        let first = log.clone();
+        autorelease(Ref::new(Heir {
             left: GENERATIONS,
-            log: inner_log.clone(),
-        };
-        autorelease(Ref::new(heir));
+            log: first,
+        }));
         let _token = global().push();
-        let log = inner_log.clone();
         autorelease(Ref::new(on_drop(move || {
             let _left = global().push();
             autorelease(Ref::new(Heir { left: 4, log }));
         })));
     });
-    assert_eq!(
-        log.count() as u32,
-        GENERATIONS + 1 + 5,
-        "not only four rounds"
-    );
+    // The exit takes more than four rounds.
+    assert_eq!(log.count() as u32, GENERATIONS + 1 + 5);
 }
 
 #[test]
@@ -122,11 +104,9 @@ fn thread_ends_and_managers_that_feed_each_other_are_drained_to_a_fixpoint() {
             }
         }
     }
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         let managers = [PoolManager::new(), PoolManager::new()];
-        let first = PingPong(99, managers.clone(), inner_log);
+        let first = PingPong(99, managers.clone(), log);
         managers[1].autorelease(Ref::new(first));
     });
     assert!(log.ids().into_iter().eq((0..100).rev()));
@@ -167,18 +147,16 @@ fn thread_ends_with_a_leaked_guard_pool_which_stays_leaked() {
         autorelease(Ref::new(inner_log.probe(1)));
         std::mem::forget(PoolManager::new().pool());
     });
-    assert_eq!(
-        log.count(),
-        0,
-        "including what was added while it was current"
+    // What was added while it was current is leaked, too.
+    assert_eq!(log.count(), 0);
+    let open = events.iter().filter(|e| e.kind == EventKind::OpenAtExit);
+    let [open] = &open.collect::<Vec<_>>()[..] else {
+        panic!("one event: {events:?}")
+    };
+    assert!(
+        open.count == 2 && open.to_string().contains("2 guard pools"),
+        "{open}"
     );
-    let open: Vec<_> = events
-        .iter()
-        .filter(|e| e.kind == EventKind::OpenAtExit)
-        .collect();
-    assert_eq!(open.len(), 1);
-    assert_eq!(open[0].count, 2);
-    assert!(open[0].to_string().contains("2 guard pools"), "{}", open[0]);
 }
 
 #[test]
@@ -194,63 +172,35 @@ fn thread_ends_with_a_leaked_guard_pool_and_the_pools_around_it_are_released() {
         autorelease(Ref::new(inner_log.probe(2)));
     });
     assert_eq!(log.ids(), [2, 1, 0]);
-    assert!(
-        events
-            .iter()
-            .any(|event| event.kind == EventKind::OpenAtExit)
-    );
+    let mut kinds = events.iter().map(|event| event.kind);
+    assert!(kinds.any(|kind| kind == EventKind::OpenAtExit));
 }
 
 #[test]
 fn thread_ends_and_what_was_sent_to_it_is_released_there() {
     let log = Log::new();
-    let (tell, told) = std::sync::mpsc::channel();
-    let (go, gone) = std::sync::mpsc::channel::<()>();
-    let target = thread::spawn(move || {
-        drop(AutoreleasePool::new());
-        tell.send(global().current_thread().unwrap()).unwrap();
-        gone.recv().unwrap();
-        thread::current().id()
-    });
-    let handle = told.recv().unwrap();
-    for id in 0..3 {
-        handle.release(Ref::new(log.probe(id)));
-    }
+    let worker = Worker::new("worker");
+    let thread = worker.id();
+    worker.run(|| drop(AutoreleasePool::new()));
+    send(&worker.run(me), &log, 0..3);
     assert_eq!(log.count(), 0);
-    go.send(()).unwrap();
-    let thread = target.join().unwrap();
+    worker.join();
     assert_eq!(log.ids(), [0, 1, 2], "in the order in which they were sent");
     assert_eq!(log.threads(), [thread; 3]);
-}
-
-#[test]
-fn thread_ends_and_what_an_object_sent_to_it_autoreleases_is_released() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
-        let me = global().current_thread().unwrap();
-        drop(AutoreleasePool::new());
-        me.release(Ref::new(Heir {
-            left: 3,
-            log: inner_log,
-        }));
-    });
-    assert_eq!(log.ids(), [3, 2, 1, 0]);
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
     // This runs in a process of its own, so that no other thread runs the orphan.
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let inner_log = log.clone();
-        let gone = fresh_to_the_end(|| global().current_thread().unwrap());
+        let gone = fresh_to_the_end(me);
         fresh_to_the_end(move || {
             let other = PoolManager::new();
-            let me = global().current_thread().unwrap();
+            let this = me();
             drop(AutoreleasePool::new());
-            me.release(Ref::new(on_drop(move || {
+            this.release(Ref::new(on_drop(move || {
                 let _left_empty = other.push();
                 gone.release(Ref::new(on_drop(move || {
                     autorelease(Ref::new(inner_log.probe(0)));
@@ -258,20 +208,17 @@ fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
             })));
         });
         assert_eq!(log.ids(), [0]);
-    });
-    child.assert_success();
+    }));
 }
 
 #[test]
 fn thread_ends_and_a_first_use_of_a_manager_clears_none_away_meanwhile() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         let abandoned = PoolManager::new();
-        abandoned.autorelease(Ref::new(inner_log.probe(1)));
+        abandoned.autorelease(Ref::new(log.probe(1)));
         autorelease(Ref::new(on_drop(move || {
             PoolManager::new().autorelease(Ref::new(0));
-            inner_log.note(0);
+            log.note(0);
         })));
     });
     assert_eq!(log.ids(), [0, 1], "one manager after the other");
@@ -279,14 +226,12 @@ fn thread_ends_and_a_first_use_of_a_manager_clears_none_away_meanwhile() {
 
 #[test]
 fn thread_ends_and_a_token_pushed_by_the_payload_of_a_panic_is_drained() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         let token = global().push();
         let payload = on_drop(move || {
             let _ = global().pop(token);
             let _left = global().push();
-            autorelease(Ref::new(inner_log.probe(0)));
+            autorelease(Ref::new(log.probe(0)));
         });
         autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));
     });
@@ -295,39 +240,32 @@ fn thread_ends_and_a_token_pushed_by_the_payload_of_a_panic_is_drained() {
 
 #[test]
 fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
-        std::mem::forget(AutoreleasePool::new());
-        let me = global().current_thread().unwrap();
-        me.release(Ref::new(Heir {
-            left: 3,
-            log: inner_log,
-        }));
-    });
-    assert_eq!(
-        log.ids(),
-        [3, 2, 1, 0],
-        "the forgotten pool leaks its own entries only"
-    );
+    for forgets in [false, true] {
+        let log = log_to_the_end(move |log| {
+            let pool = AutoreleasePool::new();
+            if forgets {
+                std::mem::forget(pool);
+            }
+            me().release(Ref::new(Heir { left: 3, log }));
+        });
+        assert_eq!(log.ids(), [3, 2, 1, 0], "it leaks its own entries only");
+    }
 }
 
 #[test]
 fn thread_ends_inside_a_destructor_that_runs_the_whole_crate() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         autorelease(Ref::new(on_drop(move || {
             let mut pool = AutoreleasePool::new();
-            pool.create(inner_log.probe(0));
-            autorelease(Ref::new(inner_log.probe(1)));
+            pool.create(log.probe(0));
+            autorelease(Ref::new(log.probe(1)));
             pool.drain();
             let token = global().push();
-            autorelease(Ref::new(inner_log.probe(2)));
+            autorelease(Ref::new(log.probe(2)));
             assert_eq!(global().pop(token), Ok(1));
             let manager = PoolManager::new();
-            manager.autorelease(Ref::new(inner_log.probe(3)));
-            assert!(global().current_thread().unwrap().is_alive());
+            manager.autorelease(Ref::new(log.probe(3)));
+            assert!(me().is_alive());
             assert_eq!(global().drain_root(), 0);
             global().run_inbox();
         })));
@@ -342,13 +280,9 @@ fn scoped_threads_lend_from_a_pool_and_the_pool_outlives_them() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
     let lent = pool.create(log.probe(7));
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(move || {
-                autorelease(releasepool::PoolRef::retain(lent));
-                assert_eq!(lent.id, 7);
-            });
-        }
+    on_threads(4, |_| {
+        autorelease(releasepool::PoolRef::retain(lent));
+        assert_eq!(lent.id, 7);
     });
     // Their thread-locals may be torn down after the scope, so their references are counted ones.
     pool.drain();
@@ -372,15 +306,13 @@ fn a_thread_that_only_made_objects_ends_quietly() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
     // This runs in a process of its own, so that no other thread releases the object.
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let last = log.probe(0);
         let home = fresh_to_the_end(move || {
             Box::leak(Box::new(AutoreleasePool::new()));
             drop(hot(on_drop(|| autorelease(Ref::new(last)))));
             thread::current().id()
         });
-        assert_eq!((log.ids(), log.threads()), (vec![0], vec![home]));
-    });
-    child.assert_success();
+        assert_died(&log, &[0], home);
+    }));
 }

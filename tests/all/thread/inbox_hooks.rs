@@ -1,11 +1,9 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, events, fresh, listen, me, on_drop, wait_until};
+use crate::support::{LONG, Log, events, fresh, global, listen, me, on_drop, wait_until, with_log};
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Budget, HomeRef, InboxHook, Looper, PoolManager, Ref, autoreleasepool,
-};
+use releasepool::{AutoreleasePool, Budget, HomeRef, InboxHook, Looper, Ref, autoreleasepool};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -14,18 +12,18 @@ use std::time::Duration;
 fn told() -> (Arc<Told>, InboxHook) {
     let told = Arc::new(Told::default());
     let there = told.clone();
-    let hook = PoolManager::global().set_inbox_hook(move || there.note());
+    let hook = global().set_inbox_hook(move || there.note());
     (told, hook)
 }
 
 /// Runs `f` on another thread, with a handle of this one.
 fn elsewhere<R: Send>(f: impl FnOnce(&releasepool::ThreadHandle) -> R + Send) -> R {
-    let here = PoolManager::global().current_thread().unwrap();
+    let here = me();
     thread::scope(|scope| scope.spawn(|| f(&here)).join().unwrap())
 }
 
 fn run_inbox() -> usize {
-    PoolManager::global().run_inbox()
+    global().run_inbox()
 }
 
 #[test]
@@ -60,7 +58,7 @@ fn what_waits_when_the_hook_is_set_or_run_inbox_ends_calls_it_at_once() {
         elsewhere(|here| here.post(|| ()).unwrap());
         let (told, _hook) = told();
         assert_eq!(told.take(), 1);
-        let here = PoolManager::global().current_thread().unwrap();
+        let here = me();
         elsewhere(|there| there.post(move || here.post(|| ()).unwrap()).unwrap());
         assert_eq!(run_inbox(), 2);
         assert!(told.take() >= 1, "a closure has posted another one");
@@ -165,7 +163,7 @@ fn a_hook_that_is_removed_while_it_runs_does_not_come_back() {
             // The first call waits.
             _ = wait.try_lock().map(|wait| wait.recv());
         };
-        let removed = PoolManager::global().set_inbox_hook(hook);
+        let removed = global().set_inbox_hook(hook);
         let here = me();
         thread::scope(|scope| {
             scope.spawn(|| here.post(|| ()).unwrap());
@@ -197,7 +195,7 @@ fn a_removed_hook_is_dropped_and_not_called() {
 fn a_hook_that_panics_is_reported_to_the_sender_as_an_event() {
     listen();
     fresh(|| {
-        let _hook = PoolManager::global().set_inbox_hook(|| panic!("hook"));
+        let _hook = global().set_inbox_hook(|| panic!("hook"));
         let seen = elsewhere(|here| {
             here.post(|| ()).unwrap();
             events(EventKind::Panic).len()
@@ -214,10 +212,8 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
     let (started, handle) = mpsc::channel();
     let foreign = thread::spawn(move || {
         let (wake, woken) = mpsc::sync_channel(1);
-        let _hook = PoolManager::global().set_inbox_hook(move || _ = wake.try_send(()));
-        started
-            .send(PoolManager::global().current_thread().unwrap())
-            .unwrap();
+        let _hook = global().set_inbox_hook(move || _ = wake.try_send(()));
+        started.send(me()).unwrap();
         let mut ran = 0;
         while ran < ROUNDS as usize {
             woken
@@ -242,8 +238,7 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
 
 #[test]
 fn a_backlog_does_not_call_the_hook_again_and_again() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             pool.autorelease(Ref::new(log.probe(id)));
@@ -254,8 +249,8 @@ fn a_backlog_does_not_call_the_hook_again_and_again() {
         // What is sent calls it all the same.
         elsewhere(|here| here.post(|| ()).unwrap());
         assert_eq!((told.take(), run_inbox(), told.take()), (1, 1, 0));
-        assert_eq!(PoolManager::global().drain_backlog(Budget::All).released, 2);
-    });
+        assert_eq!(global().drain_backlog(Budget::All).released, 2);
+    }));
 }
 
 #[test]
@@ -279,7 +274,7 @@ fn a_loop_that_sleeps_is_awake_while_its_hook_runs() {
         }
     };
     let looper = Looper::spawn("wakes up first").unwrap();
-    let set = move || HOOK.set(Some(PoolManager::global().set_inbox_hook(hook)));
+    let set = move || HOOK.set(Some(global().set_inbox_hook(hook)));
     // This call wakes the loop, too, and its own hook may be set by the time that it looks for one.
     looper.call(set).unwrap();
     *first.lock().unwrap() = Some(has_run);

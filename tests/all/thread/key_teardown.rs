@@ -1,6 +1,6 @@
 //! Use of the crate in destructors of pthread keys, which run after those of thread-locals.
 
-use crate::support::{child, global, listen, wait_until};
+use crate::support::{alone, global, listen, on_drop, wait_until};
 use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, autorelease};
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -14,29 +14,14 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u32>>>);
 
-struct Probe(Log, u32);
-
 impl Log {
-    fn new() -> Self {
-        Self::default()
-    }
-
-    fn probe(&self, id: u32) -> Probe {
-        Probe(self.clone(), id)
+    fn probe(&self, id: u32) -> impl Sized + Send + Sync + use<> {
+        let log = self.0.clone();
+        on_drop(move || log.lock().unwrap().push(id))
     }
 
     fn ids(&self) -> Vec<u32> {
         self.0.lock().unwrap().clone()
-    }
-
-    fn count(&self) -> usize {
-        self.ids().len()
-    }
-}
-
-impl Drop for Probe {
-    fn drop(&mut self) {
-        self.0.0.lock().unwrap().push(self.1);
     }
 }
 
@@ -89,6 +74,14 @@ fn keys() -> [Key; 2] {
     })
 }
 
+/// Returns all cases of a first use before this round: the key, what starts the thread, the round.
+fn first_uses(rounds: usize) -> impl Iterator<Item = (Key, bool, usize)> {
+    let threads = keys()
+        .into_iter()
+        .flat_map(|key| [(key, true), (key, false)]);
+    threads.flat_map(move |(key, foreign)| (0..rounds).map(move |round| (key, foreign, round)))
+}
+
 /// Runs a thread, started by std or foreign to it, until it has completely ended.
 fn run(foreign: bool, f: impl FnOnce() + Send + 'static) {
     if !foreign {
@@ -113,10 +106,7 @@ fn run(foreign: bool, f: impl FnOnce() + Send + 'static) {
 /// Runs `late`, the thread's first use of the crate, in round `round` of a key's destructor.
 fn first_use(foreign: bool, key: Key, round: usize, late: impl FnOnce() + Send + 'static) {
     run(foreign, move || {
-        let mut rounds: Rounds = Vec::new();
-        for _ in 0..round {
-            rounds.push(Box::new(|| ()));
-        }
+        let mut rounds: Rounds = Vec::from_iter((0..round).map(|_| Box::new(|| ()) as _));
         rounds.push(Box::new(late));
         key.set(rounds);
     });
@@ -126,78 +116,68 @@ fn first_use(foreign: bool, key: Key, round: usize, late: impl FnOnce() + Send +
 #[cfg_attr(miri, ignore = "starts a process")]
 fn first_use_in_a_key_s_destructor_is_noticed_and_what_was_autoreleased_is_released() {
     // This runs in a process of its own, as threads of other tests come and go.
-    let child = child!(|| {
+    alone!(|| {
         // These are all of glibc's four rounds except the last; elsewhere one may be left to std's
         // thread-locals.
         let rounds = if cfg!(target_env = "gnu") { 3 } else { 2 };
-        for key in keys() {
-            for foreign in [true, false] {
-                for round in 0..rounds {
-                    let case = format!("foreign: {foreign}, round {round}, key {}", key.0);
-                    let log = Log::new();
-                    let inner = log.clone();
-                    let before = global().threads();
-                    first_use(foreign, key, round, move || {
-                        let pool = global().pool();
-                        pool.create(inner.probe(0));
-                        drop(pool);
-                        autorelease(Ref::new(inner.probe(1)));
-                        let _never_popped = global().push();
-                        autorelease(Ref::new(inner.probe(2)));
-                    });
-                    let mut ids = log.ids();
-                    ids.sort_unstable();
-                    assert_eq!(ids, [0, 1, 2], "{case}");
-                    assert_eq!(global().threads(), before, "{case}");
-                }
-            }
+        for (key, foreign, round) in first_uses(rounds) {
+            let case = format!("foreign: {foreign}, round {round}, key {}", key.0);
+            let log = Log::default();
+            let inner = log.clone();
+            let before = global().threads();
+            first_use(foreign, key, round, move || {
+                let pool = global().pool();
+                pool.create(inner.probe(0));
+                drop(pool);
+                autorelease(Ref::new(inner.probe(1)));
+                let _never_popped = global().push();
+                autorelease(Ref::new(inner.probe(2)));
+            });
+            let mut ids = log.ids();
+            ids.sort_unstable();
+            assert_eq!(ids, [0, 1, 2], "{case}");
+            assert_eq!(global().threads(), before, "{case}");
         }
         let report = global().shutdown(Duration::from_secs(10));
         assert!(report.is_ok(), "{report:?}");
     });
-    child.assert_success();
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn everything_works_in_a_key_s_destructor() {
     // This runs in a process of its own, as a panic there would abort.
-    let child = child!(|| {
-        for key in keys() {
-            for foreign in [true, false] {
-                for round in 0..4 {
-                    let (log, done) = (Log::new(), Arc::new(Mutex::new(None)));
-                    let (inner, told) = (log.clone(), done.clone());
-                    first_use(foreign, key, round, move || {
-                        let manager = PoolManager::builder().name("late").build();
-                        let mut pool = manager.pool();
-                        for id in 0..100 {
-                            pool.create(inner.probe(id));
-                        }
-                        assert_eq!(pool.drain(), 100);
-                        drop(pool);
-                        let object = HomeRef::new(inner.probe(100));
-                        assert!(object.is_home());
-                        let home = object.home();
-                        drop(object);
-                        assert_eq!(inner.count(), 101);
-                        assert_eq!(manager.run_inbox(), 0);
-                        manager.quiesce(Duration::ZERO);
-                        if let Some(me) = manager.current_thread() {
-                            assert_eq!(me.key(), home);
-                        }
-                        *told.lock().unwrap() = Some(home);
-                    });
-                    let home = done.lock().unwrap().take().expect("it ran to its end");
-                    // In the last round, std may still know the thread.
-                    if round < 2 {
-                        assert!(global().thread(home).is_none());
-                    }
+    alone!(|| {
+        for (key, foreign, round) in first_uses(4) {
+            let (log, done) = (Log::default(), Arc::new(Mutex::new(None)));
+            let (inner, told) = (log.clone(), done.clone());
+            first_use(foreign, key, round, move || {
+                let manager = PoolManager::builder().name("late").build();
+                let mut pool = manager.pool();
+                for id in 0..100 {
+                    pool.create(inner.probe(id));
                 }
+                assert_eq!(pool.drain(), 100);
+                drop(pool);
+                let object = HomeRef::new(inner.probe(100));
+                assert!(object.is_home());
+                let home = object.home();
+                drop(object);
+                assert_eq!(inner.ids().len(), 101);
+                assert_eq!(manager.run_inbox(), 0);
+                manager.quiesce(Duration::ZERO);
+                if let Some(me) = manager.current_thread() {
+                    assert_eq!(me.key(), home);
+                }
+                *told.lock().unwrap() = Some(home);
+            });
+            let home = done.lock().unwrap().take().expect("it ran to its end");
+            // In the last round, std may still know the thread.
+            if round < 2 {
+                assert!(global().thread(home).is_none());
             }
         }
     });
-    child.assert_success();
 }
 
 #[test]
@@ -206,7 +186,7 @@ fn later_use_in_a_key_s_destructor_finds_the_thread_gone() {
     listen();
     let [_, key] = keys();
     for foreign in [true, false] {
-        let log = Log::new();
+        let log = Log::default();
         let inner = log.clone();
         run(foreign, move || {
             let me = global().current_thread().unwrap();
@@ -227,7 +207,7 @@ fn later_use_in_a_key_s_destructor_finds_the_thread_gone() {
         wait_until(|| {
             drop(AutoreleasePool::new());
             global().quiesce(Duration::from_millis(1));
-            log.count() == 4
+            log.ids().len() == 4
         });
         assert_eq!(log.ids(), [0, 1, 2, 3]);
     }
@@ -241,7 +221,7 @@ fn thread_local_that_is_torn_down_before_the_keys_is_as_always() {
         static KEPT: RefCell<Option<AutoreleasePool>> = const { RefCell::new(None) };
     }
     let [older, newer] = keys();
-    let log = Log::new();
+    let log = Log::default();
     let inner = log.clone();
     run(false, move || {
         KEPT.with(|_| ());

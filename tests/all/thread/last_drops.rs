@@ -52,7 +52,13 @@ fn case(case: impl FnOnce(HomeRef<Native>) + Send) {
 /// none of the values is lost or destroyed elsewhere, and one turn of the loop destroys them all.
 #[test]
 fn a_million_last_drops_while_the_home_waits_are_destroyed_in_its_next_turn() {
-    const EACH: usize = if cfg!(miri) { 20 } else { 250_000 };
+    const EACH: usize = if cfg!(miri) {
+        20
+    } else if cfg!(debug_assertions) {
+        50_000
+    } else {
+        250_000
+    };
     struct Counted {
         home: ThreadId,
         destroyed: Rc<Cell<usize>>,

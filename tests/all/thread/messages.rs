@@ -1,8 +1,8 @@
 //! References that are sent to other threads, which release them.
 
 use crate::support::{
-    Chain, Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, quiesce_until, slot,
-    wait_until,
+    Chain, Log, alone, events, fresh, fresh_to_the_end, global, log_to_the_end, me, on_drop,
+    quiesce_until, send, slot, sorted, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Ref, ThreadHandle, ThreadKey, autorelease, autoreleasepool};
@@ -13,8 +13,7 @@ use std::thread;
 
 #[test]
 fn release_to_a_thread_happens_in_its_next_outermost_drain() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let home = me();
         let mut pool = AutoreleasePool::new();
         let sender = fresh(|| {
@@ -28,13 +27,12 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
         assert_eq!(pool.drain(), 1);
         assert_eq!(log.ids(), [0, 1, 2]);
         assert!(log.threads().iter().all(|&thread| thread != sender));
-    });
+    }));
 }
 
 #[test]
 fn release_to_a_thread_happens_when_it_closes_a_pool_even_an_empty_one() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let token = global().push();
         for id in 0..4 {
             me().release(Ref::new(log.probe(id)));
@@ -46,48 +44,44 @@ fn release_to_a_thread_happens_when_it_closes_a_pool_even_an_empty_one() {
             }
             assert_eq!(log.count() as u32, id + 1);
         }
-    });
+    }));
 }
 
 #[test]
 fn release_to_a_thread_happens_in_run_inbox_too() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         me().release(Ref::new(log.probe(0)));
         assert_eq!(global().run_inbox(), 0, "a release is no closure");
         assert_eq!(log.ids(), [0]);
-    });
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "a long chain takes minutes")]
 fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let first = log.clone();
         me().release(Chain::ending_in(move || first.note(0)));
         me().release(Ref::new(log.probe(1)));
         autoreleasepool(|_| ());
         assert_eq!(log.ids(), [0, 1]);
-    });
+    }));
 }
 
 #[test]
 fn release_of_a_shared_object_gives_up_one_reference_only() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let object = Ref::new(log.probe(0));
         me().release(object.clone());
         assert_eq!(Ref::strong_count(&object), 2);
         global().drain_root();
         assert_eq!((Ref::strong_count(&object), log.count()), (1, 0));
-    });
+    }));
 }
 
 #[test]
 fn release_of_unsized_objects() {
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         me().release(Ref::<[_]>::from(vec![log.probe(0), log.probe(1)]));
         me().release(Ref::<str>::from("text"));
         let probe = (log.probe(2),);
@@ -98,7 +92,7 @@ fn release_of_unsized_objects() {
         me().release(releasepool::unsize!(object => dyn Fn() -> u32 + Send + Sync));
         global().drain_root();
         assert_eq!(log.ids(), [0, 1, 2]);
-    });
+    }));
 }
 
 #[test]
@@ -131,36 +125,27 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
 fn release_to_a_thread_that_has_ended_is_done_by_others() {
     let gone = fresh_to_the_end(me);
     let log = Log::new();
-    for id in 0..10 {
-        gone.release(Ref::new(log.probe(id)));
-    }
+    send(&gone, &log, 0..10);
     // Any outermost drain of any thread may run them.
     quiesce_until(|| log.count() == 10);
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert!(ids.into_iter().eq(0..10));
+    assert!(sorted(&log).into_iter().eq(0..10));
 }
 
 #[test]
 fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    fresh_to_the_end(move || {
-        me().release(Ref::new(inner_log.probe(0)));
-        me().post(move || inner_log.note(1)).unwrap();
+    let log = log_to_the_end(|log| {
+        me().release(Ref::new(log.probe(0)));
+        me().post(move || log.note(1)).unwrap();
     });
     quiesce_until(|| log.count() == 2);
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert_eq!(ids, [0, 1]);
+    assert_eq!(sorted(&log), [0, 1]);
 }
 
 #[test]
 fn many_threads_send_to_one() {
     const SENDERS: u32 = 4;
     const EACH: u32 = if cfg!(miri) { 20 } else { 2_000 };
-    fresh(|| {
-        let log = Log::new();
+    fresh(with_log(|log| {
         let home = me();
         let ran = Arc::new(AtomicU32::new(0));
         thread::scope(|scope| {
@@ -190,7 +175,7 @@ fn many_threads_send_to_one() {
             let order = ids.iter().copied().filter(|id| of.contains(id));
             assert!(order.eq(of.clone()), "in each sender's order");
         }
-    });
+    }));
 }
 
 #[test]
@@ -255,14 +240,13 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
             thread.join().unwrap();
         }
         done.store(true, Ordering::Relaxed);
-        let sent = senders.into_iter().map(|sender| sender.join().unwrap());
-        sent.fold(
-            (0, Vec::new(), 0),
-            |mut sum, (released, posted, refused)| {
-                sum.1.extend(posted);
-                (sum.0 + released, sum.1, sum.2 + refused)
-            },
-        )
+        let mut sum = (0, Vec::new(), 0);
+        for sender in senders {
+            let (released, posted, refused) = sender.join().unwrap();
+            sum.1.extend(posted);
+            sum = (sum.0 + released, sum.1, sum.2 + refused);
+        }
+        sum
     });
     quiesce_until(|| log.count() == released && runs.lock().unwrap().len() == posted.len());
     let mut ids = log.ids();
@@ -283,32 +267,16 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
-fn one_drain_makes_remote_releases_and_runs_orphans() {
+fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autorelease() {
     // This runs in a process of its own, so that no other thread runs the orphan.
-    let child = child!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        let pool = AutoreleasePool::new();
-        me().release(Ref::new(log.probe(0)));
-        gone.release(Ref::new(log.probe(1)));
-        drop(pool);
-        assert_eq!(log.ids(), [0, 1]);
-    });
-    child.assert_success();
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn objects_autoreleased_by_an_orphan_are_released_by_the_same_drain() {
-    // This runs in a process of its own, so that no other thread runs the orphan.
-    let child = child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let gone = fresh_to_the_end(me);
         let mut pool = AutoreleasePool::new();
-        let probe = log.probe(0);
+        me().release(Ref::new(log.probe(0)));
+        gone.release(Ref::new(log.probe(1)));
+        let probe = log.probe(2);
         gone.release(Ref::new(on_drop(move || autorelease(Ref::new(probe)))));
         assert_eq!(pool.drain(), 1);
-        assert_eq!(log.ids(), [0]);
-    });
-    child.assert_success();
+        assert_eq!(log.ids(), [0, 1, 2]);
+    }));
 }

@@ -2,10 +2,12 @@
 //!
 //! Most tests run in processes of their own, because all threads of a process count.
 
+use crate::frame::noting;
+use crate::support::allocator::bytes;
 use crate::support::teardown::push_work;
-use crate::support::worker::Worker;
 use crate::support::{
-    LONG, Log, child, events, fresh, fresh_to_the_end, global, me, on_drop, wait_until,
+    LONG, Worker, alone, counts, events, fresh, fresh_to_the_end, global, me, on_drop, send, slot,
+    wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -20,9 +22,13 @@ const SOON: Duration = Duration::from_millis(5);
 /// Starts a worker and returns its handle, too.
 fn worker() -> (Worker, ThreadHandle) {
     let worker = Worker::new("worker");
-    let (tell, told) = channel();
-    worker.run(move || tell.send(me()).unwrap());
-    (worker, told.recv().unwrap())
+    let handle = worker.run(me);
+    (worker, handle)
+}
+
+/// Drains a new pool, and returns how many references that has released, and left.
+fn drain_within(budget: Budget) -> (usize, usize) {
+    counts(AutoreleasePool::new().drain_within(budget))
 }
 
 /// Asserts that a shutdown of any manager reports this many messages, and releases in the backlog,
@@ -34,11 +40,8 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
             panic!("one holder: {report}")
         };
         assert_eq!(holder.name.as_deref(), Some("worker"));
-        assert_eq!(
-            (holder.inbox, holder.backlog),
-            (messages, backlog),
-            "{report}"
-        );
+        let held = (holder.inbox, holder.backlog);
+        assert_eq!(held, (messages, backlog), "{report}");
         let shown = report.to_string();
         let say = match messages {
             1 => "holds 1 release or closure to run".to_owned(),
@@ -51,8 +54,7 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_waits_for_releases_sent_to_a_live_thread() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let (worker, handle) = worker();
         handle.release(Ref::new(log.probe(0)));
         let mut pool = HandoffPool::new();
@@ -64,37 +66,29 @@ fn shutdown_waits_for_releases_sent_to_a_live_thread() {
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.count(), 3);
-        worker.join();
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_waits_for_closures_that_were_posted() {
-    child!(|| {
+    alone!(|| {
         let (worker, handle) = worker();
         handle.post(|| ()).unwrap();
         held_by_the_worker(1, 0);
         worker.run(|| _ = global().run_inbox());
         global().shutdown(SOON).unwrap();
-        worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let (worker, handle) = worker();
-        for id in 0..10 {
-            handle.release(Ref::new(log.probe(id)));
-        }
+        send(&handle, &log, 0..10);
         worker.run(|| {
-            let drained = AutoreleasePool::new().drain_within(Budget::Count(4));
-            assert_eq!((drained.released, drained.remaining), (4, 6));
+            assert_eq!(drain_within(Budget::Count(4)), (4, 6));
         });
         held_by_the_worker(6, 0);
         assert_eq!(log.count(), 4);
@@ -102,52 +96,40 @@ fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
         worker.run(|| drop(AutoreleasePool::new()));
         global().shutdown(SOON).unwrap();
         assert_eq!(log.ids(), Vec::from_iter(0..10));
-        worker.join();
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_budgeted_drain_that_shutdown_has_asked_releases_all_that_it_has_claimed() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let (worker, handle) = worker();
         worker.run(|| drop(AutoreleasePool::new()));
-        for id in 0..100 {
-            handle.release(Ref::new(log.probe(id)));
-        }
+        send(&handle, &log, 0..100);
         global().shutdown(SOON).unwrap_err();
-        let left = worker.run(|| {
-            let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
-            (drained.released, drained.remaining)
-        });
+        let left = worker.run(|| drain_within(Budget::Count(1)));
         assert_eq!((left, log.count()), ((100, 0), 100));
         global().shutdown(SOON).unwrap();
-        worker.join();
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn the_drain_that_shutdown_has_asked_counts_what_messages_have_added_to_its_pool() {
-    child!(|| {
+    alone!(|| {
         let (worker, handle) = worker();
         worker.run(|| drop(AutoreleasePool::new()));
         handle.release(Ref::new(on_drop(|| autorelease(Ref::new(0)))));
         global().shutdown(SOON).unwrap_err();
         assert_eq!(worker.run(|| global().drain_root()), 1);
         global().shutdown(SOON).unwrap();
-        worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn messages_that_the_caller_is_running_are_not_counted() {
-    child!(|| {
+    alone!(|| {
         for shut_down in [
             || global().shutdown(Duration::MAX).is_ok(),
             || global().quiesce(Duration::MAX),
@@ -161,15 +143,13 @@ fn messages_that_the_caller_is_running_are_not_counted() {
         let report = global().shutdown(Duration::MAX).unwrap_err();
         assert_eq!(report.holders[0].inbox, 1, "{report}");
         assert_eq!(global().run_inbox(), 1);
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_threads_that_come_later_and_again() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let (idle, handle) = worker();
         handle.release(Ref::new(log.probe(0)));
         let waiting = thread::spawn(|| global().shutdown(LONG));
@@ -177,8 +157,8 @@ fn shutdown_asks_threads_that_come_later_and_again() {
         thread::sleep(Duration::from_millis(20));
         let (late, _) = worker();
         for id in 1..4 {
-            let inner = log.clone();
-            late.run(move || releasepool::autorelease(Ref::new(inner.probe(id))));
+            let probe = log.probe(id);
+            late.run(move || autorelease(Ref::new(probe)));
             wait_until(|| {
                 late.run(|| drop(AutoreleasePool::new()));
                 log.count() == id as usize
@@ -187,39 +167,29 @@ fn shutdown_asks_threads_that_come_later_and_again() {
         idle.run(|| drop(AutoreleasePool::new()));
         waiting.join().unwrap().unwrap();
         assert_eq!(log.ids(), [1, 2, 3, 0]);
-        idle.join();
-        late.join();
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_budgeted_drain_keeps_no_orphans_to_itself() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let gone = fresh_to_the_end(me);
-        for id in 0..1_000 {
-            gone.release(Ref::new(log.probe(id)));
-        }
+        send(&gone, &log, 0..1_000);
         let mut pool = AutoreleasePool::new();
-        let drained = pool.drain_within(Budget::Count(10));
-        assert_eq!((drained.released, drained.remaining), (10, 990));
+        assert_eq!(counts(pool.drain_within(Budget::Count(10))), (10, 990));
         // Several drains leave orphans, and others arrive in between.
         gone.release(Ref::new(log.probe(1_000)));
-        let drained = pool.drain_within(Budget::Count(10));
-        assert_eq!((drained.released, drained.remaining), (10, 981));
+        assert_eq!(counts(pool.drain_within(Budget::Count(10))), (10, 981));
         fresh(|| drop(AutoreleasePool::new()));
         assert_eq!((log.count(), global().snapshot().orphans), (1_001, 0));
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let gone = fresh_to_the_end(me);
         let mut pool = AutoreleasePool::new();
         // The first drain puts the second orphan back as a batch, on top of what the first one's
@@ -232,33 +202,23 @@ fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
             assert_eq!((drained.released, global().snapshot().orphans), (1, left));
         }
         assert_eq!(log.ids(), [1, 2]);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
-    child!(|| {
-        let log = Log::new();
-        for id in 0..100 {
-            me().release(Ref::new(log.probe(id)));
-        }
+    alone!(with_log(|log| {
+        send(&me(), &log, 0..100);
         let mut pool = AutoreleasePool::new();
         let drained = pool.drain_within(Budget::Time(Duration::ZERO));
-        assert_eq!(
-            (drained.released, drained.remaining),
-            (0, 100),
-            "the budget is spent before the first release"
-        );
-        let drains = (1..).find(|_| {
-            let drained = pool.drain_within(Budget::Time(Duration::ZERO));
-            drained.remaining == 0
-        });
+        // The budget is spent before the first release.
+        assert_eq!(counts(drained), (0, 100));
+        let mut left = || pool.drain_within(Budget::Time(Duration::ZERO)).remaining;
+        let drains = (1..).find(|_| left() == 0);
         assert!(drains > Some(100), "{drains:?}");
         assert_eq!(log.ids(), Vec::from_iter(0..100), "oldest first");
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
@@ -274,43 +234,38 @@ fn queues_give_their_memory_back() {
         },
         |me| {
             (0..MANY).for_each(|_| me.release(Ref::new(0)));
-            while AutoreleasePool::new()
-                .drain_within(Budget::Count(MANY / 10))
-                .remaining
-                > 0
-            {}
+            while drain_within(Budget::Count(MANY / 10)).1 > 0 {}
         },
         |me| {
             (0..MANY).for_each(|_| me.post(|| ()).unwrap());
             assert_eq!(global().run_inbox(), MANY);
         },
     ];
-    child!(|| {
+    alone!(|| {
         for way in ways {
             let me = me();
             let _ = AutoreleasePool::new().create(0);
-            let before = crate::support::allocator::bytes();
+            let before = bytes();
             way(&me);
-            let kept = crate::support::allocator::bytes() - before;
+            let kept = bytes() - before;
             assert!(kept < KEPT, "{kept} bytes");
         }
         // A looper runs its messages without being asked.
         let looper = Looper::spawn("looper").unwrap();
         looper.call(|| ()).unwrap();
-        let before = crate::support::allocator::bytes();
+        let before = bytes();
         looper.call(|| thread::sleep(SOON)).unwrap();
         (0..MANY).for_each(|_| looper.thread().release(Ref::new(0)));
         (0..MANY).for_each(|_| looper.post(|| ()).unwrap());
-        wait_until(|| crate::support::allocator::bytes() - before < KEPT);
+        wait_until(|| bytes() - before < KEPT);
         looper.shutdown().unwrap();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn closures_that_pile_up_are_reported() {
-    child!(|| {
+    alone!(|| {
         crate::support::listen();
         for _ in 0..25_000 {
             me().post(|| ()).unwrap();
@@ -327,18 +282,16 @@ fn closures_that_pile_up_are_reported() {
         }
         assert_eq!(events(EventKind::PostsWatermark).len(), 3);
         global().run_inbox();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
-    child!(|| {
-        let log = Log::new();
-        let inner = log.clone();
+    alone!(with_log(|log| {
+        let closure = noting(&log, 0);
         let predecessor = fresh_to_the_end(move || {
-            me().post(move || inner.note(0)).unwrap();
+            me().post(closure).unwrap();
             me().key()
         });
         let inner = log.clone();
@@ -350,34 +303,26 @@ fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
             });
             me().key()
         });
-        let index =
-            |key: releasepool::ThreadKey| key.to_string().split('.').next().unwrap().to_owned();
-        assert_eq!(
-            index(predecessor),
-            index(successor),
-            "both had the same slot"
-        );
+        assert_eq!(slot(predecessor), slot(successor), "both had the same slot");
         assert_eq!(log.ids(), [1], "the closure does not run on the successor");
         // Threads that have never had that slot run these.
         let _slot = me();
         let _two = fresh(|| fresh(|| global().quiesce(SOON)));
         assert!(log.ids().len() <= 2);
-    })
-    .assert_success();
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn an_orphaned_destructor_that_quiesces_does_not_hang() {
-    child!(|| {
+    alone!(|| {
         let gone = fresh_to_the_end(me);
         for _ in 0..3 {
             gone.release(Ref::new(on_drop(|| _ = global().quiesce(SOON))));
         }
         drop(AutoreleasePool::new());
         assert!(global().quiesce(LONG));
-    })
-    .assert_success();
+    });
 }
 
 /// A release that sends the next one to the same thread.
@@ -395,16 +340,16 @@ impl Drop for Again {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn releases_sent_during_a_budgeted_drain_wait_for_the_next() {
-    child!(|| {
+    alone!(|| {
         me().release(Ref::new(Again(me(), 1_000)));
         for _ in 0..3 {
-            let drained = AutoreleasePool::new().drain_within(Budget::All);
-            assert_eq!((drained.released, drained.remaining), (1, 1));
+            assert_eq!(drain_within(Budget::All), (1, 1));
         }
-        let drained = PoolManager::new().pool().drain_within(Budget::All);
-        assert_eq!((drained.released, drained.remaining), (1, 1));
-    })
-    .assert_success();
+        assert_eq!(
+            counts(PoolManager::new().pool().drain_within(Budget::All)),
+            (1, 1)
+        );
+    });
 }
 
 /// An object whose destructor autoreleases the next one, for ever.
@@ -419,7 +364,7 @@ impl Drop for Endless {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_drain_whose_answer_to_shutdown_is_cut_off_leaves_what_is_sent_meanwhile() {
-    child!(|| {
+    alone!(|| {
         let (worker, handle) = worker();
         worker.run(|| autorelease(Ref::new(Endless)));
         handle.release(Ref::new(Again(handle.clone(), 1_000)));
@@ -429,50 +374,39 @@ fn a_drain_whose_answer_to_shutdown_is_cut_off_leaves_what_is_sent_meanwhile() {
             global().snapshot().thread(me().key()).unwrap().inbox
         });
         assert_eq!(left, 1, "it made one release, which sent the next");
-        worker.join();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
-    fresh(|| {
-        let log = Log::new();
-        for id in 0..10 {
-            me().release(Ref::new(log.probe(id)));
-        }
+    fresh(with_log(|log| {
+        send(&me(), &log, 0..10);
         AutoreleasePool::new().drain_within(Budget::Count(1));
-        let inner = log.clone();
-        me().post(move || inner.note(10)).unwrap();
+        me().post(noting(&log, 10)).unwrap();
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), Vec::from_iter(0..11));
-    });
+    }));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn drains_with_an_empty_budget_take_no_memory() {
-    child!(|| {
+    alone!(|| {
         let gone = fresh_to_the_end(me);
         gone.release(Ref::new(0));
         let mut pool = AutoreleasePool::new();
-        let mut drain = || {
-            for _ in 0..1_000 {
-                pool.drain_within(Budget::Count(0));
-            }
-        };
+        let mut drain = || (0..1_000).for_each(|_| _ = pool.drain_within(Budget::Count(0)));
         drain();
-        let before = crate::support::allocator::bytes();
+        let before = bytes();
         drain();
-        assert!(crate::support::allocator::bytes() - before < 1_000);
-    })
-    .assert_success();
+        assert!(bytes() - before < 1_000);
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
-    child!(|| {
+    alone!(|| {
         let mut pool = HandoffPool::new();
         for _ in 0..10 {
             pool.create(0);
@@ -486,15 +420,13 @@ fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
         drop(AutoreleasePool::new());
         assert_eq!(told.recv().unwrap(), 10);
         global().shutdown(SOON).unwrap();
-    })
-    .assert_success();
+    });
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
-    child!(|| {
-        let log = Log::new();
+    alone!(with_log(|log| {
         let (idle, handle) = worker();
         let (busy, _) = worker();
         for round in 1..2_000 {
@@ -516,8 +448,5 @@ fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
             idle.run(|| drop(AutoreleasePool::new()));
             assert_eq!(log.count(), round);
         }
-        busy.join();
-        idle.join();
-    })
-    .assert_success();
+    }));
 }

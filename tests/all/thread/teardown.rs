@@ -7,7 +7,9 @@ use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::{
     ALWAYS, at_teardown, notes, push_work, thread_to_the_end, use_the_crate,
 };
-use crate::support::{Log, child, fresh_to_the_end, global, listen, on_drop};
+use crate::support::{
+    Log, alone, fresh_to_the_end, global, listen, log_to_the_end, on_drop, sorted,
+};
 use releasepool::{
     AutoreleasePool, PoolManager, PopError, Ref, Weak, autorelease, autoreleasepool, settle,
 };
@@ -20,6 +22,14 @@ use std::time::Duration;
 thread_local! {
     static GUARDS: RefCell<Vec<AutoreleasePool>> = const { RefCell::new(Vec::new()) };
     static REFS: RefCell<Vec<Ref<dyn Fn()>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Asserts what is noted, in the destructors of thread-locals that run before or after the crate's.
+#[track_caller]
+fn assert_always_notes(work: fn(&Log), expected: &[u32]) {
+    for when in ALWAYS {
+        assert_eq!(notes(when, work), expected, "{when:?}");
+    }
 }
 
 #[test]
@@ -78,64 +88,52 @@ fn autorelease_from_another_tls_destructor_before_ours_is_drained_by_ours() {
 
 #[test]
 fn pools_work_in_every_tls_destructor() {
-    for when in ALWAYS {
-        let pooled = |log: &Log| {
-            let mut pool = AutoreleasePool::named("late");
-            for round in 0..3 {
-                let lent = pool.create(log.probe(round * 10));
-                pool.create(log.probe(round * 10 + 1));
-                assert_eq!((lent.id, pool.len(), pool.name()), (round * 10, 2, "late"));
-                assert_eq!(pool.drain(), 2);
-            }
-            pool.create(log.probe(30));
-            drop(pool);
-        };
-        assert_eq!(
-            notes(when, pooled),
-            [1, 0, 11, 10, 21, 20, 30, 1_000],
-            "{when:?}"
-        );
-    }
+    let pooled = |log: &Log| {
+        let mut pool = AutoreleasePool::named("late");
+        for round in 0..3 {
+            let lent = pool.create(log.probe(round * 10));
+            pool.create(log.probe(round * 10 + 1));
+            assert_eq!((lent.id, pool.len(), pool.name()), (round * 10, 2, "late"));
+            assert_eq!(pool.drain(), 2);
+        }
+        pool.create(log.probe(30));
+        drop(pool);
+    };
+    assert_always_notes(pooled, &[1, 0, 11, 10, 21, 20, 30, 1_000]);
 }
 
 #[test]
 fn nested_and_large_pools_work_in_every_tls_destructor() {
     const POOLS: usize = if cfg!(miri) { 3 } else { 40 };
-    for when in ALWAYS {
-        let noted = notes(when, |log| {
-            let pools: Vec<_> = (0..POOLS).map(|_| AutoreleasePool::new()).collect();
-            for pool in &pools {
-                (0..300).for_each(|_| assert_eq!(*pool.create(1), 1));
-                pool.create(log.probe(1));
-            }
-            assert_eq!(
-                pools.iter().map(AutoreleasePool::len).sum::<usize>(),
-                POOLS * 301
-            );
-            drop(pools);
-            autoreleasepool(|pool| {
-                pool.create(log.probe(2));
-                drop(std::mem::take(pool));
-                pool.create(log.probe(3));
-            });
-            drop(autoreleasepool(|pool| {
-                pool.create(log.probe(4));
-                std::mem::take(pool)
-            }));
-            let manager = PoolManager::new();
-            let theirs = manager.pool();
-            autoreleasepool(|pool| {
-                pool.create(log.probe(5));
-                theirs.create(log.probe(6));
-            });
-            drop(manager);
+    let work = |log: &Log| {
+        let pools: Vec<_> = (0..POOLS).map(|_| AutoreleasePool::new()).collect();
+        for pool in &pools {
+            (0..300).for_each(|_| assert_eq!(*pool.create(1), 1));
+            pool.create(log.probe(1));
+        }
+        assert_eq!(
+            pools.iter().map(AutoreleasePool::len).sum::<usize>(),
+            POOLS * 301
+        );
+        drop(pools);
+        autoreleasepool(|pool| {
+            pool.create(log.probe(2));
+            drop(std::mem::take(pool));
+            pool.create(log.probe(3));
         });
-        let expected: Vec<_> = [1; POOLS]
-            .into_iter()
-            .chain([2, 3, 4, 5, 6, 1_000])
-            .collect();
-        assert_eq!(noted, expected, "{when:?}");
-    }
+        drop(autoreleasepool(|pool| {
+            pool.create(log.probe(4));
+            std::mem::take(pool)
+        }));
+        let manager = PoolManager::new();
+        let theirs = manager.pool();
+        autoreleasepool(|pool| {
+            pool.create(log.probe(5));
+            theirs.create(log.probe(6));
+        });
+        drop(manager);
+    };
+    assert_always_notes(work, &[&[1; POOLS][..], &[2, 3, 4, 5, 6, 1_000]].concat());
 }
 
 #[test]
@@ -149,39 +147,35 @@ fn refs_die_in_every_tls_destructor() {
         }
     }
     const DEPTH: usize = if cfg!(miri) { 600 } else { 50_000 };
-    for when in ALWAYS {
-        let noted = notes(when, |log| {
-            let mut head = None;
-            for _ in 0..DEPTH {
-                head = Some(Ref::new(Node(log.clone(), head)));
-            }
-            let weak = Ref::downgrade(head.as_ref().unwrap());
-            assert!(weak.upgrade().is_some());
-            drop(head);
-            assert!(weak.upgrade().is_none());
-            assert_eq!(settle(), 0);
-            drop(Ref::<[_]>::from(vec![log.probe(8)]));
-            assert_eq!(Ref::into_inner(Ref::new(9)), Some(9));
-            drop(Weak::<u8>::new());
-        });
-        assert_eq!(noted, [7, 8, 1_000], "{when:?}");
-    }
+    let work = |log: &Log| {
+        let mut head = None;
+        for _ in 0..DEPTH {
+            head = Some(Ref::new(Node(log.clone(), head)));
+        }
+        let weak = Ref::downgrade(head.as_ref().unwrap());
+        assert!(weak.upgrade().is_some());
+        drop(head);
+        assert!(weak.upgrade().is_none());
+        assert_eq!(settle(), 0);
+        drop(Ref::<[_]>::from(vec![log.probe(8)]));
+        assert_eq!(Ref::into_inner(Ref::new(9)), Some(9));
+        drop(Weak::<u8>::new());
+    };
+    assert_always_notes(work, &[7, 8, 1_000]);
 }
 
 #[test]
 fn tokens_in_every_tls_destructor() {
-    for when in ALWAYS {
-        let noted = notes(when, move |log| {
-            let token = global().push();
-            autorelease(Ref::new(log.probe(0)));
-            assert_eq!(log.count(), 0, "{when:?}: the pool is used at any time");
-            assert_eq!(global().pop(token), Ok(1), "{when:?}");
-            assert_eq!(global().pop(token), Err(PopError::Stale), "{when:?}");
-            let other = PoolManager::new();
-            assert_eq!(other.pop(token), Err(PopError::WrongManager));
-        });
-        assert_eq!(noted, [0, 1_000], "{when:?}");
-    }
+    let work = |log: &Log| {
+        let token = global().push();
+        autorelease(Ref::new(log.probe(0)));
+        assert_eq!(log.count(), 0);
+        assert_eq!(global().pop(token), Ok(1));
+        assert_eq!(global().pop(token), Err(PopError::Stale));
+        let other = PoolManager::new();
+        assert_eq!(other.pop(token), Err(PopError::WrongManager));
+    };
+    assert_always_notes(work, &[0, 1_000]);
 }
 
 #[test]
@@ -204,16 +198,14 @@ fn token_left_open_in_a_tls_destructor_is_drained_in_the_end() {
 #[test]
 fn token_pushed_before_our_exit_is_refused_after_it() {
     thread_local!(static TOKEN: Cell<Option<releasepool::PoolToken>> = const { Cell::new(None) });
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread_to_the_end(move || {
-        let last_log = inner_log.clone();
+    let log = log_to_the_end(|log| {
+        let last_log = log.clone();
         push_work(move || {
             assert!(global().pop(TOKEN.get().unwrap()).is_err());
             last_log.note(1);
         });
         TOKEN.set(Some(global().push()));
-        autorelease(Ref::new(inner_log.probe(0)));
+        autorelease(Ref::new(log.probe(0)));
     });
     assert_eq!(log.ids(), [0, 1], "our exit drained it");
 }
@@ -223,14 +215,10 @@ fn the_manager_answers_in_every_tls_destructor() {
     for when in ALWAYS {
         let noted = notes(when, move |_| {
             let manager = global();
-            assert_eq!(
-                manager.current_thread().is_none(),
-                when == AfterOurExit,
-                "{when:?}"
-            );
-            let id = thread::current().id();
-            let known = manager.thread_by_id(id);
-            assert_eq!(known.is_none(), when == AfterOurExit, "{when:?}");
+            let this = manager.current_thread();
+            let known = manager.thread_by_id(thread::current().id());
+            let is_known = [this, known].map(|handle| handle.is_some());
+            assert_eq!(is_known, [when != AfterOurExit; 2], "{when:?}");
             assert_eq!(manager.drain_root(), 0);
             assert_eq!(manager.boundary(), 0);
             assert_eq!(manager.run_inbox(), 0);
@@ -247,11 +235,9 @@ fn the_manager_answers_in_every_tls_destructor() {
 
 #[test]
 fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         HANDLE.set(None);
-        let (before, after) = (inner_log.clone(), inner_log);
+        let (before, after) = (log.clone(), log);
         push_work(move || {
             let gone = HANDLE.take().unwrap();
             assert!(!gone.is_alive());
@@ -278,7 +264,7 @@ fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
     // This runs in a process of its own, so that no other thread runs the orphan or adds one.
-    let child = child!(|| {
+    alone!(|| {
         for when in ALWAYS {
             let log = Log::new();
             let inner_log = log.clone();
@@ -294,23 +280,20 @@ fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
             assert_eq!(handed_over() - before, 1, "{when:?}");
         }
     });
-    child.assert_success();
 }
 
 #[test]
 fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         GUARDS.with(|guards| {
             let mut guards = guards.borrow_mut();
             for id in 0..3 {
                 let pool = AutoreleasePool::new();
-                pool.create(inner_log.probe(id));
+                pool.create(log.probe(id));
                 guards.push(pool);
             }
             let theirs = PoolManager::new().pool();
-            let late_log = inner_log.clone();
+            let late_log = log.clone();
             theirs.create(on_drop(move || {
                 // This is in the drain of a pool that has outlived the crate's exit hook.
                 let pool = AutoreleasePool::new();
@@ -321,7 +304,7 @@ fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
             }));
             guards.push(theirs);
         });
-        autorelease(Ref::new(inner_log.probe(20)));
+        autorelease(Ref::new(log.probe(20)));
     });
     let mut ids = log.ids();
     // The objects were autoreleased into the pools that were current.
@@ -336,11 +319,9 @@ fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
 
 #[test]
 fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         GUARDS.with(|_| ());
-        let late_log = inner_log.clone();
+        let late_log = log.clone();
         push_work(move || {
             assert!(global().current_thread().is_none(), "after our exit");
             GUARDS.with(|guards| {
@@ -356,7 +337,7 @@ fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() 
             });
         });
         let pool = AutoreleasePool::new();
-        pool.create(inner_log.probe(0));
+        pool.create(log.probe(0));
         GUARDS.with(|guards| guards.borrow_mut().push(pool));
     });
     assert_eq!(log.ids(), [1, 0, 2, 4, 3]);
@@ -364,12 +345,10 @@ fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() 
 
 #[test]
 fn guard_in_a_thread_local_that_goes_before_our_exit() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         use_the_crate();
         GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
-        autorelease(Ref::new(inner_log.probe(0)));
+        autorelease(Ref::new(log.probe(0)));
     });
     assert_eq!(log.ids(), [0]);
 }
@@ -401,16 +380,14 @@ fn refs_in_a_thread_local_die_with_it_and_autorelease_then() {
 
 #[test]
 fn thread_local_that_is_first_used_by_our_exit_is_torn_down_too() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    thread_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         autorelease(Ref::new(on_drop(move || {
-            let late_log = inner_log.clone();
+            let late_log = log.clone();
             push_work(move || {
                 autorelease(Ref::new(late_log.probe(1)));
                 late_log.note(2);
             });
-            inner_log.note(0);
+            log.note(0);
         })));
     });
     assert_eq!(log.ids(), [0, 1, 2]);
@@ -418,16 +395,14 @@ fn thread_local_that_is_first_used_by_our_exit_is_torn_down_too() {
 
 #[test]
 fn panic_in_a_drain_after_our_exit_is_caught_where_the_user_catches_it() {
-    for when in ALWAYS {
-        let noted = notes(when, |log| {
-            let mut pool = AutoreleasePool::new();
-            pool.create(log.probe(0));
-            pool.create(on_drop(|| panic!("late")));
-            assert_eq!(crate::support::panic_of(|| pool.drain()), "late");
-            assert!(pool.is_empty());
-        });
-        assert_eq!(noted, [0, 1_000], "{when:?}");
-    }
+    let work = |log: &Log| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(log.probe(0));
+        pool.create(on_drop(|| panic!("late")));
+        assert_eq!(crate::support::panic_of(|| pool.drain()), "late");
+        assert!(pool.is_empty());
+    };
+    assert_always_notes(work, &[0, 1_000]);
 }
 
 #[test]
@@ -435,21 +410,17 @@ fn first_use_of_everything_at_once_in_many_ending_threads() {
     listen();
     const THREADS: u32 = if cfg!(miri) { 4 } else { 100 };
     let log = Log::new();
-    let threads: Vec<_> = (0..THREADS)
-        .map(|id| {
-            let log = log.clone();
-            thread::spawn(move || {
-                push_work(move || {
-                    autorelease(Ref::new(log.probe(id)));
-                    GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
-                });
-            })
-        })
-        .collect();
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    assert!(ids.into_iter().eq(0..THREADS));
+    let first_use = |id| {
+        let probe = log.probe(id);
+        let work = move || {
+            autorelease(Ref::new(probe));
+            GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
+        };
+        thread::spawn(move || push_work(work))
+    };
+    let threads: Vec<_> = (0..THREADS).map(first_use).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert!(sorted(&log).into_iter().eq(0..THREADS));
 }

@@ -1,119 +1,65 @@
 //! Threads: each has its own pools, and a key that is never reused.
 
 use crate::support::{
-    Log, child, fresh, fresh_to_the_end, global, in_child, on_drop, slot, wait_until,
+    Log, Worker, fresh, fresh_to_the_end, global, in_child, me, on_threads, slot, wait_until,
 };
 use releasepool::{
     AutoreleasePool, PoolManager, PoolRef, Ref, ThreadKey, autorelease, autoreleasepool,
 };
 use std::collections::{HashMap, HashSet};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Barrier};
 use std::thread;
 
 fn my_key() -> ThreadKey {
-    global().current_thread().unwrap().key()
+    me().key()
 }
 
 #[test]
 fn classic_timeline() {
-    // Thread 1 pushes, thread 2 pushes, 2 autoreleases, 1 pops, 2 still uses the object, 2 pops.
-    // With one stack for both, thread 1 would pop the pool of thread 2.
-    let log = Log::new();
-    let step = Barrier::new(2);
-    thread::scope(|scope| {
-        let first = scope.spawn(|| {
+    // Thread 1 opens a pool, thread 2 another one; 2 autoreleases, 1 closes its pool, 2 still uses
+    // the object and closes its own. With one stack for both, thread 1 would close that of thread 2.
+    type Open = fn() -> Box<dyn FnOnce()>;
+    let opens: [Open; 2] = [
+        || {
             let token = global().push();
-            step.wait(); // 1 has pushed
-            step.wait(); // 2 has pushed
-            step.wait(); // 2 has autoreleased
-            assert_eq!(global().pop(token), Ok(0));
-            step.wait(); // 1 has popped
-            step.wait(); // 2 has used it
-        });
-        let second = scope.spawn(|| {
-            step.wait();
-            let token = global().push();
-            step.wait();
-            let object = Ref::new((log.probe(1), String::from("still there")));
-            let weak = Ref::downgrade(&object);
-            let raw = Ref::as_ptr(&object);
-            autorelease(object);
-            step.wait();
-            step.wait();
-            assert_eq!(log.count(), 0);
-            // SAFETY: the pool of this thread keeps a reference.
-            let (probe, text) = unsafe { &*raw };
-            assert_eq!((probe.id, text.as_str()), (1, "still there"));
-            step.wait();
-            assert_eq!(global().pop(token), Ok(1));
-            assert!(weak.upgrade().is_none());
-        });
-        first.join().unwrap();
-        second.join().unwrap();
-    });
-    assert_eq!(log.ids(), [1]);
-}
-
-#[test]
-fn classic_timeline_with_guard_pools() {
-    let log = Log::new();
-    let step = Barrier::new(2);
-    thread::scope(|scope| {
-        scope.spawn(|| {
+            Box::new(move || _ = global().pop(token).unwrap())
+        },
+        || {
             let pool = AutoreleasePool::new();
-            step.wait();
-            step.wait();
-            drop(pool);
-            step.wait();
+            Box::new(|| drop(pool))
+        },
+    ];
+    for open in opens {
+        let log = Log::new();
+        let step = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let close = open();
+                step.wait(); // 1 has opened its pool
+                step.wait(); // 2 has autoreleased
+                close();
+                step.wait(); // 1 has closed its pool
+            });
+            scope.spawn(|| {
+                step.wait();
+                let close = open();
+                let object = Ref::new((log.probe(1), String::from("still there")));
+                let weak = Ref::downgrade(&object);
+                let raw = Ref::as_ptr(&object);
+                autorelease(object);
+                step.wait();
+                step.wait();
+                assert_eq!(log.count(), 0);
+                // SAFETY: the pool of this thread keeps a reference.
+                let (probe, text) = unsafe { &*raw };
+                assert_eq!((probe.id, text.as_str()), (1, "still there"));
+                close();
+                assert!(weak.upgrade().is_none());
+            });
         });
-        scope.spawn(|| {
-            step.wait();
-            let pool = AutoreleasePool::new();
-            let lent = pool.create(log.probe(1));
-            step.wait();
-            step.wait();
-            assert_eq!((lent.id, log.count()), (1, 0));
-            drop(pool);
-            assert_eq!(log.count(), 1);
-        });
-    });
-}
-
-#[test]
-fn a_worker_autoreleases_while_the_ui_thread_clears_its_pool() {
-    const FRAMES: u32 = if cfg!(miri) { 20 } else { 3_000 };
-    let done = AtomicBool::new(false);
-    let worked = AtomicU32::new(0);
-    static DIED: AtomicU32 = AtomicU32::new(0);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) || worked.load(Ordering::Relaxed) == 0 {
-                autoreleasepool(|pool| {
-                    let lent = pool.create(vec![7; 10]);
-                    for _ in 0..20 {
-                        pool.create(String::from("response"));
-                    }
-                    thread::yield_now();
-                    assert_eq!(*lent, [7; 10]);
-                    assert_eq!(pool.len(), 21, "nobody else touches it");
-                });
-                worked.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        let ui = scope.spawn(|| {
-            let mut pool = AutoreleasePool::named("ui");
-            for _ in 0..FRAMES {
-                for _ in 0..10 {
-                    pool.create(on_drop(|| _ = DIED.fetch_add(1, Ordering::Relaxed)));
-                }
-                assert_eq!(pool.drain(), 10);
-            }
-        });
-        ui.join().unwrap();
-        done.store(true, Ordering::Relaxed);
-    });
-    assert_eq!(DIED.load(Ordering::Relaxed), 10 * FRAMES);
+        assert_eq!(log.ids(), [1]);
+    }
 }
 
 #[test]
@@ -122,17 +68,13 @@ fn many_threads_share_one_object_through_what_a_pool_lends() {
     let mut pool = AutoreleasePool::new();
     let lent = pool.create((log.probe(0), AtomicU32::new(0)));
     const ROUNDS: u32 = if cfg!(miri) { 10 } else { 1_000 };
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(move || {
-                for _ in 0..ROUNDS {
-                    let kept = PoolRef::retain(lent);
-                    kept.1.fetch_add(1, Ordering::Relaxed);
-                    let weak = PoolRef::downgrade(lent);
-                    assert!(weak.upgrade().is_some());
-                    autoreleasepool(|pool| pool.autorelease(kept).0.id);
-                }
-            });
+    on_threads(4, |_| {
+        for _ in 0..ROUNDS {
+            let kept = PoolRef::retain(lent);
+            kept.1.fetch_add(1, Ordering::Relaxed);
+            let weak = PoolRef::downgrade(lent);
+            assert!(weak.upgrade().is_some());
+            autoreleasepool(|pool| pool.autorelease(kept).0.id);
         }
     });
     assert_eq!(lent.1.load(Ordering::Relaxed), 4 * ROUNDS);
@@ -144,20 +86,11 @@ fn many_threads_share_one_object_through_what_a_pool_lends() {
 fn last_release_on_another_thread_drops_the_value_there_once() {
     let log = Log::new();
     let object = Ref::new(log.probe(0));
-    let theirs = object.clone();
-    let step = Barrier::new(2);
-    let thread = thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            step.wait();
-            drop(theirs);
-            thread::current().id()
-        });
-        drop(object);
-        assert_eq!(log.count(), 0);
-        step.wait();
-        other.join().unwrap()
-    });
-    assert_eq!(log.threads(), [thread]);
+    let (theirs, worker) = (object.clone(), Worker::new("worker"));
+    drop(object);
+    assert_eq!(log.count(), 0);
+    worker.run(move || drop(theirs));
+    assert_eq!(log.threads(), [worker.id()]);
 }
 
 #[test]
@@ -216,82 +149,53 @@ fn weak_upgrade_racing_the_last_release_is_valid_or_none() {
 }
 
 #[test]
-fn a_reused_thread_id_does_not_reuse_the_key() {
+fn keys_of_one_slot_differ_by_their_generation() {
     const THREADS: usize = if cfg!(miri) { 10 } else { 500 };
+    assert_eq!(size_of::<ThreadKey>(), 8);
     let mut keys = HashSet::new();
-    let mut slots = HashMap::new();
+    let mut by_slot: HashMap<u32, ThreadKey> = HashMap::new();
     for _ in 0..THREADS {
         let key = fresh_to_the_end(my_key);
         assert!(keys.insert(key), "{key} came back");
-        *slots.entry(slot(key)).or_insert(0) += 1;
         assert!(global().thread(key).is_none());
-    }
-    assert!(
-        slots.values().any(|&threads| threads > 1),
-        "slots are reused: {slots:?}"
-    );
-}
-
-#[test]
-fn keys_compare_by_slot_and_generation() {
-    assert_eq!(size_of::<ThreadKey>(), 8);
-    // Keys of one slot differ by their generation only, and compare and hash as different.
-    let mut by_slot: HashMap<u32, ThreadKey> = HashMap::new();
-    for _ in 0..10 {
-        let key = fresh_to_the_end(my_key);
-        if let Some(&before) = by_slot.get(&slot(key)) {
-            assert_ne!(before, key);
-            assert!(before < key);
+        if let Some(before) = by_slot.insert(slot(key), key) {
+            assert!(before != key && before < key);
             assert_ne!(before.to_string(), key.to_string());
             assert_ne!(format!("{before:?}"), format!("{key:?}"));
-            assert_eq!(HashSet::from([before, key]).len(), 2);
         }
-        by_slot.insert(slot(key), key);
     }
+    assert!(by_slot.len() < THREADS, "slots are reused");
 }
 
 #[test]
 fn a_living_thread_is_found_by_key_and_by_id() {
-    let step = Barrier::new(2);
-    thread::scope(|scope| {
-        let (tell, told) = std::sync::mpsc::channel();
-        let step = &step;
-        let thread = thread::Builder::new().name("worker".into());
-        let thread = thread.spawn_scoped(scope, move || {
-            assert!(
-                global().thread_by_id(thread::current().id()).is_none(),
-                "not yet entered"
-            );
-            let me = global().current_thread().unwrap();
-            tell.send(me.clone()).unwrap();
-            step.wait();
-            assert_eq!(global().current_thread(), Some(me));
-        });
-        let handle = told.recv().unwrap();
-        let id = thread.unwrap().thread().id();
-        assert_eq!(handle.name(), Some("worker"));
-        assert!(handle.is_alive());
-        assert_eq!(global().thread(handle.key()), Some(handle.clone()));
-        assert_eq!(global().thread_by_id(id), Some(handle.clone()));
-        assert_eq!(
-            PoolManager::new().thread_by_id(id),
-            Some(handle.clone()),
-            "all managers"
-        );
-        assert!(global().threads().contains(&handle));
-        assert_ne!(global().current_thread(), Some(handle.clone()));
-        let debug = format!("{handle:?}");
-        assert!(
-            debug.contains("worker") && debug.contains(&handle.key().to_string()),
-            "{debug}"
-        );
-        step.wait();
+    let worker = Worker::new("worker");
+    let id = worker.id();
+    let handle = worker.run(|| {
+        let before = global().thread_by_id(thread::current().id());
+        assert!(before.is_none(), "it has not used the crate");
+        me()
     });
+    assert_eq!(
+        worker.run(|| global().current_thread()),
+        Some(handle.clone())
+    );
+    assert_eq!(handle.name(), Some("worker"));
+    assert!(handle.is_alive() && global().threads().contains(&handle));
+    assert_eq!(global().thread(handle.key()), Some(handle.clone()));
+    // All managers find it.
+    for manager in [global(), &PoolManager::new()] {
+        assert_eq!(manager.thread_by_id(id), Some(handle.clone()));
+    }
+    assert_ne!(me(), handle);
+    let (debug, key) = (format!("{handle:?}"), handle.key().to_string());
+    assert!(debug.contains("worker") && debug.contains(&key), "{debug}");
+    worker.join();
 }
 
 #[test]
 fn a_thread_that_has_ended_is_not_found_but_its_handle_stays_good() {
-    let handle = fresh_to_the_end(|| global().current_thread().unwrap());
+    let handle = fresh_to_the_end(me);
     assert!(!handle.is_alive());
     assert!(global().thread(handle.key()).is_none());
     assert!(!global().threads().contains(&handle));
@@ -350,51 +254,11 @@ fn look_ups_race_threads_that_come_and_go() {
                 thread::yield_now();
             }
         });
-        let mut keys = HashSet::new();
         for _ in 0..THREADS {
-            let key = fresh_to_the_end(|| {
-                let me = global().current_thread().unwrap();
-                assert_eq!(global().thread(me.key()).as_ref(), Some(&me));
-                me.key()
-            });
-            assert!(keys.insert(key));
+            fresh_to_the_end(|| assert_eq!(global().thread(my_key()), Some(me())));
         }
         done.store(true, Ordering::Relaxed);
     });
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn two_threads_make_the_first_use_at_once_and_there_is_one_manager() {
-    let child = child!(|| {
-        let step = Arc::new(Barrier::new(8));
-        let threads: Vec<_> = (0..8)
-            .map(|i| {
-                let step = step.clone();
-                thread::spawn(move || {
-                    step.wait();
-                    let object = Ref::new(1);
-                    let weak = Ref::downgrade(&object);
-                    match i % 4 {
-                        0 => autorelease(object),
-                        1 => drop(global().pool().autorelease(object).to_string()),
-                        2 => drop(AutoreleasePool::new().autorelease(object).to_string()),
-                        _ => autoreleasepool(|_| Ref::autorelease(object)),
-                    }
-                    assert_eq!(global().drain_root(), usize::from(i % 4 == 0));
-                    assert!(weak.upgrade().is_none());
-                    (std::ptr::from_ref(global()).addr(), my_key())
-                })
-            })
-            .collect();
-        let (managers, keys): (HashSet<_>, HashSet<_>) = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .unzip();
-        assert_eq!(managers.len(), 1);
-        assert_eq!(keys.len(), 8);
-    });
-    child.assert_success();
 }
 
 #[test]
@@ -402,15 +266,26 @@ fn threads_may_all_begin_at_once() {
     let body = || {
         const THREADS: usize = 32;
         let start = Barrier::new(THREADS);
-        let first_use = || {
+        let first_use = |way| {
             start.wait();
-            let pool = AutoreleasePool::new();
-            pool.autorelease(Ref::new(5));
+            let object = Ref::new(1);
+            let weak = Ref::downgrade(&object);
+            match way {
+                0 => autorelease(object),
+                1 => drop(global().pool().autorelease(object).to_string()),
+                2 => drop(AutoreleasePool::new().autorelease(object).to_string()),
+                _ => autoreleasepool(|_| Ref::autorelease(object)),
+            }
+            assert_eq!(global().drain_root(), usize::from(way == 0));
+            assert!(weak.upgrade().is_none());
+            (std::ptr::from_ref(global()).addr(), my_key())
         };
         thread::scope(|scope| {
-            for _ in 0..THREADS {
-                scope.spawn(first_use);
-            }
+            let threads =
+                Vec::from_iter((0..THREADS).map(|i| scope.spawn(move || first_use(i % 4))));
+            let all = threads.into_iter().map(|thread| thread.join().unwrap());
+            let (managers, keys): (HashSet<_>, HashSet<_>) = all.unzip();
+            assert_eq!((managers.len(), keys.len()), (1, THREADS));
         });
     };
     // Nothing has used the crate before: Miri runs this test alone, and with the crate's own thread-locals, too

@@ -1,8 +1,10 @@
 //! The exit of a thread whose destructors feed its pools for ever: the drain is cut off, with an
 //! event.
 
+#![cfg(not(miri))] // Miri starts no processes.
+
 use super::events_of_a_thread;
-use crate::support::{child, fresh, global};
+use crate::support::{alone, fresh, global};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Ref, ThreadHandle, autorelease};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,21 +45,18 @@ fn assert_loud_leak(events: &[Event], type_name: &str) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_endless_regeneration_in_the_root_pool_and_is_cut_off() {
-    let child = child!(|| {
+    alone!(|| {
         let events = events_of_a_thread(|| autorelease(Ref::new(Endless)));
         assert_loud_leak(&events, "Endless");
         // The count includes the first object and 100,000 generations.
         assert_eq!(MADE.load(Ordering::Relaxed), 100_001);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_endless_regeneration_that_shutdown_has_asked_for_and_is_cut_off() {
-    let child = child!(|| {
+    alone!(|| {
         let events = events_of_a_thread(|| {
             autorelease(Ref::new(Endless));
             fresh(|| global().shutdown(Duration::ZERO).unwrap_err());
@@ -67,24 +66,20 @@ fn thread_ends_with_endless_regeneration_that_shutdown_has_asked_for_and_is_cut_
         // The drain is cut off, and so are both of the drains that `shutdown` has asked for.
         assert!(MADE.load(Ordering::Relaxed) < 400_000);
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_endless_regeneration_in_a_token_pool_and_is_cut_off() {
-    let child = child!(|| {
+    alone!(|| {
         let events = events_of_a_thread(|| {
             let _token = global().push();
             autorelease(Ref::new(Endless));
         });
         assert_loud_leak(&events, "Endless");
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_endless_regeneration_through_ever_new_token_pools_and_is_cut_off() {
     struct Pushing;
     impl Drop for Pushing {
@@ -94,7 +89,7 @@ fn thread_ends_with_endless_regeneration_through_ever_new_token_pools_and_is_cut
             autorelease(Ref::new(Pushing));
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         for in_root in [false, true] {
             MADE.store(0, Ordering::Relaxed);
             let events = events_of_a_thread(move || {
@@ -112,11 +107,9 @@ fn thread_ends_with_endless_regeneration_through_ever_new_token_pools_and_is_cut
             assert!((100_000..most).contains(&made), "{made}");
         }
     });
-    child.assert_success();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_endless_regeneration_through_its_own_inbox_and_hands_it_on() {
     struct Mailing(ThreadHandle);
     impl Drop for Mailing {
@@ -125,7 +118,7 @@ fn thread_ends_with_endless_regeneration_through_its_own_inbox_and_hands_it_on()
             self.0.release(Ref::new(Mailing(self.0.clone())));
         }
     }
-    let child = child!(|| {
+    alone!(|| {
         let events = events_of_a_thread(|| {
             let me = global().current_thread().unwrap();
             autorelease(Ref::new(Mailing(me)));
@@ -135,14 +128,10 @@ fn thread_ends_with_endless_regeneration_through_its_own_inbox_and_hands_it_on()
             "{events:?}"
         );
         let snapshot = global().snapshot();
-        assert_eq!(
-            (snapshot.orphans, snapshot.live_objects()),
-            (1, 1),
-            "late, but not lost"
-        );
+        // The object is late, but not lost.
+        assert_eq!((snapshot.orphans, snapshot.live_objects()), (1, 1));
         // A drain that finds it does not go on forever either.
         drop(AutoreleasePool::new());
         assert!(!global().quiesce(Duration::from_millis(1)));
     });
-    child.assert_success();
 }

@@ -1,0 +1,92 @@
+//! Ways to run a test, or each of its cases: with a log, to the end of a thread, or in processes of
+//! their own.
+
+use super::teardown::thread_to_the_end;
+use super::{CHILD, Child, Log, in_case, named_to_the_end};
+use releasepool::{Drained, Ref, ThreadHandle};
+use std::ops::Range;
+use std::thread::{self, ThreadId};
+
+/// `alone!(body)` runs `body` in a child process of the enclosing test, and asserts its success.
+macro_rules! alone {
+    ($body:expr) => {
+        $crate::support::child!($body).assert_success()
+    };
+}
+pub(crate) use alone;
+
+/// Returns `f`, called with a new log.
+pub fn with_log<R>(f: impl FnOnce(Log) -> R) -> impl FnOnce() -> R {
+    || f(Log::new())
+}
+
+/// Runs `f` on a new thread until that has ended, and returns the log that it was called with.
+pub fn log_to_the_end(f: impl FnOnce(Log) + Send + 'static) -> Log {
+    let log = Log::new();
+    let inner = log.clone();
+    thread_to_the_end(|| f(inner));
+    log
+}
+
+/// Does what [`log_to_the_end`] does, on a thread of this name, and returns its id, too.
+pub fn log_of(name: &str, f: impl FnOnce(Log) + Send + 'static) -> (Log, ThreadId) {
+    let log = Log::new();
+    let inner = log.clone();
+    let id = named_to_the_end(name, || {
+        f(inner);
+        thread::current().id()
+    });
+    (log, id)
+}
+
+/// Runs `f` on `n` threads at once, each with its number, and waits for them.
+pub fn on_threads(n: usize, f: impl Fn(usize) + Sync) {
+    let f = &f;
+    thread::scope(|scope| {
+        for i in 0..n {
+            scope.spawn(move || f(i));
+        }
+    });
+}
+
+/// Returns the ids of what was destroyed, least first.
+pub fn sorted(log: &Log) -> Vec<u32> {
+    let mut ids = log.ids();
+    ids.sort_unstable();
+    ids
+}
+
+/// Asserts that these objects were destroyed in this order, all on one thread.
+#[track_caller]
+pub fn assert_died(log: &Log, ids: &[u32], thread: ThreadId) {
+    assert_eq!(log.ids(), ids);
+    assert_eq!(log.threads(), vec![thread; ids.len()]);
+}
+
+/// Returns how many references a drain has released, and how many it has left.
+pub fn counts(drained: Drained) -> (usize, usize) {
+    (drained.released, drained.remaining)
+}
+
+/// Sends objects to a thread, which log their destruction there.
+pub fn send(thread: &ThreadHandle, log: &Log, ids: Range<u32>) {
+    ids.for_each(|id| thread.release(Ref::new(log.probe(id))));
+}
+
+/// A case that aborts, and words of the message that says why.
+pub type Aborts = (&'static [&'static str], fn());
+
+/// Runs each case in a child process of the test with this name, and asserts that it aborts.
+pub fn each_aborts(test: &str, cases: &[Aborts]) -> Vec<Child> {
+    let mark = std::env::var(CHILD).unwrap_or_default();
+    if let Some(case) = mark.strip_prefix(test).and_then(|n| n.strip_prefix('#')) {
+        cases[case.parse::<usize>().unwrap()].1();
+        return Vec::new();
+    }
+    let run = |(n, (words, f)): (usize, &Aborts)| {
+        let child = in_case(test, &format!("{test}#{n}"), f).unwrap();
+        child.assert_aborted_saying(words);
+        child
+    };
+    cases.iter().enumerate().map(run).collect()
+}

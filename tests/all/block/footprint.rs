@@ -2,9 +2,9 @@
 
 use crate::block::{CHUNK, assert_empty, elsewhere};
 use crate::frame::quick;
-use crate::support::resident;
 #[cfg(target_os = "linux")]
-use crate::support::wait_until;
+use crate::support::resident;
+use crate::support::{sized, wait_until};
 use releasepool::{BlockAllocator, BlockStats, FrameLoop, Looper, PoolManager, Ref};
 use std::sync::mpsc;
 use std::thread;
@@ -153,8 +153,7 @@ fn producer_and_consumer_have_flat_memory() {
     // `ci/long.sh memory` sets a larger number.
     let all = std::env::var("RELEASEPOOL_OBJECTS").ok();
     let all = all.map(|n| n.parse::<usize>().expect("a number of objects"));
-    let most = if cfg!(miri) { 2_000 } else { 1_000_000 };
-    let most = all.unwrap_or(most);
+    let most = all.unwrap_or(sized(2_000, 200_000, 1_000_000));
     let blocks = BlockAllocator::new();
     let theirs = blocks.clone();
     // Objects are sent in groups, as a message for each would take longer than the rest.

@@ -3,8 +3,8 @@
 use crate::frame::{died_on, hold, id_of, reclaimer};
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
-    LONG, Log, Probe, alone, assert_died, events, fresh, listen, on_drop, on_threads, panic_of,
-    wait_until, with_log,
+    LONG, Log, Probe, alone, assert_died, assert_says, events, fresh, listen, on_drop, on_threads,
+    panic_of, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -419,11 +419,7 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
         };
         let figures = (event.count, event.types[0]);
         assert_eq!(figures, (3, ("all::support::Probe", 2)));
-        let message = event.to_string();
-        assert!(
-            message.contains("3 values have not been destroyed"),
-            "{message}"
-        );
+        assert_says(&event, "3 values have not been destroyed");
         drop(send);
         assert!(finish_drops(LONG));
         assert_eq!(log.count(), 5);

@@ -1,5 +1,6 @@
 //! Tests `Hot` and `HotRef` as long as their object lives.
 
+use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{Log, fresh, wait_until};
 use releasepool::{AutoreleasePool, Hot, HotRef, PoolRef, Ref, Weak, unsize};
 use std::collections::HashSet;
@@ -122,4 +123,44 @@ fn a_panic_drops_references() {
     assert!(panicked.is_err());
     drop(owner);
     review_until(|| log.count() == 1);
+}
+
+#[test]
+fn rows_are_used_again() {
+    const OBJECTS: u32 = if cfg!(miri) { 50 } else { 10_000 };
+    let log = Log::new();
+    for id in 0..OBJECTS {
+        let owner = hot(log.probe(id));
+        let reference = owner.get();
+        drop(owner);
+        assert_eq!(reference.clone().id, id);
+        drop(reference);
+        if id % 3 == 0 {
+            drop(AutoreleasePool::new());
+        }
+    }
+    review_until(|| log.count() == OBJECTS as usize);
+}
+
+#[test]
+fn handles_work_in_every_tls_destructor() {
+    for when in ALWAYS {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        let reference = owner.get();
+        at_teardown(when, move || {
+            let clones = [reference.clone(), owner.get(), reference.clone()];
+            drop(reference);
+            assert!(clones.iter().all(|clone| clone.id == 1));
+            let another = hot(2);
+            assert_eq!(*another.get(), 2);
+            drop(owner);
+            assert_eq!(clones[1].clone().id, 1);
+        });
+        wait_until(|| {
+            Hot::review();
+            drop(AutoreleasePool::new());
+            log.count() == 1
+        });
+    }
 }

@@ -1,9 +1,11 @@
 //! The limits of the table, and what is reported.
 
-use super::handles::{hot, review_until};
+#![cfg(not(miri))] // Miri starts no processes.
+
+use super::handles::hot;
 use crate::support::allocator::left_over;
 use crate::support::{
-    Log, alone, events, fresh_to_the_end, global, listen, on_drop, wait_until, with_log,
+    alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotTableFull, Ref};
@@ -15,7 +17,6 @@ use std::time::Duration;
 const ROOM: usize = 1_024;
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn one_object_too_many_is_given_back_and_reported() {
     alone!(|| {
         listen();
@@ -33,10 +34,7 @@ fn one_object_too_many_is_given_back_and_reported() {
             panic!("one event")
         };
         assert_eq!((event.count, event.type_name), (ROOM, Some("usize")));
-        assert!(
-            event.to_string().contains("1,024 objects are hot"),
-            "{event}"
-        );
+        assert_says(&event, "1,024 objects are hot");
         assert!(all.iter().enumerate().all(|(n, hot)| **hot == n));
         drop(all);
         drop(AutoreleasePool::new());
@@ -45,7 +43,6 @@ fn one_object_too_many_is_given_back_and_reported() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
     alone!(with_log(|log| {
         let mut all: Vec<_> = (0..ROOM as u32).map(|id| hot(log.probe(id))).collect();
@@ -63,7 +60,6 @@ fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
 
 /// A program without pools depends on reviews alone.
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_review_also_releases_what_was_found_when_the_table_was_full() {
     alone!(with_log(|log| {
         for id in 0..=ROOM as u32 {
@@ -76,7 +72,6 @@ fn a_review_also_releases_what_was_found_when_the_table_was_full() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_was_found_when_the_table_was_full_is_reported_if_nothing_releases_it() {
     alone!(|| {
         listen();
@@ -94,7 +89,6 @@ fn what_was_found_when_the_table_was_full_is_reported_if_nothing_releases_it() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
     alone!(with_log(|log| {
         let pool = AutoreleasePool::new();
@@ -110,26 +104,8 @@ fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
     }));
 }
 
-#[test]
-fn rows_are_used_again() {
-    const OBJECTS: u32 = if cfg!(miri) { 50 } else { 10_000 };
-    let log = Log::new();
-    for id in 0..OBJECTS {
-        let owner = hot(log.probe(id));
-        let reference = owner.get();
-        drop(owner);
-        assert_eq!(reference.clone().id, id);
-        drop(reference);
-        if id % 3 == 0 {
-            drop(AutoreleasePool::new());
-        }
-    }
-    review_until(|| log.count() == OBJECTS as usize);
-}
-
 /// The number of threads is so large that their books are in several buckets.
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn hundreds_of_threads_may_use_an_object_at_once() {
     const THREADS: usize = 250;
     alone!(with_log(|log| {
@@ -156,7 +132,6 @@ fn hundreds_of_threads_may_use_an_object_at_once() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn threads_reuse_the_memory_of_those_that_have_ended() {
     alone!(|| {
         let owner = hot(1);
@@ -169,7 +144,6 @@ fn threads_reuse_the_memory_of_those_that_have_ended() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
     struct Kept;
     alone!(|| {
@@ -197,7 +171,6 @@ fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn snapshots_count_hot_objects() {
     alone!(|| {
         let figures = || {

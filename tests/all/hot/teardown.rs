@@ -1,36 +1,14 @@
 //! Use of hot objects while a thread is torn down, before and after its pools have gone.
 
+#![cfg(not(miri))] // Miri starts no processes.
+
 use super::handles::hot;
 use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
-use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{Log, alone, global, wait_until, with_log};
+use crate::support::teardown::at_teardown;
+use crate::support::{Log, alone, global, with_log};
 use releasepool::{AutoreleasePool, Hot};
 
 #[test]
-fn handles_work_in_every_tls_destructor() {
-    for when in ALWAYS {
-        let log = Log::new();
-        let owner = hot(log.probe(1));
-        let reference = owner.get();
-        at_teardown(when, move || {
-            let clones = [reference.clone(), owner.get(), reference.clone()];
-            drop(reference);
-            assert!(clones.iter().all(|clone| clone.id == 1));
-            let another = hot(2);
-            assert_eq!(*another.get(), 2);
-            drop(owner);
-            assert_eq!(clones[1].clone().id, 1);
-        });
-        wait_until(|| {
-            Hot::review();
-            drop(AutoreleasePool::new());
-            log.count() == 1
-        });
-    }
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_dies_before_the_exit_dies_in_it() {
     alone!(|| {
         for when in [BeforeOurExit, FirstUse] {
@@ -44,7 +22,6 @@ fn what_dies_before_the_exit_dies_in_it() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_dies_after_the_exit_becomes_an_orphan() {
     alone!(with_log(|log| {
         let owner = hot(log.probe(1));
@@ -61,7 +38,6 @@ fn what_dies_after_the_exit_becomes_an_orphan() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn births_and_deaths_of_threads_that_have_exited_count() {
     alone!(with_log(|log| {
         let owner = hot(log.probe(1));
@@ -87,7 +63,6 @@ fn births_and_deaths_of_threads_that_have_exited_count() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_thread_ends_though_destructors_let_others_die_for_ever() {
     // Not of size 0: the leak sanitizer does not follow the pointer to the end of a block.
     struct Endless(u8);

@@ -6,7 +6,8 @@
 
 use crate::support::allocator::{FOREIGN, bytes};
 use crate::support::{
-    LONG, Log, Probe, Worker, alone, events, fresh_to_the_end, global, listen, wait_until, with_log,
+    LONG, Log, Probe, Worker, alone, assert_says, events, fresh_to_the_end, global, listen,
+    wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -249,11 +250,7 @@ fn the_pool_that_holds_the_epoch_is_named_once_and_none_before_or_after_it() {
         global().quiesce(Duration::from_millis(300));
         let all = events(EventKind::EpochHeld);
         assert_eq!(all.len(), 1, "once: {all:?}");
-        assert!(
-            all[0].to_string().contains("has not been drained for "),
-            "{}",
-            all[0]
-        );
+        assert_says(&all[0], "has not been drained for ");
     });
 }
 
@@ -432,10 +429,7 @@ fn shutdown_names_the_pool_that_holds_the_epoch() {
         assert!(holder.thread.starts_with("reader (#"), "{report}");
         let shown = report.to_string();
         assert!(shown.starts_with("not shut down after "), "{shown}");
-        assert!(
-            shown.contains("pool \"scene\" has loaded from a slot"),
-            "{shown}"
-        );
+        assert_says(&shown, "pool \"scene\" has loaded from a slot");
     });
 }
 
@@ -509,11 +503,7 @@ fn one_drain_destroys_a_list_of_any_length() {
         assert_eq!(live(), 0);
         // No destructor has autoreleased anything.
         let told = events(EventKind::EndlessDrain);
-        let text = told[0].to_string();
-        assert!(
-            text.contains("has released references that slots have retired"),
-            "{text}"
-        );
+        assert_says(&told[0], "has released references that slots have retired");
     });
 }
 

@@ -4,8 +4,20 @@
 use super::teardown::thread_to_the_end;
 use super::{CHILD, Child, Log, in_case, named_to_the_end};
 use releasepool::{Drained, Ref, ThreadHandle};
+use std::fmt::Display;
 use std::ops::Range;
 use std::thread::{self, ThreadId};
+
+/// Returns the size of a test under Miri, in other builds with debug assertions, and in the rest.
+pub const fn sized(miri: usize, debug: usize, release: usize) -> usize {
+    if cfg!(miri) {
+        miri
+    } else if cfg!(debug_assertions) {
+        debug
+    } else {
+        release
+    }
+}
 
 /// `alone!(body)` runs `body` in a child process of the enclosing test, and asserts its success.
 macro_rules! alone {
@@ -61,6 +73,13 @@ pub fn sorted(log: &Log) -> Vec<u32> {
 pub fn assert_died(log: &Log, ids: &[u32], thread: ThreadId) {
     assert_eq!(log.ids(), ids);
     assert_eq!(log.threads(), vec![thread; ids.len()]);
+}
+
+/// Asserts that a text, or what is displayed, has these words.
+#[track_caller]
+pub fn assert_says(text: &impl Display, words: &str) {
+    let text = text.to_string();
+    assert!(text.contains(words), "{text}");
 }
 
 /// Returns how many references a drain has released, and how many it has left.

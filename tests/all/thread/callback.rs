@@ -4,6 +4,7 @@
 //! With one global stack of pools this crashes within milliseconds. `RELEASEPOOL_ROUNDS` sets the
 //! number of rounds; `ci/sanitize/tsan.sh` runs a million.
 
+use crate::support::sized;
 use releasepool::{
     AutoreleasePool, FrameConfig, FrameLoop, PoolManager, PoolRef, Ref, autorelease, callback_scope,
 };
@@ -17,7 +18,7 @@ use std::thread;
 fn rounds() -> u64 {
     let rounds = std::env::var("RELEASEPOOL_ROUNDS").ok();
     let rounds = rounds.map(|rounds| rounds.parse().expect("a number of rounds"));
-    rounds.unwrap_or(if cfg!(miri) { 30 } else { 20_000 })
+    rounds.unwrap_or(sized(30, 5_000, 20_000) as u64)
 }
 
 /// The numbers of objects that were created and destroyed.

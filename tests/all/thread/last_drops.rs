@@ -1,7 +1,7 @@
 //! Values of one thread whose last references are dropped by others, where a foreign event loop runs on the
 //! home: the cases that other projects have reported.
 
-use crate::support::{LONG, Log, Probe, fresh, panic_of};
+use crate::support::{LONG, Log, Probe, fresh, panic_of, sized};
 use releasepool::{HomeRef, HomeWeak, InboxHook, PoolManager};
 use std::any::Any;
 use std::cell::Cell;
@@ -52,13 +52,7 @@ fn case(case: impl FnOnce(HomeRef<Native>) + Send) {
 /// none of the values is lost or destroyed elsewhere, and one turn of the loop destroys them all.
 #[test]
 fn a_million_last_drops_while_the_home_waits_are_destroyed_in_its_next_turn() {
-    const EACH: usize = if cfg!(miri) {
-        20
-    } else if cfg!(debug_assertions) {
-        50_000
-    } else {
-        250_000
-    };
+    const EACH: usize = sized(20, 50_000, 250_000);
     struct Counted {
         home: ThreadId,
         destroyed: Rc<Cell<usize>>,

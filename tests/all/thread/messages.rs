@@ -1,11 +1,14 @@
 //! References that are sent to other threads, which release them.
 
+use crate::frame::noting;
 use crate::support::{
     Chain, Log, alone, events, fresh, fresh_to_the_end, global, log_to_the_end, me, on_drop,
     quiesce_until, send, slot, sorted, wait_until, with_log,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Ref, ThreadHandle, ThreadKey, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, Budget, Ref, ThreadHandle, ThreadKey, autorelease, autoreleasepool,
+};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -278,5 +281,16 @@ fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autor
         gone.release(Ref::new(on_drop(move || autorelease(Ref::new(probe)))));
         assert_eq!(pool.drain(), 1);
         assert_eq!(log.ids(), [0, 1, 2]);
+    }));
+}
+
+#[test]
+fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
+    fresh(with_log(|log| {
+        send(&me(), &log, 0..10);
+        AutoreleasePool::new().drain_within(Budget::Count(1));
+        me().post(noting(&log, 10)).unwrap();
+        assert_eq!(global().run_inbox(), 1);
+        assert_eq!(log.ids(), Vec::from_iter(0..11));
     }));
 }

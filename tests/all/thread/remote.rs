@@ -2,12 +2,14 @@
 //!
 //! Most tests run in processes of their own, because all threads of a process count.
 
+#![cfg(not(miri))] // Miri starts no processes.
+
 use crate::frame::noting;
 use crate::support::allocator::bytes;
 use crate::support::teardown::push_work;
 use crate::support::{
-    LONG, Worker, alone, counts, events, fresh, fresh_to_the_end, global, me, on_drop, send, slot,
-    wait_until, with_log,
+    LONG, Worker, alone, counts, events, fresh, fresh_to_the_end, global, me, on_drop, send, sized,
+    slot, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -52,7 +54,6 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_waits_for_releases_sent_to_a_live_thread() {
     alone!(with_log(|log| {
         let (worker, handle) = worker();
@@ -70,7 +71,6 @@ fn shutdown_waits_for_releases_sent_to_a_live_thread() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_waits_for_closures_that_were_posted() {
     alone!(|| {
         let (worker, handle) = worker();
@@ -82,7 +82,6 @@ fn shutdown_waits_for_closures_that_were_posted() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
     alone!(with_log(|log| {
         let (worker, handle) = worker();
@@ -100,7 +99,6 @@ fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_budgeted_drain_that_shutdown_has_asked_releases_all_that_it_has_claimed() {
     alone!(with_log(|log| {
         let (worker, handle) = worker();
@@ -114,7 +112,6 @@ fn a_budgeted_drain_that_shutdown_has_asked_releases_all_that_it_has_claimed() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_drain_that_shutdown_has_asked_counts_what_messages_have_added_to_its_pool() {
     alone!(|| {
         let (worker, handle) = worker();
@@ -127,7 +124,6 @@ fn the_drain_that_shutdown_has_asked_counts_what_messages_have_added_to_its_pool
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn messages_that_the_caller_is_running_are_not_counted() {
     alone!(|| {
         for shut_down in [
@@ -147,7 +143,6 @@ fn messages_that_the_caller_is_running_are_not_counted() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_asks_threads_that_come_later_and_again() {
     alone!(with_log(|log| {
         let (idle, handle) = worker();
@@ -171,7 +166,6 @@ fn shutdown_asks_threads_that_come_later_and_again() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_budgeted_drain_keeps_no_orphans_to_itself() {
     alone!(with_log(|log| {
         let gone = fresh_to_the_end(me);
@@ -187,7 +181,6 @@ fn a_budgeted_drain_keeps_no_orphans_to_itself() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
     alone!(with_log(|log| {
         let gone = fresh_to_the_end(me);
@@ -206,7 +199,6 @@ fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
     alone!(with_log(|log| {
         send(&me(), &log, 0..100);
@@ -222,10 +214,9 @@ fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn queues_give_their_memory_back() {
-    const MANY: usize = 200_000;
+    const MANY: usize = sized(1, 50_000, 200_000);
     const KEPT: isize = 64 * 1024;
     let ways: [fn(&ThreadHandle); 3] = [
         |me| {
@@ -263,7 +254,6 @@ fn queues_give_their_memory_back() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn closures_that_pile_up_are_reported() {
     alone!(|| {
         crate::support::listen();
@@ -286,7 +276,6 @@ fn closures_that_pile_up_are_reported() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
     alone!(with_log(|log| {
         let closure = noting(&log, 0);
@@ -313,7 +302,6 @@ fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn an_orphaned_destructor_that_quiesces_does_not_hang() {
     alone!(|| {
         let gone = fresh_to_the_end(me);
@@ -338,7 +326,6 @@ impl Drop for Again {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn releases_sent_during_a_budgeted_drain_wait_for_the_next() {
     alone!(|| {
         me().release(Ref::new(Again(me(), 1_000)));
@@ -362,7 +349,6 @@ impl Drop for Endless {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_drain_whose_answer_to_shutdown_is_cut_off_leaves_what_is_sent_meanwhile() {
     alone!(|| {
         let (worker, handle) = worker();
@@ -378,18 +364,6 @@ fn a_drain_whose_answer_to_shutdown_is_cut_off_leaves_what_is_sent_meanwhile() {
 }
 
 #[test]
-fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
-    fresh(with_log(|log| {
-        send(&me(), &log, 0..10);
-        AutoreleasePool::new().drain_within(Budget::Count(1));
-        me().post(noting(&log, 10)).unwrap();
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), Vec::from_iter(0..11));
-    }));
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn drains_with_an_empty_budget_take_no_memory() {
     alone!(|| {
         let gone = fresh_to_the_end(me);
@@ -404,7 +378,6 @@ fn drains_with_an_empty_budget_take_no_memory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
     alone!(|| {
         let mut pool = HandoffPool::new();
@@ -424,7 +397,6 @@ fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
     alone!(with_log(|log| {
         let (idle, handle) = worker();

@@ -8,5 +8,3 @@ mod drains;
 pub mod handles;
 mod limits;
 mod programs;
-mod scans;
-mod teardown;

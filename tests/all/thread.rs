@@ -1,7 +1,6 @@
 //! Threads: keys, messages, exit, and the destructors of thread-locals.
 
 mod callback;
-mod closures;
 mod exit;
 mod inbox_hooks;
 #[cfg(unix)]

@@ -3,8 +3,8 @@
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::TOO_LARGE;
 use crate::support::{
-    Aborts, Log, alone, each_aborts, events, fresh, fresh_to_the_end, on_drop, on_threads,
-    wait_until, with_log,
+    Aborts, Log, alone, each_aborts, events, fresh, fresh_to_the_end, logged, on_drop, on_threads,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};
@@ -284,7 +284,7 @@ fn hard_cap_holds_for_many_threads() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn system_without_memory_is_an_error_and_survived() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let blocks = BlockAllocator::new();
         let kept = Ref::new_in(1, &blocks);
         let before = blocks.stats();

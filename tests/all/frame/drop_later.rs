@@ -3,8 +3,8 @@
 use crate::frame::{died_on, hold, id_of, reclaimer};
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
-    LONG, Log, Probe, alone, assert_died, assert_says, events, fresh, listen, on_drop, on_threads,
-    panic_of, wait_until, with_log,
+    LONG, Log, Probe, alone, assert_died, assert_says, events, fresh, listen, logged, on_drop,
+    on_threads, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -419,7 +419,7 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
         };
         let figures = (event.count, event.types[0]);
         assert_eq!(figures, (3, ("all::support::Probe", 2)));
-        assert_says(&event, "3 values have not been destroyed");
+        assert_says(&event, &["3 values have not been destroyed"]);
         drop(send);
         assert!(finish_drops(LONG));
         assert_eq!(log.count(), 5);
@@ -530,7 +530,7 @@ fn values_are_destroyed_once_while_threads_send_and_others_finish() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn values_that_are_sent_to_the_reclaimer_of_the_process_while_a_thread_ends_are_destroyed() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         for when in ALWAYS {
             for used in [false, true] {
                 let inner = log.clone();

@@ -3,7 +3,7 @@
 use crate::frame::{noting, on_demand, panics, quick, with_loop};
 use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
-use crate::support::{events, fresh, me, on_drop, panic_of, send, sorted, wait_until, with_log};
+use crate::support::{events, fresh, logged, me, on_drop, panic_of, send, sorted, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
@@ -158,7 +158,7 @@ fn panic_of_a_destructor_comes_out_after_the_frame_is_drained() {
 
 #[test]
 fn panic_while_polling_events_loses_neither_posts_nor_releases() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let mut frames = on_demand();
         let calls = Cell::new(0);
         frames.set_events(move |_| assert_ne!(calls.replace(calls.get() + 1), 1, "events"));
@@ -178,7 +178,7 @@ fn panic_while_polling_events_loses_neither_posts_nor_releases() {
 
 #[test]
 fn frame_inside_a_destructor_runs_no_closures() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let frames = Rc::new(RefCell::new(quick()));
         let proxy = frames.borrow().proxy();
         proxy.post(noting(&log, 0)).unwrap();
@@ -198,7 +198,7 @@ fn frame_inside_a_destructor_runs_no_closures() {
 
 #[test]
 fn loops_on_one_thread_serve_one_queue() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let (mut one, mut two) = (quick(), quick());
         one.proxy().post(noting(&log, 0)).unwrap();
         two.proxy().post(noting(&log, 1)).unwrap();

@@ -2,8 +2,8 @@
 
 use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
 use crate::support::{
-    Log, alone, events_of, fresh_to_the_end, listen, on_drop, on_threads, send, sorted, wait_until,
-    with_log,
+    Log, alone, events_of, fresh_to_the_end, listen, logged, on_drop, on_threads, send, sorted,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -389,7 +389,7 @@ fn names_with_null_bytes_are_refused_before_a_thread_starts() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn looper_does_not_sleep_while_it_has_claimed_orphans() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
         for id in 0..100 {
             let log = log.clone();

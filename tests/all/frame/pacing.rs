@@ -1,7 +1,7 @@
 //! When a frame is made, how much time it covers, and what a late frame leaves for later.
 
 use crate::frame::{HOUR, Told, enough, noting, on_demand};
-use crate::support::{Log, alone, fresh, wait_until, with_log};
+use crate::support::{Log, alone, fresh, logged, wait_until};
 use releasepool::{FrameConfig, FrameLoop, Ref};
 use std::sync::Arc;
 use std::task::Waker;
@@ -93,7 +93,7 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
 
 #[test]
 fn on_demand_sleeps_until_there_is_something_to_do() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let mut frames = on_demand();
         let (tell, told) = std::sync::mpsc::channel();
         let proxy = frames.proxy();
@@ -138,7 +138,7 @@ fn late() -> FrameConfig {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn late_frame_leaves_releases_to_the_next_ones() {
     // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let mut frames = FrameLoop::new(late());
         let told = Arc::new(Told::default());
         frames.set_waker(Waker::from(told.clone()));
@@ -168,7 +168,7 @@ fn late_frame_leaves_releases_to_the_next_ones() {
 
 #[test]
 fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let mut frames = FrameLoop::new(late().on_demand());
         let proxy = frames.proxy();
         let inner_log = log.clone();

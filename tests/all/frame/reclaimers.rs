@@ -1,7 +1,7 @@
 //! Loopers that destroy what other threads send them.
 
 use crate::frame::{died_on, hold, id_of, looper, reclaimer};
-use crate::support::{Log, alone, fresh_to_the_end, me, send, wait_until, with_log};
+use crate::support::{Log, alone, fresh_to_the_end, logged, me, send, wait_until};
 use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
 use std::ops::Range;
 use std::thread;
@@ -113,7 +113,7 @@ fn references_that_run_inbox_releases_on_a_reclaimer_do_not_wait() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_a_reclaimer_claims_count_as_waiting() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let gone = fresh_to_the_end(me);
         let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
         hand_over(&gone, &log, 0..10);

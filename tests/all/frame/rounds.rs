@@ -3,7 +3,7 @@
 
 use super::{looper, quick};
 use crate::hot::handles::hot;
-use crate::support::{Log, alone, fresh, me, on_drop, send, with_log};
+use crate::support::{Log, alone, fresh, logged, me, on_drop, send};
 use releasepool::{AutoreleasePool, HandoffPool, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
@@ -159,7 +159,7 @@ fn the_drain_of_a_handoff_pool_serves_its_thread() {
 
 #[test]
 fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let last = log.probe(0);
         quick().tick(|_| {
             let mut pool = AutoreleasePool::new();

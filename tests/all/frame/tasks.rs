@@ -3,7 +3,7 @@
 use crate::frame::{noting, panics};
 use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
-use crate::support::{Log, events, fresh, me, on_drop, panic_of, with_log};
+use crate::support::{Log, events, fresh, logged, me, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, PoolManager, Pooled, Ref, autorelease, autoreleasepool,
@@ -35,7 +35,7 @@ fn pause() -> impl Future<Output = ()> {
 #[test]
 fn each_poll_has_a_pool_of_its_own() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let mut task = pin!(pooled(async {
             autorelease(Ref::new(Stray(log.probe(0))));
             assert_eq!(log.count(), 0);
@@ -54,7 +54,7 @@ fn each_poll_has_a_pool_of_its_own() {
 
 #[test]
 fn pool_of_a_poll_is_named_and_closed_at_its_end() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let outer = AutoreleasePool::new();
         let held = Cell::new(None);
         let task = pooled(async {
@@ -72,7 +72,7 @@ fn pool_of_a_poll_is_named_and_closed_at_its_end() {
 
 #[test]
 fn panicking_poll_drains_its_pool() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let task = pooled(async {
             autorelease(Ref::new(log.probe(0)));
             panic!("poll");
@@ -131,7 +131,7 @@ fn pooled_is_send_if_the_future_is_and_pins_it() {
 
 #[test]
 fn callback_scope_drains_the_root_when_it_is_outermost() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         autorelease(Ref::new(log.probe(0)));
         let manager = PoolManager::global();
         let this = manager.current_thread().unwrap();
@@ -150,7 +150,7 @@ fn callback_scope_drains_the_root_when_it_is_outermost() {
 
 #[test]
 fn callback_scope_drains_the_backlog() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             pool.create(log.probe(id));
@@ -166,7 +166,7 @@ fn callback_scope_drains_the_backlog() {
 
 #[test]
 fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         autorelease(Ref::new(log.probe(0)));
         autoreleasepool(|_| {
             callback_scope(|_| autorelease(Ref::new(log.probe(1))));
@@ -186,7 +186,7 @@ fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
 
 #[test]
 fn panicking_callback_leaves_everything_drained() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         autorelease(Ref::new(log.probe(0)));
         autorelease(Ref::new(on_drop(|| panic!("of the root's"))));
         let message = panic_of(|| {
@@ -205,7 +205,7 @@ fn panicking_callback_leaves_everything_drained() {
 
 #[test]
 fn posted_closures_do_not_run_in_callbacks() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         me().post(noting(&log, 0)).unwrap();
         callback_scope(|_| ());
         assert_eq!(log.count(), 0);

@@ -7,7 +7,7 @@ use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::at_teardown;
 use crate::support::{
     Chain, LONG, Log, Worker, aborts, alone, events, fresh, fresh_to_the_end, global, listen,
-    on_drop, panic_of, with_log,
+    logged, on_drop, panic_of,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
@@ -17,7 +17,7 @@ use std::thread;
 
 #[test]
 fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         let reference = owner.get();
         drop(AutoreleasePool::new());
@@ -38,7 +38,7 @@ fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
 
 #[test]
 fn every_kind_of_outermost_drain_releases_it() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let dead = |id| drop(hot(log.probe(id)));
         let mut pool = AutoreleasePool::new();
         dead(0);
@@ -80,7 +80,7 @@ fn every_kind_of_outermost_drain_releases_it() {
 
 #[test]
 fn it_dies_on_the_thread_that_dropped_last() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         let (first, second) = (Worker::new("first"), Worker::new("second"));
         for worker in [&first, &second] {
@@ -102,7 +102,7 @@ fn it_dies_on_the_thread_that_dropped_last() {
 
 #[test]
 fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         let reference = owner.get();
         drop(owner);
@@ -116,7 +116,7 @@ fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
 
 #[test]
 fn it_does_not_die_in_drains_inside_destructors() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
@@ -141,7 +141,7 @@ fn a_review_deep_inside_destructors_leaves_it_alone() {
         std::hint::black_box(&stack);
         result
     }
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         drop(Ref::new(on_drop(move || {
             drop(hot(inner.probe(1)));
@@ -234,7 +234,7 @@ fn the_first_panic_is_resumed_when_all_are_released() {
 #[test]
 fn each_of_several_objects_dies_after_its_own_last_reference() {
     const OBJECTS: u32 = 130;
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let first = hot(log.probe(1_000)).get();
         let (owners, references): (Vec<_>, Vec<_>) = (0..OBJECTS)
             .map(|id| {
@@ -272,7 +272,7 @@ fn a_reference_that_is_dropped_twice_aborts() {
 
 #[test]
 fn a_weak_reference_can_be_upgraded_until_the_object_dies() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         let weak = Hot::downgrade(&owner);
         drop(owner);
@@ -287,7 +287,7 @@ fn a_weak_reference_can_be_upgraded_until_the_object_dies() {
 
 #[test]
 fn a_forgotten_handle_keeps_its_object() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         std::mem::forget(owner.get());
         drop(owner);
@@ -302,7 +302,7 @@ fn a_forgotten_handle_keeps_its_object() {
 
 #[test]
 fn a_destructor_may_review() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         drop(hot(on_drop(move || {
             drop(hot(inner.probe(1)));
@@ -316,7 +316,7 @@ fn a_destructor_may_review() {
 
 #[test]
 fn the_owner_may_be_shared_and_dropped_anywhere() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = Arc::new(Mutex::new(Some(hot(log.probe(1)))));
         let worker = Worker::new("worker");
         let theirs = owner.clone();
@@ -345,7 +345,7 @@ fn what_dies_before_the_exit_dies_in_it() {
 
 #[test]
 fn what_dies_after_the_exit_becomes_an_orphan() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         let reference = owner.get();
         drop(owner);
@@ -361,7 +361,7 @@ fn what_dies_after_the_exit_becomes_an_orphan() {
 
 #[test]
 fn births_and_deaths_of_threads_that_have_exited_count() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         // Each thread takes over the book of the one before.
         for _ in 0..10 {

@@ -6,8 +6,8 @@
 use super::handles::hot;
 use crate::frame::{id_of, looper, quick};
 use crate::support::{
-    LONG, Log, Probe, Worker, alone, counts, fresh_to_the_end, global, me, on_drop, wait_until,
-    with_log,
+    LONG, Log, Probe, Worker, alone, counts, fresh_to_the_end, global, logged, me, on_drop,
+    wait_until,
 };
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref, autorelease};
 use std::sync::Barrier;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 #[test]
 fn a_budget_limits_how_many_die_and_the_rest_waits() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         (0..5).for_each(|id| drop(hot(log.probe(id))));
         let alive = hot(log.probe(9));
         drop(alive.get());
@@ -34,7 +34,7 @@ fn a_budget_limits_how_many_die_and_the_rest_waits() {
 
 #[test]
 fn they_take_turns_with_entries() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         (100..200).for_each(|id| drop(hot(log.probe(id))));
         let mut pool = AutoreleasePool::new();
         for id in 0..100 {
@@ -52,7 +52,7 @@ fn they_take_turns_with_entries() {
 
 #[test]
 fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         let exit = fresh_to_the_end(move || {
             (0..5).for_each(|id| drop(hot(inner.probe(id))));
@@ -66,7 +66,7 @@ fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
 
 #[test]
 fn a_drain_releases_what_dies_with_an_entry_that_a_message_has_added() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let last = hot(log.probe(0)).get();
         me().release(Ref::new(on_drop(|| autorelease(Ref::new(last)))));
         drop(AutoreleasePool::new());
@@ -76,7 +76,7 @@ fn a_drain_releases_what_dies_with_an_entry_that_a_message_has_added() {
 
 #[test]
 fn a_frame_releases_them_at_its_end() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let drained = quick().tick(|_| {
             (0..100).for_each(|id| drop(hot(log.probe(id))));
             drop(AutoreleasePool::new());
@@ -91,7 +91,7 @@ fn a_frame_releases_them_at_its_end() {
 
 #[test]
 fn a_looper_releases_them_before_it_sleeps() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         let looper = looper();
         looper.post(move || drop(hot(inner.probe(1)))).unwrap();
@@ -102,7 +102,7 @@ fn a_looper_releases_them_before_it_sleeps() {
 
 #[test]
 fn a_loop_does_not_sleep_before_it_has_released_what_a_budget_left() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         let looper = looper();
         let slow = move || {
@@ -158,7 +158,7 @@ fn shutdown_releases_what_dies_as_it_empties_the_backlog_or_the_root_pool() {
 #[test]
 fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
     const SHORT: Duration = Duration::from_millis(1);
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let last = last_handle(&log);
         let inner = log.clone();
         let (quiet, left) = in_a_destructor(move || {
@@ -175,7 +175,7 @@ fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
 
 #[test]
 fn shutdown_releases_what_died_on_a_thread_that_is_idle() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let worker = Worker::new("idle");
         let last = last_handle(&log);
         worker.run(move || drop(last));
@@ -226,7 +226,7 @@ fn drains_until_death(log: &Log) -> usize {
 
 #[test]
 fn a_scan_stops_within_the_budget_and_later_drains_go_on() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         use_by_many(&owner);
         drop(owner.get());
@@ -249,7 +249,7 @@ fn a_scan_reads_no_accounts_of_threads_that_have_not_used_the_object() {
 
 #[test]
 fn what_is_dropped_during_a_scan_leads_to_another_one() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         use_by_many(&owner);
         let last = owner.get();
@@ -297,7 +297,7 @@ fn other_drains_and_the_exit_finish_what_a_budget_has_stopped() {
         drop(owner);
         assert_eq!((drain_a_step(), log.count()), ((0, 1), 0));
     };
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         begin(&log);
         drop(AutoreleasePool::new());
         assert_eq!(log.count(), 1, "an ordinary drain");

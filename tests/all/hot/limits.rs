@@ -5,7 +5,7 @@
 use super::handles::hot;
 use crate::support::allocator::left_over;
 use crate::support::{
-    alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, wait_until, with_log,
+    alone, assert_says, events, fresh_to_the_end, global, listen, logged, on_drop, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotTableFull, Ref};
@@ -34,7 +34,7 @@ fn one_object_too_many_is_given_back_and_reported() {
             panic!("one event")
         };
         assert_eq!((event.count, event.type_name), (ROOM, Some("usize")));
-        assert_says(&event, "1,024 objects are hot");
+        assert_says(&event, &["1,024 objects are hot"]);
         assert!(all.iter().enumerate().all(|(n, hot)| **hot == n));
         drop(all);
         drop(AutoreleasePool::new());
@@ -44,7 +44,7 @@ fn one_object_too_many_is_given_back_and_reported() {
 
 #[test]
 fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let mut all: Vec<_> = (0..ROOM as u32).map(|id| hot(log.probe(id))).collect();
         drop(all.swap_remove(300));
         all.push(hot(log.probe(2_000)));
@@ -61,7 +61,7 @@ fn the_rows_of_dead_objects_are_found_when_the_table_is_full() {
 /// A program without pools depends on reviews alone.
 #[test]
 fn a_review_also_releases_what_was_found_when_the_table_was_full() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         for id in 0..=ROOM as u32 {
             hot(log.probe(id));
         }
@@ -90,7 +90,7 @@ fn what_was_found_when_the_table_was_full_is_reported_if_nothing_releases_it() {
 
 #[test]
 fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let pool = AutoreleasePool::new();
         for id in 0..=ROOM as u32 {
             hot(log.probe(id));
@@ -108,7 +108,7 @@ fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
 #[test]
 fn hundreds_of_threads_may_use_an_object_at_once() {
     const THREADS: usize = 250;
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let owner = hot(log.probe(1));
         let all_have_one = Barrier::new(THREADS);
         std::thread::scope(|scope| {

@@ -6,8 +6,8 @@
 
 use crate::support::allocator::{FOREIGN, bytes};
 use crate::support::{
-    LONG, Log, Probe, Worker, alone, assert_says, events, fresh_to_the_end, global, listen,
-    wait_until, with_log,
+    LONG, Log, Probe, Worker, alone, assert_says, events, fresh_to_the_end, global, listen, logged,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -250,7 +250,7 @@ fn the_pool_that_holds_the_epoch_is_named_once_and_none_before_or_after_it() {
         global().quiesce(Duration::from_millis(300));
         let all = events(EventKind::EpochHeld);
         assert_eq!(all.len(), 1, "once: {all:?}");
-        assert_says(&all[0], "has not been drained for ");
+        assert_says(&all[0], &["has not been drained for "]);
     });
 }
 
@@ -429,7 +429,7 @@ fn shutdown_names_the_pool_that_holds_the_epoch() {
         assert!(holder.thread.starts_with("reader (#"), "{report}");
         let shown = report.to_string();
         assert!(shown.starts_with("not shut down after "), "{shown}");
-        assert_says(&shown, "pool \"scene\" has loaded from a slot");
+        assert_says(&shown, &["pool \"scene\" has loaded from a slot"]);
     });
 }
 
@@ -503,7 +503,10 @@ fn one_drain_destroys_a_list_of_any_length() {
         assert_eq!(live(), 0);
         // No destructor has autoreleased anything.
         let told = events(EventKind::EndlessDrain);
-        assert_says(&told[0], "has released references that slots have retired");
+        assert_says(
+            &told[0],
+            &["has released references that slots have retired"],
+        );
     });
 }
 
@@ -535,7 +538,7 @@ fn assert_that_closing_releases(log: &Log, values: usize) {
 
 #[test]
 fn a_thread_that_has_stored_once_releases_the_value_that_it_replaced() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let slot = Slot::new(Ref::new(log.probe(0)));
         slot.store(Ref::new(log.probe(1)));
         assert_eq!(log.count(), 0);

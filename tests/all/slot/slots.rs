@@ -1,6 +1,6 @@
 //! Slots: loaded objects stay alive until the drain, replaced ones are released in time.
 
-use crate::support::{Log, Worker, fresh, on_threads, panic_of, sorted, wait_until, with_log};
+use crate::support::{Log, Worker, fresh, logged, on_threads, panic_of, sorted, wait_until};
 use releasepool::{
     AutoreleasePool, HomeRef, OptionSlot, PoolManager, Ref, Slot, SlotCache, autoreleasepool,
 };
@@ -173,7 +173,7 @@ fn objects_retired_by_a_thread_that_sleeps_or_has_ended_are_released_by_others()
 
 #[test]
 fn a_home_ref_in_a_slot_returns_home() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let holder = |id| Ref::new(HomeRef::new((log.probe(id), Rc::new(()))));
         let slot = Slot::new(holder(1));
         fresh(|| {

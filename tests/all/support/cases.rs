@@ -2,9 +2,8 @@
 //! their own.
 
 use super::teardown::thread_to_the_end;
-use super::{CHILD, Child, Log, in_case, named_to_the_end};
+use super::{Child, Log, each_in_child, named_to_the_end};
 use releasepool::{Drained, Ref, ThreadHandle};
-use std::fmt::Display;
 use std::ops::Range;
 use std::thread::{self, ThreadId};
 
@@ -19,33 +18,23 @@ pub const fn sized(miri: usize, debug: usize, release: usize) -> usize {
     }
 }
 
-/// `alone!(body)` runs `body` in a child process of the enclosing test, and asserts its success.
-macro_rules! alone {
-    ($body:expr) => {
-        $crate::support::child!($body).assert_success()
-    };
-}
-pub(crate) use alone;
-
 /// Returns `f`, called with a new log.
-pub fn with_log<R>(f: impl FnOnce(Log) -> R) -> impl FnOnce() -> R {
+pub fn logged<R>(f: impl FnOnce(Log) -> R) -> impl FnOnce() -> R {
     || f(Log::new())
 }
 
 /// Runs `f` on a new thread until that has ended, and returns the log that it was called with.
 pub fn log_to_the_end(f: impl FnOnce(Log) + Send + 'static) -> Log {
     let log = Log::new();
-    let inner = log.clone();
-    thread_to_the_end(|| f(inner));
+    thread_to_the_end(move || f(log));
     log
 }
 
 /// Does what [`log_to_the_end`] does, on a thread of this name, and returns its id, too.
 pub fn log_of(name: &str, f: impl FnOnce(Log) + Send + 'static) -> (Log, ThreadId) {
     let log = Log::new();
-    let inner = log.clone();
-    let id = named_to_the_end(name, || {
-        f(inner);
+    let id = named_to_the_end(name, move || {
+        f(log);
         thread::current().id()
     });
     (log, id)
@@ -75,13 +64,6 @@ pub fn assert_died(log: &Log, ids: &[u32], thread: ThreadId) {
     assert_eq!(log.threads(), vec![thread; ids.len()]);
 }
 
-/// Asserts that a text, or what is displayed, has these words.
-#[track_caller]
-pub fn assert_says(text: &impl Display, words: &str) {
-    let text = text.to_string();
-    assert!(text.contains(words), "{text}");
-}
-
 /// Returns how many references a drain has released, and how many it has left.
 pub fn counts(drained: Drained) -> (usize, usize) {
     (drained.released, drained.remaining)
@@ -97,15 +79,14 @@ pub type Aborts = (&'static [&'static str], fn());
 
 /// Runs each case in a child process of the test with this name, and asserts that it aborts.
 pub fn each_aborts(test: &str, cases: &[Aborts]) -> Vec<Child> {
-    let mark = std::env::var(CHILD).unwrap_or_default();
-    if let Some(case) = mark.strip_prefix(test).and_then(|n| n.strip_prefix('#')) {
-        cases[case.parse::<usize>().unwrap()].1();
-        return Vec::new();
-    }
-    let run = |(n, (words, f)): (usize, &Aborts)| {
-        let child = in_case(test, &format!("{test}#{n}"), f).unwrap();
+    let names: Vec<_> = (0..cases.len()).map(|n| n.to_string()).collect();
+    let bodies = names
+        .iter()
+        .map(String::as_str)
+        .zip(cases.iter().map(|(_, f)| f));
+    let children = each_in_child(test, bodies);
+    for (child, (words, _)) in children.iter().zip(cases) {
         child.assert_aborted_saying(words);
-        child
-    };
-    cases.iter().enumerate().map(run).collect()
+    }
+    children
 }

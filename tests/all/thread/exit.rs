@@ -5,7 +5,7 @@ mod endless;
 use crate::hot::handles::hot;
 use crate::support::{
     Log, Worker, alone, assert_died, events_of, fresh, fresh_to_the_end, global, listen, log_of,
-    log_to_the_end, me, named_to_the_end, on_drop, on_threads, send, sorted, wait_until, with_log,
+    log_to_the_end, logged, me, named_to_the_end, on_drop, on_threads, send, sorted, wait_until,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
@@ -193,7 +193,7 @@ fn thread_ends_and_what_was_sent_to_it_is_released_there() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
     // This runs in a process of its own, so that no other thread runs the orphan.
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner_log = log.clone();
         let gone = fresh_to_the_end(me);
         fresh_to_the_end(move || {
@@ -306,7 +306,7 @@ fn a_thread_that_only_made_objects_ends_quietly() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
     // This runs in a process of its own, so that no other thread releases the object.
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let last = log.probe(0);
         let home = fresh_to_the_end(move || {
             Box::leak(Box::new(AutoreleasePool::new()));

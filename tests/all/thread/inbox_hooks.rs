@@ -1,7 +1,7 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, events, fresh, global, listen, me, on_drop, wait_until, with_log};
+use crate::support::{LONG, Log, events, fresh, global, listen, logged, me, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HomeRef, InboxHook, Looper, Ref, autoreleasepool};
 use std::cell::Cell;
@@ -238,7 +238,7 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
 
 #[test]
 fn a_backlog_does_not_call_the_hook_again_and_again() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             pool.autorelease(Ref::new(log.probe(id)));

@@ -2,8 +2,8 @@
 
 use crate::frame::noting;
 use crate::support::{
-    Chain, Log, Worker, alone, events, fresh, fresh_to_the_end, global, log_to_the_end, me,
-    on_drop, quiesce_until, send, slot, sorted, wait_until, with_log,
+    Chain, Log, Worker, alone, events, fresh, fresh_to_the_end, global, log_to_the_end, logged, me,
+    on_drop, quiesce_until, send, slot, sorted, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 #[test]
 fn release_to_a_thread_happens_in_its_next_outermost_drain() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let home = me();
         let mut pool = AutoreleasePool::new();
         let sender = fresh(|| {
@@ -36,7 +36,7 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
 
 #[test]
 fn release_to_a_thread_happens_when_it_closes_a_pool_even_an_empty_one() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let token = global().push();
         for id in 0..4 {
             me().release(Ref::new(log.probe(id)));
@@ -53,7 +53,7 @@ fn release_to_a_thread_happens_when_it_closes_a_pool_even_an_empty_one() {
 
 #[test]
 fn release_to_a_thread_happens_in_run_inbox_too() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         me().release(Ref::new(log.probe(0)));
         assert_eq!(global().run_inbox(), 0, "a release is no closure");
         assert_eq!(log.ids(), [0]);
@@ -63,7 +63,7 @@ fn release_to_a_thread_happens_in_run_inbox_too() {
 #[test]
 #[cfg_attr(miri, ignore = "a long chain takes minutes")]
 fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let first = log.clone();
         me().release(Chain::ending_in(move || first.note(0)));
         me().release(Ref::new(log.probe(1)));
@@ -74,7 +74,7 @@ fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
 
 #[test]
 fn release_of_a_shared_object_gives_up_one_reference_only() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let object = Ref::new(log.probe(0));
         me().release(object.clone());
         assert_eq!(Ref::strong_count(&object), 2);
@@ -85,7 +85,7 @@ fn release_of_a_shared_object_gives_up_one_reference_only() {
 
 #[test]
 fn release_of_unsized_objects() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         me().release(Ref::<[_]>::from(vec![log.probe(0), log.probe(1)]));
         me().release(Ref::<str>::from("text"));
         let probe = (log.probe(2),);
@@ -149,7 +149,7 @@ fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
 fn many_threads_send_to_one() {
     const SENDERS: u32 = 4;
     const EACH: u32 = if cfg!(miri) { 20 } else { 2_000 };
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let home = me();
         let ran = Arc::new(AtomicU32::new(0));
         thread::scope(|scope| {
@@ -273,7 +273,7 @@ fn release_or_post_to_a_thread_that_is_just_leaving() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autorelease() {
     // This runs in a process of its own, so that no other thread runs the orphan.
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let gone = fresh_to_the_end(me);
         let mut pool = AutoreleasePool::new();
         me().release(Ref::new(log.probe(0)));
@@ -287,7 +287,7 @@ fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autor
 
 #[test]
 fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         send(&me(), &log, 0..10);
         AutoreleasePool::new().drain_within(Budget::Count(1));
         me().post(noting(&log, 10)).unwrap();
@@ -298,7 +298,7 @@ fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
 
 #[test]
 fn ordinary_drains_run_no_posted_closures() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         me().post(noting(&log, 1)).unwrap();
         let mut pool = AutoreleasePool::new();
         pool.drain();
@@ -317,7 +317,7 @@ fn ordinary_drains_run_no_posted_closures() {
 
 #[test]
 fn posted_closures_run_in_the_order_of_their_sender() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let home = me();
         fresh(|| {
             for id in 0..100 {
@@ -336,7 +336,7 @@ fn posted_closures_run_in_the_order_of_their_sender() {
 
 #[test]
 fn posted_closures_that_post_wait_for_the_next_call() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         let (first, second) = (noting(&log, 0), noting(&log, 1));
         let posts = move || {
             first();
@@ -352,7 +352,7 @@ fn posted_closures_that_post_wait_for_the_next_call() {
 
 #[test]
 fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
-    fresh(with_log(|log| {
+    fresh(logged(|log| {
         for id in 0..4 {
             let log = log.clone();
             me().post(move || {
@@ -421,7 +421,7 @@ fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn a_successor_leaves_orphaned_closures_to_other_threads() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let _this_thread_has_a_slot = me();
         let closure = noting(&log, 0);
         let target = fresh_to_the_end(move || {
@@ -444,7 +444,7 @@ fn a_successor_leaves_orphaned_closures_to_other_threads() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let _this_thread_has_a_slot = me();
         let closure = noting(&log, 0);
         fresh_to_the_end(move || me().post(closure).unwrap());
@@ -463,7 +463,7 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
 fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
     // This runs in a process of its own, so that the slot of the ended thread is the next to be
     // used.
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let target = Worker::new("target");
         target.run(me).post(noting(&log, 0)).unwrap();
         target.join();
@@ -477,7 +477,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn closures_of_a_thread_that_ended_keep_their_order() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let inner = log.clone();
         let post = move |id| me().post(noting(&inner, id)).unwrap();
         let _this_thread_has_a_slot = me();

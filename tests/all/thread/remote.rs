@@ -8,8 +8,8 @@ use crate::frame::noting;
 use crate::support::allocator::bytes;
 use crate::support::teardown::push_work;
 use crate::support::{
-    LONG, Worker, alone, counts, events, fresh, fresh_to_the_end, global, me, on_drop, send, sized,
-    slot, wait_until, with_log,
+    LONG, Worker, alone, counts, events, fresh, fresh_to_the_end, global, logged, me, on_drop,
+    send, sized, slot, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -55,7 +55,7 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
 
 #[test]
 fn shutdown_waits_for_releases_sent_to_a_live_thread() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let (worker, handle) = worker();
         handle.release(Ref::new(log.probe(0)));
         let mut pool = HandoffPool::new();
@@ -83,7 +83,7 @@ fn shutdown_waits_for_closures_that_were_posted() {
 
 #[test]
 fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let (worker, handle) = worker();
         send(&handle, &log, 0..10);
         worker.run(|| {
@@ -100,7 +100,7 @@ fn shutdown_asks_for_remote_releases_that_a_budgeted_drain_has_left() {
 
 #[test]
 fn a_budgeted_drain_that_shutdown_has_asked_releases_all_that_it_has_claimed() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let (worker, handle) = worker();
         worker.run(|| drop(AutoreleasePool::new()));
         send(&handle, &log, 0..100);
@@ -144,7 +144,7 @@ fn messages_that_the_caller_is_running_are_not_counted() {
 
 #[test]
 fn shutdown_asks_threads_that_come_later_and_again() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let (idle, handle) = worker();
         handle.release(Ref::new(log.probe(0)));
         let waiting = thread::spawn(|| global().shutdown(LONG));
@@ -167,7 +167,7 @@ fn shutdown_asks_threads_that_come_later_and_again() {
 
 #[test]
 fn a_budgeted_drain_keeps_no_orphans_to_itself() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let gone = fresh_to_the_end(me);
         send(&gone, &log, 0..1_000);
         let mut pool = AutoreleasePool::new();
@@ -182,7 +182,7 @@ fn a_budgeted_drain_keeps_no_orphans_to_itself() {
 
 #[test]
 fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let gone = fresh_to_the_end(me);
         let mut pool = AutoreleasePool::new();
         // The first drain puts the second orphan back as a batch, on top of what the first one's
@@ -200,7 +200,7 @@ fn orphans_that_drains_of_one_take_out_and_put_back_are_all_run() {
 
 #[test]
 fn taking_messages_out_of_the_inbox_is_part_of_the_budget() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         send(&me(), &log, 0..100);
         let mut pool = AutoreleasePool::new();
         let drained = pool.drain_within(Budget::Time(Duration::ZERO));
@@ -277,7 +277,7 @@ fn closures_that_pile_up_are_reported() {
 
 #[test]
 fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let closure = noting(&log, 0);
         let predecessor = fresh_to_the_end(move || {
             me().post(closure).unwrap();
@@ -398,7 +398,7 @@ fn the_rest_of_a_handed_over_pool_counts_while_an_entry_is_released() {
 
 #[test]
 fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
-    alone!(with_log(|log| {
+    alone!(logged(|log| {
         let (idle, handle) = worker();
         let (busy, _) = worker();
         for round in 1..2_000 {

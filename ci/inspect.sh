@@ -99,7 +99,7 @@ for _ in $(seq 100); do
     grep -q '^pid' "$work/out" && break
     sleep 0.1
 done
-step "$inspect" top --once --pid "$pid" --limit 5
+step "$inspect" top --pid "$pid" --limit 5
 step "$inspect" snapshot --heapsnapshot "$work/leaky.heapsnapshot" -o "$work/leaky.snapshot" --pid "$pid"
 step "$inspect" top --json --limit 0 --snapshot "$work/leaky.snapshot" >"$work/top.json"
 stop

@@ -92,14 +92,6 @@ fn not_readable(source: &Source, error: LayoutError) -> Error {
     }
 }
 
-/// Returns the source's name for people.
-pub fn name(source: &Source) -> String {
-    match source {
-        Source::Pid(pid) => format!("process {pid}"),
-        Source::Core { core: file, .. } | Source::Snapshot(file) => file.display().to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #[test]

@@ -27,7 +27,7 @@ pub struct Arguments {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show objects and bytes by type, threads, pools, inboxes and backlogs, live
+    /// Show objects and bytes by type, threads, pools, inboxes and backlogs
     Top {
         /// The program to inspect.
         #[command(flatten)]
@@ -35,12 +35,6 @@ pub enum Command {
         /// The form of the output.
         #[command(flatten)]
         output: Output,
-        /// Print once and end; so does --json, and if there is no terminal
-        #[arg(long)]
-        once: bool,
-        /// Seconds between two looks, 0.1 to 3600
-        #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
-        interval: f64,
     },
     /// Show the shortest paths from roots to an object, or how the objects of a type are held
     Why(About),
@@ -95,9 +89,6 @@ pub enum Command {
         /// Save a heap snapshot; DevTools wants names that end with .heapsnapshot
         #[arg(long, value_name = "FILE", group = "files")]
         heapsnapshot: Option<PathBuf>,
-        /// Save a core file with all memory, which --core and debuggers read; the rest is as in it
-        #[arg(long, value_name = "FILE", group = "files", conflicts_with_all = ["core", "snapshot"])]
-        save_core: Option<PathBuf>,
     },
 }
 
@@ -191,15 +182,6 @@ impl LimitOptions {
 fn pid(text: &str) -> Result<u32, String> {
     let not_a_number = "not a process id: ids are numbers, such as `pidof NAME` prints";
     text.parse().map_err(|_| not_a_number.to_owned())
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.1..=3600.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("not between 0.1 and 3600".to_owned())
-    }
 }
 
 #[cfg(test)]

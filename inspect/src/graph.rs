@@ -163,6 +163,7 @@ pub struct Root {
 
 /// The kind of a [`Root`], from the most certain to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RootKind {
     /// An entry of an open pool.
     Pool,
@@ -207,17 +208,10 @@ pub struct ThreadState {
     pub created: u64,
     /// Objects destroyed.
     pub destroyed: u64,
-    /// Frames, if the thread has a frame loop: how many there were, and how long the last took.
-    pub frames: Option<Frames>,
-}
-
-/// The figures of a frame loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frames {
-    /// How many frames there were.
-    pub count: u64,
-    /// How long the last one took, in nanoseconds, if the program keeps it.
-    pub last_nanos: Option<u64>,
+    /// Frames of its frame loop, if it has one.
+    pub frames: Option<u64>,
+    /// How long the last frame took, in nanoseconds.
+    pub last_frame_nanos: Option<u64>,
 }
 
 /// An open pool.
@@ -361,6 +355,23 @@ impl RootKind {
     /// waits for any thread, and what is kept.
     pub fn is_list(self) -> bool {
         self < Self::Static
+    }
+
+    /// Returns the name for machines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pool => "pool",
+            Self::ForgottenPool => "forgotten_pool",
+            Self::Inbox => "inbox",
+            Self::Backlog => "backlog",
+            Self::Orphan => "orphan",
+            Self::Kept => "kept",
+            Self::Static => "static",
+            Self::ThreadLocal => "thread_local",
+            Self::Anonymous => "anonymous",
+            Self::Register => "register",
+            Self::Stack => "stack",
+        }
     }
 }
 

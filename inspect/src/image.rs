@@ -9,7 +9,6 @@ pub mod process;
 mod program_image;
 mod registers;
 pub mod symbols;
-pub mod write_core;
 
 pub use memory::Memory;
 pub(crate) use memory::words;

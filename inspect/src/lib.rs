@@ -8,7 +8,7 @@
 //! * [`layout`]: what the library says about its structures; [`library`]: these structures;
 //! * [`discovery`]: objects, plain allocations, references between them, and roots: a [`graph`];
 //! * [`analysis`]: what the graph means: leaks, cycles, shortest paths, retained sizes;
-//! * [`report`] and [`live`]: the same for people and for machines;
+//! * [`report`]: these findings for people and for machines;
 //! * [`capture`], [`store`], [`run`]: from a process to a graph, graphs in files, commands.
 
 pub mod analysis;
@@ -16,12 +16,10 @@ pub mod capture;
 pub mod cli;
 pub mod discovery;
 pub mod error;
-mod failure;
 pub mod graph;
 pub mod image;
 pub mod layout;
 pub mod library;
-pub mod live;
 pub mod report;
 pub mod run;
 pub mod source;

@@ -1,7 +1,5 @@
 //! Carries out commands.
 
-pub use crate::failure::RunError;
-
 use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};
 use crate::capture::capture;
@@ -9,19 +7,31 @@ use crate::cli::{About, Arguments, Command, Output};
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::image::ProgramImage;
-use crate::image::write_core;
-use crate::live;
-use crate::report::subject::{self, Subject};
+use crate::report::subject::{self, FindError, Subject};
 use crate::report::wire::{self, Report};
 use crate::report::{build, text};
 use crate::source::Source;
 use crate::store;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
+
+/// Why a command was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The program or file cannot be read, or a file cannot be written.
+    #[error(transparent)]
+    Program(#[from] Error),
+    /// The subject does not exist.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// Standard output cannot be used.
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
 
 /// The exit code of `leaks --fail` if there are leaks.
 const LEAKS: u8 = 1;
@@ -42,24 +52,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, RunError> {
 
 fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
     match &arguments.command {
-        Command::Top {
-            from,
-            output,
-            once,
-            interval,
-        } => {
-            let source = from.source();
-            let is_live = matches!(source, Source::Pid(_)) && io::stdout().is_terminal();
-            if *once || output.json || !is_live {
-                let graph = capture(&source)?;
-                show(
-                    &graph,
-                    output,
-                    Report::Top(build::top(&graph, output.limit())),
-                )?;
-            } else {
-                live::top(&source, *interval)?;
-            }
+        Command::Top { from, output } => {
+            let graph = capture(&from.source())?;
+            let report = Report::Top(build::top(&graph, output.limit()));
+            show(&graph, output, report)?;
         }
         Command::Why(about) => ask(about, |analysis, subject, limit| {
             Report::Why(build::why(analysis, subject, limit))
@@ -98,16 +94,8 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             output,
             file,
             heapsnapshot,
-            save_core,
         } => {
-            let graph = match (from.source(), save_core) {
-                (Source::Pid(pid), Some(core)) => {
-                    write_core(pid, core)?;
-                    let (core, program) = (core.clone(), None);
-                    capture(&Source::Core { core, program })?
-                }
-                (source, _) => capture(&source)?,
-            };
+            let graph = capture(&from.source())?;
             if let Some(file) = file {
                 store::save(&graph, file)?;
             }
@@ -121,7 +109,6 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             let report = wire::Snapshot {
                 file: name(file),
                 heapsnapshot: name(heapsnapshot),
-                core: name(save_core),
                 objects,
                 bytes,
                 allocations: (graph.nodes.len() - graph.objects) as u64,
@@ -130,14 +117,6 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Stops a process and saves all its memory as a core file.
-fn write_core(pid: u32, path: &Path) -> Result<(), Error> {
-    let image = ProgramImage::take_all(pid)?;
-    let written = File::create(path).and_then(|mut file| write_core::write_core(&image, &mut file));
-    let failed = |error| Error::io(format!("write {}", path.display()), error);
-    written.map_err(failed)
 }
 
 /// How long to wait between two looks at a process, at first.

@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The bytes with which a snapshot file begins. The last two bytes are the version.
-const MAGIC: [u8; 8] = *b"rpsnap\x00\x03";
+const MAGIC: [u8; 8] = *b"rpsnap\x00\x04";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
 
@@ -90,9 +90,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, Error> {
 mod tests {
     use super::{Error, decode, encode, load};
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{
-        Creation, Frames, Graph, PoolState, Process, RootKind, Started, ThreadState,
-    };
+    use crate::graph::{Creation, Graph, PoolState, Process, RootKind, Started, ThreadState};
     use std::path::Path;
 
     fn graph() -> Graph {
@@ -130,10 +128,7 @@ mod tests {
                 name: "frame".to_owned(),
                 entries: 1,
             }],
-            frames: Some(Frames {
-                count: 3,
-                last_nanos: None,
-            }),
+            frames: Some(3),
             ..ThreadState::default()
         });
         graph

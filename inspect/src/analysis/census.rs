@@ -4,7 +4,7 @@ use crate::graph::{Graph, NodeKind};
 use serde::{Deserialize, Serialize};
 
 /// The objects of a type.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeCount {
     /// The name of the type.
     pub name: String,
@@ -14,9 +14,6 @@ pub struct TypeCount {
     pub bytes: u64,
     /// Destroyed values whose memory weak references keep.
     pub dead: u64,
-    /// Objects more than in the sample before, per second; only in the live view.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
 }
 
 /// Counts the objects of each type, in the order of the graph's types.

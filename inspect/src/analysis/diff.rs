@@ -35,9 +35,10 @@ pub struct Grown {
 }
 
 /// A pool, an inbox, a backlog or another list of the library that is longer than before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Longer {
-    /// The kind of the root.
+    /// The kind of the root: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
+    #[serde(rename = "root")]
     pub kind: RootKind,
     /// Its name for people.
     pub label: String,
@@ -260,193 +261,153 @@ fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::diff;
+    use super::{Diff, diff};
     use crate::analysis::Analysis;
     use crate::analysis::leaks::Limits;
-    use crate::analysis::synthetic::Builder;
+    use crate::analysis::synthetic::{Builder, graph};
     use crate::graph::{Creation, Graph, Process, RootKind, Started};
 
+    fn changed(before: &Graph, after: &Graph) -> Diff {
+        let (before, after) = (Analysis::new(before), Analysis::new(after));
+        diff(&before, &after, &Limits::default())
+    }
+
     /// A registry in a vector, and lost objects.
-    fn graph(entries: u32, lost: u32) -> Graph {
+    fn registry(entries: u32, lost: u32) -> Graph {
         let mut b = Builder::new();
         let entries: Vec<_> = (0..entries).map(|_| b.object("Entry", 1, 0)).collect();
         for _ in 0..lost {
             b.object("Lost", 1, 0);
         }
         let vector = b.plain(8 * entries.len() as u64);
-        for (at, entry) in entries.iter().enumerate() {
-            b.edge(vector, 8 * at as u32, *entry);
-        }
+        b.elements(vector, &entries);
         b.root(RootKind::Static, "static REGISTRY", vector);
         b.build()
     }
 
     #[test]
     fn grown_types_containers_and_leaks_are_found() {
-        let (before, after) = (graph(100, 1), graph(140, 3));
-        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-        let changed = diff(&earlier, &later, &Limits::default());
-        let types: Vec<_> = changed
-            .types
-            .iter()
-            .map(|c| (c.name.as_str(), c.objects))
-            .collect();
+        let changed = changed(&registry(100, 1), &registry(140, 3));
+        let types = changed.types.iter().map(|c| (&*c.name, c.objects));
+        let types: Vec<_> = types.collect();
         assert_eq!(types, [("Entry", [100, 140]), ("Lost", [1, 3])]);
-        let grown: Vec<_> = changed
-            .grown
-            .iter()
-            .map(|g| (g.type_name.as_str(), g.references))
-            .collect();
-        assert_eq!(grown, [("Entry", [100, 140])]);
-        let leaks: Vec<_> = changed
-            .leaks
-            .iter()
-            .map(|(group, more)| (group.figures.leaks, *more))
-            .collect();
-        assert_eq!(leaks, [(3, 2)]);
+        let grown = changed.grown.iter().map(|g| (&*g.type_name, g.references));
+        assert_eq!(grown.collect::<Vec<_>>(), [("Entry", [100, 140])]);
+        let leaks = changed.leaks.iter();
+        let leaks = leaks.map(|(group, more)| (group.figures.leaks, *more));
+        assert_eq!(leaks.collect::<Vec<_>>(), [(3, 2)]);
     }
 
     #[test]
     fn grown_pools_inboxes_and_backlogs_are_found() {
-        let graph = |lens: [u32; 3]| {
+        let lists = |lens: [u32; 3]| {
             let mut b = Builder::new();
             let kinds = [RootKind::Pool, RootKind::Inbox, RootKind::Backlog];
             let entry = b.object("Entry", lens.iter().sum(), 0);
             for (kind, len) in kinds.into_iter().zip(lens) {
-                for _ in 0..len {
-                    b.counted(kind, &format!("{kind:?} of thread \"ui\""), entry);
-                }
+                (0..len).for_each(|_| _ = b.counted(kind, kind.name(), entry));
             }
             b.root(RootKind::Static, "static ENTRY", entry);
             b.build()
         };
-        let (before, after) = (graph([100, 1, 0]), graph([120, 17, 15]));
-        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-        let changed = diff(&earlier, &later, &Limits::default());
-        let lists = changed.longer.iter();
-        let lists = lists.map(|list| (list.label.as_str(), list.entries));
-        let expected = [
-            ("Pool of thread \"ui\"", [100, 120]),
-            ("Inbox of thread \"ui\"", [1, 17]),
-        ];
-        assert_eq!(lists.collect::<Vec<_>>(), expected);
-        assert!(diff(&later, &earlier, &Limits::default()).longer.is_empty());
+        let (before, after) = (lists([100, 1, 0]), lists([120, 17, 15]));
+        let longer = changed(&before, &after).longer;
+        let longer: Vec<_> = longer.iter().map(|l| (&*l.label, l.entries)).collect();
+        assert_eq!(longer, [("pool", [100, 120]), ("inbox", [1, 17])]);
+        assert!(changed(&after, &before).longer.is_empty());
     }
 
     fn process(pid: u32, ticks: u64, looked_at: u64) -> Option<Process> {
+        let boot = "a".to_owned();
         Some(Process {
             pid,
-            started: Some(Started {
-                boot: "a".to_owned(),
-                ticks,
-            }),
+            started: Some(Started { boot, ticks }),
             looked_at: Some(looked_at),
         })
     }
 
     #[test]
     fn graphs_of_other_processes_and_older_ones_are_told() {
-        let mut graphs = [graph(100, 1), graph(100, 1)];
-        let mut compare = |first: Option<Process>, second: Option<Process>, created: [u64; 2]| {
-            [graphs[0].process, graphs[1].process] = [first, second];
-            [graphs[0].totals.created, graphs[1].totals.created] = created;
-            let [before, after] = [&graphs[0], &graphs[1]].map(Analysis::new);
-            let changed = diff(&before, &after, &Limits::default());
-            (changed.is_same_process, changed.is_swapped)
-        };
         let first = || process(1, 10, 1_000);
-        assert_eq!(compare(first(), first(), [5, 5]), (Some(true), false));
-        assert_eq!(compare(first(), first(), [6, 5]), (Some(true), true));
-        let earlier = process(1, 10, 999);
-        assert_eq!(compare(first(), earlier, [5, 5]), (Some(true), true));
-        // A later process with the same id, another process, and an unknown one.
-        assert_eq!(compare(first(), process(1, 11, 999), [6, 5]).0, Some(false));
-        let other = compare(first(), process(2, 10, 999), [6, 5]);
-        assert_eq!(other, (Some(false), false));
-        assert_eq!(compare(first(), None, [5, 5]), (None, false));
+        for (second, created, is_same, is_swapped) in [
+            (first(), [5, 5], Some(true), false),
+            (first(), [6, 5], Some(true), true),
+            (process(1, 10, 999), [5, 5], Some(true), true),
+            // A later process with the same id, another process, and an unknown one.
+            (process(1, 11, 999), [6, 5], Some(false), false),
+            (process(2, 10, 999), [6, 5], Some(false), false),
+            (None, [5, 5], None, false),
+        ] {
+            let mut graphs = [registry(100, 1), registry(100, 1)];
+            [graphs[0].process, graphs[1].process] = [first(), second];
+            [graphs[0].totals.created, graphs[1].totals.created] = created;
+            let changed = changed(&graphs[0], &graphs[1]);
+            let found = (changed.is_same_process, changed.is_swapped);
+            assert_eq!(found, (is_same, is_swapped), "{:?}", graphs[1].process);
+        }
     }
 
     #[test]
     fn containers_of_another_process_are_known_by_the_way_to_them() {
         for (pid, expected) in [(1, [0, 140]), (2, [100, 140])] {
-            let (mut before, mut after) = (graph(100, 0), graph(140, 0));
+            let (mut before, mut after) = (registry(100, 0), registry(140, 0));
             // The variable is elsewhere.
             after.roots[0].address += 0x1000;
             before.process = process(1, 10, 0);
             after.process = process(pid, 10, 0);
-            let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-            let changed = diff(&earlier, &later, &Limits::default());
-            assert_eq!(changed.grown[0].references, expected);
+            assert_eq!(changed(&before, &after).grown[0].references, expected);
         }
     }
 
     #[test]
     fn cycles_are_known_again_whatever_the_order_of_types_and_addresses_is() {
-        let graph = |order: [usize; 3], sites: [u32; 3]| {
-            let mut b = Builder::new();
-            let mut node = [0; 3];
-            for at in order {
-                node[at] = b.object(["Game", "Player", "Hat"][at], 1, 0);
-            }
-            let [game, player, hat] = node;
-            b.edge(game, 16, player).edge(player, 8, hat);
-            b.edge(hat, 0, game);
-            let other = [0; 3].map(|_| b.object("Lost", 1, 0));
-            let mut graph = b.build();
-            graph.creations = ["here", "there"]
-                .map(|site| Creation {
-                    site: site.to_owned(),
-                    creator: None,
-                })
-                .to_vec();
-            graph.created = vec![0; graph.objects];
-            for (lost, site) in other.into_iter().zip(sites) {
-                graph.created[lost as usize] = site;
-            }
+        let cycle = |order: &str, sites: [u32; 3]| {
+            let edges = "Game +16 Player, Player +8 Hat, Hat +0 Game";
+            let mut graph = graph(&format!("{order}, Lost: 1, Lost: 1, Lost: 1, {edges}"));
+            let creations = ["here", "there"].map(|site| Creation {
+                site: site.to_owned(),
+                creator: None,
+            });
+            graph.creations = creations.to_vec();
+            graph.created = [[0; 3], sites].concat();
             graph
         };
-        let before = graph([0, 1, 2], [1, 1, 2]);
-        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            let after = graph(order, [1, 2, 1]);
-            let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-            let changed = diff(&earlier, &later, &Limits::default());
-            assert!(changed.leaks.is_empty(), "{order:?}: {:?}", changed.leaks);
+        let before = cycle("Game: 1, Player: 1, Hat: 1", [1, 1, 2]);
+        for order in [
+            "Game: 1, Hat: 1, Player: 1",
+            "Player: 1, Game: 1, Hat: 1",
+            "Player: 1, Hat: 1, Game: 1",
+            "Hat: 1, Game: 1, Player: 1",
+            "Hat: 1, Player: 1, Game: 1",
+        ] {
+            let leaks = changed(&before, &cycle(order, [1, 2, 1])).leaks;
+            assert!(leaks.is_empty(), "{order}: {leaks:?}");
         }
-        let after = graph([0, 1, 2], [1, 2, 2]);
-        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-        let changed = diff(&earlier, &later, &Limits::default());
-        let more = changed.leaks.iter().map(|(_, more)| *more);
-        assert_eq!(more.collect::<Vec<_>>(), [1], "{:?}", changed.leaks);
+        let after = cycle("Game: 1, Player: 1, Hat: 1", [1, 2, 2]);
+        let leaks = changed(&before, &after).leaks;
+        assert!(matches!(leaks[..], [(_, 1)]), "{leaks:?}");
     }
 
     #[test]
     fn of_two_cycles_with_a_node_in_common_the_same_is_shown_whatever_the_addresses_are() {
-        let graph = |order: [usize; 3]| {
-            let mut b = Builder::new();
-            let mut node = [0; 3];
-            for at in order {
-                let strong = [2, 1, 1][at];
-                node[at] = b.object(["Game", "Player", "Hat"][at], strong, 0);
-            }
-            let [game, player, hat] = node;
-            b.edge(game, 16, player).edge(player, 8, game);
-            b.edge(game, 24, hat).edge(hat, 0, game);
-            b.build()
-        };
-        let before = graph([0, 1, 2]);
-        for order in [[1, 0, 2], [2, 0, 1]] {
-            let after = graph(order);
-            let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-            let changed = diff(&earlier, &later, &Limits::default());
-            assert!(changed.leaks.is_empty(), "{order:?}: {:?}", changed.leaks);
+        let [before, second, third] = [
+            "Game: 2, Player: 1, Hat: 1",
+            "Player: 1, Game: 2, Hat: 1",
+            "Hat: 1, Game: 2, Player: 1",
+        ]
+        .map(|order| {
+            let edges = "Game +16 Player, Player +8 Game, Game +24 Hat, Hat +0 Game";
+            graph(&format!("{order}, {edges}"))
+        });
+        for after in [second, third] {
+            let leaks = changed(&before, &after).leaks;
+            assert!(leaks.is_empty(), "{leaks:?}");
         }
     }
 
     #[test]
     fn nothing_has_changed_if_both_are_alike() {
-        let (before, after) = (graph(100, 1), graph(100, 1));
-        let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-        let changed = diff(&earlier, &later, &Limits::default());
+        let changed = changed(&registry(100, 1), &registry(100, 1));
         assert!(changed.types.is_empty() && changed.grown.is_empty() && changed.leaks.is_empty());
     }
 }

@@ -4,6 +4,7 @@ use crate::graph::{
     Edge, EdgeKind, Graph, Node, NodeId, NodeKind, Object, Root, RootKind, Storage,
 };
 use crate::texts::Texts;
+use std::collections::HashMap;
 
 /// A graph that is being built. Nodes are numbered in the order of their creation; objects first.
 #[derive(Default)]
@@ -71,6 +72,13 @@ impl Builder {
         self
     }
 
+    /// Adds a word for each element of a buffer.
+    pub fn elements(&mut self, buffer: NodeId, elements: &[NodeId]) {
+        for (offset, element) in (0..).step_by(8).zip(elements) {
+            self.edge(buffer, offset, *element);
+        }
+    }
+
     /// Adds a root that is not counted.
     pub fn root(&mut self, kind: RootKind, label: &str, to: NodeId) -> &mut Self {
         self.add_root(kind, label, to, 0)
@@ -79,6 +87,31 @@ impl Builder {
     /// Adds a root that is one counted reference.
     pub fn counted(&mut self, kind: RootKind, label: &str, to: NodeId) -> &mut Self {
         self.add_root(kind, label, to, 1)
+    }
+
+    /// Adds a root of the kind with this name.
+    fn root_of(&mut self, name: &str, to: NodeId) -> &mut Self {
+        use RootKind as K;
+        let libraries = [
+            K::Pool,
+            K::ForgottenPool,
+            K::Inbox,
+            K::Backlog,
+            K::Orphan,
+            K::Kept,
+        ];
+        let others = [
+            K::Static,
+            K::ThreadLocal,
+            K::Anonymous,
+            K::Register,
+            K::Stack,
+        ];
+        let mut kinds = libraries.into_iter().chain(others);
+        let kind = kinds
+            .find(|kind| kind.name() == name)
+            .expect("a kind of root");
+        self.add_root(kind, name, to, u32::from(kind.is_list()))
     }
 
     fn add_root(&mut self, kind: RootKind, label: &str, to: NodeId, counted: u32) -> &mut Self {
@@ -106,4 +139,49 @@ impl Builder {
         self.graph.labels = self.labels.all;
         self.graph
     }
+}
+
+/// Builds a graph that a text describes, in parts between commas:
+///
+/// * `Game: 2 1`: an object of a type, with its strong and weak references, none if they are not there;
+///   `first = Game: 2` if it needs another name than that of its type;
+/// * `buffer: plain 64` and `world: arc 2 1`: a plain allocation of so many bytes, and one with counts;
+/// * `Game +16 buffer`: a word, by its offset;
+/// * `stack Game`: a root of a kind, which is also its label; those of the library's lists are counted.
+///
+/// A name is that of the last node that has it.
+pub(crate) fn graph(text: &str) -> Graph {
+    let mut b = Builder::new();
+    let mut nodes: HashMap<&str, NodeId> = HashMap::new();
+    for part in text.split(',') {
+        let Some((name, about)) = part.split_once(": ") else {
+            let words: Vec<&str> = part.split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [from, offset, to] => _ = b.edge(nodes[from], number(offset) as u32, nodes[to]),
+                [kind, to] => _ = b.root_of(kind, nodes[to]),
+                _ => panic!("{part:?}"),
+            }
+            continue;
+        };
+        let (name, type_name) = name.split_once(" = ").unwrap_or((name, name));
+        let words: Vec<&str> = about.split_whitespace().collect();
+        let node = match words[..] {
+            ["plain", bytes] => b.plain(number(bytes)),
+            ["arc", strong, weak] => b.arc(number(strong), number(weak)),
+            [strong] => b.object(type_name.trim(), number(strong) as u32, 0),
+            [strong, weak] => {
+                let [strong, weak] = [strong, weak].map(|n| number(n) as u32);
+                b.object(type_name.trim(), strong, weak)
+            }
+            _ => panic!("{part:?}"),
+        };
+        nodes.insert(name.trim(), node);
+    }
+    b.build()
+}
+
+fn number(word: &str) -> u64 {
+    word.parse()
+        .unwrap_or_else(|_| panic!("{word} is no number"))
 }

@@ -20,7 +20,7 @@ mod linux;
 mod linux {
     use super::{Error, ProgramImage};
 
-    pub(super) fn take(_: u32, _: bool) -> Result<ProgramImage, Error> {
+    pub(super) fn take(_: u32) -> Result<ProgramImage, Error> {
         Err(Error::NotSupported)
     }
 
@@ -43,16 +43,7 @@ impl ProgramImage {
     ///
     /// See [`Error`]. On systems other than Linux on x86-64 and AArch64, [`Error::NotSupported`].
     pub fn take(pid: u32) -> Result<Self, Error> {
-        linux::take(pid, false)
-    }
-
-    /// Like [`take`](Self::take), and keeps all memory.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`take`](Self::take).
-    pub fn take_all(pid: u32) -> Result<Self, Error> {
-        linux::take(pid, true)
+        linux::take(pid)
     }
 
     /// Returns what tells the program of a process from those that it was before, or will be, by

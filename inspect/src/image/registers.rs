@@ -21,16 +21,8 @@ impl Machine {
         }
     }
 
-    /// Returns ELF's number for the machine.
-    pub(crate) fn elf(self) -> u16 {
-        match self {
-            Machine::X86_64 => 62,
-            Machine::Aarch64 => 183,
-        }
-    }
-
     /// Returns how many words the general registers have: `user_regs_struct`, `user_pt_regs`.
-    pub(crate) fn general(self) -> usize {
+    fn general(self) -> usize {
         match self {
             Machine::X86_64 => 27,
             Machine::Aarch64 => 34,

@@ -3,7 +3,7 @@
 use super::pools::pools;
 use super::reader::Reader;
 use super::structures::LibThread;
-use crate::graph::{Frames, RootKind};
+use crate::graph::RootKind;
 
 /// The most slots of the registry that are read.
 const MOST_SLOTS: u64 = 1 << 24;
@@ -75,10 +75,8 @@ fn thread(reader: &mut Reader<'_>, record: u64) -> LibThread {
     state.tid = u32::try_from(tid).ok().filter(|&tid| tid != 0);
     (state.created, state.destroyed) = reader.tally(record.wrapping_add(of.tally));
     let frames = reader.field(record, of.frames);
-    state.frames = (frames > 0).then(|| Frames {
-        count: frames,
-        last_nanos: Some(reader.field(record, of.last_frame)),
-    });
+    state.frames = (frames > 0).then_some(frames);
+    state.last_frame_nanos = state.frames.map(|_| reader.field(record, of.last_frame));
     for [sent, refused, done] in [
         [of.releases_sent, of.releases_refused, of.releases_done],
         [of.calls_sent, of.calls_refused, of.calls_done],

@@ -13,11 +13,11 @@ use crate::analysis::group::Group;
 use crate::analysis::leaks::{Limits, Suspects, leaks};
 use crate::analysis::path::{Origin, Path};
 use crate::analysis::paths;
-use crate::graph::{Graph, NodeId, ThreadState};
+use crate::graph::{Graph, NodeId};
 
 pub use words::{held, holders};
 
-use nodes::{hex, hops, node, root_name, shorten};
+use nodes::{hex, hops, node, shorten};
 
 /// Makes a document of a report.
 pub fn document(graph: &Graph, report: Report) -> Document {
@@ -49,22 +49,7 @@ pub fn top(graph: &Graph, limit: Option<usize>) -> wire::Top {
         kept: graph.totals.kept,
         types: counts,
         all_types,
-        threads: graph.threads.iter().map(thread).collect(),
-    }
-}
-
-fn thread(thread: &ThreadState) -> wire::Thread {
-    wire::Thread {
-        key: thread.key,
-        name: thread.name.clone(),
-        tid: thread.tid,
-        pools: thread.pools.clone(),
-        inbox: thread.inbox,
-        backlog: thread.backlog,
-        created: thread.created,
-        destroyed: thread.destroyed,
-        frames: thread.frames.map(|frames| frames.count),
-        last_frame_nanos: thread.frames.and_then(|frames| frames.last_nanos),
+        threads: graph.threads.clone(),
     }
 }
 
@@ -105,7 +90,7 @@ pub fn leak_report(
 
 fn origin_name(origin: &Origin) -> Option<&'static str> {
     match origin {
-        Origin::Root(kind) => Some(root_name(*kind)),
+        Origin::Root(kind) => Some(kind.name()),
         Origin::Cycle(_) => Some("cycle"),
         Origin::Leak => Some("leak"),
         Origin::Nothing => None,
@@ -186,11 +171,6 @@ pub fn diff_report(
         references: grown.references,
         path: paths::path_to(after, grown.node).map(|found| path(after, &found)),
     });
-    let longer = found.longer.into_iter().map(|list| wire::Longer {
-        root: root_name(list.kind).to_owned(),
-        label: list.label,
-        entries: list.entries,
-    });
     let leaks = found.leaks.iter().map(|(found, more)| wire::MoreLeaks {
         more: *more,
         group: group(after, found),
@@ -203,7 +183,11 @@ pub fn diff_report(
         types,
         all_types,
         grown: grown.take(limit.unwrap_or(usize::MAX)).collect(),
-        longer: longer.take(limit.unwrap_or(usize::MAX)).collect(),
+        longer: found
+            .longer
+            .into_iter()
+            .take(limit.unwrap_or(usize::MAX))
+            .collect(),
         leaks: leaks.take(limit.unwrap_or(usize::MAX)).collect(),
     }
 }

@@ -28,8 +28,8 @@ pub enum FindError {
     },
     /// No type has the name.
     #[error(
-        "there is no object whose type has \"{name}\" in its name{}; `top --once --limit 0` shows \
-         all types", .advice
+        "there is no object whose type has \"{name}\" in its name{}; `top --limit 0` shows all \
+         types", .advice
     )]
     NoType {
         /// The name.
@@ -188,113 +188,75 @@ pub fn find(graph: &Graph, argument: &str) -> Result<Subject, FindError> {
 #[cfg(test)]
 mod tests {
     use super::{FindError, Subject, distance, either, find};
-    use crate::analysis::synthetic::Builder;
-    use crate::graph::{Graph, ThreadState};
+    use crate::analysis::synthetic::graph;
+    use crate::graph::ThreadState;
 
     #[test]
-    fn types_are_found_by_the_end_of_their_paths_or_by_a_part() {
-        let mut b = Builder::new();
-        b.object("game::Player", 1, 0);
-        b.object("game::PlayerList<game::Player>", 1, 0);
-        b.object("game::Team", 1, 0);
-        let graph = b.build();
-        assert_eq!(find(&graph, "Player"), Ok(Subject::Type(0)));
-        assert_eq!(find(&graph, "PlayerList"), Ok(Subject::Type(1)));
-        assert_eq!(find(&graph, "eam"), Ok(Subject::Type(2)));
-        let error = find(&graph, "Play").expect_err("two types");
+    fn types_are_found_by_the_end_of_their_paths_or_by_a_part_in_any_case_if_none_is_written_so() {
+        let graph = graph(
+            "game::Player: 1, game::player::Hat: 1, game::Team: 1, game::List<game::Player>: 1, \
+             game::Lists: 1",
+        );
+        for (name, wanted) in [
+            ("Player", 0),
+            ("List", 3),
+            ("eam", 2),
+            // Written so, the end, and a part.
+            ("player", 1),
+            ("PLAYER", 0),
+            ("GAME::t", 2),
+        ] {
+            assert_eq!(find(&graph, name), Ok(Subject::Type(wanted)), "{name}");
+        }
+        let error = find(&graph, "Lis").expect_err("two types");
         assert!(matches!(error, FindError::Ambiguous { .. }), "{error}");
-        assert!(matches!(
-            find(&graph, "Enemy"),
-            Err(FindError::NoType { .. })
-        ));
+        let error = find(&graph, "Enemy").expect_err("no type");
+        assert!(matches!(error, FindError::NoType { .. }), "{error}");
     }
 
     #[test]
     fn nodes_are_found_by_any_address_in_them() {
-        let mut b = Builder::new();
-        let player = b.object("Player", 1, 0);
-        let graph = b.build();
-        let address = graph.nodes[player as usize].address;
+        let graph = graph("Player: 1");
+        let address = graph.nodes[0].address;
         for inside in [address, address + 31] {
-            assert_eq!(
-                find(&graph, &format!("{inside:#x}")),
-                Ok(Subject::Node(player))
-            );
+            let found = find(&graph, &format!("{inside:#x}"));
+            assert_eq!(found, Ok(Subject::Node(0)));
         }
-        let outside = address + 32;
-        for (argument, is_decimal) in [
-            (outside.to_string(), true),
-            (format!("{outside:#x}"), false),
-        ] {
+        let address = address + 32;
+        for is_decimal in [true, false] {
+            let argument = match is_decimal {
+                true => address.to_string(),
+                false => format!("{address:#x}"),
+            };
             let error = find(&graph, &argument).expect_err("nothing is there");
-            let address = outside;
-            assert_eq!(
-                error,
-                FindError::NoNode {
-                    address,
-                    is_decimal
-                }
-            );
-            assert_eq!(
-                error.to_string().contains("are decimal"),
+            assert_eq!(error.to_string().contains("are decimal"), is_decimal);
+            let wanted = FindError::NoNode {
+                address,
                 is_decimal,
-                "{error}"
-            );
+            };
+            assert_eq!(error, wanted);
         }
-    }
-
-    fn message(graph: &Graph, argument: &str) -> String {
-        find(graph, argument).expect_err("no type").to_string()
-    }
-
-    #[test]
-    fn types_are_found_in_any_case_if_none_is_written_so() {
-        let mut b = Builder::new();
-        b.object("game::Player", 1, 0);
-        b.object("game::player::Hat", 1, 0);
-        b.object("game::Team", 1, 0);
-        let graph = b.build();
-        assert_eq!(find(&graph, "player"), Ok(Subject::Type(1)), "written so");
-        assert_eq!(find(&graph, "PLAYER"), Ok(Subject::Type(0)), "the end");
-        assert_eq!(find(&graph, "GAME::t"), Ok(Subject::Type(2)), "a part");
     }
 
     #[test]
     fn messages_say_what_may_be_meant() {
-        let mut b = Builder::new();
-        for name in [
-            "a::Cat",
-            "b::Cat",
-            "c::Cat",
-            "d::Cat",
-            "e::Cat",
-            "a::Player",
-        ] {
-            b.object(name, 1, 0);
-        }
-        let mut graph = b.build();
+        let mut graph =
+            graph("a::Cat: 1, b::Cat: 1, c::Cat: 1, d::Cat: 1, e::Cat: 1, a::Player: 1");
         graph.threads.push(ThreadState {
             name: Some("worker".to_owned()),
             ..ThreadState::default()
         });
-        let wanted =
+        let cats =
             "\"Cat\" may be a::Cat, b::Cat, c::Cat or one of 2 other types; write more of it";
-        assert_eq!(message(&graph, "Cat"), wanted);
-        let player = message(&graph, "Plaier");
-        assert!(
-            player.contains("in its name (did you mean a::Player?); `top"),
-            "{player}"
-        );
-        let worker = message(&graph, "worker");
-        assert!(
-            worker.contains("name (but a thread has that name"),
-            "{worker}"
-        );
-        let unknown = message(&graph, "Submarine");
-        assert!(
-            unknown.contains("\"Submarine\" in its name; `top"),
-            "{unknown}"
-        );
+        for (argument, wanted) in [
+            ("Cat", cats),
+            ("Plaier", "in its name (did you mean a::Player?); `top"),
+            ("worker", "name (but a thread has that name"),
+            ("Submarine", "\"Submarine\" in its name; `top"),
+        ] {
+            let error = find(&graph, argument).expect_err("no type").to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
     }
 
     #[test]

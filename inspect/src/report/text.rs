@@ -1,241 +1,462 @@
 //! Reports as text for terminals of at least 80 columns.
 
-mod groups;
-mod phrases;
-mod tables;
-mod why;
+mod layout;
+#[cfg(test)]
+mod tests;
 
-pub use phrases::{WIDTH, bytes, number};
-pub(crate) use tables::{frames, thread_name};
+pub use layout::{WIDTH, bytes, number};
 
-use super::wire::{Document, Report};
+use super::wire::{
+    Diff, Document, Group, Held, Holders, Hop, Leaks, Node, Path, Report, Snapshot, Thread, Top,
+    Why, Words,
+};
+use crate::analysis::path::Confidence;
+use crate::analysis::verdict::Verdict as V;
+use layout::{Page, count, signed};
+
+/// Explains the numbers in lists of hops.
+const OFFSETS: &str = "\n+N is the offset of the word that refers to the next line.";
 
 /// Returns a report as text that ends with a line feed.
 pub fn text(document: &Document) -> String {
-    let mut out = String::new();
+    let mut page = Page::default();
     match &document.report {
-        Report::Top(top) => tables::top(&mut out, top),
-        Report::Why(report) => why::why(&mut out, report),
-        Report::Holders(holders) => tables::holders(&mut out, holders),
-        Report::Held(held) => tables::held(&mut out, held),
-        Report::Leaks(report) => groups::leaks(&mut out, report),
-        Report::Diff(diff) => tables::diff(&mut out, diff),
-        Report::Snapshot(snapshot) => tables::snapshot(&mut out, snapshot),
+        Report::Top(report) => top(&mut page, report),
+        Report::Why(report) => why(&mut page, report),
+        Report::Holders(report) => holders(&mut page, report),
+        Report::Held(report) => held(&mut page, report),
+        Report::Leaks(report) => leaks(&mut page, report),
+        Report::Diff(report) => diff(&mut page, report),
+        Report::Snapshot(report) => snapshot(&mut page, report),
     }
     for caveat in &document.caveats {
-        phrases::wrap(&mut out, "note: ", caveat);
+        page.wrap("note: ", caveat);
     }
-    out
+    page.0
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{WIDTH, bytes, number, text, thread_name};
-    use crate::analysis::Analysis;
-    use crate::analysis::leaks::Limits;
-    use crate::analysis::synthetic::Builder;
-    use crate::graph::{Creation, Graph, Process, RootKind, Started, ThreadState};
-    use crate::report::build;
-    use crate::report::subject::find;
-    use crate::report::wire::{Document, Report};
-
-    #[test]
-    fn reports_fit_in_80_columns_and_are_valid_json() {
-        let mut b = Builder::new();
-        let long = "program::with::a::path::of::modules::Type<program::and::generic::Arguments>";
-        let (first, second) = (b.object(long, 1, 0), b.object("program::Second", 1, 0));
-        let held = b.object("program::Held", 1, 0);
-        b.edge(first, 16, second).edge(second, 1_000_000, first);
-        b.root(RootKind::Static, "static program::HELD", held);
-        b.root(RootKind::Stack, "stack of thread \"main\"", first);
-        let mut graph = b.build();
-        graph.caveats.push("words ".repeat(30));
-        graph.creations = [
-            ("src/first.rs:10:5", Some(1 << 32 | 2)),
-            ("src/second.rs:3:1", None),
+fn top(page: &mut Page, top: &Top) {
+    let objects = count(top.objects, "object");
+    let (created, destroyed) = (number(top.created), number(top.destroyed));
+    let size = bytes(top.bytes);
+    page.line(format_args!(
+        "{objects}, {size}; created {created}, destroyed {destroyed}"
+    ));
+    if top.kept > 0 {
+        let kept = count(top.kept, "value");
+        page.line(format_args!(
+            "{kept} kept for ever, as the home thread has ended"
+        ));
+    }
+    page.line("");
+    let types = top.types.iter().map(|found| {
+        let [objects, dead] = [found.objects, found.dead].map(number);
+        [found.name.clone(), objects, bytes(found.bytes), dead]
+    });
+    page.table(["type", "objects", "bytes", "dead"], 1, types);
+    page.rest(top.all_types, top.types.len(), "more types");
+    page.line("");
+    let titles = [
+        "thread",
+        "pools",
+        "entries",
+        "inbox",
+        "backlog",
+        "created",
+        "destroyed",
+        "frame",
+    ];
+    let threads = top.threads.iter().map(|found| {
+        [
+            thread_name(found),
+            number(found.pools.len() as u64),
+            number(found.pools.iter().map(|pool| pool.entries).sum()),
+            number(found.inbox),
+            number(found.backlog),
+            number(found.created),
+            number(found.destroyed),
+            frames(found),
         ]
-        .map(|(site, creator)| Creation {
-            site: site.to_owned(),
-            creator,
-        })
-        .to_vec();
-        graph.created = vec![1, 2, 0];
-        let analysis = Analysis::new(&graph);
-        let subject = find(&graph, "Second").expect("it exists");
-        let reports = [
-            Report::Top(build::top(&graph, Some(2))),
-            Report::Leaks(build::leak_report(
-                &analysis,
-                &Limits::default(),
-                None,
-                None,
-            )),
-            Report::Why(build::why(&analysis, &subject, None)),
-            Report::Holders(build::holders(&analysis, &subject, None)),
-            Report::Held(build::held(&analysis, &subject, None)),
-            Report::Diff(build::diff_report(
-                &analysis,
-                &analysis,
-                &Limits::default(),
-                None,
-            )),
-        ];
-        for report in reports {
-            let document = build::document(&graph, report);
-            let shown = text(&document);
-            let has_sites = match &document.report {
-                Report::Why(_) | Report::Leaks(_) => "second.rs first.rs",
-                _ => "",
+    });
+    page.table(titles, 1, threads);
+    let mut pools = Vec::new();
+    for thread in &top.threads {
+        for (at, pool) in thread.pools.iter().enumerate() {
+            let name = match (at, pool.name.as_str()) {
+                (0, _) if pool.entries == 0 => continue,
+                (0, "") => "(root pool)",
+                (_, "") => "(no name)",
+                (_, name) => name,
             };
-            for site in has_sites.split_whitespace() {
-                assert!(shown.contains(&format!("created at src/{site}")), "{shown}");
-            }
-            for line in shown.lines() {
-                let fits = line.chars().count() <= WIDTH || line.contains(long);
-                assert!(fits, "too long: {line}\n{shown}");
-            }
-            let json = serde_json::to_string(&document).expect("it is JSON");
-            let back: Document = serde_json::from_str(&json).expect("the format is readable");
-            assert_eq!(text(&back), shown);
+            pools.push([name.to_owned(), thread_name(thread), number(pool.entries)]);
         }
     }
-
-    #[test]
-    fn what_would_be_freed_is_said_of_one_and_of_several() {
-        let mut b = Builder::new();
-        for _ in 0..2 {
-            let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
-            b.edge(game, 16, player).edge(player, 8, game);
-        }
-        let graph = b.build();
-        let analysis = Analysis::new(&graph);
-        let held = |argument: &str| {
-            let subject = find(&graph, argument).expect("it exists");
-            let report = Report::Held(build::held(&analysis, &subject, None));
-            text(&build::document(&graph, report))
-        };
-        let one = held(&format!("{:#x}", graph.nodes[1].address));
-        let wanted = "1 object; freeing it would free 2 objects and 64 B, itself included\n";
-        assert!(one.starts_with(wanted), "{one}");
-        let both = held("Player");
-        let wanted =
-            "2 objects; freeing them would free 4 objects and 128 B, themselves included\n";
-        assert!(both.starts_with(wanted), "{both}");
+    if !pools.is_empty() {
+        page.line("");
+        page.table(["pool", "thread", "entries"], 2, pools);
     }
+}
 
-    #[test]
-    fn why_names_the_cycle_that_holds_an_object_and_what_leaks_without_one() {
-        let mut b = Builder::new();
-        let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
-        let (hat, lost) = (b.object("Hat", 1, 0), b.object("Lost", 1, 0));
-        b.edge(game, 16, player).edge(player, 8, game);
-        b.edge(player, 0, hat);
-        let graph = b.build();
-        let analysis = Analysis::new(&graph);
-        let shown = |argument: String| {
-            let subject = find(&graph, &argument).expect("it exists");
-            let report = Report::Why(build::why(&analysis, &subject, None));
-            text(&build::document(&graph, report))
-        };
-        let address = |node: u32| format!("{:#x}", graph.nodes[node as usize].address);
-        let (game, player, held) = (address(game), address(player), address(hat));
-        let cycle = format!(
-            "\n  Game +16  {game}\n  Player +8  {player}\n  and back to the first\n  a cycle, which \
-             nothing else refers to: make one of these references a Weak\n"
+/// Returns the number of frames, and how long the last one took.
+fn frames(thread: &Thread) -> String {
+    match (thread.frames, thread.last_frame_nanos) {
+        (None, _) => String::new(),
+        (Some(frames), Some(nanos)) => format!("{} ({:.1} ms)", number(frames), nanos as f64 / 1e6),
+        (Some(frames), None) => number(frames),
+    }
+}
+
+/// Returns a thread's name, or its number, as it is in the names of its pools.
+fn thread_name(thread: &Thread) -> String {
+    let number = || format!("#{}.{}", thread.key >> 32, thread.key as u32);
+    match (&thread.name, thread.tid) {
+        (Some(name), _) => name.clone(),
+        (None, Some(tid)) => format!("{} (tid {tid})", number()),
+        (None, None) => number(),
+    }
+}
+
+fn why(page: &mut Page, why: &Why) {
+    if let Some(node) = &why.node {
+        let name = node.type_name.as_deref().unwrap_or("allocation");
+        page.line(format_args!(
+            "{name} at {}, {}",
+            node.address,
+            bytes(node.bytes)
+        ));
+        if let Some(site) = created_at(node) {
+            page.line(site);
+        }
+    }
+    if let Some(references) = &why.references {
+        let found = references.balance;
+        let mut line = format!(
+            "strong {}, weak {}; found: {} by pools and inboxes, {} strong, {} weak and {} \
+             undecided words in objects and allocations, {} in variables, {} on stacks and elsewhere",
+            found.strong,
+            found.weak,
+            found.counted,
+            found.strong_words,
+            found.weak_words,
+            found.unknown_words,
+            found.variable_words,
+            found.other_words,
         );
-        for argument in [&game, &player, "Game", "Player"] {
-            let text = shown(argument.to_owned());
-            assert!(text.contains(&format!("{cycle}\n+N")), "{text}");
+        if references.without_word > 0 {
+            line += &format!("; {} without a holder", references.without_word);
         }
-        for argument in [&held, "Hat"] {
-            let text = shown(argument.to_owned());
-            let path = format!("{cycle}    Player +0  {player}\n    Hat  {held}\n\n+N");
-            assert!(text.contains(&path), "{text}");
+        page.wrap("", &line);
+    }
+    for found in &why.paths {
+        page.line("");
+        if why.node.is_none() {
+            let objects = count(found.objects, "object");
+            page.line(format_args!("{objects}, {}:", bytes(found.bytes)));
         }
-        for argument in [address(lost), "Lost".to_owned()] {
-            let text = shown(argument);
-            let label = "\n  no root leads here; it leaks (see `leaks`)\n    Lost  ";
-            assert!(text.contains(label), "{text}");
+        path(page, "  ", found);
+    }
+    let rest = why.all_paths - why.paths.len();
+    if rest > 0 {
+        page.line(format_args!("\n{rest} more; --limit shows more"));
+    }
+    page.line(OFFSETS);
+}
+
+/// Names the other node of words: its type, or what holds the allocation.
+fn word_node(found: &Words) -> String {
+    let mut name = match (&found.type_name, &found.address) {
+        (Some(name), _) => return name.clone(),
+        (None, Some(_)) => "(allocation)".to_owned(),
+        (None, None) => format!("(allocation), such as {}", found.example),
+    };
+    if let Some(owner) = &found.owner {
+        name += &match (&owner.kind, owner.offset) {
+            (None, _) => "\nto which nothing refers".to_owned(),
+            (Some(_), Some(offset)) => format!("\nof {} +{offset}", owner.name),
+            (Some(_), None) => format!("\nof {}", owner.name),
+        };
+    }
+    name
+}
+
+fn words(page: &mut Page, words: &[Words]) {
+    let single = words.iter().any(|found| found.address.is_some());
+    let place = if single { "address" } else { "" };
+    let rows = words.iter().map(|found| {
+        let element = || "element".to_owned();
+        [
+            word_node(found),
+            found.address.clone().unwrap_or_default(),
+            found
+                .offset
+                .map_or_else(element, |offset| format!("+{offset}")),
+            found.strength.clone(),
+            number(found.words),
+            bytes(found.retained_bytes),
+        ]
+    });
+    page.table(
+        ["type", place, "field", "reference", "words", "retains"],
+        4,
+        rows,
+    );
+    let sites = words.iter();
+    let sites = sites.filter_map(|found| found.address.as_ref().zip(found.site.as_ref()));
+    for (at, (address, site)) in sites.enumerate() {
+        let space = if at == 0 { "\n" } else { "" };
+        page.line(format_args!("{space}{address} was created at {site}"));
+    }
+}
+
+/// Names what was asked for: objects of a type, or a node.
+fn subject(node: Option<&Node>, objects: u64) -> String {
+    let is_allocation = node.is_some_and(|node| node.type_name.is_none());
+    count(
+        objects,
+        if is_allocation {
+            "allocation"
+        } else {
+            "object"
+        },
+    )
+}
+
+fn holders(page: &mut Page, holders: &Holders) {
+    let subject = subject(holders.node.as_ref(), holders.objects);
+    page.line(format_args!("what refers to {subject}:\n"));
+    if !holders.roots.is_empty() {
+        let roots = holders.roots.iter().map(|root| {
+            let [words, counted] = [root.words, root.counted].map(number);
+            [
+                root.label.clone(),
+                root.root.name().to_owned(),
+                words,
+                counted,
+            ]
+        });
+        page.table(["from outside", "kind", "words", "counted"], 2, roots);
+        page.line("");
+    }
+    if holders.holders.is_empty() {
+        return page.line("no object or allocation");
+    }
+    words(page, &holders.holders);
+    page.rest(holders.all_holders, holders.holders.len(), "more holders");
+}
+
+fn held(page: &mut Page, held: &Held) {
+    let (them, themselves) = match held.objects {
+        1 => ("it", "itself"),
+        _ => ("them", "themselves"),
+    };
+    let sizes = format!(
+        "{}; freeing {them} would free {} and {}, {themselves} included",
+        subject(held.node.as_ref(), held.objects),
+        count(held.retained_objects, "object"),
+        bytes(held.retained_bytes),
+    );
+    page.wrap("", &sizes);
+    page.line("");
+    if held.held.is_empty() {
+        return page.line("nothing held");
+    }
+    words(page, &held.held);
+    page.rest(held.all_held, held.held.len(), "more held nodes");
+}
+
+fn leaks(page: &mut Page, leaks: &Leaks) {
+    let objects = count(leaks.objects, "object");
+    page.line(format_args!("{objects}, {}", bytes(leaks.bytes)));
+    match leaks.all_groups {
+        0 => page.line("no leaks found"),
+        1 => page.line("1 kind of leak:"),
+        n => page.line(format_args!("{} kinds of leaks:", number(n as u64))),
+    }
+    for (at, found) in leaks.groups.iter().enumerate() {
+        page.line("");
+        group(page, &format!("{}. ", at + 1), found);
+    }
+    let rest = leaks.all_groups - leaks.groups.len();
+    if rest > 0 {
+        page.line(format_args!(
+            "\n{}; --limit shows more",
+            count(rest as u64, "more kind")
+        ));
+    }
+    if !leaks.hints.is_empty() {
+        let hint = "These may be intended; `diff` of two snapshots tells whether they only grow:";
+        page.wrap("\n", hint);
+    }
+    for found in &leaks.hints {
+        page.line("");
+        group(page, "- ", found);
+    }
+    let mut groups = leaks.groups.iter().chain(&leaks.hints).peekable();
+    if groups.peek().is_some() {
+        page.line(OFFSETS);
+    }
+    if groups.any(|group| group.figures.leaks > 1) {
+        let at =
+            "at: addresses in the first of these leaks, one in each; `why` and `held` take them.";
+        page.wrap("", at);
+    }
+}
+
+/// Adds a paragraph about a group.
+fn group(page: &mut Page, first: &str, group: &Group) {
+    let indent = " ".repeat(first.len());
+    page.wrap(first, &group.description);
+    let figures = group.figures;
+    let leaks = count(figures.leaks, "leak");
+    let objects = count(figures.objects, "object");
+    let size = bytes(figures.bytes);
+    let mut sizes = match figures.objects {
+        0 => format!("{leaks}, {size}"),
+        n if n != figures.leaks => format!("{leaks} of {objects}, {size}"),
+        _ => format!("{objects}, {size}"),
+    };
+    if figures.retained_bytes > figures.bytes {
+        let retained = bytes(figures.retained_bytes);
+        let objects = count(figures.retained_objects, "object");
+        sizes += &format!("; with what they hold: {objects}, {retained}");
+    }
+    if figures.missing > 0 && figures.missing != figures.objects {
+        sizes += &format!("; {} references without a holder", number(figures.missing));
+    }
+    page.wrap(&indent, &sizes);
+    if let Some(holder) = &group.holder {
+        page.line(format_args!("{indent}  {holder}"));
+    }
+    hops(page, &format!("{indent}  "), &group.path);
+    // Allocations that form a cycle are followed by the way to an object.
+    if matches!(
+        group.verdict,
+        V::ProvenCycle | V::CountedCycle | V::CycleWithoutHolder
+    ) {
+        page.line(format_args!("{indent}  and back to the first"));
+    }
+    if figures.leaks > 1 {
+        page.wrap(&format!("{indent}at: "), &group.samples.join(" "));
+    }
+}
+
+/// Says where and by which thread an object was created, if that is known.
+fn created_at(node: &Node) -> Option<String> {
+    let site = node.site.as_deref()?;
+    Some(match &node.creator {
+        Some(thread) => format!("created at {site} by {thread}"),
+        None => format!("created at {site}"),
+    })
+}
+
+/// Adds a line for each node on a path: each says what its word refers to.
+fn hops(page: &mut Page, indent: &str, path: &[Hop]) {
+    for hop in path {
+        let name = hop.node.type_name.clone();
+        let name = name.unwrap_or_else(|| format!("allocation of {}", bytes(hop.node.bytes)));
+        let offset = hop.offset.map(|offset| format!(" +{offset}"));
+        let offset = offset.unwrap_or_default();
+        page.line(format_args!("{indent}{name}{offset}  {}", hop.node.address));
+        if let Some(site) = created_at(&hop.node) {
+            page.line(format_args!("{indent}  {site}"));
         }
     }
+}
 
-    #[test]
-    fn diff_warns_of_other_processes_and_of_the_wrong_order() {
-        let snapshot = |pid, created| {
-            let mut b = Builder::new();
-            b.object("Game", 1, 0);
-            let mut graph = b.build();
-            graph.totals.created = created;
-            graph.process = Some(Process {
-                pid,
-                started: Some(Started::default()),
-                looked_at: None,
-            });
-            graph
-        };
-        let shown = |before: &Graph, after: &Graph| {
-            let (earlier, later) = (Analysis::new(before), Analysis::new(after));
-            let report = build::diff_report(&earlier, &later, &Limits::default(), None);
-            text(&build::document(after, Report::Diff(report)))
-        };
-        let (early, late, other) = (snapshot(7, 1), snapshot(7, 2), snapshot(8, 2));
-        assert!(!shown(&early, &late).contains("warning"));
-        let swapped = shown(&late, &early);
-        assert!(swapped.starts_with("warning: the second snapshot seems to be older"));
-        let text = shown(&early, &other);
-        let wanted = "warning: these are snapshots of different processes (7 and 8):";
-        assert!(text.starts_with(wanted), "{text}");
+/// Adds a path with what it begins at.
+fn path(page: &mut Page, indent: &str, path: &Path) {
+    if path.root.as_deref() == Some("cycle") {
+        hops(page, indent, &path.cycle);
+        page.line(format_args!("{indent}and back to the first"));
     }
+    let mut label = path.label.clone();
+    let is_root = !matches!(path.root.as_deref(), Some("cycle" | "leak") | None);
+    if is_root && path.confidence == Confidence::Doubtful {
+        label += " (a stale word: other words explain all counts)";
+    }
+    page.wrap(indent, &label);
+    // A node of the cycle is in it already.
+    if path.cycle.is_empty() || path.hops.len() > 1 {
+        hops(page, &format!("{indent}  "), &path.hops);
+    }
+}
 
-    #[test]
-    fn kinds_of_leaks_are_counted_and_their_addresses_explained() {
-        let shown = |names: &[&str]| {
-            let mut b = Builder::new();
-            for name in names {
-                b.object(name, 1, 0);
+/// Says if the snapshots should not be compared in this way.
+fn warnings(page: &mut Page, diff: &Diff) {
+    let mut warn = |warning: &str| {
+        page.wrap("warning: ", warning);
+        page.line("");
+    };
+    if diff.same_process == Some(false) {
+        let processes = match diff.pids {
+            [Some(before), Some(after)] if before == after => {
+                format!("both had the id {before}, but were started at different times")
             }
-            let graph = b.build();
-            let analysis = Analysis::new(&graph);
-            let report = build::leak_report(&analysis, &Limits::default(), None, Some(2));
-            text(&build::document(&graph, Report::Leaks(report)))
+            pids => {
+                let id = |pid: Option<u32>| pid.map_or("unknown".to_owned(), |pid| pid.to_string());
+                pids.map(id).join(" and ")
+            }
         };
-        let one = shown(&["A"]);
-        assert!(
-            one.contains("\n1 kind of leak:\n") && !one.contains("at:"),
-            "{one}"
-        );
-        let three = shown(&["A", "A", "B", "C"]);
-        assert!(three.contains("\n3 kinds of leaks:\n"), "{three}");
-        assert!(three.contains("\n1 more kind; --limit"), "{three}");
-        assert!(three.contains("\nat: addresses in the first"), "{three}");
+        warn(&format!(
+            "these are snapshots of different processes ({processes}): what follows compares \
+             them, and does not say what has grown in one"
+        ));
     }
-
-    #[test]
-    fn threads_without_a_name_are_called_as_their_pools_call_them() {
-        let thread = |name: Option<&str>, tid| {
-            let state = ThreadState {
-                key: 3 << 32 | 2,
-                name: name.map(str::to_owned),
-                tid,
-                ..ThreadState::default()
-            };
-            let graph = Graph {
-                threads: vec![state],
-                ..Graph::default()
-            };
-            thread_name(&build::top(&graph, None).threads[0])
-        };
-        assert_eq!(thread(Some("ui"), Some(7)), "ui");
-        assert_eq!(thread(None, Some(7)), "#3.2 (tid 7)");
-        assert_eq!(thread(None, None), "#3.2");
+    if diff.swapped {
+        warn("the second snapshot seems to be older than the first: give the earlier one first");
     }
+}
 
-    #[test]
-    fn numbers_are_short_and_readable() {
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(1024), "1.0 KiB");
-        assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
-        assert_eq!(number(0), "0");
-        assert_eq!(number(1_234_567), "1,234,567");
+fn diff(page: &mut Page, diff: &Diff) {
+    warnings(page, diff);
+    if diff.types.is_empty() {
+        page.line("each type has as many objects as before");
+    } else {
+        let types = diff.types.iter().map(|change| {
+            let [before, after] = change.objects.map(number);
+            let (objects, bytes) = (signed(change.objects), signed(change.bytes));
+            [change.name.clone(), before, after, objects, bytes]
+        });
+        page.table(["type", "before", "after", "change", "bytes"], 1, types);
+        page.rest(diff.all_types, diff.types.len(), "more types");
+    }
+    if !diff.grown.is_empty() {
+        page.line("\ncontainers that have grown:");
+    }
+    for grown in &diff.grown {
+        let [before, after] = grown.references.map(number);
+        page.line(format_args!("\n- {before} -> {after} {}", grown.type_name));
+        if let Some(found) = &grown.path {
+            path(page, "  ", found);
+        }
+    }
+    if !diff.longer.is_empty() {
+        page.line("\npools, inboxes and the like that have grown:\n");
+    }
+    for list in &diff.longer {
+        let [before, after] = list.entries.map(number);
+        page.wrap("- ", &format!("{before} -> {after} {}", list.label));
+    }
+    if !diff.leaks.is_empty() {
+        page.line("\nnew leaks:");
+    }
+    for leak in &diff.leaks {
+        page.line("");
+        group(page, &format!("+{} ", number(leak.more)), &leak.group);
+    }
+}
+
+fn snapshot(page: &mut Page, snapshot: &Snapshot) {
+    let objects = count(snapshot.objects, "object");
+    let allocations = count(snapshot.allocations, "allocation");
+    page.line(format_args!(
+        "{objects}, {}; {allocations}",
+        bytes(snapshot.bytes)
+    ));
+    if let Some(file) = &snapshot.file {
+        page.line(format_args!("saved to {file}"));
+    }
+    if let Some(file) = &snapshot.heapsnapshot {
+        page.line(format_args!("saved to {file}; load it in DevTools, Memory"));
     }
 }

@@ -3,15 +3,16 @@
 
 use crate::analysis::balance::Balance;
 pub use crate::analysis::census::TypeCount as Type;
-pub use crate::analysis::diff::TypeChange;
+pub use crate::analysis::diff::{Longer, TypeChange};
 use crate::analysis::group::Figures;
 use crate::analysis::path::Confidence;
 use crate::analysis::verdict::Verdict;
-pub use crate::graph::PoolState as Pool;
+use crate::graph::RootKind;
+pub use crate::graph::ThreadState as Thread;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A report of any command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,31 +65,6 @@ pub struct Top {
     pub all_types: usize,
     /// Threads that have used the library.
     pub threads: Vec<Thread>,
-}
-
-/// A thread that has used the library.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Thread {
-    /// The number of its key.
-    pub key: u64,
-    /// Its name.
-    pub name: Option<String>,
-    /// The kernel's id.
-    pub tid: Option<u32>,
-    /// Its open pools, the root pool first.
-    pub pools: Vec<Pool>,
-    /// Messages that wait for it.
-    pub inbox: u64,
-    /// Releases that budgeted drains have left.
-    pub backlog: u64,
-    /// Objects created by it.
-    pub created: u64,
-    /// Objects destroyed by it.
-    pub destroyed: u64,
-    /// Frames of its frame loop, if it has one.
-    pub frames: Option<u64>,
-    /// How long the last frame took, in nanoseconds.
-    pub last_frame_nanos: Option<u64>,
 }
 
 /// A node.
@@ -220,8 +196,8 @@ pub struct Holders {
 /// Words outside of nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RootWords {
-    /// As in [`Path::root`].
-    pub root: String,
+    /// The kind of the root, as in [`Path::root`].
+    pub root: RootKind,
     /// Its name.
     pub label: String,
     /// How many words.
@@ -316,17 +292,6 @@ pub struct Grown {
     pub path: Option<Path>,
 }
 
-/// A pool, an inbox, a backlog or another list of the library that has grown.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Longer {
-    /// The kind of the root: `pool`, `forgotten_pool`, `inbox`, `backlog`, `orphan` or `kept`.
-    pub root: String,
-    /// Its name for people.
-    pub label: String,
-    /// Entries before and after.
-    pub entries: [u64; 2],
-}
-
 /// A group with more leaks than before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MoreLeaks {
@@ -343,8 +308,6 @@ pub struct Snapshot {
     pub file: Option<String>,
     /// The heap snapshot, if one was written.
     pub heapsnapshot: Option<String>,
-    /// The core file, if one was written.
-    pub core: Option<String>,
     /// Objects that were found.
     pub objects: u64,
     /// Their bytes.

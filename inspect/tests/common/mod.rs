@@ -147,6 +147,18 @@ impl Directory {
         Directory(path.canonicalize().unwrap())
     }
 
+    /// Has gdb save a core file of a process, which goes on; `None` if gdb is not installed.
+    pub fn core_of(&self, pid: u32) -> Option<PathBuf> {
+        let prefix = self.0.join("core");
+        let mut gcore = Command::new("gcore");
+        let gcore = gcore.arg("-o").arg(&prefix).arg(pid.to_string());
+        if gcore.output().is_err() {
+            eprintln!("skipped: gcore is not installed");
+            return None;
+        }
+        Some(prefix.with_extension(pid.to_string()))
+    }
+
     pub fn copy_of_this_program(&self) -> PathBuf {
         let copy = self.0.join("program");
         std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();

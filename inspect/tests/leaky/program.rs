@@ -19,8 +19,12 @@ impl Leaky {
         Self(program)
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.pid()
+    }
+
     pub fn pid(&self) -> String {
-        self.0.pid().to_string()
+        self.id().to_string()
     }
 
     /// Has the registry grow by 1,000 entries.

@@ -47,7 +47,7 @@ fn frames_of_running_loops_are_counted_and_timed() {
     let (count, nanos) = frames(&top, "role");
     assert_eq!(count, 3);
     assert!(u128::from(nanos) >= FRAME.as_nanos(), "{nanos} ns");
-    let text = inspect(&["top", "--once", "--pid", &pid]).success();
+    let text = inspect(&["top", "--pid", &pid]).success();
     let shown = format!("3 ({:.1} ms)", nanos as f64 / 1e6);
     let is_row = |line: &&str| line.starts_with("role ") && line.trim_end().ends_with(&shown);
     assert!(text.lines().any(|line| is_row(&line)), "{shown}:\n{text}");

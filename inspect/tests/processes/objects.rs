@@ -1,22 +1,13 @@
 //! Tests the findings in a program with glibc's malloc.
 
-use crate::common::Target;
+use crate::common::{Directory, Target};
 use crate::sample::expected;
 use releasepool_inspect::discovery::discover;
-use releasepool_inspect::graph::Graph;
-use releasepool_inspect::image::write_core::write_core;
 use releasepool_inspect::image::{Image, ProgramImage};
 use releasepool_inspect::library::Library;
 
-use std::fs::File;
-use std::path::Path;
-
-fn look(image: &dyn Image) -> Graph {
-    discover(image, &Library::read(image).unwrap())
-}
-
 fn check(image: &dyn Image) {
-    let graph = look(image);
+    let graph = discover(image, &Library::read(image).unwrap());
     assert_eq!(graph.caveats, Vec::<String>::new());
     expected::check_order(&graph);
     expected::check_objects(&graph, true);
@@ -34,12 +25,9 @@ fn objects_in_all_places_of_a_process() {
 #[test]
 fn objects_in_all_places_of_a_core_file() {
     let target = Target::start("sample");
-    let image = ProgramImage::take(target.pid()).unwrap();
-    drop(target);
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("discovery-core");
-    write_core(&image, &mut File::create(&path).unwrap()).unwrap();
-    let core = ProgramImage::open(&path, None);
-    std::fs::remove_file(&path).unwrap();
-    let core = core.unwrap();
-    check(&core);
+    let directory = Directory::new("objects");
+    if let Some(core) = directory.core_of(target.pid()) {
+        drop(target);
+        check(&ProgramImage::open(&core, None).unwrap());
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::analysis::signature::Hop;
-use crate::graph::{Graph, NodeId, RootKind};
+use crate::graph::{Graph, NodeId};
 use crate::report::wire;
 
 /// Shortens a list; returns how long it was.
@@ -48,21 +48,4 @@ pub(super) fn hops(analysis: &Analysis<'_>, path: &[Hop]) -> Vec<wire::Hop> {
         offset: hop.offset,
     });
     hops.collect()
-}
-
-/// Returns the name of a kind of root for machines.
-pub(super) fn root_name(kind: RootKind) -> &'static str {
-    match kind {
-        RootKind::Pool => "pool",
-        RootKind::ForgottenPool => "forgotten_pool",
-        RootKind::Inbox => "inbox",
-        RootKind::Backlog => "backlog",
-        RootKind::Orphan => "orphan",
-        RootKind::Kept => "kept",
-        RootKind::Static => "static",
-        RootKind::ThreadLocal => "thread_local",
-        RootKind::Anonymous => "anonymous",
-        RootKind::Register => "register",
-        RootKind::Stack => "stack",
-    }
 }

@@ -1,6 +1,6 @@
 //! The reports of `holders` and `held`: words, added up.
 
-use super::nodes::{hex, node, root_name, shorten};
+use super::nodes::{hex, node, shorten};
 use crate::analysis::Analysis;
 use crate::analysis::owners::{Owner, Owners};
 use crate::analysis::retained::{RetainedSets, retained_from_roots};
@@ -54,11 +54,7 @@ fn wire_owner(analysis: &Analysis<'_>, owner: Owner) -> wire::Owner {
             graph.type_name(type_id).to_owned(),
             Some(offset),
         ),
-        Owner::Root { kind, label } => (
-            Some(root_name(kind)),
-            graph.label_at(label).to_owned(),
-            None,
-        ),
+        Owner::Root { kind, label } => (Some(kind.name()), graph.label_at(label).to_owned(), None),
         Owner::Nothing => (None, String::new(), None),
     };
     wire::Owner {
@@ -174,7 +170,7 @@ pub fn holders(analysis: &Analysis<'_>, subject: &Subject, limit: Option<usize>)
     let roots = roots
         .into_iter()
         .map(|((kind, label), (words, counted))| wire::RootWords {
-            root: root_name(kind).to_owned(),
+            root: kind,
             label: label.to_owned(),
             words,
             counted,

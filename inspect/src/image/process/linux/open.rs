@@ -65,8 +65,8 @@ struct Prepared {
     files: Files,
 }
 
-/// See [`ProgramImage::take`]; `all` keeps all memory.
-pub(in crate::image::process) fn take(pid: u32, all: bool) -> Result<ProgramImage, Error> {
+/// See [`ProgramImage::take`].
+pub(in crate::image::process) fn take(pid: u32) -> Result<ProgramImage, Error> {
     let process = proc::open(pid)?;
     let open = |name: &str| {
         process
@@ -97,7 +97,7 @@ pub(in crate::image::process) fn take(pid: u32, all: bool) -> Result<ProgramImag
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS));
     let mut dry: Vec<Copies> = (0..threads).map(|_| Copies::dry()).collect();
     let tid = prepared.process.pid as Tid;
-    prepared.read(&before, tid, all, &mut dry)?;
+    prepared.read(&before, tid, &mut dry)?;
     // It may grow until it stops.
     let prepare = |dry: &Copies| Copies::prepare(dry.kept + dry.kept / 32 + (1 << 20));
     let copies: Result<Vec<Copies>, _> = dry.iter().map(prepare).collect();
@@ -107,7 +107,7 @@ pub(in crate::image::process) fn take(pid: u32, all: bool) -> Result<ProgramImag
         mappings,
         mut threads,
         stopped,
-    } = prepared.moment(all, &mut copies)?;
+    } = prepared.moment(&mut copies)?;
 
     for (mapping, inode) in &mappings {
         prepared.open_file(mapping, *inode);
@@ -198,14 +198,8 @@ impl Prepared {
 
     /// Reads the memory of a process with these mappings, by one of its threads, into copies of which
     /// each has a thread of its own. Of anonymous memory, only what may refer to other memory is
-    /// kept, unless `all` is.
-    fn read(
-        &self,
-        mappings: &[Mapped],
-        tid: Tid,
-        all: bool,
-        copies: &mut [Copies],
-    ) -> Result<(), Error> {
+    /// kept.
+    fn read(&self, mappings: &[Mapped], tid: Tid, copies: &mut [Copies]) -> Result<(), Error> {
         let filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
         // Static variables that are zero at first follow those of the file.
         let mut end_of_file = 0;
@@ -219,7 +213,7 @@ impl Prepared {
                 // A range begins wherever a heap of malloc may begin.
                 while range.start < range.end {
                     let end = range.end.min((range.start + 1).next_multiple_of(ARENA));
-                    ranges.push((range.start..end, anonymous && !all));
+                    ranges.push((range.start..end, anonymous));
                     range.start = end;
                 }
             }
@@ -263,14 +257,14 @@ impl Prepared {
 
     /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
     /// the machine is busy: it is tried again then, after the process has gone on for a while.
-    fn moment(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
-        let mut found = self.attempt(all, copies);
+    fn moment(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
+        let mut found = self.attempt(copies);
         for _ in 1..ATTEMPTS {
             if !matches!(found, Err(Error::WaitsInKernel { .. })) {
                 break;
             }
             std::thread::sleep(BETWEEN_ATTEMPTS);
-            match self.attempt(all, copies) {
+            match self.attempt(copies) {
                 // The kernel has not let it go yet.
                 Err(Error::Traced { tracer, .. }) if tracer == std::process::id() => {}
                 next => found = next,
@@ -281,11 +275,11 @@ impl Prepared {
 
     /// Stops the process by a thread of its own: when that ends, for whatever reason, the kernel lets
     /// the process go.
-    fn attempt(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
+    fn attempt(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
         std::thread::scope(|scope| {
             let stop = std::thread::Builder::new()
                 .name("stop".to_owned())
-                .spawn_scoped(scope, || self.stop(all, copies))
+                .spawn_scoped(scope, || self.stop(copies))
                 .map_err(|error| Error::io("start a thread", error))?;
             stop.join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -293,14 +287,14 @@ impl Prepared {
     }
 
     /// Stops the process, copies it and lets it go.
-    fn stop(&self, all: bool, copies: &mut [Copies]) -> Result<Moment, Error> {
+    fn stop(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
         if proc::program_id(&self.process).is_some_and(|now| Some(now) != self.program_id) {
             return Err(Error::Replaced { pid });
         }
         let mappings = proc::mappings(pid, &self.process)?;
-        self.read(&mappings, process.representative(), all, copies)?;
+        self.read(&mappings, process.representative(), copies)?;
         let bytes: u64 = copies.iter().map(|copies| copies.read).sum();
         let threads = process.threads();
         let (duration, count) = process.resume();
@@ -453,7 +447,7 @@ mod tests {
             files: Files::new(),
             process,
         };
-        let take = || prepared.moment(false, &mut [Copies::prepare(1 << 20).unwrap()]);
+        let take = || prepared.moment(&mut [Copies::prepare(1 << 20).unwrap()]);
         let before = take();
         assert!(before.is_ok(), "{:?}", before.err());
         drop(child.stdin.take());

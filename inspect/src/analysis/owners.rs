@@ -96,31 +96,25 @@ fn best_root(analysis: &Analysis<'_>, node: NodeId) -> Option<(RootKind, u32)> {
 mod tests {
     use super::{Owner, Owners};
     use crate::analysis::Analysis;
-    use crate::analysis::synthetic::Builder;
+    use crate::analysis::synthetic::graph;
     use crate::graph::RootKind;
 
     #[test]
     fn owner_is_the_first_object_or_root_above_allocations() {
-        let mut b = Builder::new();
-        let (game, player) = (b.object("Game", 1, 0), b.object("Player", 4, 0));
-        let [list, buffer, global, stale, lost, ring] = [0; 6].map(|_| b.plain(64));
-        for plain in [buffer, global, stale, lost] {
-            b.edge(plain, 0, player);
-        }
-        b.edge(game, 24, list).edge(list, 8, buffer);
-        b.edge(ring, 0, ring).edge(ring, 8, lost);
         // A variable is more certain than an object.
-        b.edge(game, 0, global);
-        b.root(RootKind::Static, "static PLAYERS", global);
-        b.root(RootKind::Stack, "stack", stale);
-        b.root(RootKind::Stack, "stack", list);
-        let graph = b.build();
+        let graph = graph(
+            "Game: 1, Player: 4, list: plain 64, buffer: plain 64, global: plain 64, \
+             stale: plain 64, lost: plain 64, ring: plain 64, buffer +0 Player, global +0 Player, \
+             stale +0 Player, lost +0 Player, Game +24 list, list +8 buffer, ring +0 ring, \
+             ring +8 lost, Game +0 global, static global, stack stale, stack list",
+        );
         let analysis = Analysis::new(&graph);
         let object = Owner::Object {
             type_id: 0,
             offset: 24,
         };
         let root = |kind, label| Owner::Root { kind, label };
+        let [list, buffer, global, stale, lost, ring] = [2, 3, 4, 5, 6, 7];
         let expected = [
             (buffer, object),
             (list, object),

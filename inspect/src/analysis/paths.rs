@@ -190,39 +190,35 @@ impl Ways<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Origin, paths_to, ways};
+    use super::{Origin, Path, paths_to, ways};
     use crate::analysis::Analysis;
     use crate::analysis::path::Confidence;
-    use crate::analysis::synthetic::Builder;
-    use crate::graph::{Graph, RootKind};
+    use crate::analysis::synthetic::graph;
+    use crate::graph::{Graph, NodeId};
 
     /// Two games in cycles with players, each of which has a hat; the third game is forgotten.
-    fn graph(stale: bool) -> Graph {
-        let mut b = Builder::new();
-        for at in 0..3 {
-            let (game, player) = (b.object("Game", 1, 0), b.object("Player", 1, 0));
-            let hat = b.object("Hat", 1, 0);
-            b.edge(game, 16, player).edge(player, 0, hat);
-            if at < 2 {
-                b.edge(player, 8, game);
-            }
-        }
-        if stale {
-            b.root(RootKind::Stack, "stack of thread \"main\"", 1);
-        }
-        b.build()
+    fn games(root: &str) -> Graph {
+        let game = "Game: 1, Player: 1, Hat: 1, Game +16 Player, Player +0 Hat,";
+        let cycle = format!("{game} Player +8 Game,");
+        graph(&format!("{cycle} {root} {cycle} {game}"))
+    }
+
+    fn nodes(path: &Path) -> Vec<NodeId> {
+        path.hops.iter().map(|hop| hop.node).collect()
     }
 
     #[test]
     fn path_to_what_a_leaked_cycle_holds_begins_at_the_cycle() {
-        for (stale, confidence) in [(false, Confidence::Certain), (true, Confidence::Likely)] {
-            let graph = graph(stale);
+        for (stale, confidence) in [
+            ("", Confidence::Certain),
+            ("stack Player,", Confidence::Likely),
+        ] {
+            let graph = games(stale);
             let analysis = Analysis::new(&graph);
-            for (node, nodes) in [(0, vec![0]), (1, vec![1]), (2, vec![1, 2])] {
+            for (node, expected) in [(0, vec![0]), (1, vec![1]), (2, vec![1, 2])] {
                 let paths = paths_to(&analysis, node, 20);
-                assert_eq!(paths.len(), 1 + usize::from(stale), "{paths:?}");
-                let hops = paths[0].hops.iter().map(|hop| hop.node);
-                assert_eq!(hops.collect::<Vec<_>>(), nodes);
+                assert_eq!(paths.len(), 1 + graph.roots.len(), "{paths:?}");
+                assert_eq!(nodes(&paths[0]), expected);
                 assert_eq!(paths[0].confidence, confidence);
                 let Origin::Cycle(cycle) = &paths[0].origin else {
                     panic!("{paths:?}");
@@ -235,18 +231,16 @@ mod tests {
 
     #[test]
     fn path_to_what_leaks_without_a_cycle_says_so() {
-        let graph = graph(false);
-        let analysis = Analysis::new(&graph);
-        let paths = paths_to(&analysis, 8, 20);
+        let graph = games("");
+        let paths = paths_to(&Analysis::new(&graph), 8, 20);
         assert_eq!(paths.len(), 1, "{paths:?}");
         assert_eq!(paths[0].origin, Origin::Leak);
-        let hops = paths[0].hops.iter().map(|hop| hop.node);
-        assert_eq!(hops.collect::<Vec<_>>(), [6, 7, 8]);
+        assert_eq!(nodes(&paths[0]), [6, 7, 8]);
     }
 
     #[test]
     fn objects_in_cycles_of_one_kind_are_held_in_one_way() {
-        let graph = graph(false);
+        let graph = games("");
         let analysis = Analysis::new(&graph);
         for type_id in 0..3 {
             let found = ways(&analysis, type_id);
@@ -260,14 +254,9 @@ mod tests {
 
     #[test]
     fn objects_that_wait_for_their_destructors_are_no_leaks() {
-        let mut b = Builder::new();
-        let dying = b.object("Game", 0, 0);
-        let player = b.object("Player", 1, 0);
-        let dead = b.object("Dead", 0, 1);
-        b.edge(dying, 0, player);
-        let graph = b.build();
+        let graph = graph("Game: 0, Player: 1, Dead: 0 1, Game +0 Player");
         let analysis = Analysis::new(&graph);
-        for (node, label) in [(player, "a destructor"), (dead, "destroyed")] {
+        for (node, label) in [(1, "a destructor"), (2, "destroyed")] {
             let paths = paths_to(&analysis, node, 20);
             assert_eq!(paths.len(), 1, "{paths:?}");
             assert_eq!(paths[0].origin, Origin::Nothing);

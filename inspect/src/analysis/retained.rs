@@ -172,56 +172,37 @@ pub fn retained_from_roots(analysis: &Analysis<'_>) -> RetainedSets {
 
 #[cfg(test)]
 mod tests {
-    use super::{Freed, retained_from_roots};
+    use super::{Freed, RetainedSets, retained_from_roots};
     use crate::analysis::Analysis;
-    use crate::analysis::synthetic::Builder;
-    use crate::graph::{NodeId, RootKind};
+    use crate::analysis::synthetic::graph;
+
+    fn sets(text: &str) -> RetainedSets {
+        retained_from_roots(&Analysis::new(&graph(text)))
+    }
 
     fn freed(objects: u64, bytes: u64) -> Freed {
         Freed { bytes, objects }
     }
 
-    /// All orders of four things.
-    fn orders() -> Vec<[usize; 4]> {
-        let numbers = 0..256;
-        let order = numbers.map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6]);
-        order
-            .filter(|order| (0..4).all(|at| order.contains(&at)))
-            .collect()
-    }
-
     /// A server in a cycle with two sessions, each of which holds a buffer, and the session's file.
-    /// Objects have addresses in the order of their creation.
+    /// Objects have addresses in the order of their creation. A stale word refers to the map.
     #[test]
     fn each_node_of_a_leaked_cycle_retains_all_of_it_whatever_the_addresses_are() {
-        let orders = orders();
+        let objects = ["Server: 2", "Session: 1", "Other: 1", "File: 1"];
+        let orders = (0..256).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6]);
+        let is_order = |order: &[usize; 4]| (0..4).all(|at| order.contains(&at));
+        let orders: Vec<_> = orders.filter(is_order).collect();
         assert_eq!(orders.len(), 24);
         for order in orders {
-            let mut b = Builder::new();
-            let mut node = [0 as NodeId; 4];
-            for at in order {
-                let strong = [2, 1, 1, 1][at];
-                node[at] = b.object(["Server", "Session", "Other", "File"][at], strong, 0);
-            }
-            let [server, session, other, file] = node;
-            let map = b.plain(100);
-            b.edge(server, 8, map)
-                .edge(map, 0, session)
-                .edge(map, 8, other);
-            b.edge(session, 16, server).edge(other, 24, server);
-            b.edge(session, 0, file);
-            // A stale word refers to the map.
-            b.root(RootKind::Stack, "stack of thread \"main\"", map);
-            let graph = b.build();
-            let analysis = Analysis::new(&graph);
-            let sets = retained_from_roots(&analysis);
-            for node in [server, session, other, map] {
-                assert_eq!(
-                    sets.of([node]),
-                    freed(4, 228),
-                    "{order:?}, {:?}",
-                    analysis.type_name(node)
-                );
+            let sets = sets(&format!(
+                "{}, map: plain 100, Server +8 map, map +0 Session, map +8 Other, \
+                 Session +16 Server, Other +24 Server, Session +0 File, stack map",
+                order.map(|at| objects[at]).join(",")
+            ));
+            let node = |object| order.iter().position(|at| *at == object).unwrap() as u32;
+            let [server, session, other, file] = [0, 1, 2, 3].map(node);
+            for node in [server, session, other, 4] {
+                assert_eq!(sets.of([node]), freed(4, 228), "{order:?}, {node}");
             }
             assert_eq!(sets.of([file]), freed(1, 32));
             assert_eq!(sets.of([session, other, file]), freed(4, 228));
@@ -230,32 +211,21 @@ mod tests {
 
     #[test]
     fn what_two_leaks_hold_is_retained_by_neither() {
-        let mut b = Builder::new();
-        let shared = b.object("Shared", 2, 0);
-        for _ in 0..2 {
-            let (one, two) = (b.object("One", 1, 0), b.object("Two", 1, 0));
-            b.edge(one, 0, two).edge(two, 0, one).edge(two, 8, shared);
-        }
-        let graph = b.build();
-        let sets = retained_from_roots(&Analysis::new(&graph));
+        let leak = "One: 1, Two: 1, One +0 Two, Two +0 One, Two +8 Shared,";
+        let sets = sets(&format!("Shared: 2, {leak} {leak}"));
         assert_eq!(sets.of([1]), freed(2, 64));
         assert_eq!(sets.of([1, 3]), freed(4, 128));
-        assert_eq!(sets.of([shared]), freed(1, 32));
+        assert_eq!(sets.of([0]), freed(1, 32));
     }
 
     #[test]
     fn what_is_retained_by_several_counts_once() {
-        let mut b = Builder::new();
-        let (list, next) = (b.object("List", 1, 0), b.object("List", 1, 0));
-        let (value, dying) = (b.object("Value", 1, 0), b.object("Dying", 0, 0));
-        let last = b.object("Last", 1, 0);
-        b.edge(list, 0, next).edge(next, 0, value);
-        b.edge(dying, 0, last);
-        b.root(RootKind::Static, "static LIST", list);
-        let graph = b.build();
-        let sets = retained_from_roots(&Analysis::new(&graph));
-        assert_eq!(sets.of([value, next, list]), freed(3, 96));
-        assert_eq!(sets.of([value, next]), freed(2, 64));
-        assert_eq!(sets.of([last]), freed(1, 32), "what a destructor still has");
+        let sets = sets(
+            "list = List: 1, next = List: 1, Value: 1, Dying: 0, Last: 1, \
+             list +0 next, next +0 Value, Dying +0 Last, static list",
+        );
+        assert_eq!(sets.of([2, 1, 0]), freed(3, 96));
+        assert_eq!(sets.of([2, 1]), freed(2, 64));
+        assert_eq!(sets.of([4]), freed(1, 32), "what a destructor still has");
     }
 }

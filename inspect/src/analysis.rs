@@ -9,8 +9,8 @@
 //! * [`balance`]: how many references of an object no word explains;
 //! * [`reach`]: what holds each node, from the most certain kind of root to the least; `search`
 //!   finds it;
-//! * [`components`], [`dominators`]: strongly connected components, retained sizes;
-//! * [`verdict`], [`group`]: what can be wrong, and leaks that are alike;
+//! * [`cycles`], [`dominators`]: strongly connected components, retained sizes;
+//! * [`verdict`]: what can be wrong, and leaks that are alike;
 //! * [`path`]: why an object is alive; [`paths`] finds them, and [`origins`] where no root leads;
 //! * [`leaks`]: finds what leaks, and groups it by the types along its paths;
 //! * [`owners`]: what holds plain allocations;
@@ -18,12 +18,10 @@
 
 pub mod balance;
 pub mod census;
-pub mod components;
 pub mod containers;
-mod cycles;
+pub mod cycles;
 pub mod diff;
 pub mod dominators;
-pub mod group;
 pub mod leaks;
 pub mod links;
 pub mod origins;
@@ -35,7 +33,6 @@ mod random_tests;
 pub mod reach;
 pub mod retained;
 mod search;
-pub mod signature;
 pub mod strength;
 #[cfg(test)]
 pub(crate) mod synthetic;

@@ -3,13 +3,28 @@
 use crate::discovery::discover;
 use crate::error::{Error, Subject};
 use crate::graph::{Graph, Process, Started};
-use crate::image::Image;
-use crate::image::ProgramImage;
+use crate::image::{Image, ProgramImage};
 use crate::layout::{LayoutError, VERSION};
 use crate::library::Library;
-use crate::source::Source;
 use crate::store;
+use std::path::PathBuf;
 use std::time::SystemTime;
+
+/// The program to inspect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A running process.
+    Pid(u32),
+    /// A core file.
+    Core {
+        /// The core file.
+        core: PathBuf,
+        /// The program, if it is not where the core file says.
+        program: Option<PathBuf>,
+    },
+    /// A snapshot that was saved before.
+    Snapshot(PathBuf),
+}
 
 /// Reads what was found in a program. A process is stopped while its memory is copied, and goes on
 /// in any case.
@@ -94,6 +109,7 @@ fn not_readable(source: &Source, error: LayoutError) -> Error {
 
 #[cfg(test)]
 mod tests {
+
     #[test]
     #[cfg(target_os = "linux")]
     fn start_of_a_process_tells_it_from_others() {

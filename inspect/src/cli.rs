@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::analysis::leaks::Limits;
-use crate::source::Source;
+use crate::capture::Source;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
 

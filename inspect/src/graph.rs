@@ -1,6 +1,7 @@
 //! Objects, plain allocations, the references between them, and what holds them from outside.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// The index of a node in [`Graph::nodes`].
 pub type NodeId = u32;
@@ -380,5 +381,26 @@ impl Object {
     /// runs, and what it holds is released next.
     pub fn is_dying(&self) -> bool {
         self.strong == 0 && (self.alive || self.weak == 0)
+    }
+}
+
+/// Texts by index.
+#[derive(Default)]
+pub(crate) struct Texts {
+    /// Without duplicates.
+    pub(crate) all: Vec<String>,
+    indices: HashMap<String, u32>,
+}
+
+impl Texts {
+    /// Returns the index of a text.
+    pub(crate) fn add(&mut self, text: &str) -> u32 {
+        if let Some(index) = self.indices.get(text) {
+            return *index;
+        }
+        let index = self.all.len() as u32;
+        self.all.push(text.to_owned());
+        self.indices.insert(text.to_owned(), index);
+        index
     }
 }

@@ -22,6 +22,4 @@ pub mod layout;
 pub mod library;
 pub mod report;
 pub mod run;
-pub mod source;
 pub mod store;
-mod texts;

@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};
+use crate::capture::Source;
 use crate::capture::capture;
 use crate::cli::{About, Arguments, Command, Output};
 use crate::error::Error;
@@ -10,7 +11,6 @@ use crate::image::ProgramImage;
 use crate::report::subject::{self, FindError, Subject};
 use crate::report::wire::{self, Report};
 use crate::report::{build, text};
-use crate::source::Source;
 use crate::store;
 use std::io::{self, Write};
 use std::path::Path;

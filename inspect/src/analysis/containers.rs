@@ -1,10 +1,10 @@
 //! Allocations and objects that hold very many objects of one type.
 
 use super::Analysis;
-use super::group::{Figures, Group};
+use super::path::Hop;
 use super::paths::path_to;
-use super::signature::Hop;
 use super::verdict::Verdict;
+use super::verdict::{Figures, Group};
 use crate::graph::{Graph, NodeId};
 
 /// An allocation or object with many references to objects of one type.

@@ -1,11 +1,137 @@
-//! Cycles: what is wrong with them, and shortest ones through a node.
+//! Strongly connected components, by Tarjan's algorithm without recursion; what is wrong with cycles,
+//! and shortest ones through a node.
 
 use super::Analysis;
 use super::balance::Balance;
+use super::path::Hop;
 use super::reach::Level;
-use super::signature::Hop;
 use super::verdict::Verdict;
 use crate::graph::NodeId;
+
+/// The component of a node that was left out.
+pub const NO_COMPONENT: u32 = u32::MAX;
+
+/// Strongly connected components of some of the nodes.
+pub struct Components {
+    /// The component of each node, or [`NO_COMPONENT`].
+    pub of: Vec<u32>,
+    starts: Vec<u32>,
+    members: Vec<NodeId>,
+}
+
+impl Components {
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Returns the nodes of a component. Components come before those that hold them.
+    pub fn members(&self, component: usize) -> &[NodeId] {
+        let (from, to) = (self.starts[component], self.starts[component + 1]);
+        &self.members[from as usize..to as usize]
+    }
+
+    /// Returns whether the members of a component hold each other, or the only one holds itself.
+    pub fn is_cycle(&self, analysis: &Analysis<'_>, component: usize) -> bool {
+        let members = self.members(component);
+        members.len() > 1 || {
+            let mut holds = analysis.holds(members[0]);
+            holds.any(|edge| analysis.graph.edges[edge].to == members[0])
+        }
+    }
+
+    /// Returns whether no other component holds this one.
+    pub fn is_source(&self, analysis: &Analysis<'_>, component: usize) -> bool {
+        self.members(component).iter().all(|member| {
+            let mut holders = analysis.held_by(*member);
+            holders.all(|edge| {
+                let from = analysis.graph.edges[edge].from;
+                let holder = self.of[from as usize];
+                holder == component as u32 || holder == NO_COMPONENT
+            })
+        })
+    }
+}
+
+/// Finds the components of the nodes that nothing holds, or only words that no count confirms.
+pub fn unheld(analysis: &Analysis<'_>) -> Components {
+    components(analysis, |node| {
+        let level = analysis.reach.level(node);
+        matches!(level, Level::Suspect | Level::Nothing)
+    })
+}
+
+/// A node whose edges are being followed.
+struct Visit {
+    node: NodeId,
+    next: u32,
+    end: u32,
+}
+
+/// Finds the components of the nodes for which `takes_part` returns `true`, by the edges that hold.
+pub fn components(analysis: &Analysis<'_>, takes_part: impl Fn(NodeId) -> bool) -> Components {
+    const UNSEEN: u32 = u32::MAX;
+    let nodes = analysis.graph.nodes.len();
+    let mut found = Components {
+        of: vec![NO_COMPONENT; nodes],
+        starts: vec![0],
+        members: Vec::new(),
+    };
+    // The order in which nodes are seen, and the first of those on the stack that a node reaches.
+    let (mut order, mut low) = (vec![UNSEEN; nodes], vec![UNSEEN; nodes]);
+    let (mut seen, mut stack, mut visits) = (0, Vec::new(), Vec::<Visit>::new());
+    for root in 0..nodes as NodeId {
+        if order[root as usize] != UNSEEN || !takes_part(root) {
+            continue;
+        }
+        let mut enter = Some(root);
+        loop {
+            if let Some(node) = enter.take() {
+                (order[node as usize], low[node as usize]) = (seen, seen);
+                seen += 1;
+                stack.push(node);
+                let out = analysis.links.out(node);
+                let (next, end) = (out.start as u32, out.end as u32);
+                visits.push(Visit { node, next, end });
+            }
+            let Some(visit) = visits.last_mut() else {
+                break;
+            };
+            let node = visit.node as usize;
+            if visit.next < visit.end {
+                let edge = visit.next as usize;
+                visit.next += 1;
+                let to = analysis.graph.edges[edge].to;
+                if !analysis.strengths[edge].holds() || !takes_part(to) {
+                    continue;
+                }
+                if order[to as usize] == UNSEEN {
+                    enter = Some(to);
+                } else if found.of[to as usize] == NO_COMPONENT {
+                    low[node] = low[node].min(order[to as usize]);
+                }
+                continue;
+            }
+            let visit = visits.pop().expect("there is a last visit");
+            if let Some(parent) = visits.last() {
+                let parent = parent.node as usize;
+                low[parent] = low[parent].min(low[node]);
+            }
+            if low[node] == order[node] {
+                let component = found.starts.len() as u32 - 1;
+                while let Some(member) = stack.pop() {
+                    found.of[member as usize] = component;
+                    found.members.push(member);
+                    if member == visit.node {
+                        break;
+                    }
+                }
+                found.starts.push(found.members.len() as u32);
+            }
+        }
+    }
+    found
+}
 
 /// Searches that share their memory.
 pub struct Search {

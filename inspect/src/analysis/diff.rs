@@ -3,9 +3,9 @@
 use super::Analysis;
 use super::census::by_type;
 use super::containers::containers;
-use super::group::Group;
 use super::leaks::{Limits, leaks};
 use super::paths::path_to;
+use super::verdict::Group;
 use crate::graph::{Graph, NodeId, RootKind};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;

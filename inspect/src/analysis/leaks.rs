@@ -1,19 +1,17 @@
 //! Finds leaks and their causes, grouped by the types along the path.
 
-mod finding;
 mod lost;
 #[cfg(test)]
 mod moved_tests;
 #[cfg(test)]
 mod verdict_tests;
-mod waiting;
 
 use super::Analysis;
-use super::group::{Figures, Group};
+use super::path::signature;
 use super::retained::{Retained, retained};
-use super::signature::signature;
+use super::verdict::{Figures, Group};
 use crate::graph::NodeId;
-use finding::Finding;
+use lost::Finding;
 use std::collections::{HashMap, HashSet};
 
 /// From which size on something is reported that may be intended.
@@ -76,7 +74,7 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
 pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
     let mut findings = lost::find(analysis);
     findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
-    let waiting = || waiting::find(analysis, limits.waiting);
+    let waiting = || lost::waiting(analysis, limits.waiting);
     let is_entry = |found: &Finding| {
         let is_entry = !analysis.reach.is_held(found.leader) || found.is_waiting();
         is_entry.then_some(found.leader)

@@ -2,11 +2,11 @@
 
 use super::Analysis;
 use super::balance::Balance;
-use super::components::{Components, unheld};
+use super::cycles::{Components, unheld};
 use super::cycles::{Search, judge};
 use super::path::{Beginning, Confidence, Origin, Path};
+use super::path::{Hop, canonical};
 use super::reach::Level;
-use super::signature::{Hop, canonical};
 use super::verdict::Verdict;
 use crate::graph::{NodeId, Object};
 use std::collections::HashMap;

@@ -2,9 +2,9 @@
 
 use super::Analysis;
 use super::origins::{Origins, destructor, from_node};
+use super::path::{Hop, signature};
 use super::path::{Origin, Path, confidence};
 use super::reach::{Level, Step};
-use super::signature::{Hop, signature};
 use crate::graph::{NodeId, Object};
 use std::collections::{HashMap, HashSet};
 

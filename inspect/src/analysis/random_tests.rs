@@ -1,7 +1,7 @@
 //! Random graphs: fast algorithms agree with obvious ones.
 
 use super::Analysis;
-use super::components::{NO_COMPONENT, components};
+use super::cycles::{NO_COMPONENT, components};
 use super::dominators::dominators;
 use super::leaks::{Limits, leaks};
 use super::synthetic::Builder;

@@ -1,7 +1,7 @@
 //! Retained sizes: what would be freed if a node were.
 
 use super::Analysis;
-use super::components::{Components, unheld};
+use super::cycles::{Components, unheld};
 use super::dominators::dominators;
 use super::reach::Level;
 use crate::graph::NodeId;

@@ -1,9 +1,9 @@
 //! Builds graphs for tests.
 
+use crate::graph::Texts;
 use crate::graph::{
     Edge, EdgeKind, Graph, Node, NodeId, NodeKind, Object, Root, RootKind, Storage,
 };
-use crate::texts::Texts;
 use std::collections::HashMap;
 
 /// A graph that is being built. Nodes are numbered in the order of their creation; objects first.

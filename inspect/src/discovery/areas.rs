@@ -1,14 +1,13 @@
 //! Describes the parts of writable memory that are no items: variables, stacks, and the rest.
 
-mod area;
 mod stacks;
 
-pub(super) use area::{Area, Owner};
+pub(super) use stacks::{Area, Owner};
 
 use super::regions::{Region, Regions};
 use crate::graph::RootKind;
 use crate::image::{Image, Module};
-use area::push;
+use stacks::push;
 use std::ops::Range;
 
 /// The areas of a program, by address, without overlaps.

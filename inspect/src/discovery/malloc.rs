@@ -6,7 +6,6 @@
 mod arena;
 mod cached;
 mod chunks;
-mod mapped;
 #[cfg(all(
     test,
     target_os = "linux",
@@ -65,7 +64,7 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
         }
     }
     heap.managed.sort_unstable_by_key(|range| range.start);
-    mapped::find(regions, &heap.managed, &mut found);
+    chunks::find_mapped(regions, &heap.managed, &mut found);
     found.sort_unstable_by_key(|chunk| chunk.start);
     let free = cached::find(regions, &layout, &arenas, &found);
     for chunk in found.iter().filter(|chunk| chunk.is_mapped()) {

@@ -3,10 +3,10 @@
 use super::areas::{Area, Areas, Owner};
 use super::regions::Regions;
 use super::targets::{Target, Targets};
+use crate::graph::Texts;
 use crate::graph::{Root, RootKind};
 use crate::image::{Image, Thread};
 use crate::library::Library;
-use crate::texts::Texts;
 
 /// Roots: nodes are indices of items.
 #[derive(Default)]

@@ -11,11 +11,11 @@
 //!                with the highest bit, the thread had no key
 //! ```
 
+use crate::graph::Texts;
 use crate::graph::{Creation, Graph};
 use crate::image::Memory;
 use crate::layout::HeaderLayout;
 use crate::library::Library;
-use crate::texts::Texts;
 use std::collections::{HashMap, HashSet};
 
 const MAGIC: [u8; 8] = *b"RPLEDGER";

@@ -2,9 +2,9 @@
 
 use super::decode::returned_str;
 use super::ranks::Ranks;
+use crate::graph::Texts;
 use crate::image::{Image, Mapping, Module, words};
 use crate::layout::{KindLayout, TypeInfoLayout};
-use crate::texts::Texts;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 18;

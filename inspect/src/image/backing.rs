@@ -1,6 +1,6 @@
 //! Memory as regions, each with the place that its bytes come from.
 
-use super::memory::Memory;
+use super::parts::Memory;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -17,7 +17,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 mod files;
-mod holes;
 mod notes;
 mod segments;
 
@@ -49,7 +48,7 @@ impl ProgramImage {
         let notes = Notes::read(core, &map, machine, &note_ranges)?;
         notes.add_omitted(&mut loads);
         let map = Arc::new(map);
-        let holes = holes::find(&file, &loads);
+        let holes = segments::holes(&file, &loads);
 
         let mut mappings: Vec<Mapping> = loads.iter().map(|load| mapping(load, &notes)).collect();
         name_stack_and_heap(&mut mappings, &notes);

@@ -1,7 +1,7 @@
 //! ELF files as they are mapped: headers, notes and thread-local storage, read from memory, so that
 //! it is the same for processes, core files, and programs whose file has been deleted.
 
-use super::memory::Memory;
+use super::parts::Memory;
 use super::parts::{Mapping, Module, Note};
 use crate::error::{Error, Subject};
 use memmap2::Mmap;

@@ -1,7 +1,7 @@
 //! The state of a program at one moment, of a process or of a core file.
 
 use super::backing::Regions;
-use super::memory::Memory;
+use super::parts::Memory;
 use super::parts::{Mapping, Module, Parts, Thread};
 use super::symbols::Symbols;
 use std::ops::Range;

@@ -1,6 +1,5 @@
 //! Makes reports from an analysis.
 
-mod nodes;
 mod words;
 
 use super::subject::Subject;
@@ -9,15 +8,15 @@ use crate::analysis::Analysis;
 use crate::analysis::balance::Balance;
 use crate::analysis::census::by_type;
 use crate::analysis::diff;
-use crate::analysis::group::Group;
 use crate::analysis::leaks::{Limits, Suspects, leaks};
 use crate::analysis::path::{Origin, Path};
 use crate::analysis::paths;
+use crate::analysis::verdict::Group;
 use crate::graph::{Graph, NodeId};
 
 pub use words::{held, holders};
 
-use nodes::{hex, hops, node, shorten};
+use words::{hex, hops, node, shorten};
 
 /// Makes a document of a report.
 pub fn document(graph: &Graph, report: Report) -> Document {

@@ -4,8 +4,8 @@
 use crate::analysis::balance::Balance;
 pub use crate::analysis::census::TypeCount as Type;
 pub use crate::analysis::diff::{Longer, TypeChange};
-use crate::analysis::group::Figures;
 use crate::analysis::path::Confidence;
+use crate::analysis::verdict::Figures;
 use crate::analysis::verdict::Verdict;
 use crate::graph::RootKind;
 pub use crate::graph::ThreadState as Thread;

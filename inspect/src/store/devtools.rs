@@ -7,8 +7,8 @@
 use crate::analysis::Analysis;
 use crate::analysis::strength::Strength;
 use crate::error::Error;
+use crate::graph::Texts;
 use crate::graph::{Graph, NodeId, NodeKind};
-use crate::texts::Texts;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;

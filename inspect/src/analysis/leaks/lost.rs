@@ -1,13 +1,38 @@
-//! Cycles, references without a holder, and what they hold.
+//! Finds leaks, before those that are alike are grouped: cycles, references without a holder, and what
+//! only the library holds.
 
-use super::finding::Finding;
 use crate::analysis::Analysis;
 use crate::analysis::balance::Balance;
-use crate::analysis::components::{Components, unheld};
 use crate::analysis::cycles::{self, Search, is_suspect};
-use crate::analysis::signature::{Hop, canonical};
+use crate::analysis::cycles::{Components, unheld};
+use crate::analysis::path::{Hop, canonical};
+use crate::analysis::reach::Level;
 use crate::analysis::verdict::Verdict;
-use crate::graph::NodeId;
+use crate::graph::{NodeId, RootKind};
+use std::collections::HashMap;
+
+/// One leak.
+pub(super) struct Finding {
+    pub(super) verdict: Verdict,
+    /// An index into [`Graph::labels`](crate::graph::Graph::labels).
+    pub(super) label: Option<u32>,
+    pub(super) path: Vec<Hop>,
+    /// The node that stands for all of the leak.
+    pub(super) leader: NodeId,
+    /// Objects and bytes of the leak itself, without what it retains.
+    pub(super) objects: u64,
+    pub(super) bytes: u64,
+    /// References without a holder.
+    pub(super) missing: u64,
+}
+
+impl Finding {
+    /// Returns whether the leak is what waits for a drain.
+    pub(super) fn is_waiting(&self) -> bool {
+        use Verdict as V;
+        matches!(self.verdict, V::Pool | V::Inbox | V::Backlog | V::Orphan)
+    }
+}
 
 /// Finds what leaks although nothing of the library waits for it.
 pub fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
@@ -139,4 +164,38 @@ impl Finder<'_, '_> {
             missing,
         });
     }
+}
+
+/// Finds what only the library holds, where `at_least` things wait, or where nothing will ever
+/// release it. There may be millions, so they are not collected.
+pub fn waiting(analysis: &Analysis<'_>, at_least: u64) -> impl Iterator<Item = Finding> {
+    let graph = analysis.graph;
+    let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();
+    for root in &graph.roots {
+        if Verdict::of(root.kind).is_some() {
+            *lengths.entry((root.kind, root.label)).or_default() += u64::from(root.counted.max(1));
+        }
+    }
+    let mut seen = vec![false; graph.nodes.len()];
+    graph.roots.iter().filter_map(move |root| {
+        let verdict = Verdict::of(root.kind)?;
+        let length = lengths[&(root.kind, root.label)];
+        let certain = matches!(verdict, Verdict::ForgottenPool | Verdict::Kept);
+        let held_elsewhere = analysis.reach.level(root.to) < Level::Pool
+            || certain && analysis.reach.is_held(root.to);
+        if held_elsewhere || !certain && length < at_least || seen[root.to as usize] {
+            return None;
+        }
+        seen[root.to as usize] = true;
+        let is_object = (root.to as usize) < graph.objects;
+        Some(Finding {
+            verdict,
+            label: Some(root.label),
+            path: vec![Hop::end(root.to)],
+            leader: root.to,
+            objects: u64::from(is_object),
+            bytes: graph.nodes[root.to as usize].bytes,
+            missing: 0,
+        })
+    })
 }

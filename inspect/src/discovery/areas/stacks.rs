@@ -1,10 +1,38 @@
-//! Stacks and thread-locals: of threads, of those that do not exist yet, and of those that have ended.
+//! Parts of the writable memory that are no items; of those, stacks and thread-locals: of threads, of
+//! those that do not exist yet, and of those that have ended.
 
-use super::area::{Area, Owner, push};
 use crate::discovery::regions::{Region, Regions};
 use crate::graph::RootKind;
 use crate::image::{Image, Thread};
 use std::ops::Range;
+
+/// Memory whose words may hold items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::discovery) struct Area {
+    pub(in crate::discovery) range: Range<u64>,
+    pub(in crate::discovery) kind: RootKind,
+    pub(in crate::discovery) owner: Owner,
+}
+
+/// Which thread uses an area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::discovery) enum Owner {
+    /// All threads, as far as is known.
+    Program,
+    /// The thread with this index, of those that the image has: its stack or its thread-locals.
+    Thread(usize),
+    /// A thread that does not exist yet.
+    NewThread,
+    /// No thread: this part of a stack is not in use.
+    Nobody,
+}
+
+/// Adds an area, unless it is empty.
+pub(super) fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, owner: Owner) {
+    if range.start < range.end {
+        areas.push(Area { range, kind, owner });
+    }
+}
 
 /// Below the stack pointer, functions that call no others may keep values (the red zone).
 const RED_ZONE: u64 = 128;

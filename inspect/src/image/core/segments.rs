@@ -1,4 +1,4 @@
-//! The headers of a core file.
+//! The headers of a core file, and the parts of it that take no space on the disk.
 
 use crate::error::{Error, Subject};
 use crate::image::elf::{self, Header};
@@ -6,6 +6,7 @@ use crate::image::registers::Machine;
 use object::LittleEndian;
 use object::elf::{ET_CORE, PF_R, PF_W, PF_X, PT_LOAD, PT_NOTE};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -123,4 +124,38 @@ pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
         return Err(no_core("it has no memory or no threads"));
     }
     Ok((machine, loads, notes))
+}
+
+/// Returns the holes within the segments, as ranges of the file in its order. A hole that is not
+/// found costs only time.
+#[cfg(target_os = "linux")]
+pub(super) fn holes(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
+    use rustix::fs::{SeekFrom, seek};
+    // Nobody relies on where the file's cursor is.
+    let mut holes = Vec::new();
+    for load in loads {
+        let (mut at, end) = (load.offset, load.offset + load.file_len);
+        while at < end {
+            let Some(start) = seek(file, SeekFrom::Hole(at))
+                .ok()
+                .filter(|&start| start < end)
+            else {
+                break;
+            };
+            // After the last data there is none (ENXIO).
+            let next = seek(file, SeekFrom::Data(start)).unwrap_or(end).min(end);
+            if next <= start {
+                break;
+            }
+            holes.push(start..next);
+            at = next;
+        }
+    }
+    holes
+}
+
+/// Returns no holes: they are only found on Linux.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn holes(_: &File, _: &[Load]) -> Vec<Range<u64>> {
+    Vec::new()
 }

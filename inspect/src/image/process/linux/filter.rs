@@ -5,7 +5,7 @@
 //! out, such as pixels and numbers, is read as zeros where references are looked for.
 
 use crate::image::elf::PAGE;
-use crate::image::memory;
+use crate::image::parts;
 use crate::image::parts::Mapping;
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl Filter {
 
     /// Returns whether a page has something that may be an address, or a chunk's head.
     fn refers(&self, address: u64, page: &[u8], heap_end: &mut u64) -> bool {
-        let words = || memory::words(page);
+        let words = || parts::words(page);
         let Some(((first, _), last)) = self.spans.first().zip(self.spans.last()) else {
             return true;
         };

@@ -1,7 +1,7 @@
 //! Which pages of a process have contents, so that reserved memory costs nothing.
 
 use super::sys::{self, PageRegion};
-use crate::image::memory::words;
+use crate::image::parts::words;
 use std::fs::File;
 use std::io;
 use std::ops::Range;

@@ -4,7 +4,6 @@ use crate::discovery::discover;
 use crate::error::{Error, Subject};
 use crate::graph::{Graph, Process, Started};
 use crate::image::{Image, ProgramImage};
-use crate::layout::{LayoutError, VERSION};
 use crate::library::Library;
 use crate::store;
 use std::path::PathBuf;
@@ -48,7 +47,13 @@ pub fn capture(source: &Source) -> Result<Graph, Error> {
             (Box::new(image), process)
         }
     };
-    let library = Library::read(&*image).map_err(|error| not_readable(source, error))?;
+    let library = Library::read(&*image).map_err(|error| Error::Library {
+        subject: match source {
+            Source::Pid(pid) => Subject::Process(*pid),
+            Source::Core { core: path, .. } | Source::Snapshot(path) => Subject::File(path.clone()),
+        },
+        error,
+    })?;
     Ok(Graph {
         process,
         ..discover(&*image, &library)
@@ -81,30 +86,6 @@ fn started(pid: u32) -> Option<Started> {
 #[cfg(not(target_os = "linux"))]
 fn started(_: u32) -> Option<Started> {
     None
-}
-
-/// Names the process or file whose library cannot be read.
-fn not_readable(source: &Source, error: LayoutError) -> Error {
-    let subject = match source {
-        Source::Pid(pid) => Subject::Process(*pid),
-        Source::Core { core: path, .. } | Source::Snapshot(path) => Subject::File(path.clone()),
-    };
-    let version = match &error {
-        LayoutError::NoLibrary => return Error::NoLibrary { subject },
-        LayoutError::Version { found, .. } => found.parse().ok(),
-        _ => None,
-    };
-    match version {
-        Some(found) => Error::OtherVersion {
-            subject,
-            found,
-            supported: format!("version {VERSION}"),
-        },
-        None => Error::BadLayout {
-            subject,
-            reason: error.to_string(),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub enum Command {
         output: Output,
         /// The limits of the report.
         #[command(flatten)]
-        limits: LimitOptions,
+        limits: Limits,
         /// Look at a process up to this many times, and report only what leaks in all looks, so that
         /// nothing is reported that was just in flight
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -72,7 +72,7 @@ pub enum Command {
         output: Output,
         /// The limits of the report.
         #[command(flatten)]
-        limits: LimitOptions,
+        limits: Limits,
     },
     /// Save what is found, for `diff`, for later, or for Chrome's DevTools
     #[command(group = ArgGroup::new("files").required(true).multiple(true))]
@@ -155,27 +155,6 @@ impl Output {
     /// Returns how many rows to show at most.
     pub fn limit(&self) -> Option<usize> {
         (self.limit > 0).then_some(self.limit)
-    }
-}
-
-/// The limits of the report.
-#[derive(Debug, Args)]
-pub struct LimitOptions {
-    /// Report pools, inboxes and backlogs with this many objects that nothing else holds
-    #[arg(long, value_name = "N", default_value_t = Limits::default().waiting)]
-    waiting: u64,
-    /// Mention containers with this many references to objects of one type
-    #[arg(long, value_name = "N", default_value_t = Limits::default().container)]
-    container: u64,
-}
-
-impl LimitOptions {
-    /// Returns the limits.
-    pub fn limits(&self) -> Limits {
-        Limits {
-            waiting: self.waiting,
-            container: self.container,
-        }
     }
 }
 

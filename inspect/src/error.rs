@@ -8,34 +8,22 @@ use std::{fmt, io};
 #[non_exhaustive]
 pub enum Error {
     /// No process has the id.
-    #[error("there is no process {pid}")]
-    NoSuchProcess {
-        /// The process id.
-        pid: u32,
-    },
+    #[error("there is no process {0}")]
+    NoSuchProcess(u32),
     /// The process belongs to the kernel and has no memory of its own.
-    #[error("process {pid} is a thread of the kernel, which has no memory to inspect")]
-    KernelThread {
-        /// The process id.
-        pid: u32,
-    },
+    #[error("process {0} is a thread of the kernel, which has no memory to inspect")]
+    KernelThread(u32),
     /// The process has ended, and waits for its parent to notice.
     #[error(
-        "process {pid} has ended and has no memory any more; its parent has not waited for it yet"
+        "process {0} has ended and has no memory any more; its parent has not waited for it yet"
     )]
-    Zombie {
-        /// The process id.
-        pid: u32,
-    },
+    Zombie(u32),
     /// The process was given its own id.
     #[error(
-        "process {pid} cannot stop itself; inspect it from another process, or use the feature \
+        "process {0} cannot stop itself; inspect it from another process, or use the feature \
          `leak-detection` within it"
     )]
-    Own {
-        /// The process id.
-        pid: u32,
-    },
+    Own(u32),
     /// The kernel refused access.
     #[error("the kernel does not permit reading process {pid}: {advice}")]
     NotPermitted {
@@ -80,73 +68,34 @@ pub enum Error {
         tid: u32,
     },
     /// Threads kept being made.
-    #[error(
-        "process {pid} starts threads faster than they can be stopped; it was let go: try again"
-    )]
-    TooManyThreads {
-        /// The process id.
-        pid: u32,
-    },
+    #[error("process {0} starts threads faster than they can be stopped; it was let go: try again")]
+    TooManyThreads(u32),
     /// The process ended while it was read.
-    #[error("process {pid} ended while it was read; there is nothing to show")]
-    Died {
-        /// The process id.
-        pid: u32,
-    },
+    #[error("process {0} ended while it was read; there is nothing to show")]
+    Died(u32),
     /// The process became another program.
     #[error(
-        "process {pid} became another program (exec) while it was inspected, so nothing is known of \
+        "process {0} became another program (exec) while it was inspected, so nothing is known of \
          either: try again"
     )]
-    Replaced {
-        /// The process id.
-        pid: u32,
-    },
+    Replaced(u32),
     /// The library counts objects, and none was found.
     #[error(
-        "0 objects were found, and the library counts {counted}: the compiler may have removed the \
+        "0 objects were found, and the library counts {0}: the compiler may have removed the \
          memory of objects that the program never uses; look at what the program prints or returns, \
          or pass such objects to std::hint::black_box"
     )]
-    NothingFound {
-        /// How many objects the library counts.
-        counted: u64,
-    },
+    NothingFound(u64),
     /// The program is not of 64 bits.
-    #[error("{subject} is not a 64-bit little-endian program, and only such can be inspected")]
-    NotSupportedProgram {
+    #[error("{0} is not a 64-bit little-endian program, and only such can be inspected")]
+    NotSupportedProgram(Subject),
+    /// The program's library cannot be read.
+    #[error("{subject}: {error}")]
+    Library {
         /// The process or file.
         subject: Subject,
-    },
-    /// The program does not contain the library.
-    #[error(
-        "{subject} does not use releasepool, or uses a version that is too old to be inspected; if \
-         it starts other processes, try those"
-    )]
-    NoLibrary {
-        /// The process or file.
-        subject: Subject,
-    },
-    /// The program contains a version of the library that is not known.
-    #[error(
-        "{subject} was built with a releasepool whose layout is version {found}; this tool reads \
-         {supported}: install the releasepool-inspect that was released with that library"
-    )]
-    OtherVersion {
-        /// The process or file.
-        subject: Subject,
-        /// The version of the layout in the program.
-        found: u32,
-        /// The versions that can be read.
-        supported: String,
-    },
-    /// The layout note exists but makes no sense.
-    #[error("the layout that {subject} describes is damaged: {reason}")]
-    BadLayout {
-        /// The process or file.
-        subject: Subject,
-        /// The mistake, in words.
-        reason: String,
+        /// Why it cannot be read.
+        error: LayoutError,
     },
     /// The file is no core file.
     #[error("{} is not a core file: {reason}", .path.display())]
@@ -192,11 +141,8 @@ pub enum Error {
         reason: String,
     },
     /// The file is no snapshot.
-    #[error("{} is not a snapshot of releasepool-inspect", .path.display())]
-    NotASnapshot {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{} is not a snapshot of releasepool-inspect", .0.display())]
+    NotASnapshot(PathBuf),
     /// Another version of the inspector has saved the snapshot.
     #[error(
         "{} is a snapshot of version {found}; this releasepool-inspect reads version {known}: take \
@@ -268,4 +214,52 @@ impl fmt::Display for Subject {
             Subject::File(path) => write!(f, "{}", path.display()),
         }
     }
+}
+
+/// Why the layout of the library is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// There is no note of the library.
+    #[error(
+        "it does not use releasepool, or uses a version that is too old to be inspected; if it starts \
+         other processes, try those"
+    )]
+    NoLibrary,
+    /// The note cannot be read, or is no text.
+    #[error("the layout note of {module} at {address:#x} cannot be read")]
+    Unreadable {
+        /// The path of the file.
+        module: String,
+        /// Where its note is in memory.
+        address: u64,
+    },
+    /// The note is of a version that this reader does not know.
+    #[error(
+        "the library in {module} has a layout note of version {found}, and this program reads \
+         version {known}: use the `releasepool-inspect` of the same release as the library"
+    )]
+    Version {
+        /// The path of the file.
+        module: String,
+        /// The version that the note has.
+        found: String,
+        /// The version that can be read.
+        known: u64,
+    },
+    /// The note lacks a name.
+    #[error("the layout note of {module} does not say `{name}`")]
+    Missing {
+        /// The path of the file.
+        module: String,
+        /// The name.
+        name: String,
+    },
+    /// A number in the note cannot be what it should be.
+    #[error("the layout note of {module} is damaged: `{name}` makes no sense")]
+    Senseless {
+        /// The path of the file.
+        module: String,
+        /// The name of the number.
+        name: String,
+    },
 }

@@ -11,8 +11,7 @@
 //! version changes if a name gets another meaning, or one that is needed here goes.
 
 mod fields;
-mod limits;
 mod note;
 
 pub use fields::*;
-pub use note::{ADDRESS, LayoutError, NAME, Names, STATICS, TEXT, VERSION};
+pub use note::{ADDRESS, NAME, Names, STATICS, TEXT, VERSION};

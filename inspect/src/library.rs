@@ -12,9 +12,10 @@ mod threads;
 
 pub use structures::{Block, Chunk, Entry, LibPool, LibThread, PoolKind, Row, Target};
 
+use crate::error::LayoutError;
 use crate::graph::{ThreadState, Totals};
 use crate::image::{Image, Memory};
-use crate::layout::{Layout, LayoutError, Names};
+use crate::layout::{Layout, Names};
 use reader::Reader;
 
 /// The library's structures in a process.

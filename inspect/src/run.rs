@@ -75,8 +75,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
         } => {
             let (graph, suspects) = look(&from.source(), *looks)?;
             let analysis = Analysis::new(&graph);
-            let limits = limits.limits();
-            let report = build::leak_report(&analysis, &limits, suspects.as_ref(), output.limit());
+            let report = build::leak_report(&analysis, limits, suspects.as_ref(), output.limit());
             let leaks = report.all_groups > 0;
             show(&graph, output, Report::Leaks(report))?;
             if *fail && leaks {
@@ -88,7 +87,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             after,
             output,
             limits,
-        } => diff(before, after, output, &limits.limits())?,
+        } => diff(before, after, output, limits)?,
         Command::Snapshot {
             from,
             output,
@@ -162,13 +161,13 @@ fn program_id(source: &Source) -> Option<[u8; 16]> {
 fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(), Error> {
     match source {
         Source::Pid(pid) if program_id(source).is_some_and(|now| Some(now) != *program) => {
-            return Err(Error::Replaced { pid: *pid });
+            return Err(Error::Replaced(*pid));
         }
         _ => {}
     }
     let counted = graph.totals.created.saturating_sub(graph.totals.destroyed);
     if graph.objects == 0 && counted > 0 {
-        return Err(Error::NothingFound { counted });
+        return Err(Error::NothingFound(counted));
     }
     Ok(())
 }

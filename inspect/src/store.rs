@@ -58,7 +58,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, Error> {
     let path = path.to_owned();
     let (header, frame) = match bytes.split_first_chunk::<8>() {
         Some(parts) if parts.0[..NAME] == MAGIC[..NAME] => parts,
-        _ => return Err(Error::NotASnapshot { path }),
+        _ => return Err(Error::NotASnapshot(path)),
     };
     if *header != MAGIC {
         let version = |header: &[u8; 8]| u16::from_be_bytes([header[NAME], header[NAME + 1]]);
@@ -98,10 +98,8 @@ mod tests {
         let (game, player) = (b.object("Game", 2, 1), b.object("Player", 1, 0));
         let gone = b.object("Gone", 0, 1);
         let buffer = b.plain(64);
-        b.edge(game, 16, buffer)
-            .edge(buffer, 8, player)
-            .edge(player, 0, game);
-        b.edge(player, 8, gone);
+        b.edge(game, 16, buffer).edge(buffer, 8, player);
+        b.edge(player, 0, game).edge(player, 8, gone);
         b.root(RootKind::Stack, "stack of thread \"main\"", game);
         b.counted(RootKind::Pool, "pool \"frame\" of thread \"main\"", game);
         let mut graph = b.build();
@@ -150,7 +148,7 @@ mod tests {
         for len in 0..bytes.len() {
             let error = decode(&bytes[..len], Path::new("a")).expect_err("the end is missing");
             match error {
-                Error::NotASnapshot { .. } => assert!(len < 8),
+                Error::NotASnapshot(_) => assert!(len < 8),
                 Error::DamagedSnapshot { .. } => assert!(len >= 8),
                 _ => panic!("{len} bytes: {error}"),
             }
@@ -175,7 +173,7 @@ mod tests {
     #[cfg(unix)]
     fn a_device_without_an_end_is_no_snapshot() {
         let error = load(Path::new("/dev/zero")).expect_err("it is a device");
-        assert!(matches!(error, Error::NotASnapshot { .. }), "{error}");
+        assert!(matches!(error, Error::NotASnapshot(_)), "{error}");
     }
 
     #[test]

@@ -11,11 +11,10 @@ mod verdicts;
 
 use releasepool_inspect::analysis::Analysis;
 use releasepool_inspect::analysis::leaks::Limits;
-use releasepool_inspect::capture::capture;
+use releasepool_inspect::capture::{Source, capture};
 use releasepool_inspect::graph::Graph;
 use releasepool_inspect::report::wire::{Document, Report};
 use releasepool_inspect::report::{build, subject, text};
-use releasepool_inspect::source::Source;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -15,11 +15,13 @@ use lost::Finding;
 use std::collections::{HashMap, HashSet};
 
 /// From which size on something is reported that may be intended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Limits {
-    /// Entries of a pool that are held by nothing else; messages of an inbox; a backlog.
+    /// Report pools, inboxes and backlogs with this many objects that nothing else holds
+    #[arg(long, value_name = "N", default_value_t = Limits::default().waiting)]
     pub waiting: u64,
-    /// References of one allocation or object to objects of one type.
+    /// Mention containers with this many references to objects of one type
+    #[arg(long, value_name = "N", default_value_t = Limits::default().container)]
     pub container: u64,
 }
 

@@ -74,15 +74,9 @@ fn dominators_are_the_nodes_without_which_a_node_is_not_reached() {
         let (sums, subtrees) = (tree.sums(|_| 1), tree.subtrees());
         for node in 0..n as usize {
             let dominated = (0..n as usize).filter(|at| all[*at] && !without[node][*at]);
-            let expected = if all[node] {
-                dominated.count() as u64
-            } else {
-                0
-            };
-            assert_eq!(
-                sums[node], expected,
-                "node {node} of {successors:?} from {entries:?}"
-            );
+            let expected = dominated.filter(|_| all[node]).count() as u64;
+            let what = format!("node {node} of {successors:?} from {entries:?}");
+            assert_eq!(sums[node], expected, "{what}");
             for other in (0..n as usize).filter(|other| all[*other]) {
                 let (a, b) = (&subtrees[node], &subtrees[other]);
                 let contains = all[node] && a.start <= b.start && b.end <= a.end;
@@ -102,23 +96,19 @@ fn components_are_the_nodes_that_reach_each_other() {
         let analysis = Analysis::new(&graph);
         let part: Vec<bool> = successors.iter().map(|_| rng.u8(0..8) > 0).collect();
         let found = components(&analysis, |node| part[node as usize]);
-        let inside: Successors = (0..successors.len())
-            .map(|from| {
-                let to = successors[from].iter().copied();
-                to.filter(|to| part[from] && part[*to as usize]).collect()
-            })
-            .collect();
+        let inside = (0..successors.len()).map(|from| {
+            let to = successors[from].iter().copied();
+            to.filter(|to| part[from] && part[*to as usize]).collect()
+        });
+        let inside: Successors = inside.collect();
         let n = successors.len() as u32;
         let reach: Vec<_> = (0..n).map(|node| reached(&inside, &[node], None)).collect();
         for a in 0..n as usize {
             assert_eq!(found.of[a] == NO_COMPONENT, !part[a]);
             for b in (0..n as usize).filter(|b| part[a] && part[*b]) {
                 let together = reach[a][b] && reach[b][a];
-                assert_eq!(
-                    found.of[a] == found.of[b],
-                    together,
-                    "{a} and {b} of {successors:?}"
-                );
+                let found_together = found.of[a] == found.of[b];
+                assert_eq!(found_together, together, "{a} and {b} of {successors:?}");
                 // Components come before those that hold them.
                 assert!(together || !reach[a][b] || found.of[a] > found.of[b]);
             }
@@ -187,10 +177,8 @@ fn a_forgotten_reference_is_found_in_any_program() {
     for round in 0..500 {
         let mut graph = healthy(&mut rng, 1 + round % 40);
         // Stale words may stand for the forgotten reference.
-        let labels = &graph.labels;
-        graph
-            .roots
-            .retain(|root| labels[root.label as usize] != "stack");
+        let (labels, roots) = (&graph.labels, &mut graph.roots);
+        roots.retain(|root| labels[root.label as usize] != "stack");
         let node = rng.usize(0..graph.nodes.len());
         if let crate::graph::NodeKind::Object(object) = &mut graph.nodes[node].kind {
             object.strong += 1;
@@ -200,55 +188,7 @@ fn a_forgotten_reference_is_found_in_any_program() {
         let [group] = &found[..] else {
             panic!("round {round}: {found:?} in {graph:#?}");
         };
-        assert_eq!(
-            (group.samples[0] as usize, group.figures.missing),
-            (node, 1)
-        );
+        let sample = group.samples[0] as usize;
+        assert_eq!((sample, group.figures.missing), (node, 1));
     }
-}
-
-/// How long a million objects take. Run it with `--release -- --ignored --nocapture a_million`.
-#[test]
-#[ignore = "for measuring"]
-fn a_million_objects() {
-    let mut rng = fastrand::Rng::with_seed(5);
-    let mut b = Builder::new();
-    let n = 1_000_000;
-    let names: Vec<String> = (0..50).map(|at| format!("Type{at}")).collect();
-    let parents: Vec<u32> = (0..n).map(|node| rng.u32(node / 2..node.max(1))).collect();
-    let mut children = vec![0; n as usize];
-    for parent in &parents[1..] {
-        children[*parent as usize] += 1;
-    }
-    for children in &children {
-        b.object(&names[rng.usize(0..50)], 1, *children);
-    }
-    for node in 1..n {
-        let parent = parents[node as usize];
-        b.edge(parent, 8 * rng.u32(0..4), node)
-            .edge(node, 40, parent);
-    }
-    for _ in 0..n / 2 {
-        let plain = b.plain(64);
-        let to = rng.u32(0..n);
-        b.edge(rng.u32(0..n), 48, plain).edge(plain, 8, to);
-    }
-    b.root(RootKind::Static, "static ROOT", 0);
-    let graph = b.build();
-    let start = std::time::Instant::now();
-    let links = super::links::Links::new(&graph);
-    println!("links: {:?}", start.elapsed());
-    let strengths = super::strength::classify(&graph, &links);
-    println!("strengths: {:?}, {}", start.elapsed(), strengths.len());
-    let start = std::time::Instant::now();
-    let analysis = Analysis::new(&graph);
-    println!(
-        "analysis: {:?}, {} edges",
-        start.elapsed(),
-        graph.edges.len()
-    );
-    let found = leaks(&analysis, &Limits::default(), None);
-    println!("leaks: {:?}, {} groups", start.elapsed(), found.len());
-    let sizes = super::retained::retained_from_roots(&analysis);
-    println!("retained: {:?}, {:?}", start.elapsed(), sizes.of([0]));
 }

@@ -134,20 +134,16 @@ pub fn retained_from_roots(analysis: &Analysis<'_>) -> RetainedSets {
     };
     let entries: Vec<NodeId> = nodes.clone().filter(is_entry).collect();
     let successors = |leader| {
-        let edges = leaked
-            .stands_for(leader)
-            .flat_map(|node| analysis.holds(node));
-        edges
-            .map(|edge| leaked.leader(graph.edges[edge].to))
-            .filter(move |to| *to != leader)
+        let nodes = leaked.stands_for(leader);
+        let edges = nodes.flat_map(|node| analysis.holds(node));
+        let others = edges.map(|edge| leaked.leader(graph.edges[edge].to));
+        others.filter(move |to| *to != leader)
     };
     let predecessors = |leader| {
-        let edges = leaked
-            .stands_for(leader)
-            .flat_map(|node| analysis.held_by(node));
-        edges
-            .map(|edge| leaked.leader(graph.edges[edge].from))
-            .filter(move |from| *from != leader)
+        let nodes = leaked.stands_for(leader);
+        let edges = nodes.flat_map(|node| analysis.held_by(node));
+        let others = edges.map(|edge| leaked.leader(graph.edges[edge].from));
+        others.filter(move |from| *from != leader)
     };
     let tree = dominators(graph.nodes.len(), &entries, successors, predecessors);
     let sum = |weight: &dyn Fn(NodeId) -> u64| {

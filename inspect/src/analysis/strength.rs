@@ -76,9 +76,8 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     }
     let mut strengths = Vec::with_capacity(graph.edges.len());
     for (edge, group) in graph.edges.iter().zip(&groups.of_edge) {
-        let gone = counts
-            .get(edge.from as usize)
-            .is_some_and(|from| !from.alive);
+        let from = counts.get(edge.from as usize);
+        let gone = from.is_some_and(|from| !from.alive);
         strengths.push(match (*group, counts.get(edge.to as usize)) {
             _ if gone => Strength::Uncounted,
             (COUNTED | IGNORED, _) | (_, None) => Strength::Strong,
@@ -291,13 +290,10 @@ impl Groups {
         let outside = roots.filter(|counted| *counted == 0).count();
         let missing = missing > outside as i64;
         let is_reachable = |group: u32| {
-            let incoming = links
-                .incoming(node)
-                .iter()
-                .zip(&self.of_incoming[links.incoming_range(node)]);
-            incoming
-                .filter(|(_, of)| **of & !COPY == group)
-                .any(|(edge, _)| reachable()[graph.edges[*edge as usize].from as usize])
+            let marks = &self.of_incoming[links.incoming_range(node)];
+            let incoming = links.incoming(node).iter().zip(marks);
+            let mut of_group = incoming.filter(|(_, mark)| **mark & !COPY == group);
+            of_group.any(|(edge, _)| reachable()[graph.edges[*edge as usize].from as usize])
         };
         for (Words { group, .. }, strength) in open.iter().zip(found) {
             let is_copied = missing && strength == Strength::Uncounted && is_reachable(*group);

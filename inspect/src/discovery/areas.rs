@@ -10,62 +10,53 @@ use crate::image::{Image, Module};
 use stacks::push;
 use std::ops::Range;
 
-/// The areas of a program, by address, without overlaps.
-pub(super) struct Areas {
-    pub(super) areas: Vec<Area>,
-}
-
-impl Areas {
-    /// Divides all writable memory but `taken`, which is by address and without overlaps:
-    /// allocators' memory, and what has no references.
-    pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, taken: &[Range<u64>]) -> Self {
-        let threads = image.threads();
-        let mut known = Vec::new();
-        for (index, thread) in threads.iter().enumerate() {
-            stacks::add_thread(image, regions, taken, index, thread, &mut known);
-        }
-        known.sort_by_key(|area| area.range.start);
-        let mut areas = Vec::new();
-        for region in regions.all() {
-            let kind = if is_variables(image.modules(), region) {
-                RootKind::Static
-            } else {
-                RootKind::Anonymous
-            };
-            let mut at = region.start();
-            let first = known.partition_point(|area| area.range.end <= at);
-            for area in known[first..]
-                .iter()
-                .take_while(|a| a.range.start < region.end())
-            {
-                push(&mut areas, at..area.range.start, kind, Owner::Program);
-                let start = area.range.start.max(at);
-                push(&mut areas, start..area.range.end, area.kind, area.owner);
-                at = at.max(area.range.end);
-            }
-            push(&mut areas, at..region.end(), kind, Owner::Program);
-        }
-        let idle = stacks::idle(regions, &areas, threads);
-        let new = stacks::of_new_threads(regions, &areas, threads, &idle);
-        let idle: Vec<_> = idle.into_iter().map(|stack| stack.range).collect();
-        let mut areas: Vec<_> = areas
-            .into_iter()
-            .flat_map(|area| {
-                let rest = without(area.range.clone(), taken);
-                let rest = rest.into_iter().flat_map(|range| without(range, &idle));
-                rest.map(|range| Area {
-                    range,
-                    ..area.clone()
-                })
-                .collect::<Vec<_>>()
-            })
-            .collect();
-        if !new.is_empty() {
-            areas.extend(new);
-            areas.sort_by_key(|area| area.range.start);
-        }
-        Self { areas }
+/// Divides all writable memory but `taken`, which is by address and without overlaps: allocators'
+/// memory, and what has no references. Returns the areas by address, without overlaps.
+pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, taken: &[Range<u64>]) -> Vec<Area> {
+    let threads = image.threads();
+    let mut known = Vec::new();
+    for (index, thread) in threads.iter().enumerate() {
+        stacks::add_thread(image, regions, taken, index, thread, &mut known);
     }
+    known.sort_by_key(|area| area.range.start);
+    let mut areas = Vec::new();
+    for region in regions.all() {
+        let kind = if is_variables(image.modules(), region) {
+            RootKind::Static
+        } else {
+            RootKind::Anonymous
+        };
+        let mut at = region.start();
+        let first = known.partition_point(|area| area.range.end <= at);
+        let here = known[first..].iter();
+        for area in here.take_while(|a| a.range.start < region.end()) {
+            push(&mut areas, at..area.range.start, kind, Owner::Program);
+            let start = area.range.start.max(at);
+            push(&mut areas, start..area.range.end, area.kind, area.owner);
+            at = at.max(area.range.end);
+        }
+        push(&mut areas, at..region.end(), kind, Owner::Program);
+    }
+    let idle = stacks::idle(regions, &areas, threads);
+    let new = stacks::of_new_threads(regions, &areas, threads, &idle);
+    let idle: Vec<_> = idle.into_iter().map(|stack| stack.range).collect();
+    let mut areas: Vec<_> = areas
+        .into_iter()
+        .flat_map(|area| {
+            let rest = without(area.range.clone(), taken);
+            let rest = rest.into_iter().flat_map(|range| without(range, &idle));
+            rest.map(|range| Area {
+                range,
+                ..area.clone()
+            })
+            .collect::<Vec<_>>()
+        })
+        .collect();
+    if !new.is_empty() {
+        areas.extend(new);
+        areas.sort_by_key(|area| area.range.start);
+    }
+    areas
 }
 
 /// Returns the parts of a range that are in none of `taken`, which are by address.
@@ -73,10 +64,8 @@ pub(super) fn without(range: Range<u64>, taken: &[Range<u64>]) -> Vec<Range<u64>
     let mut parts = Vec::new();
     let mut at = range.start;
     let first = taken.partition_point(|taken| taken.end <= range.start);
-    for taken in taken[first..]
-        .iter()
-        .take_while(|taken| taken.start < range.end)
-    {
+    let within = taken[first..].iter();
+    for taken in within.take_while(|taken| taken.start < range.end) {
         if at < taken.start {
             parts.push(at..taken.start);
         }

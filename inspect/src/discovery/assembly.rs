@@ -76,10 +76,9 @@ impl Assembly<'_> {
         }
         graph.labels = self.roots.labels.all;
         graph.roots = self.roots.roots;
-        graph
-            .roots
-            .sort_unstable_by_key(|root| (root.kind, root.address, root.to));
-        for root in &mut graph.roots {
+        let roots = &mut graph.roots;
+        roots.sort_unstable_by_key(|root| (root.kind, root.address, root.to));
+        for root in roots {
             root.to = numbers[root.to as usize];
         }
         graph
@@ -87,17 +86,12 @@ impl Assembly<'_> {
 
     /// Returns the node of an item.
     fn node(&self, item: &Item, is_object: bool) -> Node {
-        let kind = if is_object {
-            NodeKind::Object(self.object(item))
-        } else {
-            NodeKind::Plain
+        let (address, kind) = match is_object {
+            true => (item.address(), NodeKind::Object(self.object(item))),
+            false => (item.start, NodeKind::Plain),
         };
         Node {
-            address: if is_object {
-                item.address()
-            } else {
-                item.start
-            },
+            address,
             bytes: item.len,
             kind,
         }
@@ -196,23 +190,16 @@ impl Assembly<'_> {
     fn make_plain(&mut self, stale: &[u32]) {
         let is_stale = |index: u32| stale.binary_search(&index).is_ok();
         self.edges.edges.retain(|edge| !is_stale(edge.from));
-        let into = self
-            .edges
-            .inside
-            .iter()
-            .filter(|edge| is_stale(edge.to) && !is_stale(edge.from));
+        let inside = self.edges.inside.iter();
+        let into = inside.filter(|edge| is_stale(edge.to) && !is_stale(edge.from));
         let into: Vec<Edge> = into.copied().collect();
         self.edges.edges.extend(into);
-        let inside = self
-            .roots
-            .inside
-            .iter()
-            .filter(|inside| is_stale(inside.root.to));
-        let into: Vec<Root> = inside.map(|inside| inside.root).collect();
+        let inside = self.roots.inside.iter();
+        let into = inside.filter(|inside| is_stale(inside.root.to));
+        let into: Vec<Root> = into.map(|inside| inside.root).collect();
         self.roots.roots.extend(into);
-        self.roots
-            .roots
-            .sort_by_key(|root| (root.kind, root.address));
+        let roots = &mut self.roots.roots;
+        roots.sort_by_key(|root| (root.kind, root.address));
         let found = self.scanner.scan_as_plain(stale);
         let into = found.inside.iter().filter(|edge| is_stale(edge.to));
         self.edges.edges.extend(into);

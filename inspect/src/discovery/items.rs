@@ -1,6 +1,6 @@
 //! All items of a program, and what other memory there is.
 
-use super::areas::{Area, Areas, without};
+use super::areas::{self, Area, without};
 use super::malloc;
 use super::objects::{Item, Recognizer};
 use super::regions::{Regions, WORD};
@@ -24,7 +24,7 @@ pub(super) struct Items {
     /// Memory of unknown allocators, by address, where the bounds of items are guessed.
     guessed: Vec<Range<u64>>,
     /// Other memory.
-    pub(super) areas: Areas,
+    pub(super) areas: Vec<Area>,
     /// Structures of the library, without its pages of entries: whole allocations, if the allocator
     /// is known.
     pub(super) structures: Vec<Range<u64>>,
@@ -44,7 +44,7 @@ impl Items {
         let own = own_memory(library);
         let mut taken = [&heap.managed[..], &heap.state, &own, &statics(library)].concat();
         taken.sort_unstable_by_key(|range| range.start);
-        let areas = Areas::find(image, regions, &taken);
+        let areas = areas::find(image, regions, &taken);
         let parts = heap.allocations.par_chunks(PART);
         let items = parts.flat_map_iter(|part| recognizer.in_allocations(regions, part));
         let mut items: Vec<Item> = items.collect();
@@ -66,7 +66,7 @@ impl Items {
         let mut found = Self {
             items,
             guessed: Vec::new(),
-            areas: Areas { areas: Vec::new() },
+            areas: Vec::new(),
             structures,
             caveats: heap.caveats,
         };
@@ -76,7 +76,7 @@ impl Items {
         };
         let mut unmanaged = own;
         unmanaged.retain(|range| !overlaps(&heap.managed, range));
-        for areas in areas.areas.chunk_by(of_region) {
+        for areas in areas.chunk_by(of_region) {
             found.add_areas(regions, recognizer, areas, &unmanaged);
         }
         if found.is_guessed() && found.caveats.is_empty() {
@@ -108,7 +108,7 @@ impl Items {
             .first()
             .and_then(|area| regions.find(area.range.start));
         let Some(region) = region.filter(|_| areas.iter().any(|area| is_anonymous(&area))) else {
-            self.areas.areas.extend_from_slice(areas);
+            self.areas.extend_from_slice(areas);
             return;
         };
         let mut objects = Vec::new();
@@ -116,13 +116,13 @@ impl Items {
             recognizer.in_memory(region, area.range.clone(), &mut objects);
         }
         if objects.is_empty() && !overlaps(own, &(region.start()..region.end())) {
-            self.areas.areas.extend_from_slice(areas);
+            self.areas.extend_from_slice(areas);
             return;
         }
         let extents: Vec<_> = objects.iter().map(|item| item.start..item.end()).collect();
         for area in areas {
             if !is_anonymous(&area) {
-                self.areas.areas.push(area.clone());
+                self.areas.push(area.clone());
                 continue;
             }
             let gaps = without(area.range.clone(), &extents);

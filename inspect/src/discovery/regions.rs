@@ -129,10 +129,8 @@ impl<'a> Regions<'a> {
             };
             region.end = mapping.end;
             let first = present.partition_point(|range| range.end <= mapping.start);
-            for range in present[first..]
-                .iter()
-                .take_while(|r| r.start < mapping.end)
-            {
+            let within = present[first..].iter();
+            for range in within.take_while(|range| range.start < mapping.end) {
                 let range = range.start.max(mapping.start)..range.end.min(mapping.end);
                 read_range(image, range, &mut region.pieces);
             }

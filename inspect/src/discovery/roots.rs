@@ -1,6 +1,6 @@
 //! Words outside of all items that refer to items: in variables, on stacks, in registers.
 
-use super::areas::{Area, Areas, Owner};
+use super::areas::{Area, Owner};
 use super::regions::Regions;
 use super::targets::{Target, Targets};
 use crate::graph::Texts;
@@ -38,9 +38,9 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     /// Returns all roots in memory and registers.
-    pub(super) fn find(&self, areas: &Areas) -> Roots {
+    pub(super) fn find(&self, areas: &[Area]) -> Roots {
         let mut roots = Roots::default();
-        for area in &areas.areas {
+        for area in areas {
             self.add_area(area, &mut roots);
         }
         for (index, thread) in self.image.threads().iter().enumerate() {

@@ -55,11 +55,8 @@ impl ProgramImage {
         // First without other files, to know what they must look like.
         let bare = regions(&map, &loads, &mappings, &holes, &Files::new());
         let files = files::open(&bare, &mappings, &loads, &notes, program)?;
-        for (mapping, _) in mappings
-            .iter_mut()
-            .zip(&loads)
-            .filter(|(_, load)| load.omitted)
-        {
+        let omitted = mappings.iter_mut().zip(&loads);
+        for (mapping, _) in omitted.filter(|(_, load)| load.omitted) {
             let file = files.get(&mapping.name);
             mapping.execute = file.is_some_and(|file| elf::is_code(file, mapping.offset));
         }
@@ -103,10 +100,8 @@ fn mapping(load: &Load, notes: &Notes) -> Mapping {
 /// has the stack pointer; the other is the first anonymous one after the program, with a gap before
 /// it.
 fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
-    let first = notes
-        .threads
-        .iter()
-        .find(|thread| Some(thread.tid) == notes.pid);
+    let mut threads = notes.threads.iter();
+    let first = threads.find(|thread| Some(thread.tid) == notes.pid);
     let sp = first.map(|thread| thread.stack_pointer);
     for mapping in &mut *mappings {
         let stack = sp.is_some_and(|sp| (mapping.start..mapping.end).contains(&sp));
@@ -136,10 +131,6 @@ fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
     }
 }
 
-fn is_file(mapping: &Mapping) -> bool {
-    !mapping.name.is_empty() && !mapping.name.starts_with('[')
-}
-
 /// Puts together what the core has and what other files have.
 fn regions(
     core: &Arc<Mmap>,
@@ -160,33 +151,23 @@ fn regions(
         // are known; in others they are only not found.
         let (mut at, end) = (load.offset, load.offset + load.file_len);
         let address = |offset: u64| load.start + (offset - load.offset);
+        let bytes = |at: u64| Backing::Bytes {
+            source: core,
+            offset: at as usize,
+        };
         while holes.next_if(|hole| hole.end <= at).is_some() {}
         while let Some(hole) = holes.next_if(|hole| hole.start >= at && hole.end <= end) {
-            let offset = at as usize;
-            regions.push(
-                address(at)..address(hole.start),
-                Backing::Bytes {
-                    source: core,
-                    offset,
-                },
-            );
+            regions.push(address(at)..address(hole.start), bytes(at));
             regions.push(address(hole.start)..address(hole.end), Backing::Zero);
             at = hole.end;
         }
-        let offset = at as usize;
-        regions.push(
-            address(at)..address(end),
-            Backing::Bytes {
-                source: core,
-                offset,
-            },
-        );
+        regions.push(address(at)..address(end), bytes(at));
         let rest = address(end);
         if let Some(&source) = sources.get(mapping.name.as_str()) {
             let offset = mapping.offset.saturating_add(rest - load.start);
             let offset = usize::try_from(offset).unwrap_or(usize::MAX);
             regions.push(rest..load.end, Backing::Bytes { source, offset });
-        } else if !is_file(mapping) {
+        } else if !mapping.is_file() {
             // Anonymous memory that nobody has written to.
             regions.push(rest..load.end, Backing::Zero);
         }

@@ -37,7 +37,7 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
 pub(crate) fn check_program(bytes: &[u8], subject: Subject) -> Result<(), Error> {
     let other = |ident: &[u8]| ident != [elf::ELFCLASS64.0, elf::ELFDATA2LSB.0];
     if is_elf(bytes) && bytes.get(4..6).is_some_and(other) {
-        return Err(Error::NotSupportedProgram { subject });
+        return Err(Error::NotSupportedProgram(subject));
     }
     Ok(())
 }
@@ -61,14 +61,8 @@ pub(crate) fn modules(
     for mapping in mappings {
         // Files that are read by mmap are not loaded: a loader maps privately.
         let loaded = mapping.read && !mapping.shared && mapping.offset == 0;
-        let named = !mapping.name.is_empty() && !mapping.name.starts_with('[');
-        if !loaded || !named {
-            continue;
-        }
-        if modules
-            .last()
-            .is_some_and(|module| mapping.start < module.end)
-        {
+        let last = modules.last().map_or(0, |module| module.end);
+        if !loaded || !mapping.is_file() || mapping.start < last {
             continue;
         }
         modules.extend(module(memory, mapping.start, &mapping.name));
@@ -97,33 +91,29 @@ pub fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
     if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
         return None;
     }
-    let table = usize::from(header.e_phnum(endian)) * size_of::<Segment>();
-    let bytes = memory.bytes(start.checked_add(header.e_phoff(endian))?, table)?;
-    let (segments, _) =
-        object::pod::slice_from_bytes::<Segment>(&bytes, usize::from(header.e_phnum(endian)))
-            .ok()?;
-
-    let loads = || {
-        segments
-            .iter()
-            .filter(|segment| segment.p_type(endian) == elf::PT_LOAD)
+    let count = usize::from(header.e_phnum(endian));
+    let table = start.checked_add(header.e_phoff(endian))?;
+    let bytes = memory.bytes(table, count * size_of::<Segment>())?;
+    let (segments, _) = object::pod::slice_from_bytes::<Segment>(&bytes, count).ok()?;
+    let of_kind = |kind| {
+        let segments = segments.iter();
+        segments.filter(move |segment| segment.p_type(endian) == kind)
     };
     // The segment that has the file's header: what is mapped at `start`.
-    let first = loads().find(|segment| segment.p_offset(endian) < PAGE)?;
-    let bias = start
-        .wrapping_sub(first.p_vaddr(endian) - first.p_offset(endian).min(first.p_vaddr(endian)));
+    let mut loads = of_kind(elf::PT_LOAD);
+    let first = loads.find(|segment| segment.p_offset(endian) < PAGE)?;
+    let address = first.p_vaddr(endian);
+    let bias = start.wrapping_sub(address - first.p_offset(endian).min(address));
     let in_memory = |address: u64| bias.wrapping_add(address);
-    let end = loads().filter_map(|load| load.p_vaddr(endian).checked_add(load.p_memsz(endian)));
+    let loads = of_kind(elf::PT_LOAD);
+    let end = loads.filter_map(|load| load.p_vaddr(endian).checked_add(load.p_memsz(endian)));
     let end = in_memory(end.max()?).checked_next_multiple_of(PAGE)?;
     if end <= start {
         return None;
     }
 
     let (mut notes, mut left) = (Vec::new(), NOTES_LIMIT);
-    for segment in segments
-        .iter()
-        .filter(|segment| segment.p_type(endian) == elf::PT_NOTE)
-    {
+    for segment in of_kind(elf::PT_NOTE) {
         let address = in_memory(segment.p_vaddr(endian));
         read_notes(memory, address, segment, &mut left, &mut notes);
     }
@@ -131,15 +121,9 @@ pub fn module(memory: &dyn Memory, start: u64, name: &str) -> Option<Module> {
         .iter()
         .find(|note: &&Note| note.name == "GNU" && note.kind == elf::NT_GNU_BUILD_ID.0)
         .and_then(|note| memory.bytes(note.address, usize::try_from(note.len).ok()?));
-    let tls = segments
-        .iter()
-        .find(|segment| segment.p_type(endian) == elf::PT_TLS);
-    let tls = tls.map(|tls| {
-        (
-            in_memory(tls.p_vaddr(endian)),
-            tls.p_memsz(endian),
-            tls.p_align(endian),
-        )
+    let tls = of_kind(elf::PT_TLS).next().map(|tls| {
+        let address = in_memory(tls.p_vaddr(endian));
+        (address, tls.p_memsz(endian), tls.p_align(endian))
     });
     let path = name.strip_suffix(" (deleted)").unwrap_or(name).to_owned();
     Some(Module {

@@ -72,6 +72,13 @@ pub struct Mapping {
     pub name: String,
 }
 
+impl Mapping {
+    /// Returns whether it is of a file.
+    pub(super) fn is_file(&self) -> bool {
+        !self.name.is_empty() && !self.name.starts_with('[')
+    }
+}
+
 /// A thread and its registers.
 #[derive(Clone, Debug)]
 pub struct Thread {

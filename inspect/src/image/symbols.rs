@@ -116,11 +116,8 @@ impl ModuleSymbols {
 
     fn table(&self) -> &[Symbol] {
         self.table.get_or_init(|| {
-            let mut table = self
-                .file
-                .as_ref()
-                .and_then(|file| read(file))
-                .unwrap_or_default();
+            let table = self.file.as_ref().and_then(|file| read(file));
+            let mut table = table.unwrap_or_default();
             table.sort_unstable_by_key(|symbol| symbol.address);
             table
         })
@@ -136,10 +133,8 @@ fn read(file: &[u8]) -> Option<Vec<Symbol>> {
         _ => sections.symbols(LittleEndian, file, elf::SHT_DYNSYM).ok()?,
     };
     let mut table = Vec::new();
-    for symbol in symbols
-        .iter()
-        .filter(|symbol| !symbol.is_undefined(LittleEndian))
-    {
+    let defined = symbols.iter();
+    for symbol in defined.filter(|symbol| !symbol.is_undefined(LittleEndian)) {
         let kind = match symbol.st_type() {
             elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
             elf::STT_OBJECT => SymbolKind::Static,

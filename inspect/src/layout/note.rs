@@ -1,5 +1,6 @@
 //! Reads the library's notes: numbers by name, and addresses of statics.
 
+use crate::error::LayoutError;
 use crate::image::{Memory, Module};
 use std::collections::BTreeMap;
 
@@ -17,52 +18,6 @@ pub const VERSION: u64 = 1;
 
 /// The longest description that is read, in bytes.
 const LONGEST: usize = 1 << 20;
-
-/// Why the layout of the library is not known.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LayoutError {
-    /// There is no note of the library.
-    #[error(
-        "no file that the process has loaded contains the library `releasepool`, or a version of \
-         it that can be inspected"
-    )]
-    NoLibrary,
-    /// The note cannot be read, or is no text.
-    #[error("the layout note of {module} at {address:#x} cannot be read")]
-    Unreadable {
-        /// The path of the file.
-        module: String,
-        /// Where its note is in memory.
-        address: u64,
-    },
-    /// The note is of a version that this reader does not know.
-    #[error(
-        "the library in {module} has a layout note of version {found}, and this program reads \
-         version {VERSION}: use the `releasepool-inspect` of the same release as the library"
-    )]
-    Version {
-        /// The path of the file.
-        module: String,
-        /// The version that the note has.
-        found: String,
-    },
-    /// The note lacks a name.
-    #[error("the layout note of {module} does not say `{name}`")]
-    Missing {
-        /// The path of the file.
-        module: String,
-        /// The name.
-        name: String,
-    },
-    /// A number in the note cannot be what it should be.
-    #[error("the layout note of {module} is damaged: `{name}` makes no sense")]
-    Senseless {
-        /// The path of the file.
-        module: String,
-        /// The name of the number.
-        name: String,
-    },
-}
 
 /// A note as it is: numbers by name, and addresses of statics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,6 +78,7 @@ impl Names {
             return Err(LayoutError::Version {
                 module: self.module.clone(),
                 found: version.chars().take(32).collect(),
+                known: VERSION,
             });
         }
         for (name, value) in pairs() {

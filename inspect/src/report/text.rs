@@ -2,7 +2,7 @@
 
 mod layout;
 #[cfg(test)]
-mod tests;
+mod report_tests;
 
 pub use layout::{WIDTH, bytes, number};
 

@@ -203,9 +203,8 @@ mod tests {
         let mut b = Builder::new();
         let (game, player) = (b.object("Game", 1, 1), b.object("Player", 1, 0));
         let buffer = b.plain(64);
-        b.edge(game, 16, buffer)
-            .edge(buffer, 8, player)
-            .edge(player, 0, game);
+        b.edge(game, 16, buffer).edge(buffer, 8, player);
+        b.edge(player, 0, game);
         b.root(RootKind::Static, "static GAME", game);
         b.root(RootKind::Stack, "stack of thread \"main\"", game);
         let graph = b.build();
@@ -224,20 +223,12 @@ mod tests {
         assert_eq!(json["snapshot"]["edge_count"], edges.len() / 3);
         let counts: usize = nodes.chunks(FIELDS).map(|node| node[4]).sum();
         assert_eq!(counts, edges.len() / 3);
-        assert!(
-            nodes
-                .chunks(FIELDS)
-                .all(|node| node[1] < strings.len() && node[2] % 2 == 1)
-        );
-        assert!(
-            edges
-                .chunks(3)
-                .all(|edge| edge[2] % FIELDS == 0 && edge[2] < nodes.len())
-        );
-        let names: Vec<_> = nodes
-            .chunks(FIELDS)
-            .map(|node| strings[node[1]].as_str())
-            .collect();
+        let mut fields = nodes.chunks(FIELDS);
+        assert!(fields.all(|node| node[1] < strings.len() && node[2] % 2 == 1));
+        let mut words = edges.chunks(3);
+        assert!(words.all(|edge| edge[2] % FIELDS == 0 && edge[2] < nodes.len()));
+        let names = nodes.chunks(FIELDS).map(|node| strings[node[1]].as_str());
+        let names: Vec<_> = names.collect();
         let expected = [
             "",
             "(GC roots)",

@@ -96,12 +96,18 @@ thread_local! {
 }
 
 /// The values that the program keeps until its end.
-type All = Vec<Box<dyn Any>>;
+pub struct All(Vec<Box<dyn Any>>);
+
+impl All {
+    fn keep(&mut self, held: impl Any) {
+        self.0.push(Box::new(held));
+    }
+}
 
 /// Makes an object in each of the ways.
 #[inline(never)]
 pub fn make() -> All {
-    let mut all = All::new();
+    let mut all = All(Vec::new());
     collections(&mut all);
     moved(&mut all);
     pointers(&mut all);
@@ -113,37 +119,32 @@ pub fn make() -> All {
 
 #[inline(never)]
 fn collections(all: &mut All) {
-    let mut keep = |held: Box<dyn Any>| all.push(held);
-    keep(Box::new(many::<1>().collect::<Vec<_>>()));
-    keep(Box::new(many::<2>().collect::<VecDeque<_>>()));
-    keep(Box::new(many::<3>().enumerate().collect::<HashMap<_, _>>()));
-    keep(Box::new(many::<4>().collect::<HashSet<_>>()));
-    keep(Box::new(
-        many::<5>().enumerate().collect::<BTreeMap<_, _>>(),
-    ));
-    keep(Box::new(many::<6>().collect::<BTreeSet<_>>()));
-    keep(Box::new(many::<7>().collect::<BinaryHeap<_>>()));
-    keep(Box::new(many::<8>().collect::<LinkedList<_>>()));
-    keep(Box::new(many::<9>().collect::<Box<[_]>>()));
-    keep(Box::new(many::<10>().collect::<Rc<[_]>>()));
-    keep(Box::new([(); 16].map(|()| one::<11>())));
-    keep(Box::new(
-        many::<12>().map(|held| vec![held]).collect::<Vec<_>>(),
-    ));
-    keep(Box::new(
+    all.keep(many::<1>().collect::<Vec<_>>());
+    all.keep(many::<2>().collect::<VecDeque<_>>());
+    all.keep(many::<3>().enumerate().collect::<HashMap<_, _>>());
+    all.keep(many::<4>().collect::<HashSet<_>>());
+    all.keep(many::<5>().enumerate().collect::<BTreeMap<_, _>>());
+    all.keep(many::<6>().collect::<BTreeSet<_>>());
+    all.keep(many::<7>().collect::<BinaryHeap<_>>());
+    all.keep(many::<8>().collect::<LinkedList<_>>());
+    all.keep(many::<9>().collect::<Box<[_]>>());
+    all.keep(many::<10>().collect::<Rc<[_]>>());
+    all.keep([(); 16].map(|()| one::<11>()));
+    all.keep(many::<12>().map(|held| vec![held]).collect::<Vec<_>>());
+    all.keep(
         many::<13>()
             .map(|held| (held.0, 7u8, held))
             .collect::<Vec<_>>(),
-    ));
-    keep(Box::new(
+    );
+    all.keep(
         many::<14>()
             .map(Some)
             .chain(iter::once(None))
             .collect::<Vec<_>>(),
-    ));
-    keep(Box::new(many::<15>().map(Box::new).collect::<Vec<_>>()));
+    );
+    all.keep(many::<15>().map(Box::new).collect::<Vec<_>>());
     let list = many::<16>().fold(None, |next, held| Some(Box::new(Node(held, next))));
-    keep(Box::new(black_box(list.map(|list| (list.0.0, list)))));
+    all.keep(black_box(list.map(|list| (list.0.0, list))));
     let shapes = many::<17>().map(|held| match held.0 % 2 {
         0 => Shape::Point(1, held),
         _ => Shape::Pair(held.clone(), held),
@@ -154,23 +155,22 @@ fn collections(all: &mut All) {
         Shape::Pair(one, two) => one.0 + two.0,
     });
     black_box(counted.sum::<u64>());
-    keep(Box::new(shapes));
-    keep(Box::new(tree(4, ptr::null())));
+    all.keep(shapes);
+    all.keep(tree(4, ptr::null()));
 }
 
 /// Makes values and moves them, so that copies of the references may be left behind.
 #[inline(never)]
 fn moved(all: &mut All) {
-    let mut keep = |held: Box<dyn Any>| all.push(held);
     let (mut from, mut to) = (many::<18>().collect::<Vec<_>>(), Vec::new());
     to.append(&mut from);
-    keep(Box::new((from, to)));
+    all.keep((from, to));
     let mut from = many::<19>().collect::<VecDeque<_>>();
     let mut to = VecDeque::with_capacity(from.capacity());
     while let Some(held) = from.pop_front() {
         to.push_back(held);
     }
-    keep(Box::new((from, to)));
+    all.keep((from, to));
     // Tables, trees and buffers that grow and shrink.
     let mut table = HashMap::new();
     for (at, held) in many::<20>().enumerate() {
@@ -178,28 +178,28 @@ fn moved(all: &mut All) {
     }
     table.retain(|at, _| at % 3 > 0);
     table.shrink_to_fit();
-    keep(Box::new(table));
+    all.keep(table);
     let mut tree = many::<21>().enumerate().collect::<BTreeMap<_, _>>();
     let mut second = tree.split_off(&100);
     tree.append(&mut second);
     tree.retain(|at, _| at % 2 > 0);
     let range = (Bound::Included(10), Bound::Included(30));
     let found = tree.range_mut(range).map(|(_, held)| held.clone());
-    keep(Box::new((found.collect::<Vec<_>>(), tree)));
+    all.keep((found.collect::<Vec<_>>(), tree));
     let mut drained = many::<22>().collect::<Vec<_>>();
     drained.drain(..100);
     drained.insert(0, one());
     drained.swap_remove(7);
     drained.rotate_left(50);
     drained.retain(|held| held.0 % 5 > 0);
-    keep(Box::new((mem::take(&mut drained), drained)));
+    all.keep((mem::take(&mut drained), drained));
     let mut sorted = many::<23>().collect::<Vec<_>>();
     sorted.sort_by_key(|held| held.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let half = sorted.split_off(200);
-    keep(Box::new((sorted, half)));
+    all.keep((sorted, half));
     let mut heap = many::<24>().collect::<BinaryHeap<_>>();
     let popped = iter::from_fn(|| heap.pop()).take(100).collect::<Vec<_>>();
-    keep(Box::new((heap, popped)));
+    all.keep((heap, popped));
     let mut queue = VecDeque::new();
     for held in many::<25>() {
         queue.push_back(held);
@@ -207,52 +207,48 @@ fn moved(all: &mut All) {
             queue.pop_front();
         }
     }
-    keep(Box::new(queue));
+    all.keep(queue);
     let slices = many::<26>().collect::<Vec<_>>();
-    keep(Box::new((slices[..100].to_vec(), slices)));
+    all.keep((slices[..100].to_vec(), slices));
     let boxes = many::<27>().collect::<Vec<_>>().into_iter().rev();
-    keep(Box::new(
+    all.keep(
         boxes
             .map(|held| Box::new((held.0, held)))
             .collect::<Vec<_>>(),
-    ));
+    );
 }
 
 #[inline(never)]
 fn pointers(all: &mut All) {
-    let mut keep = |held: Box<dyn Any>| all.push(held);
-    keep(Box::new(one::<28>()));
-    keep(Box::new(Rc::new(RefCell::new(Some(one::<29>())))));
-    keep(Box::new(Arc::new(Mutex::new(
-        many::<30>().collect::<Vec<_>>(),
-    ))));
+    all.keep(one::<28>());
+    all.keep(Rc::new(RefCell::new(Some(one::<29>()))));
+    all.keep(Arc::new(Mutex::new(many::<30>().collect::<Vec<_>>())));
     let captured = one::<31>();
-    keep(Box::new(
-        Box::new(move || captured.0) as Box<dyn Fn() -> u64>
-    ));
-    keep(Box::new(Cell::new(Some(one::<32>()))));
+    all.keep(Box::new(move || captured.0) as Box<dyn Fn() -> u64>);
+    all.keep(Cell::new(Some(one::<32>())));
     let strong = one::<33>();
-    keep(Box::new((Ref::downgrade(&strong), strong)));
-    keep(Box::new(Ref::new(many::<34>().collect::<Vec<_>>())));
-    keep(Box::new(many::<35>().collect::<Ref<[_]>>()));
-    keep(Box::new(HomeRef::new(one::<36>())));
+    all.keep((Ref::downgrade(&strong), strong));
+    all.keep(Ref::new(many::<34>().collect::<Vec<_>>()));
+    all.keep(many::<35>().collect::<Ref<[_]>>());
+    all.keep(HomeRef::new(one::<36>()));
     let marked = many::<37>().map(|held| Marked(Ref::into_raw(held).map_addr(|at| at | 5)));
-    keep(Box::new(marked.collect::<Vec<_>>()));
-    keep(Box::new(Ref::new_cyclic(|this: &Weak<Cyclic>| {
+    all.keep(marked.collect::<Vec<_>>());
+    all.keep(Ref::new_cyclic(|this: &Weak<Cyclic>| {
         Cyclic(this.clone(), one())
-    })));
+    }));
     let pool = AutoreleasePool::named("held");
     pool.autorelease(one::<39>());
-    keep(Box::new(pool));
+    all.keep(pool);
     let futures = many::<46>().map(|held| polled(waits(held)));
-    keep(Box::new(futures.collect::<Vec<_>>()));
-    keep(Box::new(
+    all.keep(futures.collect::<Vec<_>>());
+    all.keep(
         many::<47>()
             .map(|held| polled(nested(held)))
             .collect::<Vec<_>>(),
-    ));
+    );
     black_box(
-        all.iter()
+        all.0
+            .iter()
             .filter_map(|held| held.downcast_ref::<Vec<Marked<37>>>())
             .map(|marked| marked.iter().map(|at| at.0.addr()).sum::<usize>())
             .sum::<usize>(),
@@ -269,7 +265,6 @@ impl Drop for Cyclic {
 
 #[inline(never)]
 fn channels(all: &mut All) {
-    let mut keep = |held: Box<dyn Any>| all.push(held);
     macro_rules! send {
         ($way:literal, $channel:expr) => {{
             let (sender, receiver) = $channel;
@@ -278,8 +273,8 @@ fn channels(all: &mut All) {
             }
             // Some are received, and kept.
             let received = (0..50).map(|_| receiver.try_recv().unwrap());
-            keep(Box::new(received.collect::<Vec<_>>()));
-            keep(Box::new((sender, receiver)));
+            all.keep(received.collect::<Vec<_>>());
+            all.keep((sender, receiver));
         }};
     }
     send!(48, mpsc::sync_channel(MANY as usize));
@@ -293,17 +288,17 @@ fn channels(all: &mut All) {
             assert!(sender.try_send(held).is_ok());
         }
         let received = receiver.try_recv().unwrap();
-        keep(Box::new((sender, receiver, received)));
+        all.keep((sender, receiver, received));
     }
-    keep(Box::new(tokio::sync::watch::channel(one::<54>())));
+    all.keep(tokio::sync::watch::channel(one::<54>()));
     let (sender, receiver) = tokio::sync::broadcast::channel(8);
     for held in many::<55>().take(20) {
         assert!(sender.send(held).is_ok());
     }
-    keep(Box::new((sender, receiver)));
+    all.keep((sender, receiver));
     let (sender, receiver) = tokio::sync::oneshot::channel();
     assert!(sender.send(one::<56>()).is_ok());
-    keep(Box::new(receiver));
+    all.keep(receiver);
 }
 
 #[inline(never)]
@@ -352,7 +347,7 @@ fn threads(all: &mut All) {
         black_box(&blocking);
         wait();
     });
-    all.push(Box::new((runtime, task)));
+    all.keep((runtime, task));
     let jobs = rayon::ThreadPoolBuilder::new()
         .num_threads(2)
         .build()
@@ -369,5 +364,5 @@ fn threads(all: &mut All) {
             wait();
         });
     }
-    all.push(Box::new((jobs, results)));
+    all.keep((jobs, results));
 }

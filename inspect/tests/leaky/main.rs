@@ -7,15 +7,13 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod program;
 mod verdicts;
 
-use common::Directory;
-use common::inspector::inspect;
-use program::Leaky;
+use common::{Directory, Target, inspect};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use verdicts::check;
 
 fn text(path: &Path) -> &str {
@@ -90,11 +88,8 @@ fn registry_that_has_grown_between_two_snapshots_is_named() {
     };
     assert!(grown.iter().any(|grown| is_registry(&grown)), "{diff:#}");
     let types = diff["types"].as_array().expect("a list");
-    assert_eq!(
-        types[0]["objects"],
-        serde_json::json!([12_000, 13_000]),
-        "{diff:#}"
-    );
+    let objects = serde_json::json!([12_000, 13_000]);
+    assert_eq!(types[0]["objects"], objects, "{diff:#}");
 }
 
 #[test]
@@ -104,18 +99,15 @@ fn questions_about_types_and_addresses_are_answered() {
     let why = inspect(&["why", "InPool", "--json", "--pid", &pid]).json();
     let labels: Vec<_> = why["paths"].as_array().expect("a list").iter().collect();
     assert!(labels.iter().any(|path| path["root"] == "pool"), "{why:#}");
-    let address = labels[0]["hops"][0]["address"]
-        .as_str()
-        .expect("an address");
+    let address = labels[0]["hops"][0]["address"].as_str();
+    let address = address.expect("an address");
     for command in ["why", "holders", "held"] {
         let text = inspect(&[command, address, "--pid", &pid]).success();
         assert!(!text.is_empty());
     }
     let holders = inspect(&["holders", "Cached", "--json", "--pid", &pid]).json();
-    assert_eq!(
-        (&holders["objects"], &holders["holders"][0]["words"]),
-        (&500.into(), &500.into())
-    );
+    let words = &holders["holders"][0]["words"];
+    assert_eq!((&holders["objects"], words), (&500.into(), &500.into()));
     let owner = &holders["holders"][0]["owner"];
     assert_eq!(owner["name"], "static leaky::healthy::CACHE", "{owner:#}");
     // Five servers, each in a cycle with four sessions.
@@ -124,29 +116,64 @@ fn questions_about_types_and_addresses_are_answered() {
         assert_eq!(held["objects"], objects, "{held:#}");
         assert_eq!(held["retained_objects"], 25, "{held:#}");
         let why = inspect(&["why", name, "--json", "--pid", &pid]).json();
-        let ways = why["paths"].as_array().expect("a list");
-        let ways: Vec<_> = ways
-            .iter()
-            .map(|way| (&way["root"], &way["objects"]))
-            .collect();
+        let ways = why["paths"].as_array().expect("a list").iter();
+        let ways: Vec<_> = ways.map(|way| (&way["root"], &way["objects"])).collect();
         assert_eq!(ways, [(&"cycle".into(), &objects.into())], "{why:#}");
     }
     let top = inspect(&["top", "--pid", &pid]).success();
-    for name in [
+    let names = [
         "Leak24Entry",
         "12,000",
         "events",
         "parked",
         "strays",
         "in use",
-    ] {
+    ];
+    for name in names {
         assert!(top.contains(name), "{name} is missing in\n{top}");
     }
     let unknown = inspect(&["why", "NoSuchType", "--pid", &pid]);
-    assert_eq!(
-        (unknown.code, unknown.error.lines().count()),
-        (2, 1),
-        "{}",
-        unknown.error
-    );
+    let error = unknown.error;
+    assert_eq!((unknown.code, error.lines().count()), (2, 1), "{error}");
+}
+
+/// The running program; it ends when this is dropped.
+struct Leaky(Target);
+
+impl Leaky {
+    /// Starts the program, and waits until everything is in place.
+    fn start() -> Self {
+        let test = std::env::current_exe().expect("a test has a path");
+        let profile = test.ancestors().nth(2).expect("tests are in deps");
+        let path = profile.join("examples/leaky");
+        // `cargo test --test leaky` does not build examples.
+        assert!(path.exists(), "{path:?}: build the example `leaky` first");
+        let mut program = Target::spawn(&mut Command::new(path));
+        assert!(program.line().starts_with("pid "));
+        Self(program)
+    }
+
+    fn id(&self) -> u32 {
+        self.0.pid()
+    }
+
+    fn pid(&self) -> String {
+        self.id().to_string()
+    }
+
+    /// Has the registry grow by 1,000 entries.
+    fn grow(&mut self) {
+        self.0.tell("");
+        assert_eq!(self.0.line(), "grown\n");
+    }
+}
+
+impl Drop for Leaky {
+    fn drop(&mut self) {
+        let going = self.0.child.try_wait().is_ok_and(|ended| ended.is_none());
+        assert!(
+            going || std::thread::panicking(),
+            "the program has ended by itself"
+        );
+    }
 }

@@ -16,7 +16,7 @@ use releasepool::{
 };
 use releasepool_inspect::image::{Image, Memory};
 use releasepool_inspect::layout::{Layout, Names, STATICS};
-use releasepool_inspect::library::{LibPool, LibThread, Library, PoolKind, Target};
+use releasepool_inspect::library::{Entry, LibPool, LibThread, Library, PoolKind, Target};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
@@ -75,10 +75,13 @@ fn named<'l>(library: &'l Library, name: &str) -> &'l LibThread {
     library.threads.iter().find(is).unwrap()
 }
 
+fn entries(library: &Library) -> Vec<Entry> {
+    library.all_entries(&OwnProcess::new()).collect()
+}
+
 /// Returns what the entries with this label refer to.
 fn targets(library: &Library, label: &str) -> Vec<Target> {
-    let own = OwnProcess::new();
-    let entries = library.all_entries(&own);
+    let entries = entries(library).into_iter();
     let with = entries.filter(|entry| library.label(entry) == label);
     with.map(|entry| entry.target).collect()
 }
@@ -225,8 +228,7 @@ fn pools_are_found_with_their_entries() {
             assert_eq!(targets(&library, label), vec![object(&r); n], "{label}");
         }
         let counted = |library: &Library| {
-            let own = OwnProcess::new();
-            let entries = library.all_entries(&own);
+            let entries = entries(library).into_iter();
             let ours = entries.filter(|entry| entry.target == object(&r));
             ours.map(|entry| entry.counted).sum::<u32>()
         };
@@ -272,8 +274,7 @@ fn messages_backlogs_and_orphans_are_found() {
         });
         let library = read();
         let waits = |label: &str| {
-            let own = OwnProcess::new();
-            let entries = library.all_entries(&own);
+            let entries = entries(&library).into_iter();
             let with: Vec<_> = entries.filter(|e| library.label(e) == label).collect();
             let ours = with.iter().filter(|e| e.target == object(&r)).count();
             let counted: u32 = with.iter().map(|e| e.counted).sum();
@@ -302,9 +303,8 @@ fn messages_backlogs_and_orphans_are_found() {
 
         // A closure that takes a frame, in this thread's inbox.
         let closures = |library: &Library| {
-            let own = OwnProcess::new();
             let posted = |e: &_| library.label(e).starts_with("inbox of thread");
-            let entries = library.all_entries(&own).filter(posted);
+            let entries = entries(library).into_iter().filter(posted);
             let is_closure = |target| matches!(target, Target::Allocation(_));
             entries.filter(|e| is_closure(e.target)).count()
         };

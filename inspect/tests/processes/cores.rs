@@ -203,7 +203,7 @@ fn other_files_are_no_cores() {
     fs::write(&other, header).unwrap();
     assert!(matches!(refused(&none, None), Error::Io { .. }));
     let error = refused(&other, None);
-    assert!(matches!(error, Error::NotSupportedProgram { .. }));
+    assert!(matches!(error, Error::NotSupportedProgram(_)));
     let program = std::env::current_exe().unwrap();
     for (path, end) in [
         (&directory.0, "it is no plain file"),

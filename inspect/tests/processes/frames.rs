@@ -1,6 +1,6 @@
 //! Tests what `top` shows of a program that runs.
 
-use crate::common::inspector::inspect;
+use crate::common::inspect;
 use crate::common::{self, Target};
 use releasepool::{FrameConfig, FrameLoop};
 use serde_json::Value;

@@ -91,16 +91,11 @@ pub fn play(role: &str) {
             const SIZE: usize = 1 << 38;
             // SAFETY: a new mapping, whose pages are written to below within its bounds.
             unsafe {
-                let start = libc::mmap(
-                    std::ptr::null_mut(),
-                    SIZE,
-                    libc::PROT_READ | libc::PROT_WRITE,
-                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                    -1,
-                    0,
-                )
-                .cast::<u64>();
-                assert_ne!(start.addr(), usize::MAX);
+                let access = libc::PROT_READ | libc::PROT_WRITE;
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+                let start = libc::mmap(std::ptr::null_mut(), SIZE, access, flags, -1, 0);
+                assert_ne!(start, libc::MAP_FAILED);
+                let start = start.cast::<u64>();
                 start.write(1);
                 start.add(SIZE / 16).write(2);
                 start.add(SIZE / 8 - 1).write(3);
@@ -133,26 +128,18 @@ fn statics_and_the_heap_have_their_values() {
 fn statics_have_names() {
     let target = Target::start("simple");
     let image = ProgramImage::take(target.pid()).unwrap();
+    let symbols = image.symbols();
     let untouched = address(&image, "UNTOUCHED");
-    assert_eq!(
-        image.symbols().static_at(untouched).as_deref(),
-        Some("processes::known::UNTOUCHED")
-    );
-    assert_eq!(
-        image.symbols().static_at(untouched + 65535).as_deref(),
-        Some("processes::known::UNTOUCHED")
-    );
-    assert_ne!(
-        image.symbols().static_at(untouched + 65536).as_deref(),
-        Some("processes::known::UNTOUCHED")
-    );
-    assert_eq!(image.symbols().static_at(word(&image, "PLACE")), None);
+    let name = Some("processes::known::UNTOUCHED");
+    for (offset, is_inside) in [(0, true), (65535, true), (65536, false)] {
+        let found = symbols.static_at(untouched + offset);
+        assert_eq!(found.as_deref() == name, is_inside, "{found:?}");
+    }
+    assert_eq!(symbols.static_at(word(&image, "PLACE")), None);
     let fill = address(&image, "fill");
-    assert_eq!(
-        image.symbols().function_at(fill + 1).as_deref(),
-        Some("processes::known::fill")
-    );
-    assert_eq!(image.symbols().static_at(fill), None);
+    let found = symbols.function_at(fill + 1);
+    assert_eq!(found.as_deref(), Some("processes::known::fill"));
+    assert_eq!(symbols.static_at(fill), None);
 }
 
 #[test]
@@ -198,12 +185,8 @@ fn modules_have_notes_and_thread_local_storage() {
     assert!((modules[0].start..modules[0].end).contains(&fill));
     assert!(!modules[0].notes.is_empty());
     for note in modules.iter().flat_map(|module| &module.notes) {
-        let mut description = vec![0; note.len as usize];
-        assert_eq!(
-            image.read(note.address, &mut description),
-            description.len(),
-            "{note:?}"
-        );
+        let description = image.bytes(note.address, note.len as usize);
+        let description = description.unwrap_or_else(|| panic!("{note:?}"));
         if note.name == "GNU" && note.kind == 3 {
             let module = modules.iter().find(|module| module.build_id == description);
             assert!(module.is_some_and(|module| module.notes.contains(note)));
@@ -220,21 +203,16 @@ fn threads_have_registers_names_and_stacks() {
     assert_eq!(image.stopped().threads, image.threads().len());
     for number in 0..3 {
         let name = format!("worker {number}");
-        let thread = image
-            .threads()
-            .iter()
-            .find(|thread| thread.name.as_ref() == Some(&name));
+        let mut threads = image.threads().iter();
+        let thread = threads.find(|thread| thread.name.as_ref() == Some(&name));
         let thread = thread.unwrap();
-        let mapping = image
-            .mappings()
-            .iter()
-            .find(|map| (map.start..map.end).contains(&thread.stack_pointer))
-            .expect("the stack pointer is in a mapping");
+        let mut mappings = image.mappings().iter();
+        let mapping = mappings.find(|map| (map.start..map.end).contains(&thread.stack_pointer));
+        let mapping = mapping.expect("the stack pointer is in a mapping");
         assert!(mapping.read && mapping.write);
         assert!(thread.registers.contains(&thread.stack_pointer));
         let stack = (mapping.end - thread.stack_pointer) as usize;
-        let mut words = vec![0; stack];
-        assert_eq!(image.read(thread.stack_pointer, &mut words), stack);
+        let words = image.bytes(thread.stack_pointer, stack).unwrap();
         let on_stack = (0xabcd_0000_u64 + number).to_ne_bytes().repeat(4);
         assert!(words.windows(32).any(|words| words == on_stack));
         // The program's thread-local storage is next to the thread pointer.
@@ -249,11 +227,8 @@ fn threads_have_registers_names_and_stacks() {
         let local = 0x10ca_1000 + number;
         let offset = offsets.find(|offset| image.word(start + offset) == Some(local));
         let offset = offset.expect("it has the variable");
-        let name = image
-            .symbols()
-            .thread_local_at(program.start, offset)
-            .unwrap();
-        assert!(name.contains("LOCAL"), "{name}");
+        let name = image.symbols().thread_local_at(program.start, offset);
+        assert!(name.unwrap().contains("LOCAL"));
     }
 }
 
@@ -273,18 +248,21 @@ fn reserved_memory_costs_nothing() {
     let image = ProgramImage::take(target.pid()).unwrap();
     assert!(image.stopped().bytes < 64 << 20, "{:?}", image.stopped());
     let place = word(&image, "PLACE");
-    assert_eq!(image.word(place), Some(1));
-    assert_eq!(image.word(place + (1 << 37)), Some(2));
-    assert_eq!(image.word(place + (1 << 38) - 8), Some(3));
-    assert_eq!(image.word(place + (1 << 36)), Some(0));
-    assert_eq!(image.word(place + (1 << 37) - 8), Some(0));
-    let present: u64 = image
-        .present()
-        .iter()
-        .map(|range| range.end - range.start)
-        .sum();
-    assert!(present < 256 << 20, "{present}");
-    assert!(image.present().is_sorted_by_key(|range| range.start));
+    let half = 1 << 37;
+    let words = [
+        (0, 1),
+        (half, 2),
+        (2 * half - 8, 3),
+        (half / 2, 0),
+        (half - 8, 0),
+    ];
+    for (offset, word) in words {
+        assert_eq!(image.word(place + offset), Some(word), "{offset:#x}");
+    }
+    let present = image.present();
+    let bytes: u64 = present.iter().map(|range| range.end - range.start).sum();
+    assert!(bytes < 256 << 20, "{bytes}");
+    assert!(present.is_sorted_by_key(|range| range.start));
 }
 
 #[test]

@@ -9,8 +9,6 @@ mod captured;
 #[path = "../common/mod.rs"]
 mod common;
 mod cores;
-#[cfg(target_env = "gnu")]
-mod damage;
 mod debugger;
 mod frames;
 mod image;

@@ -1,6 +1,6 @@
 //! Processes go on whatever happens, and what cannot be inspected is named in words.
 
-use crate::common::inspector::inspect;
+use crate::common::inspect;
 use crate::common::{self, Target};
 use releasepool_inspect::error::Error;
 use releasepool_inspect::graph::Graph;
@@ -163,11 +163,8 @@ fn goes_on(target: &mut Target) {
         assert!(Instant::now() < deadline, "state {}", target.state());
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert!(
-        !matches!(target.state(), 't' | 'T'),
-        "state {}",
-        target.state()
-    );
+    let state = target.state();
+    assert!(!matches!(state, 't' | 'T'), "state {state}");
 }
 
 #[test]
@@ -187,21 +184,16 @@ fn threads_that_start_meanwhile_are_stopped_too() {
     for _ in 0..40 {
         let image = ProgramImage::take(target.pid()).unwrap();
         // The first one, and those that start others.
-        assert!(
-            image.threads().len() > SPAWNERS,
-            "{}",
-            image.threads().len()
-        );
+        let threads = image.threads().len();
+        assert!(threads > SPAWNERS, "{threads}");
         let (place, _) = image.symbols().find("processes::stops::PLACE").unwrap();
         let words = image.word(place).unwrap();
         // Far from each other, so that a thread that still ran would change one that was copied
         // and one that was not.
         let first = image.word(words).unwrap();
         let last = image.word(words + (4 << 20) * 8 - 8).unwrap();
-        assert!(
-            first > 0 && first >= last && first - last <= SPAWNERS as u64,
-            "{first} {last}"
-        );
+        let is_stopped = first > 0 && first >= last && first - last <= SPAWNERS as u64;
+        assert!(is_stopped, "{first} {last}");
         goes_on(&mut target);
     }
 }
@@ -247,11 +239,8 @@ fn no_signal_gets_lost() {
     sender.join().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while target.ask("count") != SIGNALS.to_string() {
-        assert!(
-            Instant::now() < deadline,
-            "{} of {SIGNALS}",
-            target.ask("count")
-        );
+        let count = target.ask("count");
+        assert!(Instant::now() < deadline, "{count} of {SIGNALS}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -264,17 +253,17 @@ fn processes_that_do_not_exist_are_named() {
         std::thread::yield_now();
     }
     let error = ProgramImage::take(pid).err().unwrap();
-    assert!(matches!(error, Error::Zombie { .. }), "{error}");
+    assert!(matches!(error, Error::Zombie(_)), "{error}");
     child.wait().unwrap();
     for pid in [pid, 0, u32::MAX, i32::MAX as u32] {
         let error = ProgramImage::take(pid).err().unwrap();
         assert_eq!(error.to_string(), format!("there is no process {pid}"));
     }
     let error = ProgramImage::take(std::process::id()).err().unwrap();
-    assert!(matches!(error, Error::Own { .. }), "{error}");
+    assert!(matches!(error, Error::Own(_)), "{error}");
     if std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
         let error = ProgramImage::take(2).err().unwrap();
-        assert!(matches!(error, Error::KernelThread { pid: 2 }), "{error}");
+        assert!(matches!(error, Error::KernelThread(2)), "{error}");
     }
 }
 
@@ -282,15 +271,10 @@ fn processes_that_do_not_exist_are_named() {
 fn a_thread_of_a_process_is_no_process() {
     let target = Target::start("counts");
     let image = ProgramImage::take(target.pid()).unwrap();
-    let tid = image
-        .threads()
-        .iter()
-        .map(|thread| thread.tid)
-        .max()
-        .unwrap();
-    assert_ne!(tid, target.pid());
-    let error = ProgramImage::take(tid).err().unwrap();
-    assert!(matches!(error, Error::NoSuchProcess { .. }), "{error}");
+    let tid = image.threads().iter().map(|thread| thread.tid).max();
+    assert_ne!(tid, Some(target.pid()));
+    let error = ProgramImage::take(tid.unwrap()).err().unwrap();
+    assert!(matches!(error, Error::NoSuchProcess(_)), "{error}");
 }
 
 #[test]
@@ -307,12 +291,8 @@ fn a_process_whose_first_thread_has_ended_is_inspected() {
     assert_eq!(target.state(), 'Z');
     let image = ProgramImage::take(target.pid()).unwrap();
     assert!(!image.threads().is_empty());
-    assert!(
-        image
-            .threads()
-            .iter()
-            .all(|thread| thread.tid != target.pid())
-    );
+    let mut threads = image.threads().iter();
+    assert!(threads.all(|thread| thread.tid != target.pid()));
     assert!(!image.modules().is_empty());
     assert_eq!(target.ask("count"), "0");
     assert_eq!(target.ask("count"), "1");
@@ -331,7 +311,7 @@ fn a_process_may_end_at_any_time() {
         });
         match ProgramImage::take(pid) {
             Ok(image) => assert!(!image.threads().is_empty()),
-            Err(Error::Died { .. } | Error::NoSuchProcess { .. } | Error::Zombie { .. }) => {
+            Err(Error::Died(_) | Error::NoSuchProcess(_) | Error::Zombie(_)) => {
                 ends += 1;
             }
             Err(error) => panic!("{error}"),
@@ -363,15 +343,11 @@ fn a_process_goes_on_if_the_inspector_is_killed_while_it_is_stopped() {
     let mut target = Target::start(&format!("large {}", 128 << 20));
     let role = format!("inspects {}", target.pid());
     for _ in 0..20 {
-        let mut inspector = Command::new(std::env::current_exe().unwrap());
-        inspector
-            .args(["--exact", "role", "--nocapture"])
-            .env(common::ROLE, &role);
-        let mut inspector = inspector
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "role", "--nocapture"]);
+        command.env(common::ROLE, &role);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut inspector = command.spawn().unwrap();
         std::io::Write::write_all(&mut inspector.stdin.take().unwrap(), b"now\n").unwrap();
         let mut seen = false;
         while !seen && inspector.try_wait().unwrap().is_none() {
@@ -393,11 +369,8 @@ fn what_becomes_another_program_between_two_looks_is_no_success() {
     let pid = target.pid().to_string();
     let output = inspect(&["leaks", "--looks", "4", "--pid", &pid]);
     assert_eq!(output.code, 2, "{}", output.text);
-    assert!(
-        output.error.starts_with("releasepool-inspect: process"),
-        "{}",
-        output.error
-    );
+    let error = output.error;
+    assert!(error.starts_with("releasepool-inspect: process"), "{error}");
 }
 
 #[test]
@@ -410,10 +383,8 @@ fn what_the_library_counts_must_be_found() {
         store::save(&graph, &file).unwrap();
         let output = inspect(&["leaks", "--snapshot", file.to_str().unwrap()]);
         assert_eq!(output.code, code, "{}", output.error);
-        assert_eq!(
-            output.error.contains("the compiler may have removed"),
-            code == 2
-        );
+        let is_explained = output.error.contains("the compiler may have removed");
+        assert_eq!(is_explained, code == 2);
     }
 }
 
@@ -423,21 +394,16 @@ fn without_permission_it_says_what_to_do() {
     let root = unsafe { libc::geteuid() } == 0;
     if !root {
         let error = ProgramImage::take(1).err().unwrap();
-        assert!(
-            matches!(error, Error::NotPermitted { pid: 1, .. }),
-            "{error}"
-        );
-        return;
+        let is_refused = matches!(error, Error::NotPermitted { pid: 1, .. });
+        return assert!(is_refused, "{error}");
     }
     let mut target = Target::start("counts");
     let mut inspector = Target::start_by(&format!("inspects {}", target.pid()), |command| {
         command.uid(65534).gid(65534);
     });
     let answer = inspector.ask("now");
-    assert!(
-        answer.contains("it belongs to user 0, and this is user 65534"),
-        "{answer}"
-    );
-    assert!(answer.contains("sudo"), "{answer}");
+    for part in ["it belongs to user 0, and this is user 65534", "sudo"] {
+        assert!(answer.contains(part), "{answer}");
+    }
     goes_on(&mut target);
 }

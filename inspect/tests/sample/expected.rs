@@ -1,6 +1,8 @@
 //! The objects and holders that must be found in the program.
 
-use releasepool_inspect::graph::{EdgeKind, Graph, NodeId, NodeKind, Object, RootKind, Storage};
+use releasepool_inspect::graph::{
+    EdgeKind, Graph, NodeId, NodeKind, Object, Root, RootKind, Storage,
+};
 
 /// A graph, asked by types.
 pub struct View<'a>(pub &'a Graph);
@@ -60,30 +62,29 @@ impl<'a> View<'a> {
                     .map_or(Holder::Plain, Holder::Object)
             })
             .collect();
-        let roots = self.0.roots.iter().filter(|root| root.to == node);
+        let roots = self.roots(node);
         let roots = roots.filter(|root| root.kind < RootKind::Register);
         holders.extend(roots.map(|root| Holder::Root(root.kind, self.0.label(root), root.counted)));
         holders
     }
 
+    fn roots(&self, node: NodeId) -> impl Iterator<Item = &'a Root> {
+        let roots = self.0.roots.iter();
+        roots.filter(move |root| root.to == node)
+    }
+
     /// Returns the labels of the roots of a kind that hold an object.
     pub fn labels(&self, node: NodeId, kind: RootKind) -> Vec<&'a str> {
-        let roots = self
-            .0
-            .roots
-            .iter()
-            .filter(|root| root.to == node && root.kind == kind);
+        let roots = self.roots(node).filter(|root| root.kind == kind);
         roots.map(|root| self.0.label(root)).collect()
     }
 
     /// Returns kind, label and count of the library's roots of an object.
     pub fn library(&self, name: &str) -> Vec<(RootKind, &'a str, u32)> {
-        let (node, _) = self.one(name);
-        let roots = self.0.roots.iter().filter(|root| root.to == node);
-        let roots = roots.filter(|root| root.kind < RootKind::Static);
-        roots
-            .map(|root| (root.kind, self.0.label(root), root.counted))
-            .collect()
+        let roots = self.roots(self.one(name).0);
+        let roots = roots.filter(|root| root.kind.is_list());
+        let of = |root: &'a Root| (root.kind, self.0.label(root), root.counted);
+        roots.map(of).collect()
     }
 
     /// Returns all nodes that roots hold, directly or not.
@@ -113,24 +114,21 @@ pub fn check_order(graph: &Graph) {
     assert!(objects.iter().all(|node| node.kind != NodeKind::Plain));
     assert!(plain.iter().all(|node| node.kind == NodeKind::Plain));
     assert_eq!(graph.first_words.len(), plain.len());
-    assert!(
-        graph
-            .edges
-            .is_sorted_by_key(|edge| (edge.from, edge.offset))
-    );
+    let edges = &graph.edges;
+    assert!(edges.is_sorted_by_key(|edge| (edge.from, edge.offset)));
     assert!(graph.roots.is_sorted_by_key(|root| root.kind));
     let nodes = graph.nodes.len() as u32;
-    assert!(
-        graph
-            .edges
-            .iter()
-            .all(|edge| edge.from < nodes && edge.to < nodes)
-    );
+    let mut ends = edges.iter().flat_map(|edge| [edge.from, edge.to]);
+    assert!(ends.all(|node| node < nodes));
     assert!(graph.roots.iter().all(|root| root.to < nodes));
     let mut types = graph.types.clone();
     types.sort();
     types.dedup();
     assert_eq!(types.len(), graph.types.len());
+}
+
+fn counts(object: &Object) -> (u32, u32, bool) {
+    (object.strong, object.weak, object.alive)
 }
 
 /// Checks the objects that any allocator's memory must show.
@@ -151,12 +149,7 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         let found = view.of(name);
         assert_eq!(found.len(), n, "{name}");
         for node in found {
-            let object = view.object(node);
-            assert_eq!(
-                (object.strong, object.weak, object.alive),
-                (1, 0, true),
-                "{name}"
-            );
+            assert_eq!(counts(view.object(node)), (1, 0, true), "{name}");
             let mut holders = holders_of(node);
             // Addresses of blocks that were there before are left in unused words of other memory.
             if name.contains("Block") {
@@ -175,11 +168,7 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         "InLoneBox",
     ] {
         let (node, object) = view.one(name);
-        assert_eq!(
-            (object.strong, object.weak, object.alive),
-            (1, 0, true),
-            "{name}"
-        );
+        assert_eq!(counts(object), (1, 0, true), "{name}");
         assert_eq!(holders_of(node), plain(1), "{name}");
     }
     let (node, object) = view.one("InObject");
@@ -196,7 +185,7 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
     assert_eq!(view.one("str").1.strong, 1);
     assert_eq!(holders_of(view.one("str").0), plain(1));
     let (node, object) = view.one("InWeak");
-    assert_eq!((object.strong, object.weak, object.alive), (0, 2, false));
+    assert_eq!(counts(object), (0, 2, false));
     assert_eq!(holders_of(node), plain(2));
     let (node, object) = view.one("Cyclic");
     assert_eq!((object.strong, object.weak), (1, 1));
@@ -208,21 +197,15 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         assert_eq!(holders_of(node), [Holder::Object("Circle")]);
     }
     for name in ["InBlock", "InBlockToo", "ZeroInBlock"] {
-        assert!(
-            view.of(name)
-                .iter()
-                .all(|n| view.object(*n).storage == Storage::Block)
-        );
+        let mut storage = view.of(name).into_iter().map(|n| view.object(n).storage);
+        assert!(storage.all(|storage| storage == Storage::Block));
     }
     assert_eq!(view.one("InObject>]").1.storage, Storage::Block);
     assert_eq!(view.one("Debug").1.storage, Storage::Global);
     assert_eq!(view.one("Parent").1.storage, Storage::Global);
     let (node, _) = view.one("InStatic");
-    assert!(
-        view.labels(node, RootKind::Static)[0].starts_with("static "),
-        "{:?}",
-        holders_of(node)
-    );
+    let labels = view.labels(node, RootKind::Static);
+    assert!(labels[0].starts_with("static "), "{labels:?}");
     let (node, _) = view.one("InSlot");
     assert_eq!(view.labels(node, RootKind::Static).len(), 1);
     let (node, _) = view.one("InLocal");
@@ -245,10 +228,8 @@ pub fn check_library(graph: &Graph) {
         assert_eq!(roots.len(), n, "{name}");
         for (kind, label, counted) in roots {
             assert_eq!((kind, counted), (RootKind::Pool, 1), "{name}");
-            assert!(
-                label.starts_with(&format!("pool \"{pool}\" of thread ")),
-                "{label}"
-            );
+            let wanted = format!("pool \"{pool}\" of thread ");
+            assert!(label.starts_with(&wanted), "{label}");
         }
         assert_eq!(view.one(name).1.strong, n as u32);
     }
@@ -257,55 +238,32 @@ pub fn check_library(graph: &Graph) {
     assert_eq!(view.library("OnTwoThreads"), [inbox]);
     let (shared, object) = view.one("OnTwoThreads");
     assert_eq!(object.strong, 3);
-    assert!(
-        view.labels(shared, RootKind::Stack)
-            .contains(&"stack of thread \"worker\"")
-    );
+    let labels = view.labels(shared, RootKind::Stack);
+    assert!(labels.contains(&"stack of thread \"worker\""), "{labels:?}");
     let left = view.of("InBacklog");
     assert_eq!(left.len(), 2);
     for node in left {
         let labels = view.labels(node, RootKind::Backlog);
         assert_eq!(labels.len(), 1, "{labels:?}");
     }
-    let roots = view.library("InForgotten");
-    assert_eq!(roots.len(), 1);
-    assert_eq!(
-        (roots[0].0, roots[0].2),
-        (RootKind::ForgottenPool, 1),
-        "{}",
-        roots[0].1
-    );
-    assert!(
-        roots[0].1.contains("\"forgotten\"") && roots[0].1.contains("\"gone\""),
-        "{}",
-        roots[0].1
-    );
+    let [(RootKind::ForgottenPool, label, 1)] = view.library("InForgotten")[..] else {
+        panic!("{:?}", view.library("InForgotten"));
+    };
+    let is_named = label.contains("\"forgotten\"") && label.contains("\"gone\"");
+    assert!(is_named, "{label}");
     assert_eq!(view.library("InOrphan")[0].0, RootKind::Orphan);
     assert_eq!(view.library("Kept")[0].0, RootKind::Kept);
     assert_eq!(view.library("Kept").len(), 1);
     let (posted, _) = view.one("InPosted");
     assert_eq!(view.holders(posted), [Holder::Plain]);
-    let closure = graph
-        .edges
-        .iter()
-        .find(|edge| edge.to == posted)
-        .unwrap()
-        .from;
-    assert_eq!(
-        view.labels(closure, RootKind::Inbox),
-        ["inbox of thread \"worker\""]
-    );
-    let worker = graph
-        .threads
-        .iter()
-        .find(|thread| thread.name.as_deref() == Some("worker"));
+    let closure = graph.edges.iter().find(|edge| edge.to == posted).unwrap();
+    let labels = view.labels(closure.from, RootKind::Inbox);
+    assert_eq!(labels, ["inbox of thread \"worker\""]);
+    let mut threads = graph.threads.iter();
+    let worker = threads.find(|thread| thread.name.as_deref() == Some("worker"));
     assert_eq!(worker.unwrap().inbox, 3);
-    assert!(
-        graph
-            .threads
-            .iter()
-            .any(|thread| thread.pools.iter().any(|pool| pool.name == "nested"))
-    );
+    let mut pools = graph.threads.iter().flat_map(|thread| &thread.pools);
+    assert!(pools.any(|pool| pool.name == "nested"));
 }
 
 /// Checks what handoff pools hold: their pages can be found only as allocations.

@@ -14,7 +14,7 @@ mod jobs;
 mod verdicts;
 
 use common::Target;
-use common::inspector::inspect;
+use common::inspect;
 use releasepool::Ref;
 use std::cell::RefCell;
 use std::hint::black_box;

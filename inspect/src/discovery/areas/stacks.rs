@@ -213,7 +213,7 @@ pub(super) fn of_new_threads(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Areas;
+    use super::super::find;
     use super::*;
     use crate::discovery::synthetic_image::Synthetic;
 
@@ -241,7 +241,7 @@ mod tests {
         image.map(IDLE, BYTES, &block(IDLE));
         image.thread(CREATOR + BYTES / 2, CREATOR + BLOCK, &[register]);
         let regions = Regions::read(&image);
-        let areas = Areas::find(&image, &regions, &[]).areas;
+        let areas = find(&image, &regions, &[]);
         assert!(areas.is_sorted_by(|a, b| a.range.end <= b.range.start));
         areas
     }
@@ -293,7 +293,7 @@ mod tests {
         image.map(STACK, BYTES, &[(STACK + BLOCK, 1)]);
         image.thread(STACK + BLOCK, STACK + BLOCK, &[]);
         let regions = Regions::read(&image);
-        let areas = Areas::find(&image, &regions, &[]).areas;
+        let areas = find(&image, &regions, &[]);
         let kinds: Vec<_> = areas.iter().map(|area| (area.kind, area.owner)).collect();
         let of_thread = Owner::Thread(0);
         let expected = [

@@ -81,17 +81,13 @@ fn role() {
 
 #[test]
 fn what_is_in_use_is_found_and_what_is_free_is_not() {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "discovery::malloc::own_malloc_tests::role",
-            "--nocapture",
-        ])
-        .env(ROLE, "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let role = "discovery::malloc::own_malloc_tests::role";
+    command
+        .args(["--exact", role, "--nocapture"])
+        .env(ROLE, "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let lines = lines.map(|line| line.unwrap());
     let known: Vec<(bool, u64, u64)> = lines
@@ -99,11 +95,8 @@ fn what_is_in_use_is_found_and_what_is_free_is_not() {
         .take_while(|line| line != "end")
         .map(|line| {
             let words: Vec<&str> = line.split(' ').collect();
-            (
-                words[0] == "+",
-                words[1].parse().unwrap(),
-                words[2].parse().unwrap(),
-            )
+            let [at, size] = [1, 2].map(|word| words[word].parse().unwrap());
+            (words[0] == "+", at, size)
         })
         .collect();
     let image = ProgramImage::take(child.id()).unwrap();
@@ -116,17 +109,13 @@ fn what_is_in_use_is_found_and_what_is_free_is_not() {
     assert!(heap.managed.is_sorted_by_key(|range| range.start));
     assert!(heap.managed.is_sorted_by(|a, b| a.end <= b.start));
     assert!(heap.allocations.is_sorted_by(|a, b| a.end() <= b.start));
-    let used: HashSet<u64> = known
-        .iter()
-        .filter(|known| known.0)
-        .map(|known| known.1)
-        .collect();
+    let used = known.iter().filter(|known| known.0);
+    let used: HashSet<u64> = used.map(|known| known.1).collect();
     let (mut free, mut reused) = (0, 0);
     for (is_used, start, size) in known {
-        let found = heap
-            .allocations
-            .binary_search_by_key(&start, |found| found.start);
-        let found = found.ok().map(|place| heap.allocations[place]);
+        let all = &heap.allocations;
+        let found = all.binary_search_by_key(&start, |found| found.start);
+        let found = found.ok().map(|place| all[place]);
         if is_used {
             let found = found.unwrap_or_else(|| panic!("{start:#x} of {size} is not found"));
             let unused = found.len.checked_sub(size).unwrap();

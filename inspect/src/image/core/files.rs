@@ -28,18 +28,13 @@ pub(super) fn open(
 ) -> Result<Files, Error> {
     let mut files = Files::new();
     for mapping in mappings {
-        let named = !mapping.name.is_empty() && !mapping.name.starts_with('[');
-        if !named || mapping.offset != 0 || files.contains_key(&mapping.name) {
+        if !mapping.is_file() || mapping.offset != 0 || files.contains_key(&mapping.name) {
             continue;
         }
         let is_program = notes.program() == Some(&mapping.name);
-        let recorded = mapping
-            .name
-            .strip_suffix(" (deleted)")
-            .unwrap_or(&mapping.name);
-        let path = program
-            .filter(|_| is_program)
-            .unwrap_or(Path::new(recorded));
+        let name = &mapping.name;
+        let recorded = Path::new(name.strip_suffix(" (deleted)").unwrap_or(name));
+        let path = program.filter(|_| is_program).unwrap_or(recorded);
         let result = open_elf(path).and_then(|file| match difference(bare, mapping, &file) {
             None => Ok(file),
             Some(reason) => Err(Error::OtherProgram {
@@ -84,18 +79,10 @@ fn difference(bare: &Regions, mapping: &Mapping, file: &[u8]) -> Option<String> 
     let expected = module.map(|module| module.build_id).unwrap_or_default();
     let found = elf::build_id(file);
     if !expected.is_empty() && !found.is_empty() {
-        let hex = |id: &[u8]| {
-            id.iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect::<String>()
-        };
-        return (expected != found).then(|| {
-            format!(
-                "its build id is {}, and that of the core is {}",
-                hex(&found),
-                hex(&expected)
-            )
-        });
+        let hex = |id: &[u8]| -> String { id.iter().map(|byte| format!("{byte:02x}")).collect() };
+        let (found, expected) = (hex(&found), hex(&expected));
+        let differ = format!("its build id is {found}, and that of the core is {expected}");
+        return (expected != found).then_some(differ);
     }
     // Programs without a build id: their headers change with almost any change.
     let mut header = vec![0; elf::PAGE as usize];

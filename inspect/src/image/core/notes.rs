@@ -69,15 +69,11 @@ impl Notes {
                 notes.note(machine, kind, note.desc(), &mut partial);
             }
         }
-        notes
-            .threads
-            .extend(partial.and_then(|partial| partial.finish(machine)));
+        let last = partial.and_then(|partial| partial.finish(machine));
+        notes.threads.extend(last);
         notes.files.sort_by_key(|file| file.start);
-        if notes
-            .files
-            .windows(2)
-            .any(|pair| pair[0].end > pair[1].start)
-        {
+        let mut pairs = notes.files.windows(2);
+        if pairs.any(|pair| pair[0].end > pair[1].start) {
             return Err(Error::not_a_core(path, "files overlap in memory"));
         }
         if notes.threads.is_empty() {
@@ -108,8 +104,8 @@ impl Notes {
                     thread_pointer: None,
                 });
                 let last = std::mem::replace(partial, next);
-                self.threads
-                    .extend(last.and_then(|last| last.finish(machine)));
+                let last = last.and_then(|last| last.finish(machine));
+                self.threads.extend(last);
             }
             (NT_ARM_TLS, Some(thread)) => thread.thread_pointer = word(bytes, 0),
             (kind, Some(thread)) if kind == vectors => thread.vectors = bytes,
@@ -143,10 +139,8 @@ impl Notes {
                     omitted.push(Load::omitted(start, end));
                 }
             };
-            for load in loads[from..]
-                .iter()
-                .take_while(|load| load.start < file.end)
-            {
+            let within = loads[from..].iter();
+            for load in within.take_while(|load| load.start < file.end) {
                 add(at, load.start);
                 at = load.end;
             }

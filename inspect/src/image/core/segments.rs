@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// A segment of memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Load {
     pub(super) start: u64,
     pub(super) end: u64,
@@ -32,12 +32,9 @@ impl Load {
         Load {
             start,
             end,
-            offset: 0,
-            file_len: 0,
             read: true,
-            write: false,
-            execute: false,
             omitted: true,
+            ..Load::default()
         }
     }
 }
@@ -136,10 +133,8 @@ pub(super) fn holes(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
     for load in loads {
         let (mut at, end) = (load.offset, load.offset + load.file_len);
         while at < end {
-            let Some(start) = seek(file, SeekFrom::Hole(at))
-                .ok()
-                .filter(|&start| start < end)
-            else {
+            let start = seek(file, SeekFrom::Hole(at)).ok();
+            let Some(start) = start.filter(|&start| start < end) else {
                 break;
             };
             // After the last data there is none (ENXIO).

@@ -252,7 +252,7 @@ impl Prepared {
         };
         let pid = self.pid;
         let failed = |error: std::io::Error| match error.raw_os_error() {
-            Some(libc::ESRCH) => Error::Died { pid },
+            Some(libc::ESRCH) => Error::Died(pid),
             _ => Error::io(format!("copy the memory of process {pid}"), error),
         };
         std::thread::scope(|scope| {
@@ -303,7 +303,7 @@ impl Prepared {
         let pid = self.pid;
         let process = StoppedProcess::stop(pid)?;
         if proc::program_id(&self.process).is_some_and(|now| Some(now) != self.program_id) {
-            return Err(Error::Replaced { pid });
+            return Err(Error::Replaced(pid));
         }
         let mappings = proc::mappings(pid, &self.process)?;
         self.read(&mappings, process.representative(), copies)?;
@@ -311,7 +311,7 @@ impl Prepared {
         let threads = process.threads();
         let (duration, count) = process.resume();
         if threads.is_empty() || bytes == 0 {
-            return Err(Error::Died { pid });
+            return Err(Error::Died(pid));
         }
         copies.iter_mut().for_each(Copies::trim);
         let stopped = Stopped {
@@ -467,7 +467,7 @@ mod tests {
         while name().unwrap() != "sleep\n" {
             std::thread::yield_now();
         }
-        assert!(matches!(take(), Err(Error::Replaced { .. })));
+        assert!(matches!(take(), Err(Error::Replaced(_))));
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -25,6 +25,7 @@ pub(super) struct Run {
 }
 
 /// All memory that was read.
+#[derive(Default)]
 pub(super) struct Copies {
     pub(super) buffers: Vec<MmapMut>,
     pub(super) runs: Vec<Run>,
@@ -44,13 +45,8 @@ impl Copies {
     /// Returns copies that count what is read and kept, and keep nothing.
     pub(super) fn dry() -> Copies {
         Copies {
-            buffers: Vec::new(),
-            runs: Vec::new(),
-            read: 0,
-            kept: 0,
-            used: 0,
-            before: 0,
             dry: true,
+            ..Copies::default()
         }
     }
 
@@ -64,8 +60,7 @@ impl Copies {
         }
         Ok(Copies {
             buffers: vec![buffer],
-            dry: false,
-            ..Copies::dry()
+            ..Copies::default()
         })
     }
 

@@ -34,35 +34,33 @@ pub(super) fn has_ended(tid: Tid) -> bool {
 /// have ended before the others.
 pub(super) fn open(pid: u32) -> Result<Process, Error> {
     if pid == std::process::id() {
-        return Err(Error::Own { pid });
+        return Err(Error::Own(pid));
     }
-    let id = i32::try_from(pid).map_err(|_| Error::NoSuchProcess { pid })?;
-    let process = Process::new(id).map_err(|_| Error::NoSuchProcess { pid })?;
+    let id = i32::try_from(pid).map_err(|_| Error::NoSuchProcess(pid))?;
+    let process = Process::new(id).map_err(|_| Error::NoSuchProcess(pid))?;
     // A thread's id works, too, but a part of a process cannot be inspected.
-    let status = process
-        .status()
-        .map_err(|error| failure(pid, "status", error))?;
+    let status = process.status();
+    let status = status.map_err(|error| failure(pid, "status", error))?;
     if status.tgid != id {
-        return Err(Error::NoSuchProcess { pid });
+        return Err(Error::NoSuchProcess(pid));
     }
     if status.vmsize.is_some() {
         return Ok(process);
     }
     if !has_ended(pid) {
-        return Err(Error::KernelThread { pid });
+        return Err(Error::KernelThread(pid));
     }
     let alive = tasks(pid)?.into_iter().find(|&tid| !has_ended(tid));
-    let alive = alive.ok_or(Error::Zombie { pid })?;
-    Process::new(alive as i32).map_err(|_| Error::Died { pid })
+    let alive = alive.ok_or(Error::Zombie(pid))?;
+    Process::new(alive as i32).map_err(|_| Error::Died(pid))
 }
 
 /// Returns the mappings by address, without overlaps, and for each its inode, or 0.
 pub(super) fn mappings(pid: u32, process: &Process) -> Result<Vec<(Mapping, u64)>, Error> {
-    let maps = process
-        .maps()
-        .map_err(|error| failure(pid, "maps", error))?;
+    let maps = process.maps();
+    let maps = maps.map_err(|error| failure(pid, "maps", error))?;
     if maps.0.is_empty() {
-        return Err(Error::Died { pid });
+        return Err(Error::Died(pid));
     }
     let maps = maps.0.into_iter().map(|map| (mapping(&map), map.inode));
     Ok(without_overlaps(maps))
@@ -131,7 +129,7 @@ pub(super) fn failure(pid: u32, file: &str, error: ProcError) -> Error {
 pub(super) fn unreadable(pid: u32, file: &str, error: io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => refusal(pid, error),
-        Some(libc::ENOENT | libc::ESRCH) => Error::Died { pid },
+        Some(libc::ENOENT | libc::ESRCH) => Error::Died(pid),
         _ => Error::io(format!("read /proc/{pid}/{file}"), error),
     }
 }
@@ -141,11 +139,9 @@ pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
     if !matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) {
         return Error::io(format!("stop process {pid}"), error);
     }
-    let Some(status) = i32::try_from(pid)
-        .ok()
-        .and_then(|id| Process::new(id).ok()?.status().ok())
-    else {
-        return Error::Died { pid };
+    let process = i32::try_from(pid).ok().map(Process::new);
+    let Some(Ok(status)) = process.map(|process| process.and_then(|found| found.status())) else {
+        return Error::Died(pid);
     };
     if status.tracerpid != 0 {
         // It is the id of a thread.
@@ -200,9 +196,8 @@ pub(super) fn program_id(process: &Process) -> Option<[u8; 16]> {
 /// Returns the path of the program, as its mappings name it.
 pub(super) fn program(process: &Process) -> Option<std::path::PathBuf> {
     let path = process.exe().ok()?;
-    let name = path
-        .to_str()
-        .and_then(|path| path.strip_suffix(" (deleted)"));
+    let name = path.to_str();
+    let name = name.and_then(|path| path.strip_suffix(" (deleted)"));
     Some(name.map_or_else(|| path.clone(), |name| Path::new(name).to_owned()))
 }
 

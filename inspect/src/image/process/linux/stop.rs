@@ -89,11 +89,11 @@ impl StoppedProcess {
                 process.threads.extend(wait(pid, tid, deadline)?);
             }
             if Instant::now() > deadline {
-                return Err(Error::TooManyThreads { pid });
+                return Err(Error::TooManyThreads(pid));
             }
         }
         if process.threads.is_empty() {
-            return Err(Error::Died { pid });
+            return Err(Error::Died(pid));
         }
         Ok(process)
     }

@@ -4,6 +4,7 @@ mod blocks;
 mod exit;
 mod foreign;
 mod objects;
+mod probe;
 mod sharing;
 mod slots;
 mod snapshots;

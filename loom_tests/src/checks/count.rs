@@ -1,179 +1,227 @@
-//! The count word: up to three threads with a few operations each, in all interleavings.
+//! The count word: up to three threads with a few operations each, in all interleavings; and values
+//! that are still being created while other threads have weak references.
 
 use super::model::Model;
-use super::probe::{Probe, died_on, me, spawn, take_deaths};
+use super::probe::{Probe, Thread, go, me, spawn, take_deaths};
+use super::scenario::{Order, died_on, last_look};
 use releasepool::{Ref, Weak};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "retain_release_last",
-        "three threads use, retain and release an object; the last release destroys it",
-        &["died on 0", "died on 1", "died on 2"],
-        retain_release_last,
-    ),
-    Model::new(
-        "release_after_death",
-        "a release that begins with a load, as the one before was the last of its object",
-        &["died on 0", "died on 1"],
-        release_after_death,
-    ),
-    Model::new(
-        "weak_outlives_strong",
-        "upgrades, downgrades and the last release; the memory outlives the value",
-        &[
-            "upgraded, died on 0",
-            "upgraded, died on 1",
-            "upgraded, died on 2",
-            "too late, died on 0",
-            "too late, died on 2",
-        ],
-        weak_outlives_strong,
-    )
-    // Unbounded: 698,481 executions.
-    .bounded(5),
-    Model::new(
-        "cyclic_upgrade",
-        "an upgrade while new_cyclic is still creating the value",
-        &["too early", "upgraded"],
-        cyclic_upgrade,
-    ),
-    Model::new(
-        "take_value_race",
-        "try_unwrap during a use, and with a weak reference",
-        &[
-            "taken",
-            "taken, upgraded before",
-            "refused",
-            "refused, upgraded before",
-        ],
-        take_value_race,
-    )
-    // Unbounded: 846,300 executions.
-    .bounded(5),
-    Model::new(
-        "into_inner_race",
-        "of two into_inner calls exactly one gets the value",
-        &["0 has it", "1 has it"],
-        into_inner_race,
-    ),
-    Model::new(
-        "get_mut_race",
-        "get_mut during a use",
-        &["mutable", "shared"],
-        get_mut_race,
-    ),
-    Model::new(
-        "get_mut_weak",
-        "get_mut while a weak reference becomes a strong one",
-        &["mutable", "shared"],
-        get_mut_weak,
-    ),
-    Model::new(
-        "counts_seen",
-        "strong_count and weak_count while another thread changes them",
-        &["2 and 0", "2 and 1", "1 and 1"],
-        counts_seen,
-    ),
-    Model::new(
-        "make_mut_race",
-        "make_mut during uses by a strong and a weak reference",
-        &[
-            "cloned",
-            "cloned, upgraded",
-            "in place or moved",
-            "in place or moved, upgraded",
-        ],
-        make_mut_race,
-    )
-    .bounded(5),
-    Model::new(
-        "destructor_panics",
-        "a destructor panics while another thread has a weak reference: the memory is freed once",
-        &["died on 0", "died on 1"],
-        destructor_panics,
-    ),
-];
-
-fn retain_release_last() -> String {
-    let r = Ref::new(Probe::new());
-    let (one, two) = (r.clone(), r.clone());
-    let one = spawn(move || {
-        let again = one.clone();
-        drop(one);
-        again.look();
-        drop(again);
-        me()
-    });
-    let two = spawn(move || {
-        two.look();
-        drop(two);
-        me()
-    });
-    r.look();
-    drop(r);
-    let threads = [me(), one.join().unwrap(), two.join().unwrap()];
-    died_on(&threads)
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "retain_release_last",
+            "three threads use, retain and release an object; the last release destroys it",
+            &["died on 0", "died on 1", "died on 2"],
+            retain_release_last,
+        ),
+        Model::new(
+            "release_after_death",
+            "a release that begins with a load, as the one before was the last of its object",
+            &["died on 0", "died on 1"],
+            release_after_death,
+        ),
+        Model::new(
+            "weak_outlives_strong",
+            "upgrades, downgrades and the last release; the memory outlives the value",
+            &[
+                "upgraded, died on 0",
+                "upgraded, died on 1",
+                "upgraded, died on 2",
+                "too late, died on 0",
+                "too late, died on 2",
+            ],
+            weak_outlives_strong,
+        )
+        // Unbounded: 698,481 executions.
+        .bounded(5),
+        Model::new(
+            "cyclic_upgrade",
+            "an upgrade while new_cyclic is still creating the value",
+            &["upgraded", "too early"],
+            cyclic_upgrade,
+        ),
+        Model::new(
+            "cyclic_last",
+            "an upgrade while new_cyclic creates the value, and its reference is then dropped",
+            &["upgraded, died on 0", "upgraded, died on 1", "too late, died on 0"],
+            cyclic_last,
+        ),
+        Model::new(
+            "cyclic_panics",
+            "the closure of new_cyclic panics while another thread has a weak reference",
+            &["0 left first", "1 left first"],
+            cyclic_panics,
+        ),
+        Model::new(
+            "take_value_race",
+            "try_unwrap during a use, and with a weak reference",
+            &["taken", "taken, upgraded before", "refused", "refused, upgraded before"],
+            take_value_race,
+        )
+        // Unbounded: 846,300 executions.
+        .bounded(5),
+        Model::new(
+            "into_inner_race",
+            "of two into_inner calls exactly one gets the value",
+            &["0 has it", "1 has it"],
+            into_inner_race,
+        ),
+        Model::new("get_mut_race", "get_mut during a use", MUTABLE, get_mut_race),
+        Model::new(
+            "get_mut_weak",
+            "get_mut while a weak reference becomes a strong one",
+            MUTABLE,
+            get_mut_weak,
+        ),
+        Model::new(
+            "counts_seen",
+            "strong_count and weak_count while another thread changes them",
+            &["2 and 0", "2 and 1", "1 and 1"],
+            counts_seen,
+        ),
+        Model::new(
+            "make_mut_race",
+            "make_mut during uses by a strong and a weak reference",
+            &[
+                "cloned",
+                "cloned, upgraded",
+                "in place or moved",
+                "in place or moved, upgraded",
+            ],
+            make_mut_race,
+        )
+        .bounded(5),
+        Model::new(
+            "destructor_panics",
+            "a destructor panics while another thread has a weak reference: the memory is freed once",
+            &["died on 0", "died on 1"],
+            destructor_panics,
+        ),
+    ]
+    .into()
 }
 
-fn release_after_death() -> String {
+const MUTABLE: &[&str] = &["mutable", "shared"];
+
+/// Uses a reference, another one made from it, and no longer that.
+pub fn retain_and_look(r: Ref<Probe>) {
+    let again = r.clone();
+    drop(r);
+    last_look(again);
+}
+
+pub fn upgrade_and_look(weak: &Weak<Probe>) -> bool {
+    weak.upgrade().map(last_look).is_some()
+}
+
+/// Returns an outcome of an upgrade on another thread, and of where the object died.
+pub fn upgrade_outcome(upgraded: bool, died_on: usize) -> String {
+    let upgraded = if upgraded { "upgraded" } else { "too late" };
+    format!("{upgraded}, died on {died_on}")
+}
+
+fn retain_release_last() -> usize {
+    let r = Ref::new(Probe::new());
+    let (one, two) = (r.clone(), r.clone());
+    let one = spawn(move || retain_and_look(one));
+    let two = spawn(move || last_look(two));
+    go();
+    last_look(r);
+    died_on(&[me(), one.ended(), two.ended()])
+}
+
+fn release_after_death() -> usize {
     let r = Ref::new(Probe::new());
     let other = r.clone();
     let one = spawn(move || {
         drop(Ref::new(1));
-        other.look();
-        drop(other);
-        me()
+        last_look(other);
     });
+    go();
     drop(Ref::new(2));
-    r.look();
-    drop(r);
-    died_on(&[me(), one.join().unwrap()])
+    last_look(r);
+    died_on(&[me(), one.ended()])
 }
 
 fn weak_outlives_strong() -> String {
     let r = Ref::new(Probe::new());
     let weak = Ref::downgrade(&r);
-    let upgrader = spawn(move || {
-        let upgraded = weak.upgrade().map(|r| r.look()).is_some();
-        (me(), upgraded)
-    });
+    let upgrader = spawn(move || upgrade_and_look(&weak));
     let other = r.clone();
     let downgrader = spawn(move || {
         let weak = Ref::downgrade(&other);
         drop(other);
         drop(weak);
-        me()
     });
+    go();
     drop(r);
-    let (one, upgraded) = upgrader.join().unwrap();
-    let two = downgrader.join().unwrap();
-    let upgraded = if upgraded { "upgraded" } else { "too late" };
-    format!("{upgraded}, {}", died_on(&[me(), one, two]))
+    let (one, upgraded) = (upgrader.id, upgrader.join());
+    upgrade_outcome(upgraded, died_on(&[me(), one, downgrader.ended()]))
 }
 
-fn cyclic_upgrade() -> String {
+/// Makes a value with a weak reference that another thread upgrades.
+fn upgraded_while_created() -> (Ref<Probe>, Thread<bool>) {
     let mut upgrader = None;
     let r = Ref::new_cyclic(|weak: &Weak<Probe>| {
         let weak = weak.clone();
-        upgrader = Some(spawn(move || weak.upgrade().map(|r| r.look()).is_some()));
+        upgrader = Some(spawn(move || upgrade_and_look(&weak)));
+        go();
         Probe::new()
     });
-    let upgraded = upgrader.unwrap().join().unwrap();
+    (r, upgrader.unwrap())
+}
+
+fn cyclic_upgrade() -> bool {
+    let (r, upgrader) = upgraded_while_created();
+    let upgraded = upgrader.join();
     drop(r);
     take_deaths();
-    if upgraded { "upgraded" } else { "too early" }.to_owned()
+    upgraded
+}
+
+fn cyclic_last() -> String {
+    let (r, upgrader) = upgraded_while_created();
+    drop(r);
+    let (one, upgraded) = (upgrader.id, upgrader.join());
+    upgrade_outcome(upgraded, died_on(&[me(), one]))
+}
+
+fn cyclic_panics() -> usize {
+    let order = Order::new();
+    let theirs = order.clone();
+    let mut upgrader = None;
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        Ref::new_cyclic(|weak: &Weak<Probe>| {
+            let weak = weak.clone();
+            upgrader = Some(spawn(move || {
+                assert!(weak.upgrade().is_none(), "no value was made");
+                let again = weak.clone();
+                drop(weak);
+                assert!(again.upgrade().is_none(), "no value was made");
+                theirs.next()
+            }));
+            go();
+            let _value = Probe::new();
+            // resume_unwind calls no panic hook, which would print a message in each execution.
+            resume_unwind(Box::new("expected"))
+        })
+    }));
+    let mine = order.next();
+    assert!(panic.is_err());
+    upgrader.unwrap().join();
+    // The value that never became the object's is destroyed here.
+    assert_eq!(take_deaths(), [me()]);
+    mine
 }
 
 fn take_value_race() -> String {
     let r = Ref::new(Probe::new());
     let weak = Ref::downgrade(&r);
     let other = r.clone();
-    let user = spawn(move || {
-        other.look();
-        drop(other);
-    });
-    let upgrader = spawn(move || weak.upgrade().map(|r| r.look()).is_some());
+    let user = spawn(move || last_look(other));
+    let upgrader = spawn(move || upgrade_and_look(&weak));
+    go();
     let taken = match Ref::try_unwrap(r) {
         Ok(mut probe) => {
             probe.change();
@@ -184,62 +232,58 @@ fn take_value_race() -> String {
             "refused"
         }
     };
-    user.join().unwrap();
-    let upgraded = if upgrader.join().unwrap() {
+    user.join();
+    let before = if upgrader.join() {
         ", upgraded before"
     } else {
         ""
     };
     assert_eq!(take_deaths().len(), 1);
-    format!("{taken}{upgraded}")
+    format!("{taken}{before}")
 }
 
-fn into_inner_race() -> String {
+fn into_inner_race() -> bool {
+    let into_inner = |r: Ref<Probe>| {
+        r.look();
+        Ref::into_inner(r).map(|mut probe| probe.change()).is_some()
+    };
     let r = Ref::new(Probe::new());
     let other = r.clone();
-    let one = spawn(move || {
-        other.look();
-        Ref::into_inner(other)
-            .map(|mut probe| probe.change())
-            .is_some()
-    });
-    r.look();
-    let zero = Ref::into_inner(r).map(|mut probe| probe.change()).is_some();
-    let one = one.join().unwrap();
+    let one = spawn(move || into_inner(other));
+    go();
+    let zero = into_inner(r);
+    assert!(zero != one.join(), "exactly one");
     assert_eq!(take_deaths().len(), 1);
-    assert!(zero != one, "exactly one");
-    if zero { "0 has it" } else { "1 has it" }.to_owned()
+    zero
 }
 
-fn get_mut_race() -> String {
-    let mut r = Ref::new(Probe::new());
-    let other = r.clone();
-    let user = spawn(move || {
-        other.look();
-        drop(other);
-    });
+/// Gets the value of `r` mutably, while `user` uses it on another thread.
+fn mutable_during(mut r: Ref<Probe>, user: impl FnOnce() + Send + 'static) -> bool {
+    let user = spawn(user);
+    go();
     let mutable = Ref::get_mut(&mut r).map(Probe::change).is_some();
-    user.join().unwrap();
+    user.join();
     drop(r);
-    take_deaths();
-    if mutable { "mutable" } else { "shared" }.to_owned()
+    assert_eq!(take_deaths().len(), 1);
+    mutable
 }
 
-fn get_mut_weak() -> String {
-    let mut r = Ref::new(Probe::new());
+fn get_mut_race() -> bool {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    mutable_during(r, || last_look(other))
+}
+
+fn get_mut_weak() -> bool {
+    let r = Ref::new(Probe::new());
     let weak = Ref::downgrade(&r);
-    let user = spawn(move || {
+    mutable_during(r, || {
         // A thread that begins with a load, as `upgrade` does, hides schedules from loom.
         drop(weak.clone());
         let other = weak.upgrade().unwrap();
         drop(weak);
-        other.look();
-    });
-    let mutable = Ref::get_mut(&mut r).map(Probe::change).is_some();
-    user.join().unwrap();
-    drop(r);
-    take_deaths();
-    if mutable { "mutable" } else { "shared" }.to_owned()
+        last_look(other);
+    })
 }
 
 fn counts_seen() -> String {
@@ -250,54 +294,47 @@ fn counts_seen() -> String {
         drop(other);
         weak
     });
-    let strong = Ref::strong_count(&r);
-    let weak = Ref::weak_count(&r);
-    drop(changer.join().unwrap());
+    go();
+    let (strong, weak) = (Ref::strong_count(&r), Ref::weak_count(&r));
+    drop(changer.join());
     drop(r);
     take_deaths();
     format!("{strong} and {weak}")
 }
 
-fn make_mut_race() -> String {
-    #[derive(Default)]
-    struct Cloned(Option<Box<Probe>>, bool);
-    impl Clone for Cloned {
-        fn clone(&self) -> Self {
-            self.0.as_ref().unwrap().look();
-            Self(Some(Box::new(Probe::new())), true)
-        }
+/// A value, and whether it is a clone.
+struct Cloned(Probe, bool);
+
+impl Clone for Cloned {
+    fn clone(&self) -> Self {
+        self.0.look();
+        Self(Probe::new(), true)
     }
-    let mut r = Ref::new(Cloned(Some(Box::new(Probe::new())), false));
+}
+
+fn make_mut_race() -> String {
+    let mut r = Ref::new(Cloned(Probe::new(), false));
     let weak = Ref::downgrade(&r);
     let other = r.clone();
     let user = spawn(move || {
-        other.0.as_ref().unwrap().look();
+        other.0.look();
         drop(other);
     });
-    let upgrader = spawn(move || {
-        weak.upgrade()
-            .map(|r| r.0.as_ref().unwrap().look())
-            .is_some()
-    });
+    let upgrader = spawn(move || weak.upgrade().map(|r| r.0.look()).is_some());
+    go();
     let value = Ref::make_mut(&mut r);
-    value.0.as_mut().unwrap().change();
+    value.0.change();
     let cloned = value.1;
-    user.join().unwrap();
-    let upgraded = if upgrader.join().unwrap() {
-        ", upgraded"
-    } else {
-        ""
-    };
+    user.join();
+    let upgraded = if upgrader.join() { ", upgraded" } else { "" };
     drop(r);
     assert_eq!(take_deaths().len(), if cloned { 2 } else { 1 });
-    format!(
-        "{}{upgraded}",
-        if cloned {
-            "cloned"
-        } else {
-            "in place or moved"
-        }
-    )
+    let made = if cloned {
+        "cloned"
+    } else {
+        "in place or moved"
+    };
+    format!("{made}{upgraded}")
 }
 
 /// Panics in its destructor.
@@ -311,14 +348,15 @@ impl Drop for Panics {
     }
 }
 
-fn destructor_panics() -> String {
+fn destructor_panics() -> usize {
     let release = |r: Ref<Panics>| catch_unwind(AssertUnwindSafe(|| drop(r))).is_err();
     let r = Ref::new(Panics(Probe::new()));
     let weak = Ref::downgrade(&r);
-    let other = spawn(move || (weak.upgrade().is_some_and(release), me()));
+    let other = spawn(move || weak.upgrade().is_some_and(release));
+    go();
     let panicked = release(r);
-    let (panicked_there, other) = other.join().unwrap();
+    let (one, panicked_there) = (other.id, other.join());
     assert!(panicked != panicked_there, "it is destroyed once");
     // The runner then finds memory that was not freed.
-    died_on(&[me(), other])
+    died_on(&[me(), one])
 }

@@ -1,133 +1,134 @@
 //! A drain's path without a read-modify-write, against everything that could make it unsound.
 
-use super::exit::Feeds;
+use super::count::{retain_and_look, upgrade_and_look, upgrade_outcome};
 use super::model::Model;
-use super::probe::{Probe, died_on, me, spawn};
-use releasepool::{AutoreleasePool, PoolRef, Ref};
+use super::probe::{Probe, go, me, spawn};
+use super::scenario::{DIED, OnDrop, died_on, last_look};
+use releasepool::{AutoreleasePool, PoolRef, Ref, autorelease};
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "drain_load_only",
-        "a drain during a use, a clone and a release on another thread",
-        &["died on 0", "died on 1"],
-        drain_against_clone,
-    ),
-    Model::new(
-        "drain_upgrade",
-        "a drain during an upgrade",
-        &[
-            "upgraded, died on 0",
-            "upgraded, died on 1",
-            "too late, died on 0",
-        ],
-        drain_against_upgrade,
-    ),
-    Model::new(
-        "drain_downgrade",
-        "a drain during a downgrade, and an upgrade of the result",
-        &[
-            "upgraded, died on 0",
-            "upgraded, died on 1",
-            "too late, died on 0",
-            "too late, died on 1",
-        ],
-        drain_against_downgrade,
-    ),
-    Model::new(
-        "drain_duplicates",
-        "a drain of an object that is in the pool three times, during a release on another thread",
-        &["died on 0", "died on 1"],
-        drain_duplicates,
-    ),
-    Model::new(
-        "deep_drain",
-        "a drain that must queue destructors, as the stack is deep, during a release on another thread",
-        &["died on 0", "died on 1"],
-        deep_drain,
-    ),
-    Model::new(
-        "drain_feeds",
-        "a pool is closed, and the destructor of its entry adds an object to it, during a release of that object on another thread",
-        &["died on 0", "died on 1"],
-        drain_feeds,
-    ),
-    Model::new(
-        "two_drains",
-        "one object in the pools of two threads",
-        &["died on 0", "died on 1"],
-        two_drains,
-    ),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "drain_load_only",
+            "a drain during a use, a clone and a release on another thread",
+            DIED,
+            drain_against_clone,
+        ),
+        Model::new(
+            "drain_upgrade",
+            "a drain during an upgrade",
+            &["upgraded, died on 0", "upgraded, died on 1", "too late, died on 0"],
+            drain_against_upgrade,
+        ),
+        Model::new(
+            "drain_downgrade",
+            "a drain during a downgrade, and an upgrade of the result",
+            &[
+                "upgraded, died on 0",
+                "upgraded, died on 1",
+                "too late, died on 0",
+                "too late, died on 1",
+            ],
+            drain_against_downgrade,
+        ),
+        Model::new(
+            "drain_duplicates",
+            "a drain of an object that is in the pool three times, during a release on another thread",
+            DIED,
+            drain_duplicates,
+        ),
+        Model::new(
+            "deep_drain",
+            "a drain that must queue destructors, as the stack is deep, during a release on another thread",
+            DIED,
+            || during_release(|r| drop(Ref::new(deep(r)))),
+        ),
+        Model::new(
+            "drain_feeds",
+            "a pool is closed, and the destructor of its entry adds an object to it, during a release of that object on another thread",
+            DIED,
+            || during_release(feed),
+        ),
+        Model::new(
+            "two_drains",
+            "one object in the pools of two threads",
+            DIED,
+            two_drains,
+        ),
+    ]
+    .into()
+}
 
-fn drain_against_clone() -> String {
+fn drain_against_clone() -> usize {
     let mut pool = AutoreleasePool::new();
     let r = PoolRef::retain(pool.create(Probe::new()));
-    let user = spawn(move || {
-        let again = r.clone();
-        drop(r);
-        again.look();
-        drop(again);
-        me()
-    });
+    let user = spawn(move || retain_and_look(r));
+    go();
     pool.drain();
     drop(pool);
-    let one = user.join().unwrap();
-    died_on(&[me(), one])
+    died_on(&[me(), user.ended()])
 }
 
 fn drain_against_upgrade() -> String {
-    let mut pool = AutoreleasePool::new();
+    let pool = AutoreleasePool::new();
     let weak = PoolRef::downgrade(pool.create(Probe::new()));
-    let upgrader = spawn(move || (weak.upgrade().map(|r| r.look()).is_some(), me()));
-    pool.drain();
-    drop(pool);
-    let (upgraded, one) = upgrader.join().unwrap();
-    let upgraded = if upgraded { "upgraded" } else { "too late" };
-    format!("{upgraded}, {}", died_on(&[me(), one]))
+    drained_during(pool, move || upgrade_and_look(&weak))
 }
 
 fn drain_against_downgrade() -> String {
-    let mut pool = AutoreleasePool::new();
+    let pool = AutoreleasePool::new();
     let r = PoolRef::retain(pool.create(Probe::new()));
-    let downgrader = spawn(move || {
+    drained_during(pool, move || {
         r.look();
         let weak = Ref::downgrade(&r);
         drop(r);
-        (weak.upgrade().map(|r| r.look()).is_some(), me())
-    });
-    pool.drain();
-    drop(pool);
-    let (upgraded, one) = downgrader.join().unwrap();
-    let died = died_on(&[me(), one]);
-    format!("{}, {died}", if upgraded { "upgraded" } else { "too late" })
+        upgrade_and_look(&weak)
+    })
 }
 
-fn drain_duplicates() -> String {
+/// Drains the pool while `upgrade` upgrades a weak reference to its entry on another thread.
+fn drained_during(
+    mut pool: AutoreleasePool,
+    upgrade: impl FnOnce() -> bool + Send + 'static,
+) -> String {
+    let upgrader = spawn(upgrade);
+    go();
+    pool.drain();
+    drop(pool);
+    let (one, upgraded) = (upgrader.id, upgrader.join());
+    upgrade_outcome(upgraded, died_on(&[me(), one]))
+}
+
+/// Runs `f` with a reference while another thread releases the other one to the object.
+fn during_release(f: impl FnOnce(Ref<Probe>)) -> usize {
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let user = spawn(move || last_look(other));
+    go();
+    f(r);
+    died_on(&[me(), user.ended()])
+}
+
+fn drain_duplicates() -> usize {
     let mut pool = AutoreleasePool::new();
     let r = Ref::new(Probe::new());
     for _ in 0..3 {
         pool.autorelease(r.clone());
     }
-    let user = spawn(move || {
-        r.look();
-        drop(r);
-        me()
-    });
+    let user = spawn(move || last_look(r));
+    go();
     assert_eq!(pool.drain(), 3);
     drop(pool);
-    let one = user.join().unwrap();
-    died_on(&[me(), one])
+    died_on(&[me(), user.ended()])
 }
 
-/// When dropped, drains a pool with the reference that it holds, deep down on the stack.
-struct Deep(Option<Ref<Probe>>);
-
-impl Drop for Deep {
-    fn drop(&mut self) {
+/// Drops a pool with `r` when it is dropped itself, deep down on the stack.
+fn deep(r: Ref<Probe>) -> OnDrop {
+    OnDrop::new(|| {
         let pool = AutoreleasePool::new();
-        pool.autorelease(self.0.take().unwrap());
+        pool.autorelease(r);
         far_down(16, pool);
-    }
+    })
 }
 
 /// Drops `pool` below 16 x 256 bytes of stack; the limit in model builds is 2 KiB.
@@ -141,45 +142,20 @@ fn far_down(times: u32, pool: AutoreleasePool) {
     std::hint::black_box(&filler);
 }
 
-fn deep_drain() -> String {
-    let r = Ref::new(Probe::new());
-    let other = r.clone();
-    let user = spawn(move || {
-        other.look();
-        drop(other);
-        me()
-    });
-    drop(Ref::new(Deep(Some(r))));
-    let one = user.join().unwrap();
-    died_on(&[me(), one])
+/// Closes a pool whose entry autoreleases `r` when it is destroyed.
+fn feed(r: Ref<Probe>) {
+    AutoreleasePool::new().create(OnDrop::new(|| autorelease(r)));
 }
 
-fn drain_feeds() -> String {
-    let r = Ref::new(Probe::new());
-    let other = r.clone();
-    let user = spawn(move || {
-        other.look();
-        drop(other);
-        me()
-    });
-    let pool = AutoreleasePool::new();
-    pool.create(Feeds(Some(r)));
-    drop(pool);
-    died_on(&[me(), user.join().unwrap()])
-}
-
-fn two_drains() -> String {
-    let r = Ref::new(Probe::new());
-    let other = r.clone();
-    let drainer = spawn(move || {
+fn two_drains() -> usize {
+    let autorelease_and_drain = |r: Ref<Probe>| {
         let pool = AutoreleasePool::new();
-        pool.autorelease(other).look();
-        drop(pool);
-        me()
-    });
-    let pool = AutoreleasePool::new();
-    pool.autorelease(r).look();
-    drop(pool);
-    let one = drainer.join().unwrap();
-    died_on(&[me(), one])
+        pool.autorelease(r).look();
+    };
+    let r = Ref::new(Probe::new());
+    let other = r.clone();
+    let drainer = spawn(move || autorelease_and_drain(other));
+    go();
+    autorelease_and_drain(r);
+    died_on(&[me(), drainer.ended()])
 }

@@ -4,77 +4,79 @@
 
 use super::model::Model;
 use super::probe::{Probe, me, spawn, take_deaths};
-use releasepool::{AutoreleasePool, HomeRef, NotMade, PoolManager, Ref, model};
-use std::time::Duration;
+use super::scenario::join_all;
+use super::steps::{drain, let_others_go_first, manager, quiesce, this};
+use releasepool::{HomeRef, NotMade, Ref, model};
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "home_without_pools",
-        "the home is a thread that has made an object and has no pools, and exits",
-        &["by the home's drop", "sent home", "kept"],
-        || {
-            drop(Ref::new(()));
-            against_exit(HomeRef::new)
-        },
-    ),
-    Model::new(
-        "home_exit",
-        "a last drop on another thread while the home exits: destroyed at home, or kept",
-        &["by the home's drop", "sent home", "kept"],
-        || against_exit(HomeRef::new),
-    ),
-    Model::new(
-        "home_exit_anywhere",
-        "a last drop of a value that may be destroyed anywhere, while its home exits",
-        &["by the home's drop", "sent home", "where it was dropped"],
-        || against_exit(HomeRef::new_or_anywhere),
-    ),
-    Model::new(
-        "home_clone_drop",
-        "two other threads clone and drop while the home drains",
-        &["in the drain", "later"],
-        clone_drop,
-    ),
-    Model::new(
-        "home_two_objects",
-        "two other threads drop the last reference to an object each, while their home exits",
-        &["both kept", "kept and died", "both died"],
-        two_objects,
-    )
-    // Unbounded: 931,950 executions.
-    .bounded(3),
-    Model::new(
-        "home_weak_upgrade",
-        "another thread upgrades a weak reference, and drops both, while the home drops the value",
-        &["by the home's drop", "sent home", "not upgraded"],
-        weak_upgrade,
-    ),
-    Model::new(
-        "home_pending",
-        "another thread asks the home for a value while the home runs its inbox and exits: made there, or an error",
-        &["made", "made and kept", "home ended"],
-        pending,
-    ),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "home_without_pools",
+            "the home is a thread that has made an object and has no pools, and exits",
+            &["by the home's drop", "sent home", "kept"],
+            || {
+                drop(Ref::new(()));
+                against_exit(HomeRef::new)
+            },
+        ),
+        Model::new(
+            "home_exit",
+            "a last drop on another thread while the home exits: destroyed at home, or kept",
+            &["by the home's drop", "sent home", "kept"],
+            || against_exit(HomeRef::new),
+        ),
+        Model::new(
+            "home_exit_anywhere",
+            "a last drop of a value that may be destroyed anywhere, while its home exits",
+            &["by the home's drop", "sent home", "where it was dropped"],
+            || against_exit(HomeRef::new_or_anywhere),
+        ),
+        Model::new(
+            "home_clone_drop",
+            "two other threads clone and drop while the home drains",
+            &["in the drain", "later"],
+            clone_drop,
+        ),
+        Model::new(
+            "home_two_objects",
+            "two other threads drop the last reference to an object each, while their home exits",
+            &["both kept", "kept and died", "both died"],
+            two_objects,
+        )
+        // Unbounded: 931,950 executions.
+        .bounded(3),
+        Model::new(
+            "home_weak_upgrade",
+            "another thread upgrades a weak reference, and drops both, while the home drops the value",
+            &["by the home's drop", "sent home", "not upgraded"],
+            weak_upgrade,
+        ),
+        Model::new(
+            "home_pending",
+            "another thread asks the home for a value while the home runs its inbox and exits: made there, or an error",
+            &["made", "made and kept", "home ended"],
+            pending,
+        ),
+    ]
+    .into()
+}
 
-fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
+fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> &'static str {
     let mine = make(Probe::new());
     let theirs = mine.clone();
     let other = spawn(move || {
         assert!(theirs.get().is_none());
         drop(theirs);
-        me()
     });
     mine.get().unwrap().look();
     drop(mine);
     let at_once = take_deaths();
     model::thread_exit();
     let at_exit = take_deaths();
-    let other = other.join().unwrap();
+    let other = other.ended();
     let later = take_deaths();
-    let kept = model::free_kept();
     let home = [me()];
-    match (&at_once[..], &at_exit[..], &later[..], kept) {
+    match (&at_once[..], &at_exit[..], &later[..], model::free_kept()) {
         (died, [], [], 0) if died == home => "by the home's drop",
         ([], died, [], 0) if died == home => "sent home",
         // It may have been destroyed before the home's exit was complete.
@@ -82,10 +84,9 @@ fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> String {
         ([], [], [], 1) => "kept",
         other => panic!("died {other:?}"),
     }
-    .to_owned()
 }
 
-fn clone_drop() -> String {
+fn clone_drop() -> bool {
     let one = HomeRef::new(Probe::new());
     one.get().unwrap().look();
     let two = one.clone();
@@ -95,86 +96,70 @@ fn clone_drop() -> String {
         assert!(another.get().is_none());
     });
     let dropper = spawn(move || drop(two));
-    // So that loom also explores the executions in which the others go first.
-    loom::thread::yield_now();
-    drop(AutoreleasePool::new());
-    let drained = take_deaths();
-    cloner.join().unwrap();
-    dropper.join().unwrap();
-    assert_eq!(PoolManager::global().drain_root(), 0);
-    let later = take_deaths();
-    match (&drained[..], &later[..]) {
-        ([home], []) if *home == me() => "in the drain",
-        ([], [home]) if *home == me() => "later",
-        other => panic!("died {other:?}"),
-    }
-    .to_owned()
+    let_others_go_first();
+    drain();
+    let mut deaths = take_deaths();
+    let drained = !deaths.is_empty();
+    cloner.join();
+    dropper.join();
+    assert_eq!(manager().drain_root(), 0);
+    deaths.extend(take_deaths());
+    assert_eq!(deaths, [me()]);
+    drained
 }
 
-fn weak_upgrade() -> String {
+fn weak_upgrade() -> usize {
     let object = HomeRef::new(Probe::new());
     let weak = HomeRef::downgrade(&object);
     let other = spawn(move || weak.upgrade().is_some());
     object.get().unwrap().look();
     drop(object);
-    let at_once = take_deaths();
-    let upgraded = other.join().unwrap();
-    drop(AutoreleasePool::new());
-    let later = take_deaths();
-    let home = [me()];
-    match (upgraded, &at_once[..], &later[..]) {
-        (true, died, []) if died == home => "by the home's drop",
-        (true, [], died) if died == home => "sent home",
-        (false, died, []) if died == home => "not upgraded",
-        other => panic!("{other:?}"),
+    let mut deaths = take_deaths();
+    let at_once = !deaths.is_empty();
+    let upgraded = other.join();
+    drain();
+    deaths.extend(take_deaths());
+    assert_eq!(deaths, [me()]);
+    match (upgraded, at_once) {
+        (true, true) => 0,
+        (true, false) => 1,
+        (false, true) => 2,
+        (false, false) => panic!("neither thread has dropped it"),
     }
-    .to_owned()
 }
 
-fn pending() -> String {
-    drop(AutoreleasePool::new());
-    let here = PoolManager::global().current_thread().unwrap();
+fn pending() -> usize {
+    drain();
+    let here = this();
     let other = spawn(move || {
         let made = HomeRef::new_on(&here, Probe::new).wait();
-        if let Ok(value) = &made {
-            assert!(value.get().is_none());
-        }
-        made.err()
+        made.map(|value| assert!(value.get().is_none())).err()
     });
-    // So that loom also explores the executions in which the other one goes first.
-    loom::thread::yield_now();
-    PoolManager::global().run_inbox();
+    let_others_go_first();
+    manager().run_inbox();
     model::thread_exit();
     // Runs the closure if it is an orphan; it makes no value any more, and wakes the other thread.
-    let manager = PoolManager::global();
-    manager.quiesce(Duration::ZERO);
-    let why = other.join().unwrap();
-    assert!(manager.quiesce(Duration::ZERO));
+    quiesce();
+    let why = other.join();
+    assert!(quiesce());
     let deaths = take_deaths();
-    let kept = model::free_kept();
-    match (why, &deaths[..], kept) {
-        (None, [home], 0) if *home == me() => "made",
-        (None, [], 1) => "made and kept",
-        (Some(NotMade::HomeEnded), [], 0) => "home ended",
+    match (why, &deaths[..], model::free_kept()) {
+        (None, [home], 0) if *home == me() => 0,
+        (None, [], 1) => 1,
+        (Some(NotMade::HomeEnded), [], 0) => 2,
         other => panic!("(why not, died, kept): {other:?}"),
     }
-    .to_owned()
 }
 
-fn two_objects() -> String {
+fn two_objects() -> usize {
     let others = [(), ()].map(|()| {
         let object = HomeRef::new(Probe::new());
         spawn(move || drop(object))
     });
     model::thread_exit();
-    others.into_iter().for_each(|other| other.join().unwrap());
-    let deaths = take_deaths();
-    assert!(deaths.iter().all(|thread| *thread == me()));
-    match (deaths.len(), model::free_kept()) {
-        (0, 2) => "both kept",
-        (1, 1) => "kept and died",
-        (2, 0) => "both died",
-        other => panic!("(died, kept): {other:?}"),
-    }
-    .to_owned()
+    join_all(others);
+    let died = take_deaths();
+    assert_eq!(died, vec![me(); died.len()]);
+    assert_eq!(died.len() + model::free_kept(), 2);
+    died.len()
 }

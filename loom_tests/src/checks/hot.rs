@@ -4,144 +4,122 @@
 //! probe, so a model fails if one dies while a reference is in use.
 
 use super::model::Model;
-use super::probe::{Overlap, Probe, died_on, me, spawn, take_deaths};
+use super::probe::{OVERLAP, Overlap, Probe, Thread, me, spawn, spawn_without_exit, take_deaths};
+use super::scenario::{DIED, died_on, last_look, spawn_with};
+use super::steps::{drain, let_others_go_first};
+use loom::thread::ThreadId;
 use releasepool::model::parts::{hot_releasing_here, hot_unreleased};
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref, model};
 use std::sync::Arc;
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "hot_send_and_drop",
-        "a reference is sent to a thread that uses and drops it, while another reviews all",
-        &["died on 0", "died on 1"],
-        send_and_drop,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_two_last",
-        "two threads drop the last two references, and then drain: one of the drains finds the object dead",
-        &["died on 0", "died on 1"],
-        two_last,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_hopping",
-        "references are made and dropped on different threads, so that each counts as many as the other",
-        &["alive", "dead"],
-        hopping,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_review_while_it_moves",
-        "one reference makes the next, on two threads in turns, while another thread reviews all",
-        &["0 found", "1 found"],
-        review_while_it_moves,
-    )
-    // Three threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_new_book_in_scan",
-        "a thread uses hot objects for the first time during a scan",
-        &["0 found", "1 found"],
-        new_book_in_scan,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_one_list_trap",
-        "a new thread makes a reference, and an old one drops that from which it was made, during a scan",
-        Overlap::ANY,
-        one_list_trap,
-    )
-    // Three threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_exit_and_adoption",
-        "a thread exits while another one uses hot objects for the first time, and may take over its book",
-        &["died on 0", "died on 1"],
-        exit_and_adoption,
-    )
-    // Two threads enter the registry, and one leaves it. With 3: 80,000 executions in each mode.
-    .bounded(2),
-    Model::new(
-        "hot_exit_births_only",
-        "a thread makes references and exits; others drop them",
-        &["died on 0", "died on 1"],
-        exit_births_only,
-    )
-    // Two threads enter the registry, and one leaves it.
-    .bounded(3),
-    Model::new(
-        "hot_after_exit",
-        "a reference is dropped on a thread that has exited, while another thread drops the last but one",
-        &["an orphan", "in the drain"],
-        after_exit,
-    )
-    // Two threads enter the registry.
-    .bounded(3)
-    // A death after the exit that is not ordered is noticed with five only.
-    .plain_bounded(5),
-    Model::new(
-        "hot_two_after_exit",
-        "two threads that have exited make and drop references at once",
-        Overlap::ANY,
-        two_after_exit,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_birth_after_exit",
-        "a thread that has exited makes a reference, and another thread drops it, during a scan",
-        Overlap::ANY,
-        birth_after_exit,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_owner_and_last",
-        "the owner lets go while another thread drops the last reference",
-        &["died on 0", "died on 1"],
-        owner_and_last,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_get_and_let_go",
-        "a thread gets a reference from the owner, which is let go by whoever drops it last",
-        &["died on 0", "died on 1"],
-        get_and_let_go,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_let_go_after_exit",
-        "the owner is let go by a thread that has exited, while another one drops the last reference",
-        &["an orphan", "in the drain"],
-        let_go_after_exit,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_budgeted",
-        "a budgeted drain and an ordinary one find the same object dead",
-        &["died on 0", "died on 1"],
-        budgeted,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_destructor",
-        "the destructor of a hot object drops the last reference to another one, on either thread",
-        &["0 and 0", "1 and 0", "1 and 1"],
-        destructor,
-    )
-    .plain(&["0 and 0", "1 and 1"])
-    // Two threads enter the registry.
-    .bounded(3),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "hot_send_and_drop",
+            "a reference is sent to a thread that uses and drops it, while another reviews all",
+            DIED,
+            send_and_drop,
+        ),
+        Model::new(
+            "hot_two_last",
+            "two threads drop the last two references, and then drain: one of the drains finds the object dead",
+            DIED,
+            || drop_two_last(references()),
+        ),
+        Model::new(
+            "hot_hopping",
+            "references are made and dropped on different threads, so that each counts as many as the other",
+            &["dead", "alive"],
+            hopping,
+        ),
+        Model::new(
+            "hot_review_while_it_moves",
+            "one reference makes the next, on two threads in turns, while another thread reviews all",
+            &["0 found", "1 found"],
+            review_while_it_moves,
+        ),
+        Model::new(
+            "hot_new_book_in_scan",
+            "a thread uses hot objects for the first time during a scan",
+            &["0 found", "1 found"],
+            new_book_in_scan,
+        ),
+        Model::new(
+            "hot_one_list_trap",
+            "a new thread makes a reference, and an old one drops that from which it was made, during a scan",
+            OVERLAP,
+            one_list_trap,
+        ),
+        Model::new(
+            "hot_exit_and_adoption",
+            "a thread exits while another one uses hot objects for the first time, and may take over its book",
+            DIED,
+            exit_and_adoption,
+        )
+        // Two threads enter the registry, and one leaves it. With 3: 80,000 executions in each mode.
+        .bounded(2),
+        Model::new(
+            "hot_exit_births_only",
+            "a thread makes references and exits; others drop them",
+            DIED,
+            exit_births_only,
+        ),
+        Model::new(
+            "hot_after_exit",
+            "a reference is dropped on a thread that has exited, while another thread drops the last but one",
+            &["an orphan", "in the drain"],
+            after_exit,
+        )
+        // A death after the exit that is not ordered is noticed with five only.
+        .plain_bounded(5),
+        Model::new(
+            "hot_two_after_exit",
+            "two threads that have exited make and drop references at once",
+            OVERLAP,
+            two_after_exit,
+        ),
+        Model::new(
+            "hot_birth_after_exit",
+            "a thread that has exited makes a reference, and another thread drops it, during a scan",
+            OVERLAP,
+            birth_after_exit,
+        ),
+        Model::new(
+            "hot_owner_and_last",
+            "the owner lets go while another thread drops the last reference",
+            DIED,
+            owner_and_last,
+        ),
+        Model::new(
+            "hot_get_and_let_go",
+            "a thread gets a reference from the owner, which is let go by whoever drops it last",
+            DIED,
+            get_and_let_go,
+        ),
+        Model::new(
+            "hot_let_go_after_exit",
+            "the owner is let go by a thread that has exited, while another one drops the last reference",
+            &["an orphan", "in the drain"],
+            let_go_after_exit,
+        ),
+        Model::new(
+            "hot_budgeted",
+            "a budgeted drain and an ordinary one find the same object dead",
+            DIED,
+            budgeted,
+        ),
+        Model::new(
+            "hot_destructor",
+            "the destructor of a hot object drops the last reference to another one, on either thread",
+            &["0 and 0", "1 and 0", "1 and 1"],
+            destructor,
+        )
+        .plain(&["0 and 0", "1 and 1"]),
+    ]
+    // Two or three threads enter the registry.
+    .map(|model| model.else_bounded(3))
+    .into()
+}
 
 pub fn hot() -> Hot<Probe> {
     make(Probe::new())
@@ -151,9 +129,32 @@ pub fn make<T: Send + Sync>(value: T) -> Hot<T> {
     Hot::try_new(Ref::new(value)).expect("there is a free row")
 }
 
-/// Drains a pool.
-pub fn drain() {
-    drop(AutoreleasePool::new());
+/// Makes references to an object that the owner has let go.
+pub fn references<const N: usize>() -> [HotRef<Probe>; N] {
+    let hot = hot();
+    [(); N].map(|()| hot.get())
+}
+
+/// Drops a reference, and then drains.
+pub fn drop_and_drain<T: Send + Sync>(reference: HotRef<T>) {
+    drop(reference);
+    drain();
+}
+
+/// Does what [`drop_and_drain`] does, on another thread, after a use.
+pub fn drop_on_thread(reference: HotRef<Probe>) -> Thread<()> {
+    spawn(move || {
+        reference.look();
+        drop_and_drain(reference);
+    })
+}
+
+/// Makes a reference from this one, which it drops then; uses the new one.
+fn hop(reference: HotRef<Probe>) -> HotRef<Probe> {
+    let clone = reference.clone();
+    drop(reference);
+    clone.look();
+    clone
 }
 
 /// Asserts that no release is in progress, on this thread or another.
@@ -162,339 +163,220 @@ pub fn assert_all_over() {
 }
 
 /// Returns where the only probe has died, which a last review must not have been needed for.
-pub fn found_in_time(threads: &[loom::thread::ThreadId]) -> String {
+pub fn found_in_time(threads: &[ThreadId]) -> usize {
     let outcome = died_on(threads);
     assert_eq!(Hot::review(), 0);
     assert_all_over();
     outcome
 }
 
-/// Drops the last two references on two threads, which drain then; returns where the only probe has died.
-pub fn drop_two_last([mine, theirs]: [HotRef<Probe>; 2]) -> String {
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
+/// Drops the last two references on two threads, which drain then; returns where the only probe has
+/// died.
+pub fn drop_two_last([mine, theirs]: [HotRef<Probe>; 2]) -> usize {
+    let other = drop_on_thread(theirs);
     mine.look();
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    drop_and_drain(mine);
+    found_in_time(&[me(), other.ended()])
 }
 
-fn send_and_drop() -> String {
-    let hot = hot();
-    let sent = hot.get();
-    drop(hot);
-    let other = spawn(move || {
-        sent.look();
-        drop(sent);
-        me()
-    });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
+fn send_and_drop() -> usize {
+    let [sent] = references();
+    let other = spawn(move || last_look(sent));
+    let_others_go_first();
     Hot::review();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    found_in_time(&[me(), other.ended()])
 }
 
-fn two_last() -> String {
-    let hot = hot();
-    let last = [hot.get(), hot.get()];
-    drop(hot);
-    drop_two_last(last)
-}
-
-fn hopping() -> String {
-    let hot = hot();
-    let first = hot.get();
-    drop(hot);
+fn hopping() -> bool {
+    let [first] = references();
     // The other thread counts one birth and one death, and so does this one, while the clone lives.
     let other = spawn(move || {
         let clone = first.clone();
         drop(first);
         clone
     });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
-    let early = Hot::review();
-    assert_eq!(early, 0, "there is a reference");
-    let clone = other.join().unwrap();
+    let_others_go_first();
+    assert_eq!(Hot::review(), 0, "there is a reference");
+    let clone = other.join();
     assert_eq!(Hot::review(), 0, "there is a reference");
     clone.look();
-    let last = spawn(move || {
-        clone.look();
-        drop(clone);
-    });
+    let last = spawn(move || last_look(clone));
     let dead = Hot::review() == 1;
-    last.join().unwrap();
+    last.join();
     assert_eq!(take_deaths().len(), 1);
-    if dead { "dead" } else { "alive" }.to_owned()
+    dead
 }
 
-fn review_while_it_moves() -> String {
-    let hot = hot();
-    let first = hot.get();
-    drop(hot);
+fn review_while_it_moves() -> usize {
+    let [first] = references();
     let reviewer = spawn(Hot::review);
-    let second = {
-        let other = spawn(move || {
-            let second = first.clone();
-            drop(first);
-            second
-        });
-        other.join().unwrap()
-    };
+    let other = spawn(move || {
+        let second = first.clone();
+        drop(first);
+        second
+    });
+    let second = other.join();
     second.look();
-    let third = second.clone();
-    drop(second);
-    third.look();
-    drop(third);
-    let found = reviewer.join().unwrap();
+    drop(hop(second));
+    let found = reviewer.join();
     drain();
     assert_eq!(take_deaths().len(), 1);
     assert_eq!(Hot::review(), 0);
-    format!("{found} found")
+    found
 }
 
-fn new_book_in_scan() -> String {
-    let hot = hot();
-    let sent = hot.get();
-    drop(hot);
-    let other = spawn(move || {
-        let clone = sent.clone();
-        drop(sent);
-        clone.look();
-        drop(clone);
-    });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
+fn new_book_in_scan() -> usize {
+    let [sent] = references();
+    let other = spawn(move || drop(hop(sent)));
+    let_others_go_first();
     let found = Hot::review();
-    other.join().unwrap();
+    other.join();
     assert_eq!(take_deaths().len(), 1);
-    format!("{found} found")
+    found
 }
 
-fn one_list_trap() -> String {
-    let hot = hot();
-    let first = Arc::new(hot.get());
-    drop(hot);
-    let overlap = Overlap::default();
-    let reviewing = overlap.clone();
-    let reviewer = spawn(move || reviewing.during(Hot::review));
-    let clone = overlap.during(|| {
+fn one_list_trap() -> bool {
+    during_review(|first| {
         let from = first.clone();
-        let maker = spawn(move || HotRef::clone(&from));
-        let clone = maker.join().unwrap();
+        let clone = spawn(move || HotRef::clone(&from)).join();
         drop(Arc::into_inner(first).unwrap());
         clone
-    });
-    clone.look();
-    assert_eq!(reviewer.join().unwrap(), 0, "there is a reference");
-    clone.look();
-    drop(clone);
-    drain();
-    assert_eq!(take_deaths(), [me()]);
-    overlap.outcome()
+    })
 }
 
-fn exit_and_adoption() -> String {
-    let hot = hot();
-    let (first, second) = (hot.get(), hot.get());
-    drop(hot);
-    let leaver = spawn(move || {
-        drop(first.clone());
-        first.look();
-        drop(first);
-        me()
-    });
-    // Its book may be the leaver's.
-    let successor = spawn(move || {
-        drop(second.clone());
-        second.look();
-        drop(second);
-        me()
-    });
-    let threads = [leaver, successor].map(|thread| thread.join().unwrap());
-    found_in_time(&threads)
-}
-
-fn exit_births_only() -> String {
-    let hot = Arc::new(hot());
-    let owner = hot.clone();
-    let maker = spawn(move || [owner.get(), owner.get()]);
-    let [mine, theirs] = maker.join().unwrap();
-    drop(hot);
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        me()
-    });
-    mine.look();
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
-}
-
-/// Returns whether the only probe has died as an orphan, which the main thread releases only now, or
-/// in a drain of the other thread.
-fn orphan_or(other: loom::thread::ThreadId) -> String {
-    let outcome = match &take_deaths()[..] {
-        [] => {
-            drain();
-            assert_eq!(take_deaths(), [me()]);
-            "an orphan"
-        }
-        [thread] if *thread == other => "in the drain",
-        other => panic!("died on {other:?}"),
-    };
-    assert_eq!(Hot::review(), 0);
-    outcome.to_owned()
-}
-
-fn after_exit() -> String {
-    let hot = hot();
-    let (mine, theirs) = (hot.get(), hot.get());
-    drop(hot);
-    model::thread_exit();
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
-    let clone = mine.clone();
-    drop(mine);
-    clone.look();
-    drop(clone);
-    orphan_or(other.join().unwrap())
-}
-
-fn birth_after_exit() -> String {
-    let hot = hot();
-    let first = Arc::new(hot.get());
-    drop(hot);
-    let overlap = Overlap::default();
-    let reviewing = overlap.clone();
-    let reviewer = spawn(move || reviewing.during(Hot::review));
-    overlap.during(|| {
+fn birth_after_exit() -> bool {
+    during_review(|first| {
         let from = first.clone();
-        let maker = loom::thread::spawn(move || {
+        let maker = spawn_without_exit(move || {
             model::thread_exit();
             HotRef::clone(&from)
         });
         // The birth is counted in the row, and the death in the book of this thread.
-        drop(maker.join().unwrap());
-    });
-    first.look();
-    assert_eq!(reviewer.join().unwrap(), 0, "there is a reference");
-    first.look();
-    drop(Arc::into_inner(first).unwrap());
-    drain();
-    assert_eq!(take_deaths(), [me()]);
-    overlap.outcome()
+        drop(maker.join());
+        Arc::into_inner(first).unwrap()
+    })
 }
 
-fn two_after_exit() -> String {
-    let hot = hot();
-    let handles = [hot.get(), hot.get()];
-    drop(hot);
+/// Turns the only reference into another one by `f`, while another thread reviews, which must not
+/// find the object dead.
+fn during_review(f: impl FnOnce(Arc<HotRef<Probe>>) -> HotRef<Probe>) -> bool {
+    let [first] = references().map(Arc::new);
     let overlap = Overlap::default();
-    let hop = |handle: HotRef<Probe>, overlap: &Overlap| {
+    let reviewer = spawn_with(&overlap, |overlap| overlap.during(Hot::review));
+    let last = overlap.during(|| f(first));
+    last.look();
+    assert_eq!(reviewer.join(), 0, "there is a reference");
+    last.look();
+    drop_and_drain(last);
+    assert_eq!(take_deaths(), [me()]);
+    overlap.at_once()
+}
+
+fn exit_and_adoption() -> usize {
+    // The second one's book may be the first one's.
+    let threads = references::<2>().map(|reference| {
+        spawn(move || {
+            drop(reference.clone());
+            last_look(reference);
+        })
+    });
+    found_in_time(&threads.map(Thread::ended))
+}
+
+fn exit_births_only() -> usize {
+    let hot = Arc::new(hot());
+    let maker = spawn_with(&hot, |hot| [hot.get(), hot.get()]);
+    let [mine, theirs] = maker.join();
+    drop(hot);
+    let other = spawn(move || last_look(theirs));
+    mine.look();
+    drop_and_drain(mine);
+    found_in_time(&[me(), other.ended()])
+}
+
+/// Returns whether the only probe has died as an orphan, which the main thread releases only now, or
+/// in a drain of the other thread.
+fn orphan_or(other: ThreadId) -> bool {
+    let deaths = take_deaths();
+    let orphan = deaths.is_empty();
+    if orphan {
+        drain();
+        assert_eq!(take_deaths(), [me()]);
+    } else {
+        assert_eq!(deaths, [other]);
+    }
+    assert_eq!(Hot::review(), 0);
+    orphan
+}
+
+fn after_exit() -> bool {
+    let [mine, theirs] = references();
+    model::thread_exit();
+    let other = drop_on_thread(theirs);
+    drop(hop(mine));
+    orphan_or(other.ended())
+}
+
+fn two_after_exit() -> bool {
+    let [mine, theirs] = references();
+    let overlap = Overlap::default();
+    let hops = |reference, overlap: &Overlap| {
         model::thread_exit();
-        overlap.during(|| {
-            let clone = handle.clone();
-            drop(handle);
-            clone.look();
-            drop(clone);
-        });
+        overlap.during(|| drop(hop(reference)));
     };
-    let [mine, theirs] = handles;
-    let other = {
-        let overlap = overlap.clone();
-        spawn(move || hop(theirs, &overlap))
-    };
-    hop(mine, &overlap);
-    other.join().unwrap();
+    let other = spawn_with(&overlap, move |overlap| hops(theirs, &overlap));
+    hops(mine, &overlap);
+    other.join();
     // It is an orphan.
     drain();
     assert_eq!(take_deaths(), [me()]);
     assert_eq!(Hot::review(), 0);
-    overlap.outcome()
+    overlap.at_once()
 }
 
-fn owner_and_last() -> String {
+fn owner_and_last() -> usize {
     let hot = hot();
-    let last = hot.get();
-    let other = spawn(move || {
-        last.look();
-        drop(last);
-        drain();
-        me()
-    });
+    let other = drop_on_thread(hot.get());
     hot.look();
     drop(hot);
     drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    found_in_time(&[me(), other.ended()])
 }
 
-fn get_and_let_go() -> String {
+fn get_and_let_go() -> usize {
+    let use_it = |hot: Ref<Hot<Probe>>| {
+        let reference = hot.get();
+        drop(hot);
+        reference.look();
+        drop_and_drain(reference);
+    };
     // Not an `Arc` of std's, whose orderings loom does not see.
     let hot = Ref::new(hot());
-    let owner = hot.clone();
-    let other = spawn(move || {
-        let reference = owner.get();
-        drop(owner);
-        reference.look();
-        drop(reference);
-        drain();
-        me()
-    });
-    let reference = hot.get();
-    drop(hot);
-    reference.look();
-    drop(reference);
-    drain();
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    let other = spawn_with(&hot, use_it);
+    use_it(hot);
+    found_in_time(&[me(), other.ended()])
 }
 
-fn let_go_after_exit() -> String {
+fn let_go_after_exit() -> bool {
     let hot = hot();
     let last = hot.get();
     model::thread_exit();
-    let other = spawn(move || {
-        last.look();
-        drop(last);
-        drain();
-        me()
-    });
+    let other = drop_on_thread(last);
     hot.look();
     drop(hot);
-    orphan_or(other.join().unwrap())
+    orphan_or(other.ended())
 }
 
-fn budgeted() -> String {
-    let hot = hot();
-    let (mine, theirs) = (hot.get(), hot.get());
-    drop(hot);
-    let other = spawn(move || {
-        drop(theirs);
-        drain();
-        me()
-    });
+fn budgeted() -> usize {
+    let [mine, theirs] = references();
+    let other = spawn(move || drop_and_drain(theirs));
     let mut pool = AutoreleasePool::new();
     drop(mine);
     let none = pool.drain_within(Budget::Count(0));
     assert!(none.released == 0 && none.remaining <= 1);
     let one = pool.drain_within(Budget::Count(1));
     assert!(one.released <= 1 && one.remaining == 0);
-    let other = other.join().unwrap();
-    found_in_time(&[me(), other])
+    found_in_time(&[me(), other.ended()])
 }
 
 /// Says on which thread it died.
@@ -504,22 +386,16 @@ struct Outer {
 }
 
 fn destructor() -> String {
-    let inner = hot();
+    let [inner] = references();
     let outer = make(Outer {
-        _inner: inner.get(),
+        _inner: inner,
         _probe: Probe::new(),
     });
-    drop(inner);
     let (mine, theirs) = (outer.get(), outer.get());
     drop(outer);
-    let other = spawn(move || {
-        drop(theirs);
-        drain();
-        me()
-    });
-    drop(mine);
-    drain();
-    let other = other.join().unwrap();
+    let other = spawn(move || drop_and_drain(theirs));
+    drop_and_drain(mine);
+    let other = other.ended();
     let on = |thread: &_| usize::from(*thread == other);
     match &take_deaths()[..] {
         [outer, inner] => format!("{} and {}", on(outer), on(inner)),

@@ -1,134 +1,118 @@
 //! The table of hot objects and the books: rows that are used again, two threads that take the same
 //! row or book at once, and how many objects are dead and not released.
 
-use super::hot::{assert_all_over, drain, drop_two_last, found_in_time, hot, make};
+use super::hot::{
+    assert_all_over, drop_and_drain, drop_on_thread, drop_two_last, found_in_time, hot, make,
+    references,
+};
 use super::model::Model;
-use super::probe::{Overlap, Probe, Seen, Watched, me, spawn, take_deaths};
+use super::probe::{
+    OVERLAP, Overlap, Probe, Seen, Thread, Watched, me, overlap, spawn, take_deaths,
+};
+use super::scenario::{DIED, last_look, spawn_with};
+use super::steps::{drain, let_others_go_first, manager};
 use releasepool::model::parts::{hot_book, hot_ended, hot_row, hot_unreleased};
-use releasepool::{AutoreleasePool, Budget, Hot, HotRef, PoolManager, Ref};
+use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "hot_index_again",
-        "a row is used for another object, while a thread has still noted the first one",
-        Overlap::ANY,
-        index_again,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_noted_before",
-        "two threads drop the last two references, one of them to a row that it has noted in an earlier life",
-        &["died on 0", "died on 1"],
-        noted_before,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_noted_already",
-        "two threads drop the last two references, one of them to a row that it has noted and looked at",
-        &["died on 0", "died on 1"],
-        noted_already,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_scan_across_lives",
-        "a row is used for another object while a thread scans it",
-        &["0 found", "1 found"],
-        scan_across_lives,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_scan_in_parts",
-        "a new thread makes a reference, and an old one drops that from which it was made, while drains without a budget scan on and on",
-        &["after 5", "after 6", "after 7"],
-        scan_in_parts,
-    )
-    // Three threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_dropped_between_parts",
-        "two threads drop the last two references, one of them between two parts of its scan",
-        &["died on 0", "died on 1"],
-        dropped_between_parts,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_claim_first",
-        "two threads make the first objects hot at once",
-        &["0 and 1", "1 and 0"],
-        claim_first,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_claim_last",
-        "two threads make an object hot at once, and there is room for one, as another one is dead",
-        &["first", "second"],
-        claim_last,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_adopt",
-        "two threads use hot objects for the first time at once, and there is one book without an owner",
-        &["first", "one after the other", "second"],
-        adopt,
-    )
-    // Three threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_unreleased",
-        "a thread releases a dead object while another one counts those that are not released",
-        &["0", "1", "2"],
-        unreleased,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_two_releases",
-        "two threads release an object each, at once: none of the releases stays in progress",
-        Overlap::ANY,
-        two_releases,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_unreleased_orphan",
-        "a thread that needs room makes a dead object an orphan, while another one counts",
-        &["an orphan", "both", "not released"],
-        unreleased_orphan,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "hot_ended",
-        "a destructor drops the last reference to an object that a thread that counts has found alive",
-        &["all released", "changed", "not released"],
-        ended,
-    )
-    // Two threads enter the registry.
-    .bounded(3),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "hot_index_again",
+            "a row is used for another object, while a thread has still noted the first one",
+            OVERLAP,
+            index_again,
+        ),
+        Model::new(
+            "hot_noted_before",
+            "two threads drop the last two references, one of them to a row that it has noted in an earlier life",
+            DIED,
+            noted_before,
+        ),
+        Model::new(
+            "hot_noted_already",
+            "two threads drop the last two references, one of them to a row that it has noted and looked at",
+            DIED,
+            noted_already,
+        ),
+        Model::new(
+            "hot_scan_across_lives",
+            "a row is used for another object while a thread scans it",
+            &["0 found", "1 found"],
+            scan_across_lives,
+        ),
+        Model::new(
+            "hot_scan_in_parts",
+            "a new thread makes a reference, and an old one drops that from which it was made, while drains without a budget scan on and on",
+            &["after 5", "after 6", "after 7"],
+            scan_in_parts,
+        ),
+        Model::new(
+            "hot_dropped_between_parts",
+            "two threads drop the last two references, one of them between two parts of its scan",
+            DIED,
+            dropped_between_parts,
+        ),
+        Model::new(
+            "hot_claim_first",
+            "two threads make the first objects hot at once",
+            &["0 and 1", "1 and 0"],
+            claim_first,
+        ),
+        Model::new(
+            "hot_claim_last",
+            "two threads make an object hot at once, and there is room for one, as another one is dead",
+            &["first", "second"],
+            claim_last,
+        ),
+        Model::new(
+            "hot_adopt",
+            "two threads use hot objects for the first time at once, and there is one book without an owner",
+            &["first", "one after the other", "second"],
+            adopt,
+        ),
+        Model::new(
+            "hot_unreleased",
+            "a thread releases a dead object while another one counts those that are not released",
+            &["0", "1", "2"],
+            unreleased,
+        ),
+        Model::new(
+            "hot_two_releases",
+            "two threads release an object each, at once: none of the releases stays in progress",
+            OVERLAP,
+            two_releases,
+        ),
+        Model::new(
+            "hot_unreleased_orphan",
+            "a thread that needs room makes a dead object an orphan, while another one counts",
+            &["an orphan", "both", "not released"],
+            unreleased_orphan,
+        ),
+        Model::new(
+            "hot_ended",
+            "a destructor drops the last reference to an object that a thread that counts has found alive",
+            &["all released", "changed", "not released"],
+            ended,
+        ),
+    ]
+    .map(|model| model.else_bounded(3))
+    .into()
+}
 
-fn index_again() -> String {
-    let first = hot();
-    let (mine, theirs) = (first.get(), first.get());
-    drop(first);
+/// Drains a pool within a budget; returns how many objects are left.
+fn left_within(budget: Budget) -> usize {
+    AutoreleasePool::new().drain_within(budget).remaining
+}
+
+fn index_again() -> bool {
+    let [mine, theirs] = references();
     let overlap = Overlap::default();
-    let noting = overlap.clone();
-    let other = spawn(move || {
+    let other = spawn_with(&overlap, |overlap| {
         theirs.look();
-        noting.during(|| {
-            drop(theirs);
-            // Another thread may find the object dead first, and use its row again.
-            drain();
-        });
+        // Another thread may find the object dead first, and use its row again.
+        overlap.during(|| drop_and_drain(theirs));
     });
     drop(mine);
     let reference = overlap.during(|| {
@@ -136,61 +120,50 @@ fn index_again() -> String {
         hot().get()
     });
     reference.look();
-    other.join().unwrap();
-    reference.look();
-    drop(reference);
+    other.join();
+    last_look(reference);
     Hot::review();
     assert_eq!(take_deaths().len(), 2);
-    overlap.outcome()
+    overlap.at_once()
 }
 
-fn noted_before() -> String {
+fn noted_before() -> usize {
     drop(hot());
     // The drain looks at the row, which stays noted.
     let drained = AutoreleasePool::new().drain_within(Budget::Count(0));
     assert_eq!((drained.released, drained.remaining), (0, 1));
     let again = spawn(|| {
         Hot::review();
-        let hot = hot();
-        [hot.get(), hot.get()]
+        references()
     });
-    let last = again.join().unwrap();
+    let last = again.join();
     assert_eq!(take_deaths().len(), 1);
     drop_two_last(last)
 }
 
-fn noted_already() -> String {
-    let hot = hot();
-    let last = [hot.get(), hot.get()];
-    drop(hot);
+fn noted_already() -> usize {
+    let last = references();
     // The drain looks at the row, which stays noted.
-    AutoreleasePool::new().drain_within(Budget::Count(0));
+    left_within(Budget::Count(0));
     drop_two_last(last)
 }
 
-fn scan_across_lives() -> String {
-    let first = hot();
-    let last = first.get();
-    drop(first);
+fn scan_across_lives() -> usize {
+    let [last] = references();
     drop(last);
     let reviewer = spawn(Hot::review);
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
-    let mut found = Hot::review();
-    let second = hot();
-    let reference = second.get();
-    drop(second);
+    let_others_go_first();
+    let mine = Hot::review();
+    let [reference] = references();
     reference.look();
-    let theirs = reviewer.join().unwrap();
+    let theirs = reviewer.join();
     reference.look();
-    found += theirs;
-    assert_eq!(found, 1);
+    assert_eq!(mine + theirs, 1);
     assert_eq!(take_deaths().len(), 1);
-    drop(reference);
-    drain();
+    drop_and_drain(reference);
     assert_eq!(take_deaths().len(), 1);
     assert_all_over();
-    format!("{theirs} found")
+    theirs
 }
 
 fn scan_in_parts() -> String {
@@ -206,34 +179,24 @@ fn scan_in_parts() -> String {
         }
         drains
     });
-    let from = first.clone();
-    let maker = spawn(move || HotRef::clone(&from));
-    let clone = maker.join().unwrap();
+    let maker = spawn_with(&first, |first| HotRef::clone(&first));
+    let clone = maker.join();
     drop(Arc::into_inner(first).unwrap());
     clone.look();
-    let drains = reviewer.join().unwrap();
+    let drains = reviewer.join();
     clone.look();
-    drop(clone);
-    drain();
+    drop_and_drain(clone);
     assert_eq!(take_deaths(), [me()]);
     format!("after {drains}")
 }
 
-fn dropped_between_parts() -> String {
-    let hot = hot();
-    let (mine, theirs) = (hot.get(), hot.get());
-    drop(hot);
-    let other = spawn(move || {
-        theirs.look();
-        drop(theirs);
-        drain();
-        me()
-    });
+fn dropped_between_parts() -> usize {
+    let [mine, theirs] = references();
+    let other = drop_on_thread(theirs);
     // Reads one account.
-    AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO));
-    drop(mine);
-    drain();
-    found_in_time(&[me(), other.join().unwrap()])
+    left_within(Budget::Time(Duration::ZERO));
+    drop_and_drain(mine);
+    found_in_time(&[me(), other.ended()])
 }
 
 fn claim_first() -> String {
@@ -245,7 +208,7 @@ fn claim_first() -> String {
     };
     let other = spawn(claim);
     let (mine, first) = claim();
-    let (theirs, second) = other.join().unwrap();
+    let (theirs, second) = other.join();
     assert!(Hot::try_new(Ref::new(1)).is_err(), "models have two rows");
     drop((mine, theirs));
     drain();
@@ -253,105 +216,87 @@ fn claim_first() -> String {
     format!("{first} and {second}")
 }
 
-fn claim_last() -> String {
+fn claim_last() -> bool {
     let first = hot();
     drop(hot());
     let claim = || Hot::try_new(Ref::new(Probe::new())).ok();
     let other = spawn(claim);
     let mine = claim();
-    let theirs = other.join().unwrap();
+    let theirs = other.join();
     first.look();
-    let outcome = match (&mine, &theirs) {
-        (Some(last), None) | (None, Some(last)) => {
-            last.look();
-            assert_eq!((hot_row(&first), hot_row(last)), (0, 1));
-            if mine.is_some() { "first" } else { "second" }
-        }
-        _ => panic!("one of them has got it"),
-    };
-    drop((first, mine, theirs));
+    let is_mine = mine.is_some();
+    assert!(is_mine != theirs.is_some(), "one of them has got it");
+    let last = mine.or(theirs).unwrap();
+    last.look();
+    assert_eq!((hot_row(&first), hot_row(&last)), (0, 1));
+    drop((first, last));
     drain();
     assert_eq!(take_deaths().len(), 4);
-    outcome.to_owned()
+    is_mine
 }
 
-fn adopt() -> String {
-    let hot = hot();
+fn adopt() -> usize {
     let use_it = |reference: HotRef<Probe>| {
         drop(reference.clone());
-        reference.look();
-        drop(reference);
+        last_look(reference);
         hot_book().unwrap()
     };
-    let [first, second, third] = [hot.get(), hot.get(), hot.get()];
-    drop(hot);
-    let idle = spawn(move || use_it(first)).join().unwrap();
-    let threads = [second, third].map(|reference| spawn(move || (use_it(reference), me())));
-    let [(first, a), (second, b)] = threads.map(|thread| thread.join().unwrap());
-    found_in_time(&[a, b]);
+    let [first, second, third] = references();
+    let idle = spawn(move || use_it(first)).join();
+    let threads = [second, third].map(|reference| spawn(move || use_it(reference)));
+    let ids = threads.each_ref().map(|thread| thread.id);
+    let [first, second] = threads.map(Thread::join);
+    found_in_time(&ids);
     match idle {
-        _ if first == second => "one after the other",
-        _ if idle == first => "first",
-        _ if idle == second => "second",
+        _ if first == second => 1,
+        _ if idle == first => 0,
+        _ if idle == second => 2,
         _ => panic!("one of them adopts it"),
     }
-    .to_owned()
 }
 
-fn unreleased() -> String {
+fn unreleased() -> usize {
     let seen = Seen::new();
     drop(make(Watched(seen.clone())));
     let other = spawn(Hot::review);
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
+    let_others_go_first();
     let n = hot_unreleased();
-    if n == 0 {
-        assert!(seen.get(), "its destructor has run");
-    }
-    other.join().unwrap();
+    assert!(n > 0 || seen.get(), "its destructor has run");
+    other.join();
     assert_eq!(hot_unreleased(), 0);
-    n.to_string()
+    n
 }
 
-fn two_releases() -> String {
+fn two_releases() -> bool {
+    let release = |hot: Hot<Probe>| {
+        drop(hot);
+        drain();
+    };
     let (mine, theirs) = (hot(), hot());
-    let overlap = Overlap::default();
-    let release = |hot: Hot<Probe>, overlap: &Overlap| {
-        overlap.during(|| {
-            drop(hot);
-            drain();
-        });
-    };
-    let other = {
-        let overlap = overlap.clone();
-        spawn(move || release(theirs, &overlap))
-    };
-    release(mine, &overlap);
-    other.join().unwrap();
+    let ((), (), at_once) = overlap(move || release(theirs), || release(mine));
     assert_eq!(take_deaths().len(), 2);
     assert_eq!(hot_unreleased(), 0);
-    overlap.outcome()
+    at_once
 }
 
-fn unreleased_orphan() -> String {
+fn unreleased_orphan() -> &'static str {
     let first = hot();
     drop(hot());
     // Finds room by making the dead object an orphan.
     let other = spawn(hot);
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
+    let_others_go_first();
     let dead = hot_unreleased();
-    let orphans = PoolManager::global().snapshot().orphans;
+    let orphans = manager().snapshot().orphans;
     let outcome = match (dead, orphans) {
         (0, 0) => panic!("it is dead, and nothing has released it"),
         (_, 0) => "not released",
         (0, _) => "an orphan",
         _ => "both",
     };
-    drop((first, other.join().unwrap()));
+    drop((first, other.join()));
     drain();
     assert_eq!(take_deaths(), [me(); 3]);
-    outcome.to_owned()
+    outcome
 }
 
 /// Keeps another one alive.
@@ -360,13 +305,13 @@ struct Outer {
     _seen: Watched,
 }
 
-fn ended() -> String {
-    let [outer_seen, inner_seen] = [Seen::new(), Seen::new()];
+fn ended() -> &'static str {
+    let seen = [Seen::new(), Seen::new()];
     // In the first row, so it is looked at first.
-    let inner = make(Watched(inner_seen.clone()));
+    let inner = make(Watched(seen[0].clone()));
     let outer = make(Outer {
         _inner: inner.get(),
-        _seen: Watched(outer_seen.clone()),
+        _seen: Watched(seen[1].clone()),
     });
     drop(inner);
     drop(outer);
@@ -378,9 +323,9 @@ fn ended() -> String {
     } else if hot_ended() != before {
         "changed"
     } else {
-        assert!(outer_seen.get() && inner_seen.get(), "all are released");
+        assert!(seen.iter().all(|seen| seen.get()), "all are released");
         "all released"
     };
-    other.join().unwrap();
-    outcome.to_owned()
+    other.join();
+    outcome
 }

@@ -1,230 +1,242 @@
 //! Blocks that other threads free, and heaps that change owners.
 
 use super::model::Model;
-use super::probe::{Overlap, spawn};
+use super::probe::{OVERLAP, Overlap, overlap};
+use super::scenario::spawn_with;
+use super::steps::{drain, let_others_go_first};
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use releasepool::{AutoreleasePool, BlockAllocator, PoolManager, PoolRef, Ref, model};
+use releasepool::{BlockAllocator, PoolManager, PoolRef, Ref, model};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "memory_remote_free",
-        "another thread frees blocks while their owner runs out of free ones: they are reused",
-        &["used again", "not yet"],
-        memory_remote_free,
-    ),
-    Model::new(
-        "memory_refill_by_parts",
-        "three batches of remote frees arrive, of which two are sorted at a time",
-        &["4 at once", "2 at once", "0 at once"],
-        memory_refill_by_parts,
-    ),
-    Model::new(
-        "memory_adoption",
-        "a thread ends and another one starts: it adopts the heap, or creates its own",
-        &["taken over", "its own"],
-        memory_adoption,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(2),
-    Model::new(
-        "memory_adopted_while_pushed",
-        "a heap is adopted while another thread frees one of its blocks",
-        Overlap::ANY,
-        memory_adopted_while_pushed,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(3),
-    Model::new(
-        "memory_exit_in_flight",
-        "a thread ends while another one frees a block of its heap",
-        Overlap::ANY,
-        memory_exit_in_flight,
-    ),
-    Model::new(
-        "memory_closed",
-        "the allocator's last handle is dropped while another thread frees the last blocks: one of the two deletes the heap",
-        Overlap::ANY,
-        memory_closed,
-    )
-    // A thread enters the registry.
-    .bounded(4),
-    Model::new(
-        "memory_closed_elsewhere",
-        "the allocator's last handle is dropped while the heap's thread frees its last block and ends",
-        Overlap::ANY,
-        memory_closed_elsewhere,
-    ),
-    Model::new(
-        "memory_closed_unowned",
-        "the allocator's last handle is dropped while the heap's thread ends and another thread frees its last block",
-        Overlap::ANY,
-        memory_closed_unowned,
-    ),
-    Model::new(
-        "memory_closed_in_exit",
-        "the allocator's last handle is dropped while the heap's thread ends, and collects blocks that were freed elsewhere",
-        Overlap::ANY,
-        memory_closed_in_exit,
-    ),
-    Model::new(
-        "memory_two_managers",
-        "two managers have allocators of their own; another thread keeps an object from a pool of one",
-        Overlap::ANY,
-        memory_two_managers,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(2),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "memory_remote_free",
+            "another thread frees blocks while their owner runs out of free ones: they are reused",
+            &["used again", "not yet"],
+            memory_remote_free,
+        ),
+        Model::new(
+            "memory_refill_by_parts",
+            "three batches of remote frees arrive, of which two are sorted at a time",
+            &["4 at once", "2 at once", "0 at once"],
+            memory_refill_by_parts,
+        ),
+        Model::new(
+            "memory_adoption",
+            "a thread ends and another one starts: it adopts the heap, or creates its own",
+            &["taken over", "its own"],
+            memory_adoption,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(2),
+        Model::new(
+            "memory_adopted_while_pushed",
+            "a heap is adopted while another thread frees one of its blocks",
+            OVERLAP,
+            memory_adopted_while_pushed,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(3),
+        Model::new(
+            "memory_exit_in_flight",
+            "a thread ends while another one frees a block of its heap",
+            OVERLAP,
+            memory_exit_in_flight,
+        ),
+        Model::new(
+            "memory_closed",
+            "the allocator's last handle is dropped while another thread frees the last blocks: one of the two deletes the heap",
+            OVERLAP,
+            memory_closed,
+        )
+        // A thread enters the registry.
+        .bounded(4),
+        Model::new(
+            "memory_closed_elsewhere",
+            "the allocator's last handle is dropped while the heap's thread frees its last block and ends",
+            OVERLAP,
+            || closed_while(drop),
+        ),
+        Model::new(
+            "memory_closed_unowned",
+            "the allocator's last handle is dropped while the heap's thread ends and another thread frees its last block",
+            OVERLAP,
+            || closed_while(|object| object),
+        ),
+        Model::new(
+            "memory_closed_in_exit",
+            "the allocator's last handle is dropped while the heap's thread ends, and collects blocks that were freed elsewhere",
+            OVERLAP,
+            memory_closed_in_exit,
+        ),
+        Model::new(
+            "memory_two_managers",
+            "two managers have allocators of their own; another thread keeps an object from a pool of one",
+            OVERLAP,
+            memory_two_managers,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(2),
+        Model::new(
+            "memory_two_adopt",
+            "two threads want the heap of a thread that has ended: one adopts it",
+            &["1 heaps", "2 heaps"],
+            || with_idle_heap(use_block),
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(3),
+        Model::new(
+            "memory_trim_adopt",
+            "an abandoned heap is trimmed while another thread adopts it",
+            &["1 heaps", "2 heaps"],
+            || with_idle_heap(|blocks| _ = blocks.trim()),
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(3),
+    ]
+    .into()
+}
 
-/// A block that another thread frees.
-struct Block(NonNull<u8>);
+/// A block that its thread passes to another thread.
+pub struct Block(NonNull<u8>);
 
 // SAFETY: the block is passed on as a whole; no other thread uses it.
 unsafe impl Send for Block {}
 
-const LAYOUT: Layout = Layout::new::<[u64; 4]>();
+pub const LAYOUT: Layout = Layout::new::<[u64; 4]>();
 
-fn alloc(blocks: &BlockAllocator) -> Block {
-    Block(blocks.alloc(LAYOUT).unwrap())
+pub fn alloc_as(blocks: &BlockAllocator, layout: Layout) -> Option<Block> {
+    blocks.alloc(layout).ok().map(Block)
 }
 
-fn free(blocks: &BlockAllocator, block: Block) {
-    // SAFETY: from `alloc`.
-    unsafe { blocks.dealloc(block.0, LAYOUT) };
+pub fn free_as(blocks: &BlockAllocator, block: Block, layout: Layout) {
+    // SAFETY: allocated with this layout, and not used afterwards.
+    unsafe { blocks.dealloc(block.0, layout) };
 }
 
-/// Collects remote frees in all heaps; asserts that no block is in use.
-fn nothing_is_left(blocks: &BlockAllocator) {
+pub fn alloc(blocks: &BlockAllocator) -> Block {
+    alloc_as(blocks, LAYOUT).unwrap()
+}
+
+pub fn free(blocks: &BlockAllocator, block: Block) {
+    free_as(blocks, block, LAYOUT);
+}
+
+/// Allocates a block on this thread, writes to it, and frees it.
+fn use_block(blocks: &BlockAllocator) {
+    let block = alloc(blocks);
+    // SAFETY: just allocated.
+    unsafe { block.0.write_bytes(1, LAYOUT.size()) };
+    free(blocks, block);
+}
+
+/// Collects remote frees in all heaps; asserts that no block is in use. Returns the number of
+/// heaps.
+fn nothing_is_left(blocks: &BlockAllocator) -> u64 {
     blocks.trim();
     let stats = blocks.stats();
     assert_eq!((stats.live_blocks, stats.inbox), (0, 0), "{stats:?}");
     assert_eq!(stats.chunk_bytes, 0, "{stats:?}");
+    stats.heaps
 }
 
-fn memory_remote_free() -> String {
+fn memory_remote_free() -> &'static str {
     let blocks = BlockAllocator::new();
     // All blocks of a chunk in model builds.
     let (a, b, c) = (alloc(&blocks), alloc(&blocks), alloc(&blocks));
-    let sender = {
-        let blocks = blocks.clone();
-        spawn(move || {
-            // A batch in model builds.
-            free(&blocks, a);
-            free(&blocks, b);
-        })
-    };
-    loom::thread::yield_now();
+    let sender = spawn_with(&blocks, |blocks| {
+        // A batch in model builds.
+        free(&blocks, a);
+        free(&blocks, b);
+    });
+    let_others_go_first();
     let d = alloc(&blocks);
     let outcome = match blocks.stats().remote_frees {
         2 => "used again",
         0 => "not yet",
         n => panic!("{n} of two"),
     };
-    sender.join().unwrap();
+    sender.join();
     free(&blocks, c);
     free(&blocks, d);
     nothing_is_left(&blocks);
-    outcome.to_owned()
+    outcome
 }
 
 fn memory_refill_by_parts() -> String {
     let blocks = BlockAllocator::new();
-    let (sent, held): (Vec<_>, Vec<_>) = (0..9)
-        .map(|i| (i, alloc(&blocks)))
-        .partition(|(i, _)| *i < 6);
-    let sender = {
-        let blocks = blocks.clone();
-        spawn(move || sent.into_iter().for_each(|(_, block)| free(&blocks, block)))
+    let mut sent: Vec<_> = (0..9).map(|_| alloc(&blocks)).collect();
+    let held = sent.split_off(6);
+    let free_all = |blocks: &BlockAllocator, all: Vec<_>| {
+        all.into_iter().for_each(|block| free(blocks, block));
     };
-    loom::thread::yield_now();
+    let sender = spawn_with(&blocks, move |blocks| free_all(&blocks, sent));
+    let_others_go_first();
     let d = alloc(&blocks);
     let n = blocks.stats().remote_frees;
-    sender.join().unwrap();
+    sender.join();
     free(&blocks, d);
-    held.into_iter().for_each(|(_, block)| free(&blocks, block));
+    free_all(&blocks, held);
     nothing_is_left(&blocks);
     format!("{n} at once")
 }
 
-fn memory_adoption() -> String {
+fn memory_adoption() -> bool {
     let blocks = BlockAllocator::new();
-    let threads: Vec<_> = (0..2)
-        .map(|_| {
-            let blocks = blocks.clone();
-            spawn(move || {
-                let block = alloc(&blocks);
-                free(&blocks, block);
-            })
-        })
-        .collect();
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    let use_one = || spawn_with(&blocks, |blocks| free(&blocks, alloc(&blocks)));
+    let (first, second) = (use_one(), use_one());
+    first.join();
+    second.join();
     let stats = blocks.stats();
     assert_eq!((stats.live_blocks, stats.orphans), (0, stats.heaps));
     nothing_is_left(&blocks);
-    match stats.heaps {
-        1 => "taken over",
-        2 => "its own",
-        n => panic!("{n} heaps for two threads"),
-    }
-    .to_owned()
+    assert!(stats.heaps <= 2, "{} heaps for two threads", stats.heaps);
+    stats.heaps == 1
 }
 
-fn memory_adopted_while_pushed() -> String {
+fn memory_adopted_while_pushed() -> bool {
     let blocks = BlockAllocator::new();
-    let block = {
-        let blocks = blocks.clone();
-        spawn(move || alloc(&blocks)).join().unwrap()
-    };
-    let overlap = Overlap::default();
-    let sender = {
-        let (blocks, overlap) = (blocks.clone(), overlap.clone());
-        spawn(move || overlap.during(|| free(&blocks, block)))
-    };
-    let other = overlap.during(|| alloc(&blocks));
+    let block = spawn_with(&blocks, |blocks| alloc(&blocks)).join();
+    let theirs = blocks.clone();
+    let there = move || free(&theirs, block);
+    let ((), other, at_once) = overlap(there, || alloc(&blocks));
     assert_eq!(blocks.stats().heaps, 1);
-    sender.join().unwrap();
     free(&blocks, other);
     nothing_is_left(&blocks);
-    overlap.outcome()
+    at_once
 }
 
-fn memory_exit_in_flight() -> String {
+fn memory_exit_in_flight() -> bool {
     let blocks = BlockAllocator::new();
     let (a, b) = (alloc(&blocks), alloc(&blocks));
     let overlap = Overlap::default();
-    let sender = {
-        let (blocks, overlap) = (blocks.clone(), overlap.clone());
-        spawn(move || overlap.during(|| free(&blocks, a)))
-    };
+    let shared = (blocks.clone(), overlap.clone());
+    let sender = spawn_with(&shared, |(blocks, overlap)| {
+        overlap.during(|| free(&blocks, a))
+    });
     free(&blocks, b);
     overlap.during(model::thread_exit);
-    sender.join().unwrap();
+    sender.join();
     let stats = blocks.stats();
     assert_eq!(stats.orphans, 1, "{stats:?}");
     nothing_is_left(&blocks);
-    overlap.outcome()
+    overlap.at_once()
 }
 
 /// loom fails the model if memory is left, as it counts allocations.
-fn memory_closed() -> String {
+fn memory_closed() -> bool {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
-    let overlap = Overlap::default();
-    let dropping = overlap.clone();
-    let thread = spawn(move || dropping.during(|| drop(objects)));
-    overlap.during(|| drop(blocks));
-    thread.join().unwrap();
-    overlap.outcome()
+    let ((), (), at_once) = overlap(|| drop(objects), || drop(blocks));
+    at_once
 }
 
 /// Runs a heap's owner and the main thread with a handle each; the owner drops its handle and then
-/// calls `f` with an object. Returns its result, too.
-fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> (R, String) {
+/// calls `f` with an object, whose result is dropped when it has ended.
+fn closed_while<R: Send + 'static>(f: fn(Ref<i32>) -> R) -> bool {
     let blocks = BlockAllocator::new();
     // Stands for the count of handles, which is std's `Arc`: loom does not see that, nor what it orders.
     let handles = Arc::new(AtomicUsize::new(2));
@@ -233,47 +245,33 @@ fn closed_while<R: 'static>(f: fn(Ref<i32>) -> R) -> (R, String) {
         drop(blocks);
     };
     let overlap = Overlap::default();
-    let owner = {
-        let (handles, blocks, overlap) = (handles.clone(), blocks.clone(), overlap.clone());
-        spawn(move || {
-            let object = Ref::new_in(1, &blocks);
-            overlap.during(|| {
-                drop_handle(handles, blocks);
-                f(object)
-            })
+    let shared = (handles.clone(), blocks.clone(), overlap.clone());
+    let owner = spawn_with(&shared, move |(handles, blocks, overlap)| {
+        let object = Ref::new_in(1, &blocks);
+        overlap.during(|| {
+            drop_handle(handles, blocks);
+            f(object)
         })
-    };
+    });
     overlap.during(|| drop_handle(handles, blocks));
-    (owner.join().unwrap(), overlap.outcome())
+    drop(owner.join());
+    overlap.at_once()
 }
 
-fn memory_closed_elsewhere() -> String {
-    closed_while(drop).1
-}
-
-fn memory_closed_unowned() -> String {
-    closed_while(|object| object).1
-}
-
-fn memory_closed_in_exit() -> String {
+fn memory_closed_in_exit() -> bool {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
-    let handle = blocks.clone();
     // A batch in model builds; and a request that the end of this thread answers.
-    let sender = move || {
+    let sender = spawn_with(&blocks, |blocks| {
         drop(objects);
-        handle.trim();
-    };
-    spawn(sender).join().unwrap();
-    let overlap = Overlap::default();
-    let dropping = overlap.clone();
-    let thread = spawn(move || dropping.during(|| drop(blocks)));
-    overlap.during(model::thread_exit);
-    thread.join().unwrap();
-    overlap.outcome()
+        blocks.trim();
+    });
+    sender.join();
+    let ((), (), at_once) = overlap(|| drop(blocks), model::thread_exit);
+    at_once
 }
 
-fn memory_two_managers() -> String {
+fn memory_two_managers() -> bool {
     let managers = [(); 2].map(|()| {
         let memory = BlockAllocator::new();
         PoolManager::builder().memory(memory).build()
@@ -285,15 +283,25 @@ fn memory_two_managers() -> String {
         pool.create(2);
         PoolRef::retain(pool.create(1))
     });
-    let overlap = Overlap::default();
-    let dropping = overlap.clone();
-    let thread = spawn(move || dropping.during(|| drop(kept)));
-    overlap.during(|| {
+    let here = || {
         drop(managers);
         // A manager that is not used any more is removed when the thread uses a new one.
         drop(PoolManager::new().pool());
-        drop(AutoreleasePool::new());
-    });
-    thread.join().unwrap();
-    overlap.outcome()
+        drain();
+    };
+    let ((), (), at_once) = overlap(|| drop(kept), here);
+    at_once
+}
+
+/// One thread uses a block while this one calls `here`, and there is the heap of a thread that has
+/// ended; returns the number of heaps.
+fn with_idle_heap(here: fn(&BlockAllocator)) -> String {
+    let blocks = BlockAllocator::new();
+    let use_one = || spawn_with(&blocks, |blocks| use_block(&blocks));
+    use_one().join();
+    assert_eq!((blocks.stats().heaps, blocks.stats().orphans), (1, 1));
+    let other = use_one();
+    here(&blocks);
+    other.join();
+    format!("{} heaps", nothing_is_left(&blocks))
 }

@@ -1,165 +1,170 @@
 //! Orphans in every state, and releases that a thread had claimed before it ended: each is made
 //! once, and before `quiesce` returns that nothing is left.
 
+use super::hot::hot;
 use super::model::Model;
-use super::probe::{Overlap, Probe, Seen, Watched, died_on, me, spawn, take_deaths};
-use loom::thread::ThreadId;
+use super::probe::{
+    OVERLAP, Probe, Seen, Watched, me, overlap, spawn, spawn_without_exit, take_deaths,
+};
+use super::scenario::{OnDrop, died_on};
+use super::steps::{
+    drain, let_others_go_first, manager, note, quiesce, quiesce_after, take_ran_on, this, watched,
+};
 use releasepool::model::parts::{orphans_ran, retire_and_adopt};
-use releasepool::{AutoreleasePool, Budget, Hot, PoolManager, Ref, Slot, ThreadHandle, model};
-use std::sync::{Arc, Mutex, PoisonError};
+use releasepool::{AutoreleasePool, Budget, Hot, Ref, Slot, ThreadHandle, model};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "exit_claimed",
-        "a thread with a backlog and claimed releases ends while another thread sends to it and drains",
-        &["by the leaver", "by a drain of the sender"],
-        exit_claimed,
-    ),
-    Model::new(
-        "orphans_given_back",
-        "a budgeted drain makes one of two orphaned releases, while another thread quiesces",
-        &["quiet", "not yet"],
-        orphans_given_back,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(6),
-    Model::new(
-        "orphans_before_part",
-        "a release is orphaned while a budgeted drain gives one back, and another drain makes one of the two: none is lost",
-        &["the third in time", "the third later"],
-        orphans_before_part,
-    ),
-    Model::new(
-        "orphans_last_drained",
-        "a drain makes the only orphaned release, while another thread quiesces",
-        &["quiet", "not yet"],
-        || last_orphan(Duration::ZERO, drop).0.to_owned(),
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(6),
-    Model::new(
-        "orphans_last_part",
-        "a budgeted drain makes the only orphaned release, while another thread quiesces",
-        &["quiet", "not yet"],
-        || {
-            let drain = |mut pool: AutoreleasePool| _ = pool.drain_within(Budget::Count(1));
-            last_orphan(Duration::ZERO, drain).0.to_owned()
-        },
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(6),
-    Model::new(
-        "orphans_waited_for",
-        "a drain makes the only orphaned release, while another thread waits until it is made",
-        &["quiet, released here", "quiet, released there"],
-        || {
-            let (quiet, here) = last_orphan(HOUR, drop);
-            format!("{quiet}, released {}", if here { "here" } else { "there" })
-        },
-    )
-    .timed(),
-    Model::new(
-        "orphans_two_claims",
-        "two budgeted drains claim orphans at once, and give the rest back",
-        &["1 and 0", "1 and 1", "0 and 1"],
-        orphans_two_claims,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(6),
-    Model::new(
-        "orphans_two_at_once",
-        "two drains claim an orphan each, and run them at once: both are counted",
-        &["both here", "one here", "none here"],
-        orphans_two_at_once,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(3),
-    Model::new(
-        "orphans_two_batches",
-        "two threads make batches of retired references ready at once: none counts as in flight",
-        Overlap::ANY,
-        orphans_two_batches,
-    )
-    // Threads enter the registry.
-    .bounded(3),
-    Model::new(
-        "orphans_call_enters",
-        "an orphaned closure enters the thread that runs it into the slot of the target, while another thread comes and goes: the next closure runs elsewhere",
-        &["same slot, elsewhere", "other slot, here"],
-        orphans_call_enters,
-    ),
-    Model::new(
-        "orphans_last_hot",
-        "the destructors of two orphans drop the last references to a hot object, while two threads drain",
-        &["died on 0", "died on 1"],
-        || orphans_last_hot(drop),
-    )
-    // Threads enter the registry, one after the other. With 3: 21,903 executions in the rmw mode.
-    .bounded(2)
-    .plain_bounded(3),
-    Model::new(
-        "orphans_last_hot_budgeted",
-        "the destructors of two orphans drop the last references to a hot object, while two threads drain within budgets",
-        &["died on 0", "died on 1"],
-        || orphans_last_hot(|mut pool| _ = pool.drain_within(Budget::All)),
-    )
-    // As before.
-    .bounded(2)
-    .plain_bounded(3),
-    Model::new(
-        "orphans_from_hot",
-        "a drain releases a dead hot object, whose destructor sends an orphan, while another thread quiesces",
-        &["quiet", "not yet"],
-        orphans_from_hot,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(3),
-    Model::new(
-        "orphans_to_hot",
-        "a drain makes an orphaned release, whose destructor drops the last reference to a hot object, while another thread quiesces",
-        &["quiet", "not yet"],
-        orphans_to_hot,
-    )
-    // Threads enter the registry, one after the other.
-    .bounded(4),
-    Model::new(
-        "orphans_looked_at",
-        "the destructor of an orphan counts the orphans, right after it was sent",
-        &["by the sender", "by the other"],
-        orphans_looked_at,
-    )
-    // Unbounded: 76,852 executions in the plain mode alone.
-    .bounded(3),
-    Model::new(
-        "orphans_retired_looked_at",
-        "the destructor of a retired object counts the orphans, right after a slot gave it up",
-        &["by the writer", "by the other"],
-        orphans_retired_looked_at,
-    )
-    // The collector's atomics are explored, too.
-    .bounded(1),
-    Model::new(
-        "orphans_retired",
-        "a slot retires an object, which becomes an orphan, while another thread quiesces",
-        &["quiet, dead", "quiet before", "not yet"],
-        orphans_retired,
-    )
-    // The collector's atomics are explored, too; with 2 more than 25 s in the plain mode.
-    .bounded(1),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "exit_claimed",
+            "a thread with a backlog and claimed releases ends while another thread sends to it and drains",
+            &["by the leaver", "by a drain of the sender"],
+            exit_claimed,
+        ),
+        Model::new(
+            "orphans_given_back",
+            "a budgeted drain makes one of two orphaned releases, while another thread quiesces",
+            &["quiet", "not yet"],
+            orphans_given_back,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(6),
+        Model::new(
+            "orphans_before_part",
+            "a release is orphaned while a budgeted drain gives one back, and another drain makes one of the two: none is lost",
+            &["the third in time", "the third later"],
+            orphans_before_part,
+        ),
+        Model::new(
+            "orphans_last_drained",
+            "a drain makes the only orphaned release, while another thread quiesces",
+            &["quiet", "not yet"],
+            || last_orphan(Duration::ZERO, drop).0,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(6),
+        Model::new(
+            "orphans_last_part",
+            "a budgeted drain makes the only orphaned release, while another thread quiesces",
+            &["quiet", "not yet"],
+            || {
+                let drain = |mut pool: AutoreleasePool| _ = pool.drain_within(Budget::Count(1));
+                last_orphan(Duration::ZERO, drain).0
+            },
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(6),
+        Model::new(
+            "orphans_waited_for",
+            "a drain makes the only orphaned release, while another thread waits until it is made",
+            &["released here", "released there"],
+            waited_for,
+        )
+        .timed(),
+        Model::new(
+            "orphans_two_claims",
+            "two budgeted drains claim orphans at once, and give the rest back",
+            &["1 and 0", "1 and 1", "0 and 1"],
+            orphans_two_claims,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(6),
+        Model::new(
+            "orphans_two_at_once",
+            "two drains claim an orphan each, and run them at once: both are counted",
+            &["none here", "one here", "both here"],
+            orphans_two_at_once,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(3),
+        Model::new(
+            "orphans_two_batches",
+            "two threads make batches of retired references ready at once: none counts as in flight",
+            OVERLAP,
+            orphans_two_batches,
+        )
+        // Threads enter the registry.
+        .bounded(3),
+        Model::new(
+            "orphans_call_enters",
+            "an orphaned closure enters the thread that runs it into the slot of the target, while another thread comes and goes: the next closure runs elsewhere",
+            &["same slot, elsewhere", "other slot, here"],
+            orphans_call_enters,
+        ),
+        Model::new(
+            "orphans_last_hot",
+            "the destructors of two orphans drop the last references to a hot object, while two threads drain",
+            &["died on 0", "died on 1"],
+            || orphans_last_hot(drop),
+        )
+        // Threads enter the registry, one after the other. With 3: 21,903 executions in the rmw mode.
+        .bounded(2)
+        .plain_bounded(3),
+        Model::new(
+            "orphans_last_hot_budgeted",
+            "the destructors of two orphans drop the last references to a hot object, while two threads drain within budgets",
+            &["died on 0", "died on 1"],
+            || orphans_last_hot(|mut pool| _ = pool.drain_within(Budget::All)),
+        )
+        // As before.
+        .bounded(2)
+        .plain_bounded(3),
+        Model::new(
+            "orphans_from_hot",
+            "a drain releases a dead hot object, whose destructor sends an orphan, while another thread quiesces",
+            &["quiet", "not yet"],
+            orphans_from_hot,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(3),
+        Model::new(
+            "orphans_to_hot",
+            "a drain makes an orphaned release, whose destructor drops the last reference to a hot object, while another thread quiesces",
+            &["quiet", "not yet"],
+            orphans_to_hot,
+        )
+        // Threads enter the registry, one after the other.
+        .bounded(4),
+        Model::new(
+            "orphans_looked_at",
+            "the destructor of an orphan counts the orphans, right after it was sent",
+            &["by the sender", "by the other"],
+            orphans_looked_at,
+        )
+        // Unbounded: 76,852 executions in the plain mode alone.
+        .bounded(3),
+        Model::new(
+            "orphans_retired_looked_at",
+            "the destructor of a retired object counts the orphans, right after a slot gave it up",
+            &["by the writer", "by the other"],
+            orphans_retired_looked_at,
+        )
+        // The collector's atomics are explored, too.
+        .bounded(1),
+        Model::new(
+            "orphans_retired",
+            "a slot retires an object, which becomes an orphan, while another thread quiesces",
+            &["quiet, dead", "quiet before", "not yet"],
+            orphans_retired,
+        )
+        // The collector's atomics are explored, too; with 2 more than 25 s in the plain mode.
+        .bounded(1),
+    ]
+    .into()
+}
 
 /// Returns the handle of a thread that has ended; its slot in the registry has been reused.
 fn gone() -> ThreadHandle {
-    let gone = spawn(|| PoolManager::global().current_thread().unwrap());
-    let gone = gone.join().unwrap();
-    drop(AutoreleasePool::new());
+    let gone = super::steps::gone();
+    drain();
     gone
 }
 
-fn exit_claimed() -> String {
-    let manager = PoolManager::global();
-    let this = manager.current_thread().unwrap();
+fn exit_claimed() -> bool {
+    let this = this();
     let mut pool = AutoreleasePool::new();
     for _ in 0..2 {
         pool.create(Probe::new());
@@ -170,352 +175,267 @@ fn exit_claimed() -> String {
     assert_eq!((drained.released, drained.remaining), (2, 2));
     drop(pool);
     assert_eq!(take_deaths(), [me(); 2]);
-    let sent = Ref::new((Probe::new(), Watched(Seen::new())));
+    let (_, sent) = watched();
     let sender = spawn(move || {
         this.release(sent);
-        drop(AutoreleasePool::new());
-        me()
+        drain();
     });
     model::thread_exit();
-    let sender = sender.join().unwrap();
-    let mut deaths = take_deaths();
-    assert!(manager.quiesce(Duration::ZERO));
+    let sender = sender.ended();
+    let deaths = take_deaths();
+    assert!(quiesce());
     assert_eq!(
         take_deaths(),
         [],
         "the sender has released what it orphaned"
     );
-    assert_eq!(deaths.len(), 3);
-    deaths.retain(|thread| *thread != me());
-    match &deaths[..] {
-        [] => "by the leaver",
-        [thread] if *thread == sender => "by a drain of the sender",
-        other => panic!("died elsewhere: {other:?}"),
-    }
-    .to_owned()
+    let on = |thread| deaths.iter().filter(|at| **at == thread).count();
+    let by_leaver = on(me());
+    assert!(by_leaver >= 2 && by_leaver + on(sender) == 3 && deaths.len() == 3);
+    by_leaver == 3
 }
 
 /// Orphans two releases.
 fn two_orphans() -> [Arc<Seen>; 2] {
     let gone = gone();
     [(); 2].map(|()| {
-        let seen = Seen::new();
-        gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+        let (seen, object) = watched();
+        gone.release(object);
         seen
     })
 }
 
-fn orphans_given_back() -> String {
-    let seen = two_orphans();
-    let other = spawn(move || {
-        let quiet = PoolManager::global().quiesce(Duration::ZERO);
-        if quiet {
-            assert!(seen.iter().all(|seen| seen.get()), "quiet too early");
-        }
-        quiet
-    });
-    AutoreleasePool::new().drain_within(Budget::Count(1));
-    let quiet = other.join().unwrap();
-    assert!(PoolManager::global().quiesce(Duration::ZERO));
-    assert_eq!(take_deaths().len(), 2);
-    if quiet { "quiet" } else { "not yet" }.to_owned()
+/// Drains a pool within a budget; returns how many objects that released.
+fn drain_one() -> usize {
+    AutoreleasePool::new()
+        .drain_within(Budget::Count(1))
+        .released
 }
 
-fn orphans_before_part() -> String {
+/// Runs what is left, and asserts that as many probes died since the last look.
+fn rest(deaths: usize) {
+    assert!(quiesce());
+    assert_eq!(take_deaths().len(), deaths);
+}
+
+fn orphans_given_back() -> bool {
+    let seen = two_orphans();
+    let other = spawn(move || quiesce_after(&seen));
+    drain_one();
+    let quiet = other.join();
+    rest(2);
+    quiet
+}
+
+fn orphans_before_part() -> bool {
     let gone = gone();
     for _ in 0..2 {
         gone.release(Ref::new(Probe::new()));
     }
-    let seen = Seen::new();
-    let third = Ref::new((Probe::new(), Watched(seen.clone())));
-    let sender = loom::thread::spawn(move || gone.release(third));
+    let (seen, third) = watched();
+    let sender = spawn_without_exit(move || gone.release(third));
     // What the first one gives back may be in front of the third.
-    for _ in 0..2 {
-        let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
-        assert_eq!(drained.released, 1);
-    }
-    sender.join().unwrap();
+    assert_eq!([drain_one(), drain_one()], [1, 1]);
+    sender.join();
     let in_time = seen.get();
     assert_eq!(take_deaths().len(), 2);
-    assert!(PoolManager::global().quiesce(Duration::ZERO));
-    assert_eq!(take_deaths().len(), 1);
-    let when = if in_time { "in time" } else { "later" };
-    format!("the third {when}")
+    rest(1);
+    in_time
 }
 
-const HOUR: Duration = Duration::from_secs(3_600);
-
 /// Returns whether all was quiet for the other thread, and whether this thread made the release.
-fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> (&'static str, bool) {
-    let gone = gone();
-    let seen = Seen::new();
-    gone.release(Ref::new((Probe::new(), Watched(seen.clone()))));
+fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> (bool, bool) {
+    let (seen, object) = watched();
+    gone().release(object);
     let other = spawn(move || {
-        let quiet = PoolManager::global().quiesce(wait);
-        if quiet {
-            assert!(seen.get(), "quiet too early");
-        }
+        let quiet = manager().quiesce(wait);
+        assert!(!quiet || seen.get(), "quiet too early");
         quiet
     });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
+    let_others_go_first();
     drain(AutoreleasePool::new());
-    let quiet = other.join().unwrap();
-    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    let quiet = other.join();
+    assert!(quiesce());
     let deaths = take_deaths();
     assert_eq!(deaths.len(), 1);
-    (if quiet { "quiet" } else { "not yet" }, deaths == [me()])
+    (quiet, deaths == [me()])
+}
+
+fn waited_for() -> bool {
+    let (quiet, here) = last_orphan(Duration::from_secs(3_600), drop);
+    assert!(quiet, "it gave up");
+    here
 }
 
 fn orphans_two_claims() -> String {
     two_orphans();
-    let one = |pool: &mut AutoreleasePool| pool.drain_within(Budget::Count(1)).released;
-    let other = spawn(move || one(&mut AutoreleasePool::new()));
-    let here = one(&mut AutoreleasePool::new());
-    let there = other.join().unwrap();
+    let other = spawn(drain_one);
+    let here = drain_one();
+    let there = other.join();
     assert_eq!(take_deaths().len(), here + there);
-    assert!(PoolManager::global().quiesce(Duration::ZERO));
-    assert_eq!(take_deaths().len(), 2 - here - there);
+    rest(2 - here - there);
     format!("{here} and {there}")
 }
 
-fn orphans_two_at_once() -> String {
+fn orphans_two_at_once() -> usize {
     let gone = gone();
     let before = orphans_ran();
     let run = move || {
         gone.release(Ref::new(Probe::new()));
-        drop(AutoreleasePool::new());
+        drain();
     };
     let other = spawn(run.clone());
     run();
-    other.join().unwrap();
+    other.join();
     let deaths = take_deaths();
     assert_eq!((deaths.len(), orphans_ran() - before), (2, 2));
-    let here = deaths.iter().filter(|thread| **thread == me()).count();
-    ["none here", "one here", "both here"][here].to_owned()
+    deaths.iter().filter(|thread| **thread == me()).count()
 }
 
-fn orphans_two_batches() -> String {
+fn orphans_two_batches() -> bool {
     let retire = || retire_and_adopt(Ref::new(Probe::new()));
-    let overlap = Overlap::default();
-    let other = {
-        let overlap = overlap.clone();
-        spawn(move || overlap.during(retire))
-    };
-    overlap.during(retire);
-    other.join().unwrap();
-    drop(AutoreleasePool::new());
+    let ((), (), at_once) = overlap(retire, retire);
+    drain();
     assert_eq!(take_deaths().len(), 2);
-    overlap.outcome()
+    at_once
 }
 
-fn orphans_call_enters() -> String {
-    static RAN_ON: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
-    let take_ran_on =
-        || std::mem::take(&mut *RAN_ON.lock().unwrap_or_else(PoisonError::into_inner));
-    let this = || PoolManager::global().current_thread().unwrap();
-    let gone = spawn(move || {
-        let enter = move || _ = this();
+fn orphans_call_enters() -> bool {
+    let gone = spawn(|| {
+        let enter = || _ = this();
         this().post(enter).unwrap();
-        let note = || {
-            RAN_ON
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(me())
-        };
         this().post(note).unwrap();
         this().key()
     });
-    let gone = gone.join().unwrap();
+    let gone = gone.join();
     take_ran_on();
-    let other = spawn(move || _ = this());
-    let quiet = PoolManager::global().quiesce(Duration::ZERO);
+    let other = spawn(|| _ = this());
+    let quiet = quiesce();
     let here = take_ran_on();
-    other.join().unwrap();
+    other.join();
     assert_eq!(quiet, !here.is_empty());
     let same = model::slot(this().key()) == model::slot(gone);
-    let outcome = if same {
+    if same {
         assert_eq!(here, [], "it ran on the thread that took its target's slot");
         // A thread that is not in the registry.
-        let quiesce = || (PoolManager::global().quiesce(Duration::ZERO), me());
-        let (quiet, elsewhere) = loom::thread::spawn(quiesce).join().unwrap();
-        assert!(quiet);
-        assert_eq!(take_ran_on(), [elsewhere]);
-        "same slot, elsewhere"
+        let other = spawn_without_exit(|| assert!(quiesce()));
+        assert_eq!([other.ended()], take_ran_on()[..]);
     } else {
         assert_eq!(here, [me()]);
-        "other slot, here"
-    };
-    outcome.to_owned()
+    }
+    same
 }
 
-fn orphans_last_hot(drain: fn(AutoreleasePool)) -> String {
+fn orphans_last_hot(drain: fn(AutoreleasePool)) -> usize {
     let gone = gone();
-    let hot = Hot::try_new(Ref::new(Probe::new())).ok().unwrap();
+    let hot = hot();
     let [first, second] = [(); 2].map(|()| Ref::new(hot.get()));
     drop(hot);
     gone.release(first);
     let other = spawn(move || {
         gone.release(second);
         drain(AutoreleasePool::new());
-        me()
     });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
+    let_others_go_first();
     drain(AutoreleasePool::new());
-    let other = other.join().unwrap();
-    let outcome = died_on(&[me(), other]);
+    let died_on = died_on(&[me(), other.ended()]);
     assert_eq!(Hot::review(), 0, "it was found by a review of all");
-    outcome
+    died_on
 }
 
-/// Sends a release when it is destroyed.
-struct Sends(ThreadHandle, Option<Ref<Payload>>);
-
-type Payload = (Probe, Watched);
-
-impl Drop for Sends {
-    fn drop(&mut self) {
-        self.0.release(self.1.take().unwrap());
-    }
+/// Drains a pool while another thread calls `quiet`.
+fn drained_while(quiet: impl FnOnce() -> bool + 'static) -> bool {
+    let other = spawn(quiet);
+    let_others_go_first();
+    drain();
+    let quiet = other.join();
+    assert!(quiesce());
+    quiet
 }
 
-/// Drains a pool while another thread quiesces, which must not find all quiet before `seen`.
-fn drained_while_quiet(seen: Arc<Seen>) -> String {
-    let other = spawn(move || {
-        let quiet = PoolManager::global().quiesce(Duration::ZERO);
-        if quiet {
-            assert!(seen.get(), "quiet too early");
-        }
-        quiet
-    });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
-    drop(AutoreleasePool::new());
-    let quiet = other.join().unwrap();
-    assert!(PoolManager::global().quiesce(Duration::ZERO));
-    assert_eq!(take_deaths().len(), 1);
-    if quiet { "quiet" } else { "not yet" }.to_owned()
-}
-
-fn orphans_from_hot() -> String {
-    let seen = Seen::new();
-    let object = Ref::new((Probe::new(), Watched(seen.clone())));
-    let hot = Hot::try_new(Ref::new(Mutex::new(Sends(gone(), Some(object)))));
+fn orphans_from_hot() -> bool {
+    let (seen, object) = watched();
+    let gone = gone();
+    let hot = Hot::try_new(Ref::new(OnDrop::new(move || gone.release(object))));
     // It has no references, so it is dead.
     drop(hot.ok().unwrap());
-    drained_while_quiet(seen)
+    let quiet = drained_while(move || quiesce_after(&[seen]));
+    assert_eq!(take_deaths().len(), 1);
+    quiet
 }
 
-fn orphans_to_hot() -> String {
+fn orphans_to_hot() -> bool {
     let gone = gone();
-    let hot = Hot::try_new(Ref::new(Probe::new())).ok().unwrap();
+    let hot = hot();
     let held = Ref::new(hot.get());
     drop(hot);
     // The review of this thread, which has let it go.
-    drop(AutoreleasePool::new());
+    drain();
     gone.release(held);
-    let other = spawn(|| {
-        let quiet = PoolManager::global().quiesce(Duration::ZERO);
-        let died = take_deaths().len();
-        assert!(!quiet || died == 1, "quiet, but a hot object is dead");
-        (quiet, died)
+    let died = Arc::new(AtomicBool::new(false));
+    let there = died.clone();
+    let quiet = drained_while(move || {
+        let quiet = quiesce();
+        let one = take_deaths().len() == 1;
+        assert!(!quiet || one, "quiet, but a hot object is dead");
+        there.store(one, Ordering::Relaxed);
+        quiet
     });
-    // So that loom also explores the executions in which the other thread goes first.
-    loom::thread::yield_now();
-    drop(AutoreleasePool::new());
-    let (quiet, died) = other.join().unwrap();
-    assert!(PoolManager::global().quiesce(Duration::ZERO));
+    let died = usize::from(died.load(Ordering::Relaxed));
     assert_eq!(died + take_deaths().len(), 1);
-    if quiet { "quiet" } else { "not yet" }.to_owned()
+    quiet
 }
 
-/// Counts the orphans while it is itself destroyed as one.
-struct Looks {
-    probe: Probe,
-    /// The number of others that may wait.
-    others: usize,
-}
-
-impl Drop for Looks {
-    fn drop(&mut self) {
+/// Counts the orphans while it is itself destroyed as one, of which `others` may wait.
+fn looks(others: usize) -> OnDrop {
+    let probe = Probe::new();
+    OnDrop::new(move || {
         // This orphan was counted before it could be taken out, so the count is not negative.
-        assert!(PoolManager::global().snapshot().orphans <= self.others);
-        self.probe.look();
-    }
+        assert!(manager().snapshot().orphans <= others);
+        probe.look();
+    })
 }
 
-fn orphans_looked_at() -> String {
+fn orphans_looked_at() -> usize {
     let gone = gone();
-    let r = Ref::new(Looks {
-        probe: Probe::new(),
-        others: 0,
-    });
+    let r = Ref::new(looks(0));
     let sender = spawn(move || {
         gone.release(r);
-        drop(AutoreleasePool::new());
-        me()
+        drain();
     });
-    // So that loom also explores the executions in which the sender goes first.
-    loom::thread::yield_now();
-    drop(AutoreleasePool::new());
-    let sender = sender.join().unwrap();
-    match take_deaths()[..] {
-        [thread] if thread == sender => "by the sender",
-        [thread] if thread == me() => "by the other",
-        ref other => panic!("died on {other:?}"),
-    }
-    .to_owned()
+    let_others_go_first();
+    drain();
+    died_on(&[sender.ended(), me()])
 }
 
-fn orphans_retired_looked_at() -> String {
-    let slot = Slot::new(Ref::new(Some(Looks {
-        probe: Probe::new(),
-        others: 1,
-    })));
-    let other = spawn(|| {
-        PoolManager::global().quiesce(Duration::ZERO);
-        me()
-    });
+fn orphans_retired_looked_at() -> usize {
+    let slot = Slot::new(Ref::new(Some(looks(1))));
+    let other = spawn(quiesce);
     slot.store(Ref::new(None));
-    PoolManager::global().quiesce(Duration::ZERO);
-    let other = other.join().unwrap();
+    quiesce();
+    let other = other.ended();
     drop(slot);
-    let done = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
-    assert!(done, "something holds the epoch");
-    match take_deaths()[..] {
-        [thread] if thread == me() => "by the writer",
-        [thread] if thread == other => "by the other",
-        ref deaths => panic!("died on {deaths:?}"),
-    }
-    .to_owned()
+    model::quiesce();
+    died_on(&[me(), other])
 }
 
-fn orphans_retired() -> String {
+fn orphans_retired() -> usize {
     let seen = Seen::new();
     let slot = Slot::new(Ref::new((Probe::new(), Some(Watched(seen.clone())))));
-    let order = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let order = Arc::new(AtomicBool::new(false));
     let given_up = order.clone();
     let other = spawn(move || {
-        let before = !given_up.load(std::sync::atomic::Ordering::Relaxed);
-        let quiet = PoolManager::global().quiesce(Duration::ZERO);
-        if quiet && !before {
-            assert!(seen.get(), "quiet too early");
-        }
+        let before = !given_up.load(Ordering::Relaxed);
+        let quiet = quiesce();
+        assert!(!quiet || before || seen.get(), "quiet too early");
         (quiet, before)
     });
     slot.store(Ref::new((Probe::new(), None)));
-    order.store(true, std::sync::atomic::Ordering::Relaxed);
-    PoolManager::global().quiesce(Duration::ZERO);
-    let (quiet, before) = other.join().unwrap();
+    order.store(true, Ordering::Relaxed);
+    quiesce();
+    let (quiet, before) = other.join();
     drop(slot);
-    let done = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
-    assert!(done, "something holds the epoch");
+    model::quiesce();
     assert_eq!(take_deaths().len(), 2);
-    match (quiet, before) {
-        (true, false) => "quiet, dead",
-        (true, true) => "quiet before",
-        (false, _) => "not yet",
-    }
-    .to_owned()
+    if quiet { usize::from(before) } else { 2 }
 }

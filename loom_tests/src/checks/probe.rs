@@ -1,10 +1,14 @@
-//! Payloads that detect uses after their destruction, and record on which thread they died.
+//! Threads, and payloads that detect uses after their destruction and record on which thread they
+//! died.
 
 use loom::cell::UnsafeCell;
-use loom::thread::ThreadId;
+pub use loom::sync::Arc;
+pub use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread::JoinHandle;
+pub use loom::thread::ThreadId;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, PoisonError};
 
 /// A payload: each use reads a cell that the destructor writes, so loom checks their order.
 pub struct Probe(UnsafeCell<u32>);
@@ -60,8 +64,8 @@ unsafe impl Sync for Seen {}
 unsafe impl Send for Seen {}
 
 impl Seen {
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self(UnsafeCell::new(false)))
+    pub fn new() -> std::sync::Arc<Self> {
+        std::sync::Arc::new(Self(UnsafeCell::new(false)))
     }
 
     pub fn get(&self) -> bool {
@@ -70,7 +74,7 @@ impl Seen {
     }
 }
 
-pub struct Watched(pub Arc<Seen>);
+pub struct Watched(pub std::sync::Arc<Seen>);
 
 impl Drop for Watched {
     fn drop(&mut self) {
@@ -84,17 +88,63 @@ pub fn take_deaths() -> Vec<ThreadId> {
     std::mem::take(&mut deaths())
 }
 
-/// Returns as an outcome on which of `threads` the only probe was destroyed, by its index.
-pub fn died_on(threads: &[ThreadId]) -> String {
-    let deaths = take_deaths();
-    assert_eq!(deaths.len(), 1, "exactly one death");
-    let at = threads.iter().position(|t| *t == deaths[0]);
-    at.map_or("died elsewhere".to_owned(), |n| format!("died on {n}"))
+/// Returns the calling thread's id.
+pub fn me() -> ThreadId {
+    loom::thread::current().id()
+}
+
+/// A thread of a model.
+pub struct Thread<R> {
+    handle: JoinHandle<R>,
+    pub id: ThreadId,
+}
+
+impl<R> Thread<R> {
+    pub fn join(self) -> R {
+        self.handle.join().unwrap()
+    }
+
+    /// Waits until the thread has ended; returns its id.
+    pub fn ended(self) -> ThreadId {
+        self.handle.join().unwrap();
+        self.id
+    }
+}
+
+/// Starts a thread that ends with `model::thread_exit`.
+pub fn spawn<R: 'static>(f: impl FnOnce() -> R + 'static) -> Thread<R> {
+    spawn_without_exit(move || {
+        let result = f();
+        releasepool::model::thread_exit();
+        result
+    })
+}
+
+/// Starts a thread that ends without `model::thread_exit`: there is nothing that it would release.
+pub fn spawn_without_exit<R: 'static>(f: impl FnOnce() -> R + 'static) -> Thread<R> {
+    let handle = loom::thread::spawn(f);
+    let id = handle.thread().id();
+    Thread { handle, id }
+}
+
+/// Starts the threads of a race on real threads; models need no start.
+pub fn go() {}
+
+/// The outcomes of [`overlap`].
+pub const OVERLAP: &[&str] = &["at once", "one after the other"];
+
+/// Runs `there` on another thread while this one runs `here`. Returns their results, and whether
+/// that overlapped.
+pub fn overlap<A: 'static, B>(
+    there: impl FnOnce() -> A + 'static,
+    here: impl FnOnce() -> B,
+) -> (A, B, bool) {
+    Overlap::default().between(there, here)
 }
 
 /// Records what two threads do, and tells whether that overlapped. loom does not see it.
 #[derive(Clone, Default)]
-pub struct Overlap(Arc<Parts>);
+pub struct Overlap(std::sync::Arc<Parts>);
 
 #[derive(Default)]
 struct Parts {
@@ -105,13 +155,10 @@ struct Parts {
 }
 
 impl Overlap {
-    /// The outcomes.
-    pub const ANY: &[&str] = &["at once", "one after the other"];
-
-    /// Makes one for threads that loom does not see share anything when they begin: without it, loom would
-    /// try one order only. The atomic that they share orders nothing else.
+    /// Makes one for threads that loom does not see share anything when they begin: without it,
+    /// loom would try one order only. The atomic that they share orders nothing else.
     pub fn shared() -> Self {
-        Self(Arc::new(Parts {
+        Self(std::sync::Arc::new(Parts {
             shared: Some(Default::default()),
             ..Parts::default()
         }))
@@ -135,25 +182,22 @@ impl Overlap {
         result
     }
 
-    pub fn outcome(&self) -> String {
+    pub fn between<A: 'static, B>(
+        self,
+        there: impl FnOnce() -> A + 'static,
+        here: impl FnOnce() -> B,
+    ) -> (A, B, bool) {
+        let overlap = self.clone();
+        let other = spawn(move || overlap.during(there));
+        let here = self.during(here);
+        (other.join(), here, self.at_once())
+    }
+
+    pub fn at_once(&self) -> bool {
         let parts = self.0.done.lock().unwrap_or_else(PoisonError::into_inner);
         let [first, last] = &parts[..] else {
             panic!("of two threads")
         };
-        Self::ANY[usize::from(last.start > first.end)].to_owned()
+        last.start <= first.end
     }
-}
-
-/// Returns the calling thread's id.
-pub fn me() -> ThreadId {
-    loom::thread::current().id()
-}
-
-/// Starts a thread that ends with `model::thread_exit`.
-pub fn spawn<R: 'static>(f: impl FnOnce() -> R + 'static) -> loom::thread::JoinHandle<R> {
-    loom::thread::spawn(move || {
-        let result = f();
-        releasepool::model::thread_exit();
-        result
-    })
 }

@@ -1,111 +1,95 @@
 //! The registry on its own; its first bucket has one slot.
 
 use super::model::Model;
-use super::probe::spawn;
+use super::scenario::{join_all, spawn_with};
 use loom::sync::Arc;
 use releasepool::ThreadKey;
 use releasepool::model::{parts::Registry, slot};
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "registry_lookup_reuse",
-        "a look-up while the thread leaves and its slot is reused",
-        &[
-            "found, same slot",
-            "found, other slot",
-            "gone, same slot",
-            "gone, other slot",
-        ],
-        lookup_reuse,
-    ),
-    Model::new(
-        "registry_claim_race",
-        "two threads enter at once, and one leaves",
-        &["same slot", "other slot"],
-        claim_race,
-    )
-    .plain(&["other slot"]),
-    Model::new(
-        "registry_free_list",
-        "two threads claim and free slots: none is lost, none is claimed twice",
-        &["2 slots", "3 slots"],
-        free_list,
-    )
-    // The retries of the exchanges multiply; unbounded takes longer than all other models together.
-    .bounded(6),
-    Model::new(
-        "registry_slots_read",
-        "a thread enters while two others look up threads that have left: a slot that is being read stays free",
-        &["2 slots", "3 slots"],
-        slots_read,
-    ),
-    Model::new(
-        "registry_iterate",
-        "iteration while one thread leaves and another enters",
-        &["old", "new", "old, new", "neither"],
-        iterate,
-    )
-    // A scan of relaxed loads; unbounded takes an hour in rmw mode.
-    .bounded(3),
-];
-
-fn lookup_reuse() -> String {
-    let registry = Arc::new(Registry::default());
-    let key = registry.claim();
-    let reader = {
-        let registry = registry.clone();
-        spawn(move || {
-            let found = registry.get(key);
-            assert!(
-                found.is_none_or(|found| found == key),
-                "another thread's record"
-            );
-            found.is_some()
-        })
-    };
-    let successor = {
-        let registry = registry.clone();
-        spawn(move || {
-            let key = registry.claim();
-            assert_eq!(registry.get(key), Some(key));
-            key
-        })
-    };
-    registry.leave(key);
-    let found = reader.join().unwrap();
-    let successor = successor.join().unwrap();
-    assert_ne!(successor, key, "a key was reused");
-    assert_eq!(registry.get(key), None, "found after its thread left");
-    let same = slot(successor) == slot(key);
-    format!(
-        "{}, {}",
-        if found { "found" } else { "gone" },
-        if same { "same slot" } else { "other slot" }
-    )
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "registry_lookup_reuse",
+            "a look-up while the thread leaves and its slot is reused",
+            &[
+                "found, same slot",
+                "found, other slot",
+                "gone, same slot",
+                "gone, other slot",
+            ],
+            lookup_reuse,
+        ),
+        Model::new(
+            "registry_claim_race",
+            "two threads enter at once, and one leaves",
+            &["same slot", "other slot"],
+            claim_race,
+        )
+        .plain(&["other slot"]),
+        Model::new(
+            "registry_free_list",
+            "two threads claim and free slots: none is lost, none is claimed twice",
+            &["2 slots", "3 slots"],
+            free_list,
+        )
+        // The retries of the exchanges multiply; unbounded takes longer than all other models together.
+        .bounded(6),
+        Model::new(
+            "registry_slots_read",
+            "a thread enters while two others look up threads that have left: a slot that is being read stays free",
+            &["2 slots", "3 slots"],
+            slots_read,
+        ),
+        Model::new(
+            "registry_iterate",
+            "iteration while one thread leaves and another enters",
+            &["old", "new", "old, new", "neither"],
+            iterate,
+        )
+        // A scan of relaxed loads; unbounded takes an hour in rmw mode.
+        .bounded(3),
+    ]
+    .into()
 }
 
-fn claim_race() -> String {
-    let registry = Arc::new(Registry::default());
-    let other = {
-        let registry = registry.clone();
-        spawn(move || {
-            let key = registry.claim();
-            assert_eq!(registry.get(key), Some(key));
-            registry.leave(key);
-            key
-        })
-    };
+fn enter(registry: &Registry) -> ThreadKey {
     let key = registry.claim();
     assert_eq!(registry.get(key), Some(key));
-    let other = other.join().unwrap();
+    key
+}
+
+fn lookup_reuse() -> usize {
+    let registry = Arc::new(Registry::default());
+    let key = registry.claim();
+    let reader = spawn_with(&registry, move |registry| {
+        let found = registry.get(key);
+        assert!(
+            found.is_none_or(|found| found == key),
+            "another thread's record"
+        );
+        found.is_some()
+    });
+    let successor = spawn_with(&registry, |registry| enter(&registry));
+    registry.leave(key);
+    let found = reader.join();
+    let successor = successor.join();
+    assert_ne!(successor, key, "a key was reused");
+    assert_eq!(registry.get(key), None, "found after its thread left");
+    2 * usize::from(!found) + usize::from(slot(successor) != slot(key))
+}
+
+fn claim_race() -> bool {
+    let registry = Arc::new(Registry::default());
+    let other = spawn_with(&registry, |registry| {
+        let key = enter(&registry);
+        registry.leave(key);
+        key
+    });
+    let key = enter(&registry);
+    let other = other.join();
     assert_ne!(key, other);
     assert_eq!(registry.get(other), None);
-    if slot(key) == slot(other) {
-        "same slot"
-    } else {
-        "other slot"
-    }
-    .to_owned()
+    slot(key) == slot(other)
 }
 
 fn free_list() -> String {
@@ -113,19 +97,16 @@ fn free_list() -> String {
     let (bottom, top) = (registry.claim(), registry.claim());
     registry.leave(bottom);
     // Takes the newest slot, perhaps one that this thread has just pushed.
-    let other = {
-        let registry = registry.clone();
-        spawn(move || {
-            registry.leave(top);
-            registry.claim()
-        })
-    };
+    let other = spawn_with(&registry, move |registry| {
+        registry.leave(top);
+        registry.claim()
+    });
     // ABA: while that thread pops, the top and the next slot are popped, and the top is pushed
     // again.
     let (one, two) = (registry.claim(), registry.claim());
     assert_ne!(slot(one), slot(two));
     registry.leave(one);
-    let other = other.join().unwrap();
+    let other = other.join();
     assert_ne!(slot(other), slot(two));
     assert_eq!(registry.get(two), Some(two));
     assert_eq!(registry.get(other), Some(other));
@@ -149,44 +130,28 @@ fn slots_read() -> String {
     let [a, b] = [registry.claim(), registry.claim()];
     registry.leave(a);
     registry.leave(b);
-    let readers = [a, b].map(|key| {
-        let registry = registry.clone();
-        spawn(move || assert_eq!(registry.get(key), None))
-    });
+    let gone = |key| {
+        spawn_with(&registry, move |registry| {
+            assert_eq!(registry.get(key), None)
+        })
+    };
+    let readers = [a, b].map(gone);
     let key = registry.claim();
-    readers
-        .into_iter()
-        .for_each(|reader| reader.join().unwrap());
+    join_all(readers);
     registry.leave(key);
     none_is_lost(&registry, &[a, b, key])
 }
 
-fn iterate() -> String {
+fn iterate() -> usize {
     let registry = Arc::new(Registry::default());
     let old = registry.claim();
-    let newcomer = {
-        let registry = registry.clone();
-        spawn(move || registry.claim())
-    };
-    let leaver = {
-        let registry = registry.clone();
-        spawn(move || registry.leave(old))
-    };
+    let newcomer = spawn_with(&registry, |registry| registry.claim());
+    let leaver = spawn_with(&registry, move |registry| registry.leave(old));
     let seen = registry.all();
-    leaver.join().unwrap();
-    let new = newcomer.join().unwrap();
+    leaver.join();
+    let new = newcomer.join();
     assert_eq!(registry.all(), [new]);
-    let names: Vec<_> = seen
-        .iter()
-        .map(|key| match *key {
-            k if k == old => "old",
-            k if k == new => "new",
-            k => panic!("{k:?} never was"),
-        })
-        .collect();
-    if names.is_empty() {
-        "neither".to_owned()
-    } else {
-        names.join(", ")
-    }
+    let found: [&[_]; 4] = [&[old], &[new], &[old, new], &[]];
+    let found = found.iter().position(|keys| seen == *keys);
+    found.unwrap_or_else(|| panic!("{seen:?} of {old:?} and {new:?}"))
 }

@@ -3,232 +3,209 @@
 //! The thread that ends is the main thread.
 
 use super::model::Model;
-use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
-
-use releasepool::{
-    AutoreleasePool, Budget, PoolManager, Ref, ShutdownReport, ThreadHandle, autorelease, model,
-};
+use super::probe::{Probe, Seen, Thread, Watched, me, spawn, take_deaths};
+use super::scenario::{OnDrop, spawn_with};
+use super::steps::{Object, drain, manager, shut_down, this};
+use releasepool::{AutoreleasePool, Budget, Ref, ShutdownReport, ThreadHandle, autorelease, model};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "shutdown_exit_pools",
-        "a thread with a token pool and root entries ends: shutdown waits until both are released",
-        &["1 pool", "1 pool, 1 root", "1 root", "done"],
-        || against_exit(fill_pools),
-    )
-    // Unbounded: 305,268 executions in the plain mode alone.
-    .bounded(3),
-    Model::new(
-        "shutdown_exit_backlog",
-        "a thread with a backlog and claimed releases ends: shutdown waits for both",
-        &["1 backlog", "1 backlog, 1 inbox", "1 inbox", "done"],
-        || against_exit(fill_backlog),
-    )
-    // Unbounded: 311,237 executions in the plain mode alone.
-    .bounded(3),
-    Model::new(
-        "shutdown_exit_inbox",
-        "a thread with a release and a closure in its inboxes ends; the closure becomes an orphan",
-        &[
-            "1 inbox",
-            "1 inbox, 1 orphans",
-            "1 orphans",
-            "2 inbox",
-            "2 inbox, 1 orphans",
-            "done",
-        ],
-        || against_exit(fill_inbox),
-    )
-    // Unbounded: 124,106 executions in the plain mode alone.
-    .bounded(3),
-    Model::new(
-        "shutdown_exit_unpooled",
-        "a thread without pools, with a release and a closure in its inboxes, ends: both become orphans",
-        &[
-            "1 inbox",
-            "1 inbox, 1 orphans",
-            "1 inbox, 2 orphans",
-            "1 orphans",
-            "2 inbox",
-            "2 inbox, 1 orphans",
-            "2 inbox, 2 orphans",
-            "2 orphans",
-            "done",
-        ],
-        || against_exit(fill_unpooled),
-    )
-    // Unbounded: too many executions, as for the model before.
-    .bounded(3),
-    Model::new(
-        "shutdown_exit_feeds",
-        "a thread ends with releases that feed its root pool: one left by a budgeted drain, one sent",
-        &[
-            "1 backlog, 1 inbox",
-            "1 inbox",
-            "1 root",
-            "1 root, 1 backlog, 1 inbox",
-            "1 root, 1 inbox",
-            "done",
-        ],
-        || against_exit(fill_feeding),
-    )
-    // Unbounded: too many executions, as for the model before.
-    .bounded(2),
-    Model::new(
-        "shutdown_sent_back",
-        "a destructor on another thread sends a release to the thread that shuts down",
-        &["1 inbox", "1 inbox, 1 inbox", "done"],
-        shutdown_sent_back,
-    )
-    // Unbounded: more than 25 s in the plain mode.
-    .bounded(4),
-    Model::new(
-        "shutdown_twice",
-        "two threads shut down at once, each with an entry in its root pool",
-        // Each drains before it checks, so the later one finds nothing.
-        &["both", "one"],
-        shutdown_twice,
-    )
-    // With 3: 87,947 executions in the rmw mode.
-    .bounded(2),
-    Model::new(
-        "shutdown_asked_twice",
-        "two threads shut down at once and ask a third one, which drains",
-        &["one", "none"],
-        shutdown_asked_twice,
-    )
-    // Three threads check each other; with 2 more than 25 s in the plain mode.
-    .bounded(1),
-];
+pub fn models() -> Vec<Model> {
+    [
+        // Unbounded: 305,268 executions in the plain mode alone.
+        Model::new(
+            "shutdown_exit_pools",
+            "a thread with a token pool and root entries ends: shutdown waits until both are released",
+            &["1 pool", "1 pool, 1 root", "1 root", "done"],
+            || against_exit(fill_pools),
+        ),
+        // Unbounded: 311,237 executions in the plain mode alone.
+        Model::new(
+            "shutdown_exit_backlog",
+            "a thread with a backlog and claimed releases ends: shutdown waits for both",
+            &["1 backlog", "1 backlog, 1 inbox", "1 inbox", "done"],
+            || against_exit(fill_backlog),
+        ),
+        // Unbounded: 124,106 executions in the plain mode alone.
+        Model::new(
+            "shutdown_exit_inbox",
+            "a thread with a release and a closure in its inboxes ends; the closure becomes an orphan",
+            &[
+                "1 inbox",
+                "1 inbox, 1 orphans",
+                "1 orphans",
+                "2 inbox",
+                "2 inbox, 1 orphans",
+                "done",
+            ],
+            || against_exit(fill_inbox),
+        ),
+        // Unbounded: too many executions, as for the model before.
+        Model::new(
+            "shutdown_exit_unpooled",
+            "a thread without pools, with a release and a closure in its inboxes, ends: both become orphans",
+            &[
+                "1 inbox",
+                "1 inbox, 1 orphans",
+                "1 inbox, 2 orphans",
+                "1 orphans",
+                "2 inbox",
+                "2 inbox, 1 orphans",
+                "2 inbox, 2 orphans",
+                "2 orphans",
+                "done",
+            ],
+            || against_exit(fill_unpooled),
+        ),
+        Model::new(
+            "shutdown_exit_feeds",
+            "a thread ends with releases that feed its root pool: one left by a budgeted drain, one sent",
+            &[
+                "1 backlog, 1 inbox",
+                "1 inbox",
+                "1 root",
+                "1 root, 1 backlog, 1 inbox",
+                "1 root, 1 inbox",
+                "done",
+            ],
+            || against_exit(fill_feeding),
+        )
+        // Unbounded: too many executions, as for the model before.
+        .bounded(2),
+        Model::new(
+            "shutdown_sent_back",
+            "a destructor on another thread sends a release to the thread that shuts down",
+            &["1 inbox", "1 inbox, 1 inbox", "done"],
+            shutdown_sent_back,
+        )
+        // Unbounded: more than 25 s in the plain mode.
+        .bounded(4),
+        Model::new(
+            "shutdown_twice",
+            "two threads shut down at once, each with an entry in its root pool",
+            // Each drains before it checks, so the later one finds nothing.
+            &["both", "one"],
+            shutdown_twice,
+        )
+        // With 3: 87,947 executions in the rmw mode.
+        .bounded(2),
+        Model::new(
+            "shutdown_asked_twice",
+            "two threads shut down at once and ask a third one, which drains",
+            &["one", "none"],
+            shutdown_asked_twice,
+        )
+        // Three threads check each other; with 2 more than 25 s in the plain mode.
+        .bounded(1),
+    ]
+    .map(|model| model.else_bounded(3))
+    .into()
+}
 
 /// An object with a destructor that sets `Seen`.
-fn watched(seen: &[Arc<Seen>], n: usize) -> (Probe, Watched) {
-    (Probe::new(), Watched(seen[n].clone()))
+fn object(seen: &Arc<Seen>) -> Object {
+    Ref::new((Probe::new(), Watched(seen.clone())))
 }
 
-fn fill_pools(seen: &[Arc<Seen>]) {
-    autorelease(Ref::new(watched(seen, 0)));
-    let _never_popped = PoolManager::global().push();
-    autorelease(Ref::new(watched(seen, 1)));
+fn fill_pools([one, two]: [Object; 2]) {
+    autorelease(one);
+    let _never_popped = manager().push();
+    autorelease(two);
 }
 
-fn fill_backlog(seen: &[Arc<Seen>]) {
-    let this = PoolManager::global().current_thread().unwrap();
-    this.release(Ref::new(watched(seen, 0)));
+fn fill_backlog([one, two]: [Object; 2]) {
+    this().release(one);
     let mut pool = AutoreleasePool::new();
-    pool.create(watched(seen, 1));
+    pool.autorelease(two);
     let drained = pool.drain_within(Budget::Count(0));
     assert_eq!(drained.remaining, 2);
 }
 
-fn fill_inbox(seen: &[Arc<Seen>]) {
-    drop(AutoreleasePool::new());
-    let this = PoolManager::global().current_thread().unwrap();
-    this.release(Ref::new(watched(seen, 0)));
-    let object = watched(seen, 1);
-    this.post(move || drop(object)).unwrap();
+fn fill_inbox(objects: [Object; 2]) {
+    drain();
+    fill_unpooled(objects);
 }
 
-/// Autoreleases what it holds when it is dropped.
-struct Feeds(Option<Ref<(Probe, Watched)>>);
-
-impl Drop for Feeds {
-    fn drop(&mut self) {
-        autorelease(self.0.take().unwrap());
-    }
+/// Returns an object that autoreleases another one when it is destroyed.
+fn feeds(object: Object) -> Ref<OnDrop> {
+    Ref::new(OnDrop::new(|| autorelease(object)))
 }
 
-fn fill_feeding(seen: &[Arc<Seen>]) {
-    let feeds = |n| Feeds(Some(Ref::new(watched(seen, n))));
+fn fill_feeding([one, two]: [Object; 2]) {
     let mut pool = AutoreleasePool::new();
-    pool.create(feeds(0));
+    pool.autorelease(feeds(one));
     pool.drain_within(Budget::Count(0));
     drop(pool);
-    let this = PoolManager::global().current_thread().unwrap();
-    this.release(Ref::new(feeds(1)));
+    this().release(feeds(two));
 }
 
-fn fill_unpooled(seen: &[Arc<Seen>]) {
-    // Creating an object enters the thread, and makes no pools.
-    let first = Ref::new(watched(seen, 0));
+/// Does not make pools: creating the objects has entered the thread.
+fn fill_unpooled([one, two]: [Object; 2]) {
     let this = only_thread();
-    this.release(first);
-    let object = watched(seen, 1);
-    this.post(move || drop(object)).unwrap();
+    this.release(one);
+    this.post(move || drop(two)).unwrap();
 }
 
 /// Returns the calling thread, the only one that has been entered, without making pools.
 fn only_thread() -> ThreadHandle {
-    let [this] = PoolManager::global().threads().try_into().unwrap();
+    let [this] = manager().threads().try_into().unwrap();
     this
 }
 
 /// Runs `shutdown` during the exit of a thread that `fill` gave two objects: each is destroyed
 /// once, and before `shutdown` returns that everything is released.
-fn against_exit(fill: fn(&[Arc<Seen>])) -> String {
-    let seen = vec![Seen::new(), Seen::new()];
-    fill(&seen);
+fn against_exit(fill: fn([Object; 2])) -> String {
+    let seen = [Seen::new(), Seen::new()];
+    fill(seen.each_ref().map(object));
     let leaver = only_thread().key();
-    let waiter = spawn(
-        move || match PoolManager::global().shutdown(Duration::ZERO) {
-            Ok(_) => {
-                assert!(seen.iter().all(|seen| seen.get()), "done too early");
-                "done".to_owned()
-            }
-            Err(report) => {
-                assert!(report.holders.iter().all(|thread| thread.key == leaver));
-                what_is_held(&report)
-            }
-        },
-    );
+    let waiter = spawn(move || {
+        let report = shut_down_or_report(&seen);
+        let holders = report.iter().flat_map(|report| &report.holders);
+        assert!(holders.into_iter().all(|thread| thread.key == leaver));
+        what_is_held(report)
+    });
     model::thread_exit();
-    let outcome = waiter.join().unwrap();
-    assert!(PoolManager::global().shutdown(Duration::ZERO).is_ok());
+    let outcome = waiter.join();
+    assert!(shut_down(&[]));
     assert_eq!(take_deaths().len(), 2);
     outcome
-}
-
-/// Sends what it holds to a thread when it is dropped.
-struct Sends(ThreadHandle, Option<Ref<(Probe, Watched)>>);
-
-impl Drop for Sends {
-    fn drop(&mut self) {
-        self.0.release(self.1.take().unwrap());
-    }
 }
 
 /// The thread that shuts down checks its own inbox before that of the other thread, which is empty
 /// by then.
 fn shutdown_sent_back() -> String {
-    let manager = PoolManager::global();
-    let this = manager.current_thread().unwrap();
-    let seen = vec![Seen::new()];
-    let object = Ref::new(Sends(this, Some(Ref::new(watched(&seen, 0)))));
+    let this_thread = this();
+    let seen = [Seen::new()];
+    let sent = object(&seen[0]);
+    let sends = Ref::new(OnDrop::new(move || this_thread.release(sent)));
     let (go, wait) = loom::sync::mpsc::channel();
     let other = spawn(move || {
-        let this = PoolManager::global().current_thread().unwrap();
-        this.release(object);
+        this().release(sends);
         go.send(()).unwrap();
-        PoolManager::global().run_inbox();
+        manager().run_inbox();
     });
     wait.recv().unwrap();
-    let outcome = match manager.shutdown(Duration::ZERO) {
-        Ok(_) => {
-            assert!(seen[0].get(), "done too early");
-            "done".to_owned()
-        }
-        Err(report) => what_is_held(&report),
-    };
-    other.join().unwrap();
-    assert!(manager.shutdown(Duration::ZERO).is_ok());
+    let outcome = what_is_held(shut_down_or_report(&seen));
+    other.join();
+    assert!(shut_down(&[]));
     assert_eq!(take_deaths().len(), 1);
     outcome
 }
 
+/// Shuts down; returns the report if something is left, and otherwise asserts that these were seen.
+fn shut_down_or_report(seen: &[Arc<Seen>]) -> Option<ShutdownReport> {
+    let report = manager().shutdown(Duration::ZERO).err();
+    if report.is_none() {
+        assert!(seen.iter().all(|seen| seen.get()), "done too early");
+    }
+    report
+}
+
 /// Returns what the report names; asserts that it names something, and no more than there was.
-fn what_is_held(report: &ShutdownReport) -> String {
+fn what_is_held(report: Option<ShutdownReport>) -> String {
+    let Some(report) = report else {
+        return "done".to_owned();
+    };
     let mut held = Vec::new();
     for thread in &report.holders {
         let figures = [
@@ -254,55 +231,35 @@ fn what_is_held(report: &ShutdownReport) -> String {
     held.join(", ")
 }
 
-/// Shuts down; returns whether everything was released, and asserts that its effects are visible
-/// then.
-fn shut_down(seen: &[Arc<Seen>]) -> bool {
-    let done = PoolManager::global().shutdown(Duration::ZERO).is_ok();
-    if done {
-        assert!(seen.iter().all(|seen| seen.get()), "done too early");
-    }
-    done
+fn both_or_none(one: bool, two: bool) -> &'static str {
+    ["none", "one", "both"][usize::from(one) + usize::from(two)]
 }
 
-fn both_or_none(one: bool, two: bool) -> String {
-    ["none", "one", "both"][usize::from(one) + usize::from(two)].to_owned()
-}
-
-fn shutdown_twice() -> String {
-    let seen = vec![Seen::new(), Seen::new()];
-    autorelease(Ref::new(watched(&seen, 0)));
+fn shutdown_twice() -> &'static str {
+    let seen = [Seen::new(), Seen::new()];
+    autorelease(object(&seen[0]));
     let (go, wait) = loom::sync::mpsc::channel();
-    let other = {
-        let seen = seen.clone();
-        spawn(move || {
-            autorelease(Ref::new(watched(&seen, 1)));
-            go.send(()).unwrap();
-            shut_down(&seen)
-        })
-    };
+    let other = spawn_with(&seen, move |seen| {
+        autorelease(object(&seen[1]));
+        go.send(()).unwrap();
+        shut_down(&seen)
+    });
     wait.recv().unwrap();
     let one = shut_down(&seen);
-    let two = other.join().unwrap();
+    let two = other.join();
     assert_eq!(take_deaths().len(), 2);
     both_or_none(one, two)
 }
 
-fn shutdown_asked_twice() -> String {
-    let seen = vec![Seen::new()];
-    autorelease(Ref::new(watched(&seen, 0)));
-    let waiters = [(); 2].map(|()| {
-        let seen = seen.clone();
-        spawn(move || shut_down(&seen))
-    });
-    drop(AutoreleasePool::new());
-    let [one, two] = waiters.map(|waiter| waiter.join().unwrap());
+fn shutdown_asked_twice() -> &'static str {
+    let seen = [Seen::new()];
+    autorelease(object(&seen[0]));
+    let waiters = [(); 2].map(|()| spawn_with(&seen, |seen| shut_down(&seen)));
+    drain();
+    let [one, two] = waiters.map(Thread::join);
     // Both have asked by now: a request that was not answered yet is answered here.
-    drop(AutoreleasePool::new());
-    assert_eq!(
-        PoolManager::global().drain_root(),
-        0,
-        "a request was not answered"
-    );
+    drain();
+    assert_eq!(manager().drain_root(), 0, "a request was not answered");
     assert_eq!(take_deaths(), [me()]);
     both_or_none(one, two)
 }

@@ -2,103 +2,77 @@
 //! from one to the other: from what has not been read yet to what has been read.
 
 use super::model::Model;
-use super::probe::{Probe, Seen, Watched, spawn, take_deaths};
+use super::scenario::OnDrop;
+use super::shutdown::shut_down_during;
+use super::steps::{Object, drain, gone, manager, this, watched};
 use loom::thread::yield_now;
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, Budget, Ref, autorelease};
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "shutdown_pool_to_backlog",
-        "shutdown while a budgeted drain leaves a pool's entry to the backlog, and the pool is closed",
-        &["done", "held"],
-        || while_moving(pool_to_backlog),
-    )
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "shutdown_pool_to_backlog",
+            "shutdown while a budgeted drain leaves a pool's entry to the backlog, and the pool is closed",
+            &["done", "held"],
+            || while_moving(pool_to_backlog),
+        ),
+        Model::new(
+            "shutdown_root_to_backlog",
+            "shutdown while the root pool is drained, in which a destructor drains another pool within a budget",
+            &["done", "held"],
+            || while_moving(root_to_backlog),
+        )
+        .plain_bounded(2),
+        Model::new(
+            "shutdown_root_to_pool",
+            "shutdown while the root pool is drained, in which a destructor opens a pool and fills it",
+            &["done", "held"],
+            || while_moving(root_to_pool),
+        ),
+        Model::new(
+            "shutdown_root_in_root",
+            "shutdown while the root pool is drained, in which a destructor drains it, too, and is not done then",
+            &["done", "held"],
+            || while_moving(root_in_root),
+        ),
+        Model::new(
+            "shutdown_sent_to_backlog",
+            "shutdown while a budgeted drain releases what was sent, and leaves what that held to the backlog",
+            &["done", "held"],
+            || while_moving(sent_to_backlog),
+        ),
+        Model::new(
+            "shutdown_orphan_to_root",
+            "shutdown while another thread runs an orphan whose destructor autoreleases into its root pool",
+            &["done", "held"],
+            || while_moving(orphan_to_root),
+        ),
+    ]
     // Unbounded: as for `shutdown_backlog`.
-    .bounded(3),
-    Model::new(
-        "shutdown_root_to_backlog",
-        "shutdown while the root pool is drained, in which a destructor drains another pool within a budget",
-        &["done", "held"],
-        || while_moving(root_to_backlog),
-    )
-    // Unbounded: as for `shutdown_backlog`.
-    .bounded(3)
-    .plain_bounded(2),
-    Model::new(
-        "shutdown_root_to_pool",
-        "shutdown while the root pool is drained, in which a destructor opens a pool and fills it",
-        &["done", "held"],
-        || while_moving(root_to_pool),
-    )
-    // Unbounded: as for `shutdown_backlog`.
-    .bounded(3),
-    Model::new(
-        "shutdown_root_in_root",
-        "shutdown while the root pool is drained, in which a destructor drains it, too, and is not done then",
-        &["done", "held"],
-        || while_moving(root_in_root),
-    )
-    // Unbounded: as for `shutdown_backlog`.
-    .bounded(3),
-    Model::new(
-        "shutdown_sent_to_backlog",
-        "shutdown while a budgeted drain releases what was sent, and leaves what that held to the backlog",
-        &["done", "held"],
-        || while_moving(sent_to_backlog),
-    )
-    // Unbounded: as for `shutdown_backlog`.
-    .bounded(3),
-    Model::new(
-        "shutdown_orphan_to_root",
-        "shutdown while another thread runs an orphan whose destructor autoreleases into its root pool",
-        &["done", "held"],
-        || while_moving(orphan_to_root),
-    )
-    // Unbounded: as for `shutdown_backlog`.
-    .bounded(3),
-];
-
-type Object = Ref<(Probe, Watched)>;
+    .map(|model| model.else_bounded(3))
+    .into()
+}
 
 /// Shuts down, while this thread moves an object, given to it by `fill`, by the function that
 /// returned: if shutdown is done, the object is destroyed.
-fn while_moving<F: FnOnce()>(fill: fn(Object) -> F) -> String {
-    let manager = PoolManager::global();
-    let seen = Seen::new();
-    drop(AutoreleasePool::new());
-    let move_it = fill(Ref::new((Probe::new(), Watched(seen.clone()))));
-    let waiter = spawn(move || {
-        let done = PoolManager::global().shutdown(Duration::ZERO).is_ok();
-        if done {
-            assert!(seen.get(), "done too early");
-        }
-        done
+fn while_moving<F: FnOnce()>(fill: fn(Object) -> F) -> bool {
+    drain();
+    let (seen, object) = watched();
+    let move_it = fill(object);
+    let done = shut_down_during(seen, || {
+        yield_now();
+        move_it();
     });
-    yield_now();
-    move_it();
-    let done = waiter.join().unwrap();
-    manager.drain_root();
-    manager.drain_backlog(Budget::All);
-    take_deaths();
-    if done { "done" } else { "held" }.to_owned()
+    manager().drain_root();
+    manager().drain_backlog(Budget::All);
+    done
 }
 
-/// Runs what it holds when it is dropped.
-struct Runs(Option<Box<dyn FnOnce() + Send + Sync>>);
-
-impl Runs {
-    fn new(f: impl FnOnce() + Send + Sync + 'static) -> Ref<Self> {
-        Ref::new(Self(Some(Box::new(f))))
-    }
-}
-
-impl Drop for Runs {
-    fn drop(&mut self) {
-        self.0.take().unwrap()();
-    }
+/// Returns an object that runs `f` when it is destroyed.
+fn on_death(f: impl FnOnce() + Send + Sync + 'static) -> Ref<OnDrop> {
+    Ref::new(OnDrop::new(f))
 }
 
 /// Drains a pool with the object within no budget, and closes it.
@@ -114,15 +88,15 @@ fn pool_to_backlog(object: Object) -> impl FnOnce() {
     move || {
         pool.drain_within(Budget::Count(0));
         drop(pool);
-        PoolManager::global().drain_backlog(Budget::All);
+        manager().drain_backlog(Budget::All);
     }
 }
 
 fn root_to_backlog(object: Object) -> impl FnOnce() {
-    autorelease(Runs::new(move || leave(object)));
+    autorelease(on_death(|| leave(object)));
     || {
-        PoolManager::global().drain_root();
-        PoolManager::global().drain_backlog(Budget::All);
+        manager().drain_root();
+        manager().drain_backlog(Budget::All);
     }
 }
 
@@ -141,35 +115,32 @@ fn root_to_pool(object: Object) -> impl FnOnce() {
     let pool = Rc::default();
     autorelease(Ref::new(Opens(Rc::clone(&pool), Some(object))));
     move || {
-        PoolManager::global().drain_root();
+        manager().drain_root();
         drop(pool.take().unwrap());
     }
 }
 
 fn root_in_root(object: Object) -> impl FnOnce() {
-    autorelease(Runs::new(move || {
-        PoolManager::global().drain_root();
+    autorelease(on_death(|| {
+        manager().drain_root();
         drop(object);
     }));
-    || _ = PoolManager::global().drain_root()
+    || _ = manager().drain_root()
 }
 
-/// Holds the object, which its destructor releases.
+/// Sends an object that holds the other one, which its destructor releases.
 fn sent_to_backlog(object: Object) -> impl FnOnce() {
-    let this = PoolManager::global().current_thread().unwrap();
-    this.release(Runs::new(move || drop(object)));
+    this().release(on_death(|| drop(object)));
     || {
         AutoreleasePool::new().drain_within(Budget::Count(1));
-        PoolManager::global().drain_backlog(Budget::All);
+        manager().drain_backlog(Budget::All);
     }
 }
 
 fn orphan_to_root(object: Object) -> impl FnOnce() {
-    let gone = spawn(|| PoolManager::global().current_thread().unwrap());
-    let gone = gone.join().unwrap();
-    gone.release(Runs::new(move || autorelease(object)));
+    gone().release(on_death(|| autorelease(object)));
     || {
-        PoolManager::global().run_inbox();
-        PoolManager::global().drain_root();
+        manager().run_inbox();
+        manager().drain_root();
     }
 }

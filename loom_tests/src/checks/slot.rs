@@ -4,119 +4,125 @@
 //! crate uses the collector correctly.
 
 use super::model::Model;
-use super::probe::{Probe, died_on, me, spawn, take_deaths};
+use super::probe::{Probe, Thread, me, spawn, take_deaths};
+use super::scenario::{DIED, died_on, spawn_with};
+use super::steps::{manager, quiesce};
 use loom::sync::Arc;
-use releasepool::{
-    AutoreleasePool, OptionSlot, PoolManager, PoolRef, Ref, Slot, SlotCache, autoreleasepool,
-};
+use releasepool::model::quiesce as settle;
+use releasepool::{AutoreleasePool, OptionSlot, PoolRef, Ref, Slot, SlotCache, autoreleasepool};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-// With one preemption more they run for many minutes, as the collector's atomics are explored, too.
-const BOUND: usize = 2;
-
-pub const MODELS: &[Model] = &[
-    Model {
-        must_fail: Some("Causality violation"),
-        ..Model::new(
+pub fn models() -> Vec<Model> {
+    [
+        Model::canary(
             "canary_no_pin",
             "a load without a pin is detected",
-            &[],
+            "Causality violation",
             no_pin,
+        ),
+        Model::new(
+            "slot_load_store",
+            "a load with a pool, and a retain, during a store",
+            &["old", "new"],
+            load_store,
         )
-        .bounded(BOUND)
-    },
-    Model::new(
-        "slot_load_store",
-        "a load with a pool, and a retain, during a store",
-        &["old", "new"],
-        load_store,
-    )
-    .bounded(BOUND)
-    // With 2: 304,000 executions.
-    .plain_bounded(1),
-    Model::new(
-        "slot_load_full",
-        "load_full during a store",
-        &["old", "new"],
-        load_full,
-    )
-    .bounded(BOUND),
-    Model::new("slot_with", "with during a store", &["old", "new"], with).bounded(BOUND),
-    Model::new(
-        "slot_cache",
-        "two loads of a cache during a store: each returns an object that is alive, and the second none that is older",
-        &["old, new", "old, old", "new, new"],
-        cache,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_two_writers",
-        "a swap during a store: each object is destroyed once",
-        &["the first", "the other's"],
-        two_writers,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_compare_exchange",
-        "compare_exchange during the store that puts the object in",
-        &["empty, refused", "empty, exchanged", "full, exchanged"],
-        compare_exchange,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_rcu",
-        "two threads update by rcu",
-        &["0 before 1", "1 before 0"],
-        rcu,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_drop",
-        "a slot is dropped while another thread has loaded from it",
-        &["died on 0", "died on 1"],
-        drop_slot,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_drained_empty",
-        "a pool that has loaded and has no entries is drained during a store, and stays open: it holds nothing back",
-        &["old", "new"],
-        drained_empty,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_with_panics",
-        "after a panic in with, quiesce waits for another thread's pin, as for any other",
-        &["old", "new"],
-        with_panics,
-    )
-    .bounded(BOUND)
-    .timed(),
-];
-
-/// Releases what slots have retired; call it when all other threads have ended.
-fn settle() {
-    let quiet = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
-    assert!(quiet, "something holds the epoch");
+        // With 2: 304,000 executions.
+        .plain_bounded(1),
+        Model::new(
+            "slot_load_full",
+            "load_full during a store",
+            &["old", "new"],
+            load_full,
+        ),
+        Model::new("slot_with", "with during a store", &["old", "new"], with),
+        Model::new(
+            "slot_cache",
+            "two loads of a cache during a store: each returns an object that is alive, and the second none that is older",
+            &["old, new", "old, old", "new, new"],
+            cache,
+        ),
+        Model::new(
+            "slot_two_writers",
+            "a swap during a store: each object is destroyed once",
+            &["the first", "the other's"],
+            two_writers,
+        ),
+        Model::new(
+            "slot_compare_exchange",
+            "compare_exchange during the store that puts the object in",
+            &["empty, refused", "empty, exchanged", "full, exchanged"],
+            compare_exchange,
+        ),
+        Model::new(
+            "slot_rcu",
+            "two threads update by rcu",
+            &["0 before 1", "1 before 0"],
+            rcu,
+        ),
+        Model::new(
+            "slot_drop",
+            "a slot is dropped while another thread has loaded from it",
+            DIED,
+            drop_slot,
+        ),
+        Model::new(
+            "slot_drained_empty",
+            "a pool that has loaded and has no entries is drained during a store, and stays open: it holds nothing back",
+            &["old", "new"],
+            drained_empty,
+        ),
+        Model::new(
+            "slot_with_panics",
+            "after a panic in with, quiesce waits for another thread's pin, as for any other",
+            &["old", "new"],
+            with_panics,
+        )
+        .timed(),
+    ]
+    // With one preemption more they run for many minutes, as the collector's atomics are explored, too.
+    .map(|model| model.else_bounded(2))
+    .into()
 }
 
-/// The main thread stores, and tries to release the old object at once; another thread reads.
-fn against_store(read: impl FnOnce(&Slot<Probe>) -> Ref<Probe> + 'static) -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    let old = slot.load_full();
-    let address = Ref::as_ptr(&old).addr();
-    drop(old);
-    let shared = slot.clone();
-    let reader = spawn(move || {
-        let r = read(&shared);
-        Ref::as_ptr(&r).addr() == address
-    });
-    stored(slot, reader)
+fn probe() -> Ref<Probe> {
+    Ref::new(Probe::new())
 }
 
-fn load_store() -> String {
-    against_store(|slot| {
+fn address(probe: &Probe) -> usize {
+    std::ptr::from_ref(probe).addr()
+}
+
+/// Makes a slot with an object, whose address is the second result.
+fn slot() -> (Arc<Slot<Probe>>, usize) {
+    let slot = Arc::new(Slot::new(probe()));
+    let old = address(&slot.load_full());
+    (slot, old)
+}
+
+/// Waits for the thread; drops the slot, and asserts that both objects that it had are destroyed.
+fn ends<R>(slot: Arc<Slot<Probe>>, reader: Thread<R>) -> R {
+    let result = reader.join();
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), 2);
+    result
+}
+
+/// The main thread stores, and tries to release the old object at once; another thread reads. It
+/// also gets the old object's address.
+fn during_store<R: Send + 'static>(
+    read: impl FnOnce(Arc<Slot<Probe>>, usize) -> R + Send + 'static,
+) -> R {
+    let (slot, old) = slot();
+    let reader = spawn_with(&slot, move |slot| read(slot, old));
+    slot.store(probe());
+    quiesce();
+    ends(slot, reader)
+}
+
+fn load_store() -> bool {
+    during_store(|slot, old| {
         let pool = AutoreleasePool::new();
         let loaded = slot.load(&pool);
         loaded.look();
@@ -124,76 +130,46 @@ fn load_store() -> String {
         loaded.look();
         drop(pool);
         kept.look();
-        kept
+        address(&kept) == old
     })
 }
 
-fn load_full() -> String {
-    against_store(|slot| {
+fn load_full() -> bool {
+    during_store(|slot, old| {
         let r = slot.load_full();
         r.look();
-        r
+        address(&r) == old
     })
 }
 
-fn with() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    let old = Ref::as_ptr(&slot.load_full()).addr();
-    let shared = slot.clone();
-    let reader = spawn(move || {
-        shared.with(|probe| {
+fn with() -> bool {
+    during_store(|slot, old| {
+        slot.with(|probe| {
             probe.look();
-            std::ptr::from_ref(probe).addr() == old
+            address(probe) == old
         })
-    });
-    stored(slot, reader)
-}
-
-/// Stores into the slot, tries to release the old object at once, and returns what the reader has read.
-fn stored(slot: Arc<Slot<Probe>>, reader: loom::thread::JoinHandle<bool>) -> String {
-    slot.store(Ref::new(Probe::new()));
-    PoolManager::global().quiesce(Duration::ZERO);
-    let old = reader.join().unwrap();
-    drop(slot);
-    settle();
-    assert_eq!(take_deaths().len(), 2);
-    if old { "old" } else { "new" }.to_owned()
+    })
 }
 
 fn cache() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    let old = Ref::as_ptr(&slot.load_full()).addr();
-    let shared = slot.clone();
-    let reader = spawn(move || {
-        let mut cache = SlotCache::new(shared);
+    during_store(|slot, old| {
+        let mut cache = SlotCache::new(slot);
         let mut load = || {
             let r = cache.load();
             r.look();
-            if Ref::as_ptr(r).addr() == old {
-                "old"
-            } else {
-                "new"
-            }
+            if address(r) == old { "old" } else { "new" }
         };
         format!("{}, {}", load(), load())
-    });
-    slot.store(Ref::new(Probe::new()));
-    PoolManager::global().quiesce(Duration::ZERO);
-    let outcome = reader.join().unwrap();
-    drop(slot);
-    settle();
-    assert_eq!(take_deaths().len(), 2);
-    outcome
+    })
 }
 
-fn no_pin() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
+fn no_pin() {
+    let (slot, _) = slot();
     // So that at least the memory is still valid when it is read too late.
     let _memory = Ref::downgrade(&slot.load_full());
-    let shared = slot.clone();
-    let reader = spawn(move || {
+    let reader = spawn_with(&slot, |slot| {
         let pool = AutoreleasePool::new();
-        let lent: *const Probe = &raw const *shared.load(&pool);
+        let lent: *const Probe = &raw const *slot.load(&pool);
         // Ends the pin; the writer goes on, without a preemption.
         drop(pool);
         loom::thread::yield_now();
@@ -201,44 +177,39 @@ fn no_pin() -> String {
         unsafe { &*lent }.look();
     });
     loom::thread::yield_now();
-    slot.store(Ref::new(Probe::new()));
+    slot.store(probe());
     // Until the replaced object is destroyed, if nothing is pinned.
     for _ in 0..4 {
-        PoolManager::global().quiesce(Duration::ZERO);
+        quiesce();
     }
-    reader.join().unwrap();
+    reader.join();
     drop(slot);
     settle();
-    String::new()
 }
 
-fn two_writers() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    let first = Ref::as_ptr(&slot.load_full()).addr();
-    let shared = slot.clone();
-    let other = spawn(move || shared.store(Ref::new(Probe::new())));
-    let before = slot.swap(Ref::new(Probe::new()));
+fn two_writers() -> bool {
+    let (slot, first) = slot();
+    let other = spawn_with(&slot, |slot| slot.store(probe()));
+    let before = slot.swap(probe());
     before.look();
-    let outcome = match Ref::as_ptr(&before).addr() == first {
-        true => "the first",
-        false => "the other's",
-    };
+    let is_first = address(&before) == first;
     drop(before);
-    other.join().unwrap();
+    other.join();
     drop(slot);
     settle();
     assert_eq!(take_deaths().len(), 3);
-    outcome.to_owned()
+    is_first
 }
 
-fn compare_exchange() -> String {
+fn compare_exchange() -> usize {
     let slot = Arc::new(OptionSlot::empty());
-    let r = Ref::new(Probe::new());
-    let (shared, other) = (slot.clone(), r.clone());
+    let r = probe();
+    let shared = (slot.clone(), r.clone());
     let storer = spawn(move || {
-        other.look();
+        let (slot, r) = shared;
+        r.look();
         // The slot was empty, so this does not use the collector, which would order the two.
-        shared.store(Some(other));
+        slot.store(Some(r));
     });
     let empty = slot.is_empty();
     let exchanged = slot.compare_exchange(Some(&r), None).map(drop).is_ok();
@@ -247,100 +218,79 @@ fn compare_exchange() -> String {
         settle();
         assert_eq!(take_deaths(), [me()]);
     }
-    storer.join().unwrap();
+    storer.join();
     drop(slot);
     settle();
     assert_eq!(take_deaths().len(), usize::from(!exchanged));
-    let empty = if empty { "empty" } else { "full" };
-    format!(
-        "{empty}, {}",
-        if exchanged { "exchanged" } else { "refused" }
-    )
+    assert!(empty || exchanged, "full, refused");
+    usize::from(exchanged) + usize::from(!empty)
 }
 
-fn rcu() -> String {
+fn rcu() -> usize {
     let slot = Arc::new(Slot::new(Ref::new((0, Probe::new()))));
-    let update = |slot: &Slot<(u32, Probe)>| {
+    let update = |slot: &Slot<(usize, Probe)>| {
         let before = slot.rcu(|now| {
             now.1.look();
             Ref::new((now.0 + 1, Probe::new()))
         });
         before.0
     };
-    let shared = slot.clone();
-    let other = spawn(move || update(&shared));
+    let other = spawn_with(&slot, move |slot| update(&slot));
     let mine = update(&slot);
-    let theirs = other.join().unwrap();
-    assert_eq!(mine + theirs, 1, "one update was lost");
+    assert_eq!(mine + other.join(), 1, "one update was lost");
     assert_eq!(slot.load_full().0, 2);
     drop(slot);
     settle();
     // A copy that came too late was destroyed at once.
     assert!(take_deaths().len() >= 3);
-    if mine == 0 {
-        "0 before 1"
-    } else {
-        "1 before 0"
-    }
-    .to_owned()
+    mine
 }
 
-fn drop_slot() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    drop(slot.load_full());
-    let shared = slot.clone();
-    let reader = spawn(move || {
+fn drop_slot() -> usize {
+    let (slot, _) = slot();
+    let reader = spawn_with(&slot, |slot| {
         let pool = AutoreleasePool::new();
-        let loaded = shared.load(&pool);
-        drop(shared);
+        let loaded = slot.load(&pool);
+        drop(slot);
         loaded.look();
         drop(pool);
         // This drain may release the slot's object.
         autoreleasepool(|pool| _ = pool.create(()));
-        me()
     });
     drop(slot);
-    PoolManager::global().quiesce(Duration::ZERO);
-    let reader = reader.join().unwrap();
+    quiesce();
+    let reader = reader.ended();
     settle();
     died_on(&[me(), reader])
 }
 
-fn drained_empty() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    let old = Ref::as_ptr(&slot.load_full()).addr();
-    let shared = slot.clone();
-    let writer = spawn(move || shared.store(Ref::new(Probe::new())));
+fn drained_empty() -> bool {
+    let (slot, old) = slot();
+    let writer = spawn_with(&slot, |slot| slot.store(probe()));
     let mut pool = AutoreleasePool::new();
     let loaded = slot.load(&pool);
     loaded.look();
-    let is_old = std::ptr::from_ref(&*loaded).addr() == old;
+    let is_old = address(&loaded) == old;
     pool.drain();
-    writer.join().unwrap();
+    writer.join();
     // The pool is still open.
     settle();
     assert_eq!(take_deaths().len(), 1);
     drop((pool, slot));
     settle();
     assert_eq!(take_deaths().len(), 1);
-    if is_old { "old" } else { "new" }.to_owned()
+    is_old
 }
 
-fn with_panics() -> String {
-    let slot = Arc::new(Slot::new(Ref::new(Probe::new())));
-    let old = Ref::as_ptr(&slot.load_full()).addr();
+fn with_panics() -> bool {
+    let (slot, old) = slot();
     // resume_unwind calls no panic hook, which would print a message in each execution.
     let panic = || slot.with(|_| resume_unwind(Box::new("expected")));
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
-    let shared = slot.clone();
-    let reader = spawn(move || Ref::as_ptr(&shared.load_full()).addr() == old);
-    slot.store(Ref::new(Probe::new()));
+    let reader = spawn_with(&slot, move |slot| address(&slot.load_full()) == old);
+    slot.store(probe());
     // No pool of this thread has loaded: the rest depends on the reader.
     let hour = Duration::from_secs(3_600);
-    assert!(PoolManager::global().quiesce(hour), "it gave up");
-    let is_old = reader.join().unwrap();
-    drop(slot);
-    settle();
-    assert_eq!(take_deaths().len(), 2);
-    if is_old { "old" } else { "new" }.to_owned()
+    assert!(manager().quiesce(hour), "it gave up");
+    ends(slot, reader)
 }

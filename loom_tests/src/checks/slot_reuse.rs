@@ -2,84 +2,74 @@
 //! that objects are destroyed and their addresses are reused.
 
 use super::model::Model;
-use super::probe::{Probe, spawn, take_deaths};
+use super::probe::{Probe, Thread, spawn, take_deaths};
+use super::scenario::spawn_with;
+use super::steps::{let_others_go_first, manager, quiesce};
 use loom::sync::Arc;
-use releasepool::{AutoreleasePool, BlockAllocator, OptionSlot, PoolManager, Ref, Slot};
+use releasepool::model::quiesce as settle;
+use releasepool::{AutoreleasePool, BlockAllocator, OptionSlot, Ref, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-// With 2 each takes minutes, as the collector's atomics are explored, too. One is enough to stop
-// either thread anywhere while the other one does all its steps.
-const BOUND: usize = 1;
-
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "slot_swap_drain",
-        "a reader's pool is drained while a writer swaps and releases the old object",
-        &["old", "new"],
-        swap_drain,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_take_drain",
-        "a reader's pool is drained while a writer empties an optional slot",
-        &["full", "empty"],
-        take_drain,
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_swap_reclaim",
-        "another thread reclaims during a swap",
-        RECLAIMED,
-        || against_reclaimer(Slot::new, |slot, _| slot.swap(Ref::new(Probe::new()))),
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_take_reclaim",
-        "another thread reclaims while an optional slot is emptied",
-        RECLAIMED,
-        || {
-            let full = |r| OptionSlot::new(Some(r));
-            against_reclaimer(full, |slot, _| slot.take().unwrap())
-        },
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_exchange_reclaim",
-        "another thread reclaims during a compare_exchange",
-        RECLAIMED,
-        || {
-            against_reclaimer(Slot::new, |slot, first| {
-                // SAFETY: the slot holds the object, and no other thread replaces it.
-                let first = unsafe { &*first };
-                slot.compare_exchange(first, Ref::new(Probe::new())).ok().unwrap()
-            })
-        },
-    )
-    .bounded(BOUND),
-    Model::new(
-        "slot_rcu_reuse",
-        "another thread replaces the object, reclaims, and allocates, while one updates by rcu",
-        &["kept while pinned", "reused before or after", "kept"],
-        || rcu_reuse(|slot, f| slot.rcu(f)),
-    )
-    .bounded(BOUND),
-    Model {
-        must_fail: Some("the update was computed from another object"),
-        ..Model::new(
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "slot_swap_drain",
+            "a reader's pool is drained while a writer swaps and releases the old object",
+            &["old", "new"],
+            swap_drain,
+        ),
+        Model::new(
+            "slot_take_drain",
+            "a reader's pool is drained while a writer empties an optional slot",
+            &["full", "empty"],
+            take_drain,
+        ),
+        Model::new(
+            "slot_swap_reclaim",
+            "another thread reclaims during a swap",
+            RECLAIMED,
+            || against_reclaimer(Slot::new, |slot, _| slot.swap(Ref::new(Probe::new()))),
+        ),
+        Model::new(
+            "slot_take_reclaim",
+            "another thread reclaims while an optional slot is emptied",
+            RECLAIMED,
+            || {
+                let full = |r| OptionSlot::new(Some(r));
+                against_reclaimer(full, |slot, _| slot.take().unwrap())
+            },
+        ),
+        Model::new(
+            "slot_exchange_reclaim",
+            "another thread reclaims during a compare_exchange",
+            RECLAIMED,
+            || {
+                against_reclaimer(Slot::new, |slot, first| {
+                    // SAFETY: the slot holds the object, and no other thread replaces it.
+                    let first = unsafe { &*first };
+                    slot.compare_exchange(first, Ref::new(Probe::new()))
+                        .ok()
+                        .unwrap()
+                })
+            },
+        ),
+        Model::new(
+            "slot_rcu_reuse",
+            "another thread replaces the object, reclaims, and allocates, while one updates by rcu",
+            &["kept while pinned", "reused before or after", "kept"],
+            || rcu_reuse(|slot, f| slot.rcu(f)),
+        ),
+        Model::canary(
             "canary_rcu_unpinned",
             "an rcu with its exchange after the pin is detected, as the address is reused before it",
-            &[],
-            || rcu_reuse(unpinned_rcu),
-        )
-        .bounded(BOUND)
-    },
-];
-
-/// Releases what slots have retired; call it when all other threads have ended.
-fn settle() {
-    let quiet = (0..10).any(|_| PoolManager::global().quiesce(Duration::ZERO));
-    assert!(quiet, "something holds the epoch");
+            "the update was computed from another object",
+            || _ = rcu_reuse(unpinned_rcu),
+        ),
+    ]
+    // With 2 each takes minutes, as the collector's atomics are explored, too. One is enough to stop
+    // either thread anywhere while the other one does all its steps.
+    .map(|model| model.else_bounded(1))
+    .into()
 }
 
 /// Loads twice from one pool, which is drained in between; returns `load`'s first result.
@@ -91,50 +81,45 @@ fn read_and_drain(load: impl Fn(&AutoreleasePool) -> bool) -> bool {
     first
 }
 
-fn swap_drain() -> String {
+/// Waits for the thread; drops the slot, and asserts how many objects are destroyed.
+fn ends<S>(slot: Arc<S>, reader: Thread<bool>, deaths: usize) -> bool {
+    quiesce();
+    let first = reader.join();
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), deaths);
+    first
+}
+
+fn swap_drain() -> bool {
     let slot = Arc::new(Slot::new(Ref::new((0, Probe::new()))));
-    let shared = slot.clone();
-    let reader = spawn(move || {
+    let reader = spawn_with(&slot, |slot| {
         read_and_drain(|pool| {
-            let loaded = shared.load(pool);
+            let loaded = slot.load(pool);
             loaded.1.look();
             loaded.0 == 0
         })
     });
-    // So that loom explores the executions in which the reader goes first, without a preemption.
-    loom::thread::yield_now();
+    let_others_go_first();
     let before = slot.swap(Ref::new((1, Probe::new())));
     before.1.look();
     assert_eq!(before.0, 0);
     drop(before);
-    PoolManager::global().quiesce(Duration::ZERO);
-    let old = reader.join().unwrap();
-    drop(slot);
-    settle();
-    assert_eq!(take_deaths().len(), 2);
-    if old { "old" } else { "new" }.to_owned()
+    ends(slot, reader, 2)
 }
 
-fn take_drain() -> String {
+fn take_drain() -> bool {
     let slot = Arc::new(OptionSlot::new(Some(Ref::new(Probe::new()))));
-    let shared = slot.clone();
-    let reader = spawn(move || {
+    let reader = spawn_with(&slot, |slot| {
         read_and_drain(|pool| {
-            let loaded = shared.load(pool);
+            let loaded = slot.load(pool);
             loaded.inspect(|loaded| loaded.look()).is_some()
         })
     });
-    // So that loom explores the executions in which the reader goes first, without a preemption.
-    loom::thread::yield_now();
-    let before = slot.take();
-    before.unwrap().look();
-    PoolManager::global().quiesce(Duration::ZERO);
-    let full = reader.join().unwrap();
+    let_others_go_first();
+    slot.take().unwrap().look();
     assert!(slot.is_empty());
-    drop(slot);
-    settle();
-    assert_eq!(take_deaths().len(), 1);
-    if full { "full" } else { "empty" }.to_owned()
+    ends(slot, reader, 1)
 }
 
 /// The part of a thread's steps that another thread wants to hit. Not an operation of the model.
@@ -154,45 +139,42 @@ impl Window {
     fn open_during<R>(&self, f: impl FnOnce() -> R) -> (R, bool) {
         let opened = self.0.load(Ordering::Relaxed);
         let result = f();
-        (
-            result,
-            opened != 0 && opened == self.0.load(Ordering::Relaxed),
-        )
+        let open = opened != 0 && opened == self.0.load(Ordering::Relaxed);
+        (result, open)
     }
 }
 
-/// The outcomes of [`against_reclaimer`]: whether the slot's reference was released before the
-/// writer's call had returned.
+/// The outcomes of [`against_reclaimer`].
 const RECLAIMED: &[&str] = &["released meanwhile", "released later"];
 
 /// One thread takes the only object out of a slot by `write`, while the main thread reclaims.
+/// Returns whether the slot's reference was released before the writer's call had returned.
 fn against_reclaimer<S: Send + Sync + 'static>(
     make: fn(Ref<Probe>) -> S,
     write: fn(&S, *const Probe) -> Ref<Probe>,
-) -> String {
+) -> bool {
     let object = Ref::new(Probe::new());
     let address = Ref::as_ptr(&object).expose_provenance();
     // So that a use after the destructor finds valid memory.
     let _memory = Ref::downgrade(&object);
     let slot = Arc::new(make(object));
-    let (shared, writing) = (slot.clone(), Window::default());
-    let window = writing.clone();
-    let writer = spawn(move || {
+    let writing = Window::default();
+    let writer = spawn_with(&(slot.clone(), writing.clone()), move |(slot, window)| {
         window.open();
-        let before = write(&shared, std::ptr::with_exposed_provenance(address));
+        let before = write(&slot, std::ptr::with_exposed_provenance(address));
         window.close();
         before.look();
     });
-    // So that loom explores the executions in which the writer goes first, without a preemption.
-    loom::thread::yield_now();
-    let retired = PoolManager::global().snapshot().orphans > 0;
+    let_others_go_first();
+    let orphans = || manager().snapshot().orphans;
+    let retired = orphans() > 0;
     let ((), meanwhile) = writing.open_during(settle_if_possible);
-    let released = retired && PoolManager::global().snapshot().orphans == 0;
-    writer.join().unwrap();
+    let released = retired && orphans() == 0;
+    writer.join();
     drop(slot);
     settle();
     take_deaths();
-    RECLAIMED[usize::from(!(released && meanwhile))].to_owned()
+    released && meanwhile
 }
 
 type Numbered = (u32, Probe);
@@ -201,7 +183,7 @@ type Update<'f> = dyn FnMut(&Numbered) -> Ref<Numbered> + 'f;
 
 /// Updates a slot by `rcu`, while the main thread destroys the first object and puts another one in
 /// its block.
-fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> String {
+fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'static str {
     let blocks = BlockAllocator::new();
     let make = |n| Ref::new_in((n, Probe::new()), &blocks);
     // All blocks of a chunk in model builds, so that the next one to be freed is the next one used.
@@ -227,8 +209,7 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> Stri
             "the update was computed from another object"
         );
     });
-    // So that loom explores the executions in which the updater goes first, without a preemption.
-    loom::thread::yield_now();
+    let_others_go_first();
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
         settle_if_possible();
@@ -238,7 +219,7 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> Stri
         slot.store(again);
         reused
     });
-    updater.join().unwrap();
+    updater.join();
     drop(slot);
     settle();
     take_deaths();
@@ -248,7 +229,6 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> Stri
         (true, false) => "reused before or after",
         (false, false) => "kept",
     }
-    .to_owned()
 }
 
 /// Updates a slot like [`Slot::rcu`], but exchanges the object when the pin has ended.
@@ -268,6 +248,6 @@ fn unpinned_rcu(slot: &Slot<Numbered>, f: &mut Update<'_>) -> Ref<Numbered> {
 
 fn settle_if_possible() {
     for _ in 0..3 {
-        PoolManager::global().quiesce(Duration::ZERO);
+        quiesce();
     }
 }

@@ -2,90 +2,89 @@
 
 use super::model::Model;
 use super::probe::{Probe, spawn, take_deaths};
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, Snapshot, autorelease, model};
+use super::steps::{manager, this};
+use releasepool::{AutoreleasePool, Budget, Ref, Snapshot, autorelease, model};
 
-pub const MODELS: &[Model] = &[
-    Model::new(
-        "snapshot_pools",
-        "a snapshot while a thread opens, drains and closes pools, and leaves a backlog",
-        &[
-            "1 open, 0 left",
-            "1 open, 1 left",
-            "2 open, 0 left",
-            "2 open, 1 left",
-            // A pool that was closed before another one was opened may be counted, too.
-            "3 open, 0 left",
-            "3 open, 1 left",
-        ],
-        snapshot_pools,
-    )
-    .bounded(5),
-    Model::new(
-        "snapshot_exit",
-        "a snapshot while a thread ends that has created objects and destroyed some: each counts once",
-        &["alive", "ended"],
-        snapshot_exit,
-    ),
-];
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "snapshot_pools",
+            "a snapshot while a thread opens, drains and closes pools, and leaves a backlog",
+            &[
+                "1 open, 0 left",
+                "1 open, 1 left",
+                "2 open, 0 left",
+                "2 open, 1 left",
+                // A pool that was closed before another one was opened may be counted, too.
+                "3 open, 0 left",
+                "3 open, 1 left",
+            ],
+            snapshot_pools,
+        )
+        .bounded(5),
+        Model::new(
+            "snapshot_exit",
+            "a snapshot while a thread ends that has created objects and destroyed some: each counts once",
+            &["alive", "ended"],
+            snapshot_exit,
+        ),
+    ]
+    .into()
+}
 
-/// Asserts what holds for every row at any time.
-fn check(snapshot: &Snapshot) {
+/// Takes a snapshot; asserts what holds for every row at any time.
+fn checked() -> Snapshot {
+    let snapshot = manager().snapshot();
     for thread in &snapshot.threads {
         let totals = &thread.totals;
         // Otherwise it has ended meanwhile, and its totals are among those of ended threads.
         let has_ended = totals.pools_pushed == 0;
-        assert!(
-            has_ended || thread.open_pools as u64 <= totals.pools_pushed,
-            "{thread:?}"
-        );
-        assert!(totals.released <= totals.autoreleased, "{thread:?}");
-        assert!(totals.created < 100 && totals.destroyed < 100, "{thread:?}");
-        assert!(
-            thread.backlog <= 2 && thread.root_entries <= 2,
-            "{thread:?}"
-        );
-        assert!(thread.inbox == 0, "{thread:?}");
+        let consistent = (has_ended || thread.open_pools as u64 <= totals.pools_pushed)
+            && totals.released <= totals.autoreleased
+            && totals.created < 100
+            && totals.destroyed < 100
+            && thread.backlog <= 2
+            && thread.root_entries <= 2
+            && thread.inbox == 0;
+        assert!(consistent, "{thread:?}");
     }
+    snapshot
 }
 
 fn snapshot_pools() -> String {
-    let manager = PoolManager::global();
-    let key = manager.current_thread().unwrap().key();
+    let key = this().key();
     let outer = AutoreleasePool::new();
     let reader = spawn(move || {
-        let snapshot = PoolManager::global().snapshot();
-        check(&snapshot);
-        let thread = snapshot.thread(key).unwrap().clone();
+        let snapshot = checked();
+        let thread = snapshot.thread(key).unwrap();
         assert!(
             thread.open_pools >= 1,
             "the outer pool is open all the time"
         );
         assert!(snapshot.live_objects() <= 2, "{snapshot}");
-        (thread.open_pools, thread.backlog)
+        format!("{} open, {} left", thread.open_pools, thread.backlog)
     });
     let mut pool = AutoreleasePool::new();
     pool.create(Probe::new());
     pool.create(Probe::new());
     assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
     drop(pool);
-    manager.drain_backlog(Budget::All);
-    let (open, backlog) = reader.join().unwrap();
+    manager().drain_backlog(Budget::All);
+    let outcome = reader.join();
     drop(outer);
     assert_eq!(take_deaths().len(), 2);
-    format!("{open} open, {backlog} left")
+    outcome
 }
 
-fn snapshot_exit() -> String {
-    let manager = PoolManager::global();
-    let key = manager.current_thread().unwrap().key();
+fn snapshot_exit() -> bool {
+    let key = this().key();
     let kept = [Ref::new(Probe::new()), Ref::new(Probe::new())];
     autorelease(Ref::new(Probe::new()));
-    assert_eq!(manager.drain_root(), 1);
+    assert_eq!(manager().drain_root(), 1);
     let reader = spawn(move || {
         // The second one may find that the thread has just left the table of the manager's threads.
         let [_, alive] = [(); 2].map(|()| {
-            let snapshot = PoolManager::global().snapshot();
-            check(&snapshot);
+            let snapshot = checked();
             // Nothing is created or destroyed meanwhile.
             assert_eq!(snapshot.live_objects(), 2, "{snapshot}");
             let totals = snapshot.threads.iter().map(|thread| thread.totals);
@@ -96,8 +95,8 @@ fn snapshot_exit() -> String {
         alive
     });
     model::thread_exit();
-    let alive = reader.join().unwrap();
+    let alive = reader.join();
     drop(kept);
     assert_eq!(take_deaths().len(), 3);
-    if alive { "alive" } else { "ended" }.to_owned()
+    alive
 }

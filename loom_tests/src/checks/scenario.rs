@@ -1,0 +1,65 @@
+//! Steps of models that also run on real threads: `tests/all/races` compiles this file, too, with
+//! threads, atomics and probes of its own.
+
+use super::probe::{Arc, AtomicUsize, Ordering, Probe, Thread, ThreadId, spawn, take_deaths};
+use std::ops::Deref;
+
+/// The outcomes of [`died_on`] for two threads.
+pub const DIED: &[&str] = &["died on 0", "died on 1"];
+
+/// Returns on which of `threads` the only probe was destroyed, by its index.
+pub fn died_on(threads: &[ThreadId]) -> usize {
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 1, "exactly one death");
+    let at = threads.iter().position(|thread| *thread == deaths[0]);
+    at.unwrap_or_else(|| panic!("died on {:?}", deaths[0]))
+}
+
+/// Starts a thread that calls `f` with a clone of what it shares with this one.
+pub fn spawn_with<S: Clone + Send + 'static, R: Send + 'static>(
+    shared: &S,
+    f: impl FnOnce(S) -> R + Send + 'static,
+) -> Thread<R> {
+    let shared = shared.clone();
+    spawn(move || f(shared))
+}
+
+pub fn join_all<const N: usize, R>(threads: [Thread<R>; N]) -> [R; N] {
+    threads.map(Thread::join)
+}
+
+/// Uses a probe for the last time.
+pub fn last_look(probe: impl Deref<Target = Probe>) {
+    probe.look();
+}
+
+/// What threads race for that share no memory else, so that loom explores both orders.
+#[derive(Clone)]
+pub struct Order(Arc<AtomicUsize>);
+
+impl Order {
+    pub fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Returns how many threads came before.
+    pub fn next(&self) -> usize {
+        // Relaxed, so that it orders nothing.
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Runs a closure when it is dropped.
+pub struct OnDrop(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl OnDrop {
+    pub fn new(f: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(f)))
+    }
+}
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.take().unwrap()();
+    }
+}

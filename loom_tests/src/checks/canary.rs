@@ -1,10 +1,6 @@
 //! Canaries: models that must fail, or must reach certain outcomes, to show that the checker works.
 
-use super::model::Model;
-use super::probe::{Probe, spawn, spawn_without_exit};
-use super::scenario::spawn_with;
-use super::steps::this;
-use loom::sync::Arc;
+use super::steps::*;
 use loom::sync::atomic::{AtomicBool, Ordering, fence};
 use releasepool::model::parts::{Atomic, Cell};
 use releasepool::{AutoreleasePool, Ref, Slot};

@@ -1,10 +1,7 @@
 //! Decisions that rest on counts: memory caps, and requests to trim.
 
 use super::memory::{Block, LAYOUT, alloc, alloc_as, free, free_as};
-use super::model::Model;
-use super::probe::{OVERLAP, overlap};
-use super::scenario::spawn_with;
-use super::steps::{drain, let_others_go_first};
+use super::steps::*;
 use releasepool::BlockAllocator;
 use std::alloc::Layout;
 use std::sync::Arc;

@@ -29,12 +29,7 @@ impl How {
         match self {
             Self::Explore => Vec::new(),
             Self::Brief => vec!["--brief".to_owned()],
-            Self::Sample(seeds) => {
-                vec![
-                    "--seed".to_owned(),
-                    format!("{}..{}", seeds.start, seeds.end),
-                ]
-            }
+            Self::Sample(seeds) => vec!["--seed".to_owned(), format!("{seeds:?}")],
         }
     }
 
@@ -166,10 +161,8 @@ pub fn replay(file: &str, find: impl FnOnce(&str) -> Option<Model>) -> ExitCode 
 
 /// Writes a site as `file:line:column:part`, with the file relative to the package's root.
 fn format_site(site: &Site) -> String {
-    let file = site
-        .file
-        .rfind("/src/")
-        .map_or(&*site.file, |at| &site.file[at + 1..]);
+    let file = &*site.file;
+    let file = file.rfind("/src/").map_or(file, |at| &file[at + 1..]);
     format!("{file}:{}:{}:{}", site.line, site.column, site.part)
 }
 
@@ -177,14 +170,17 @@ fn format_site(site: &Site) -> String {
 fn parse_weakened(text: &str) -> (Site, Weaker) {
     let parse = || {
         let (site, weaker) = text.rsplit_once('=')?;
-        let mut parts = site.rsplitn(4, ':');
-        let part = parts.next()?;
-        let column = parts.next()?.parse().ok()?;
-        let line = parts.next()?.parse().ok()?;
-        let file = parts.next()?.to_owned();
-        let part = ["load", "store", "rmw", "failure", "fence"]
-            .into_iter()
-            .find(|p| *p == part)?;
+        let places: Vec<&str> = site.rsplitn(4, ':').collect();
+        let [part, column, line, file] = places[..] else {
+            return None;
+        };
+        let parts = ["load", "store", "rmw", "failure", "fence"];
+        let site = Site {
+            file: file.to_owned(),
+            line: line.parse().ok()?,
+            column: column.parse().ok()?,
+            part: parts.into_iter().find(|p| *p == part)?,
+        };
         let weaker = match weaker {
             "Relaxed" => Weaker::Ordering(Ordering::Relaxed),
             "Acquire" => Weaker::Ordering(Ordering::Acquire),
@@ -193,15 +189,7 @@ fn parse_weakened(text: &str) -> (Site, Weaker) {
             "split" => Weaker::Split,
             _ => return None,
         };
-        Some((
-            Site {
-                file,
-                line,
-                column,
-                part,
-            },
-            weaker,
-        ))
+        Some((site, weaker))
     };
     parse().unwrap_or_else(|| panic!("not an operation to weaken: {text}"))
 }

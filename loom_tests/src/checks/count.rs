@@ -1,9 +1,7 @@
 //! The count word: up to three threads with a few operations each, in all interleavings; and values
 //! that are still being created while other threads have weak references.
 
-use super::model::Model;
-use super::probe::{Probe, Thread, go, me, spawn, take_deaths};
-use super::scenario::{Order, died_on, last_look};
+use super::scenario::*;
 use releasepool::{Ref, Weak};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

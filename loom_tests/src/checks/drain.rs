@@ -1,9 +1,7 @@
 //! A drain's path without a read-modify-write, against everything that could make it unsound.
 
 use super::count::{retain_and_look, upgrade_and_look, upgrade_outcome};
-use super::model::Model;
-use super::probe::{Probe, go, me, spawn};
-use super::scenario::{DIED, OnDrop, died_on, last_look};
+use super::scenario::*;
 use releasepool::{AutoreleasePool, PoolRef, Ref, autorelease};
 
 pub fn models() -> Vec<Model> {

@@ -2,11 +2,8 @@
 //!
 //! The exiting thread is the main thread.
 
-use super::model::Model;
-use super::probe::{Probe, Seen, Watched, me, spawn, spawn_without_exit, take_deaths};
-use super::scenario::{OnDrop, died_on};
-use super::steps::{drain, gone, let_others_go_first, manager, note, quiesce, take_ran_on, this};
-use releasepool::{AutoreleasePool, Ref, autorelease, model};
+use super::steps::*;
+use releasepool::{AutoreleasePool, PopError, Ref, autorelease, model};
 
 pub fn models() -> Vec<Model> {
     [
@@ -68,6 +65,14 @@ pub fn models() -> Vec<Model> {
             &["released by quiesce", "released later"],
             orphans_counted,
         ),
+        Model::new(
+            "push_pop_autorelease",
+            "push, autorelease and pop on two threads, by tokens, guards and the root",
+            OVERLAP,
+            push_pop_autorelease,
+        )
+        // Both threads go through the whole registry, twice. With 5: 48,791 executions.
+        .bounded(4),
     ]
     .into()
 }
@@ -197,4 +202,34 @@ fn orphans_counted() -> bool {
     assert_eq!([other.ended()], take_ran_on()[..]);
     assert_eq!(released + take_deaths().len(), 1);
     released == 1
+}
+
+/// Uses a token pool, a guard pool and the root pool, with an entry each; all are destroyed on this
+/// thread in the end.
+fn use_all(exit: bool) {
+    autorelease(Ref::new(Probe::new()));
+    let token = manager().push();
+    autorelease(Ref::new(Probe::new()));
+    let pool = AutoreleasePool::new();
+    pool.create(Probe::new()).look();
+    drop(pool);
+    assert_eq!(manager().pop(token), Ok(1));
+    assert_eq!(manager().pop(token), Err(PopError::Stale));
+    if exit {
+        model::thread_exit();
+    } else {
+        assert_eq!(manager().drain_root(), 1);
+    }
+}
+
+fn push_pop_autorelease() -> bool {
+    let overlap = Overlap::default();
+    let there = overlap.clone();
+    let other = spawn_without_exit(move || there.during(|| use_all(true)));
+    overlap.during(|| use_all(false));
+    let other = other.ended();
+    let deaths = take_deaths();
+    assert_eq!(deaths.len(), 6);
+    assert_eq!(deaths.iter().filter(|t| **t == other).count(), 3);
+    overlap.at_once()
 }

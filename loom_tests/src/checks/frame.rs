@@ -1,9 +1,6 @@
 //! Loops: no wake-up is missed, and no accepted closure is lost.
 
-use super::model::Model;
-use super::probe::{OVERLAP, Overlap, Probe, Thread, me, spawn, spawn_without_exit, take_deaths};
-use super::scenario::{OnDrop, join_all};
-use super::steps::{Door, let_others_go_first, manager, note, quiesce, ran_on, take_ran_on};
+use super::steps::*;
 use releasepool::{FrameConfig, FrameLoop, FrameProxy, Looper, Ref};
 use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;

@@ -1,9 +1,6 @@
 //! Pools that another thread drains.
 
-use super::model::Model;
-use super::probe::{Probe, Seen, Watched, me, spawn, take_deaths};
-use super::scenario::spawn_with;
-use super::steps::{drain, gone, let_others_go_first, quiesce, this};
+use super::steps::*;
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, model};
 
 pub fn models() -> Vec<Model> {

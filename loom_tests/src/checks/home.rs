@@ -2,10 +2,7 @@
 //!
 //! The main thread is the home.
 
-use super::model::Model;
-use super::probe::{Probe, me, spawn, take_deaths};
-use super::scenario::join_all;
-use super::steps::{drain, let_others_go_first, manager, quiesce, this};
+use super::steps::*;
 use releasepool::{HomeRef, NotMade, Ref, model};
 
 pub fn models() -> Vec<Model> {

@@ -3,11 +3,7 @@
 //! A review finds an object dead by adding up what all threads have counted. Every payload is a
 //! probe, so a model fails if one dies while a reference is in use.
 
-use super::model::Model;
-use super::probe::{OVERLAP, Overlap, Probe, Thread, me, spawn, spawn_without_exit, take_deaths};
-use super::scenario::{DIED, died_on, last_look, spawn_with};
-use super::steps::{drain, let_others_go_first};
-use loom::thread::ThreadId;
+use super::steps::*;
 use releasepool::model::parts::{hot_releasing_here, hot_unreleased};
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref, model};
 use std::sync::Arc;

@@ -5,12 +5,7 @@ use super::hot::{
     assert_all_over, drop_and_drain, drop_on_thread, drop_two_last, found_in_time, hot, make,
     references,
 };
-use super::model::Model;
-use super::probe::{
-    OVERLAP, Overlap, Probe, Seen, Thread, Watched, me, overlap, spawn, take_deaths,
-};
-use super::scenario::{DIED, last_look, spawn_with};
-use super::steps::{drain, let_others_go_first, manager};
+use super::steps::*;
 use releasepool::model::parts::{hot_book, hot_ended, hot_row, hot_unreleased};
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref};
 use std::sync::Arc;

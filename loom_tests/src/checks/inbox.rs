@@ -1,9 +1,6 @@
 //! The inbox on its own.
 
-use super::model::Model;
-use super::probe::{OVERLAP, Thread, overlap};
-use super::scenario::spawn_with;
-use loom::sync::Arc;
+use super::steps::*;
 use releasepool::model::parts::{Atomic, Counted, Inbox};
 
 pub fn models() -> Vec<Model> {

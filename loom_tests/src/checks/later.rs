@@ -4,10 +4,7 @@
 //! Time does not pass in models: a delay of zero is due at once, any other delay never.
 
 use super::frame::unlimited;
-use super::model::Model;
-use super::probe::{Probe, me, spawn, take_deaths};
-use super::steps::{note, ran_on, take_ran_on};
-use loom::thread::ThreadId;
+use super::steps::*;
 use releasepool::{FrameLoop, Looper};
 use std::time::Duration;
 

@@ -1,10 +1,7 @@
 //! The process's manager on two threads: neither touches the other's entries.
 
-use super::model::Model;
-use super::probe::{OVERLAP, Overlap, Probe, me, spawn, spawn_without_exit, take_deaths};
-use super::scenario::{OnDrop, Order, last_look, spawn_with};
-use super::steps::{manager, this};
-use releasepool::{AutoreleasePool, PopError, Ref, autorelease, model};
+use super::scenario::*;
+use releasepool::{PopError, Ref, autorelease};
 
 pub fn models() -> Vec<Model> {
     [
@@ -14,14 +11,6 @@ pub fn models() -> Vec<Model> {
             &["1 popped before 2 used", "2 used before 1 popped"],
             classic_timeline,
         ),
-        Model::new(
-            "push_pop_autorelease",
-            "push, autorelease and pop on two threads, by tokens, guards and the root",
-            OVERLAP,
-            push_pop_autorelease,
-        )
-        // Both threads go through the whole registry, twice. With 5: 48,791 executions.
-        .bounded(4),
         Model::new(
             "foreign_token",
             "a token that another thread tries to pop is refused",
@@ -64,41 +53,12 @@ fn classic_timeline() -> bool {
         assert!(weak.upgrade().is_none());
         late
     });
+    go();
     assert_eq!(manager().pop(one), Ok(0));
     order.next();
     let (two, late) = (two.id, two.join());
     assert_eq!(take_deaths(), [two]);
     late
-}
-
-/// Uses a token pool, a guard pool and the root pool, with an entry each; all are destroyed on this
-/// thread in the end.
-fn use_all(exit: bool) {
-    autorelease(Ref::new(Probe::new()));
-    let token = manager().push();
-    autorelease(Ref::new(Probe::new()));
-    let pool = AutoreleasePool::new();
-    pool.create(Probe::new()).look();
-    drop(pool);
-    assert_eq!(manager().pop(token), Ok(1));
-    assert_eq!(manager().pop(token), Err(PopError::Stale));
-    if exit {
-        model::thread_exit();
-    } else {
-        assert_eq!(manager().drain_root(), 1);
-    }
-}
-
-fn push_pop_autorelease() -> bool {
-    let overlap = Overlap::default();
-    let there = overlap.clone();
-    let other = spawn_without_exit(move || there.during(|| use_all(true)));
-    overlap.during(|| use_all(false));
-    let other = other.ended();
-    let deaths = take_deaths();
-    assert_eq!(deaths.len(), 6);
-    assert_eq!(deaths.iter().filter(|t| **t == other).count(), 3);
-    overlap.at_once()
 }
 
 fn foreign_token() -> usize {
@@ -107,6 +67,7 @@ fn foreign_token() -> usize {
     let owner = this().key();
     let order = Order::new();
     let thief = spawn_with(&order, move |order| (manager().pop(token), order.next()));
+    go();
     assert_eq!(manager().pop(token), Ok(1));
     order.next();
     let (stolen, before) = thief.join();
@@ -126,6 +87,7 @@ fn first_use() -> usize {
     };
     let order = Order::new();
     let other = spawn_with(&order, first_use);
+    go();
     let (mine, token, before) = first_use(order);
     let (others, others_token, _) = other.join();
     assert_eq!(mine, others);
@@ -151,6 +113,7 @@ fn exit_drains_root() -> bool {
         let _never_popped = manager().push();
         autorelease(r);
     });
+    go();
     let seen = weak.upgrade().map(|r| r.0.look()).is_some();
     let leaver = leaver.ended();
     assert!(weak.upgrade().is_none(), "the exit has drained it");

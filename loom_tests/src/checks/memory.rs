@@ -1,9 +1,6 @@
 //! Blocks that other threads free, and heaps that change owners.
 
-use super::model::Model;
-use super::probe::{OVERLAP, Overlap, overlap};
-use super::scenario::spawn_with;
-use super::steps::{drain, let_others_go_first};
+use super::steps::*;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use releasepool::{BlockAllocator, PoolManager, PoolRef, Ref, model};
 use std::alloc::Layout;

@@ -2,14 +2,7 @@
 //! once, and before `quiesce` returns that nothing is left.
 
 use super::hot::hot;
-use super::model::Model;
-use super::probe::{
-    OVERLAP, Probe, Seen, Watched, me, overlap, spawn, spawn_without_exit, take_deaths,
-};
-use super::scenario::{OnDrop, died_on};
-use super::steps::{
-    drain, let_others_go_first, manager, note, quiesce, quiesce_after, take_ran_on, this, watched,
-};
+use super::steps::*;
 use releasepool::model::parts::{orphans_ran, retire_and_adopt};
 use releasepool::{AutoreleasePool, Budget, Hot, Ref, Slot, ThreadHandle, model};
 use std::sync::Arc;

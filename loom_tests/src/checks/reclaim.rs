@@ -1,11 +1,6 @@
 //! Values that reclaimers destroy, and hooks by which messages wake a foreign event loop.
 
-use super::model::Model;
-use super::probe::{OVERLAP, Probe, me, overlap, spawn, spawn_without_exit, take_deaths};
-use super::scenario::{join_all, spawn_with};
-use super::steps::{Door, manager, this};
-use loom::sync::Arc;
-use loom::thread::ThreadId;
+use super::steps::*;
 use releasepool::model::parts::{Atomic, Room};
 use releasepool::{
     Full, Looper, LooperProxy, ReclaimerConfig, Ref, WhenFull, drop_later, finish_drops,

@@ -1,8 +1,6 @@
 //! The registry on its own; its first bucket has one slot.
 
-use super::model::Model;
-use super::scenario::{join_all, spawn_with};
-use loom::sync::Arc;
+use super::steps::*;
 use releasepool::ThreadKey;
 use releasepool::model::{parts::Registry, slot};
 

@@ -3,9 +3,7 @@
 //!
 //! A segment has three slots in models.
 
-use super::model::Model;
-use super::probe::{Arc, Probe, Thread, go, me, take_deaths};
-use super::scenario::{join_all, spawn_with};
+use super::scenario::*;
 use releasepool::{Foreign, NotOwner, RemoteRelease};
 use std::ptr::NonNull;
 

@@ -2,26 +2,25 @@
 
 use super::child::{How, MODES};
 use super::model::Model;
-use std::collections::VecDeque;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 /// The result of a child process.
-pub struct Report {
-    pub passed: bool,
-    pub executions: u64,
-    pub seconds: f64,
-    pub stderr: String,
+struct Report {
+    passed: bool,
+    executions: u64,
+    seconds: f64,
+    stderr: String,
 }
 
 /// Checks one model in a process of its own.
-pub fn check(model: &Model, mode: &str, how: &How) -> Report {
+fn check(model: &Model, mode: &str, how: &How) -> Report {
     let exe = std::env::current_exe().expect("this program has a path");
-    let mut command = Command::new(exe);
-    command.args(["--child", model.name, mode]).args(how.args());
-    command.env_remove("RELEASEPOOL_MODEL_REPLAY");
-    let output = command
+    let output = Command::new(exe)
+        .args(["--child", model.name, mode])
+        .args(how.args())
+        .env_remove("RELEASEPOOL_MODEL_REPLAY")
         .stdin(Stdio::null())
         .output()
         .expect("this program can be run");
@@ -41,37 +40,6 @@ pub fn check(model: &Model, mode: &str, how: &How) -> Report {
     // It was killed before it printed anything, or it checked nothing.
     report.passed &= report.executions > 0;
     report
-}
-
-/// Calls `work` with each job, on all cores, and `done` with each result, on this thread.
-pub fn in_parallel<J: Send, R: Send>(
-    jobs: Vec<J>,
-    work: impl Fn(&J) -> R + Sync,
-    mut done: impl FnMut(J, R),
-) {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let queue = Mutex::new(VecDeque::from(jobs));
-    let (sender, results) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..cores {
-            let (queue, work, sender) = (&queue, &work, sender.clone());
-            scope.spawn(move || {
-                loop {
-                    let Some(job) = queue.lock().expect("no panic in here").pop_front() else {
-                        return;
-                    };
-                    let result = work(&job);
-                    if sender.send((job, result)).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        for (job, result) in results {
-            done(job, result);
-        }
-    });
 }
 
 pub fn run_all(models: &[Model], filter: &str, how: &How) -> ExitCode {
@@ -95,10 +63,24 @@ pub fn run_all(models: &[Model], filter: &str, how: &How) -> ExitCode {
         "{:<28} {:<6} {:>11} {:>9}  preemptions",
         "model", "mode", "executions", "seconds"
     );
-    in_parallel(
-        jobs,
-        |(model, mode)| check(model, mode, how),
-        |(model, mode), report| {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let jobs = Mutex::new(jobs.into_iter());
+    let next = || jobs.lock().expect("no panic in here").next();
+    let (sender, results) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                while let Some((model, mode)) = next() {
+                    let report = check(model, mode, how);
+                    sender
+                        .send((model, mode, report))
+                        .expect("the results are read");
+                }
+            });
+        }
+        drop(sender);
+        for (model, mode, report) in results {
             let bound = match (how, model.bound_in(mode)) {
                 (How::Sample(_), _) => "sampled".to_owned(),
                 (_, None) => "unbounded".to_owned(),
@@ -117,8 +99,8 @@ pub fn run_all(models: &[Model], filter: &str, how: &How) -> ExitCode {
             if !report.passed {
                 failed.push((model.name, mode, report.stderr));
             }
-        },
-    );
+        }
+    });
     for (name, mode, stderr) in &failed {
         println!("\n--- {name}, {mode} ---\n{stderr}");
     }

@@ -1,8 +1,24 @@
 //! Steps of models that also run on real threads: `tests/all/races` compiles this file, too, with
 //! threads, atomics and probes of its own.
 
-use super::probe::{Arc, AtomicUsize, Ordering, Probe, Thread, ThreadId, spawn, take_deaths};
+pub use super::model::Model;
+pub use super::probe::*;
+use releasepool::{AutoreleasePool, PoolManager, ThreadHandle};
 use std::ops::Deref;
+
+pub fn manager() -> &'static PoolManager {
+    PoolManager::global()
+}
+
+/// Enters the calling thread.
+pub fn this() -> ThreadHandle {
+    manager().current_thread().unwrap()
+}
+
+/// Drains a pool.
+pub fn drain() {
+    drop(AutoreleasePool::new());
+}
 
 /// The outcomes of [`died_on`] for two threads.
 pub const DIED: &[&str] = &["died on 0", "died on 1"];

@@ -1,10 +1,7 @@
 //! Two threads that send at once: to a bound with room for one, to a thread that is running what it
 //! got before, and to one that has ended.
 
-use super::model::Model;
-use super::probe::{Probe, Thread, me, spawn, spawn_without_exit, take_deaths};
-use super::scenario::join_all;
-use super::steps::{drain, gone, manager, quiesce, this};
+use super::steps::*;
 use loom::thread::yield_now;
 use releasepool::model::parts::enter_bounded;
 use releasepool::{AutoreleasePool, Budget, Ref, ThreadHandle};

@@ -1,8 +1,6 @@
 //! `shutdown`: a thread that has waited for others sees what they did.
 
-use super::model::Model;
-use super::probe::{Seen, spawn, take_deaths};
-use super::steps::{drain, manager, shut_down, this, watched};
+use super::steps::*;
 use releasepool::{AutoreleasePool, Budget, autorelease};
 use std::sync::Arc;
 

@@ -2,10 +2,7 @@
 //!
 //! The thread that ends is the main thread.
 
-use super::model::Model;
-use super::probe::{Probe, Seen, Thread, Watched, me, spawn, take_deaths};
-use super::scenario::{OnDrop, spawn_with};
-use super::steps::{Object, drain, manager, shut_down, this};
+use super::steps::*;
 use releasepool::{AutoreleasePool, Budget, Ref, ShutdownReport, ThreadHandle, autorelease, model};
 use std::sync::Arc;
 use std::time::Duration;

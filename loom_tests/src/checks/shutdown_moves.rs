@@ -1,10 +1,8 @@
 //! `shutdown` looks at a thread's figures one after the other, while that thread moves something
 //! from one to the other: from what has not been read yet to what has been read.
 
-use super::model::Model;
-use super::scenario::OnDrop;
 use super::shutdown::shut_down_during;
-use super::steps::{Object, drain, gone, manager, this, watched};
+use super::steps::*;
 use loom::thread::yield_now;
 use releasepool::{AutoreleasePool, Budget, Ref, autorelease};
 use std::cell::RefCell;

@@ -3,11 +3,7 @@
 //! Neither the mode nor weakening affects the collector's own atomics: these models check that this
 //! crate uses the collector correctly.
 
-use super::model::Model;
-use super::probe::{Probe, Thread, me, spawn, take_deaths};
-use super::scenario::{DIED, died_on, spawn_with};
-use super::steps::{manager, quiesce};
-use loom::sync::Arc;
+use super::steps::*;
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, OptionSlot, PoolRef, Ref, Slot, SlotCache, autoreleasepool};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

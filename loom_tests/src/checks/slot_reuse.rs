@@ -1,11 +1,7 @@
 //! Slots, while another thread reclaims: it advances the epoch to the end and makes the releases, so
 //! that objects are destroyed and their addresses are reused.
 
-use super::model::Model;
-use super::probe::{Probe, Thread, spawn, take_deaths};
-use super::scenario::spawn_with;
-use super::steps::{let_others_go_first, manager, quiesce};
-use loom::sync::Arc;
+use super::steps::*;
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, BlockAllocator, OptionSlot, Ref, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};

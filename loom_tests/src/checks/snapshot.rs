@@ -1,8 +1,6 @@
 //! Statistics that one thread reads while another changes them are consistent.
 
-use super::model::Model;
-use super::probe::{Probe, spawn, take_deaths};
-use super::steps::{manager, this};
+use super::steps::*;
 use releasepool::{AutoreleasePool, Budget, Ref, Snapshot, autorelease, model};
 
 pub fn models() -> Vec<Model> {

@@ -1,29 +1,14 @@
 //! Steps that models of several subjects take.
 
-use super::probe::{Probe, Seen, Watched, me, spawn};
+pub use super::scenario::*;
 use loom::sync::{Condvar, Mutex};
-use loom::thread::ThreadId;
-use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadHandle};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use releasepool::{Ref, ThreadHandle};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
-
-pub fn manager() -> &'static PoolManager {
-    PoolManager::global()
-}
-
-/// Enters the calling thread.
-pub fn this() -> ThreadHandle {
-    manager().current_thread().unwrap()
-}
 
 /// Returns the handle of a thread that has ended.
 pub fn gone() -> ThreadHandle {
     spawn(this).join()
-}
-
-/// Drains a pool.
-pub fn drain() {
-    drop(AutoreleasePool::new());
 }
 
 /// Lets loom also explore the executions in which the other threads go first, without a
@@ -38,20 +23,20 @@ pub fn quiesce() -> bool {
 }
 
 /// Does what [`quiesce`] does; asserts that all is quiet only after these were seen.
-pub fn quiesce_after(seen: &[Arc<Seen>]) -> bool {
+pub fn quiesce_after(seen: &[std::sync::Arc<Seen>]) -> bool {
     let quiet = quiesce();
     assert_seen(quiet, seen);
     quiet
 }
 
 /// Shuts down; returns whether everything was released, and asserts that these were seen then.
-pub fn shut_down(seen: &[Arc<Seen>]) -> bool {
+pub fn shut_down(seen: &[std::sync::Arc<Seen>]) -> bool {
     let done = manager().shutdown(Duration::ZERO).is_ok();
     assert_seen(done, seen);
     done
 }
 
-fn assert_seen(done: bool, seen: &[Arc<Seen>]) {
+fn assert_seen(done: bool, seen: &[std::sync::Arc<Seen>]) {
     // Read only then: nothing else orders the two.
     assert!(
         !done || seen.iter().all(|seen| seen.get()),
@@ -78,11 +63,11 @@ pub fn take_ran_on() -> Vec<ThreadId> {
 
 /// A gate that one thread waits for and another one opens.
 #[derive(Clone)]
-pub struct Door(loom::sync::Arc<(Mutex<bool>, Condvar)>);
+pub struct Door(Arc<(Mutex<bool>, Condvar)>);
 
 impl Door {
     pub fn new() -> Self {
-        Self(loom::sync::Arc::new((Mutex::new(false), Condvar::new())))
+        Self(Arc::new((Mutex::new(false), Condvar::new())))
     }
 
     pub fn open(&self) {
@@ -104,7 +89,7 @@ impl Door {
 /// An object that detects misuse, and whose destructor is seen.
 pub type Object = Ref<(Probe, Watched)>;
 
-pub fn watched() -> (Arc<Seen>, Object) {
+pub fn watched() -> (std::sync::Arc<Seen>, Object) {
     let seen = Seen::new();
     let object = Ref::new((Probe::new(), Watched(seen.clone())));
     (seen, object)

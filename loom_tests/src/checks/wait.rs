@@ -2,12 +2,7 @@
 
 use super::frame::{idle, stop_if, unlimited};
 use super::hot::hot;
-use super::model::Model;
-use super::probe::{
-    OVERLAP, Overlap, Probe, Seen, Watched, me, spawn, spawn_without_exit, take_deaths,
-};
-use super::scenario::{died_on, spawn_with};
-use super::steps::{Door, drain, let_others_go_first, manager, quiesce, this, watched};
+use super::steps::*;
 use releasepool::model::{now, thread_exit};
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, Hot, PoolManager, Ref, autorelease};
 use std::sync::Arc;

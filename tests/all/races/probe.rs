@@ -1,16 +1,15 @@
-//! Threads and probes for the scenarios of models, on real threads.
+//! Threads and probes for scenarios on real threads.
 
-use crate::races::Watched;
 use crate::support::Log;
 use std::cell::RefCell;
 pub use std::sync::Arc;
 pub use std::sync::atomic::{AtomicUsize, Ordering};
-pub use std::thread::ThreadId;
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+pub use std::thread::{self, ThreadId};
 
-pub use crate::races::me;
-
-/// One run of a scenario. Relaxed throughout, as [`Line`](super::Line).
+/// What the threads of a scenario share. Relaxed throughout: an order that this made would hide
+/// orderings that are missing in the crate.
 #[derive(Default)]
 struct Race {
     spawned: AtomicUsize,
@@ -30,12 +29,12 @@ fn race() -> Arc<Race> {
     RACE.with_borrow(Arc::clone)
 }
 
-/// Begins a run on this thread.
+/// Begins a scenario on this thread.
 pub fn begin() {
     RACE.set(Arc::default());
 }
 
-/// Lets all threads go that have been started, as soon as each of them runs.
+/// Waits until all threads that were started are running, and lets them go.
 pub fn go() {
     let race = race();
     let spawned = race.spawned.load(Ordering::Relaxed);
@@ -45,22 +44,7 @@ pub fn go() {
     race.let_go.store(spawned, Ordering::Relaxed);
 }
 
-/// Starts a thread that waits for [`go`]; joining it also waits for the thread's exit.
-pub fn spawn<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Thread<R> {
-    let race = race();
-    let number = race.spawned.fetch_add(1, Ordering::Relaxed);
-    let handle = thread::spawn(move || {
-        RACE.set(race.clone());
-        race.arrived.fetch_add(1, Ordering::Relaxed);
-        while race.let_go.load(Ordering::Relaxed) <= number {
-            thread::yield_now();
-        }
-        f()
-    });
-    let id = handle.thread().id();
-    Thread { handle, id }
-}
-
+/// A thread of a scenario. Joining it also waits for the thread's exit.
 pub struct Thread<R> {
     handle: JoinHandle<R>,
     pub id: ThreadId,
@@ -71,32 +55,84 @@ impl<R> Thread<R> {
         self.handle.join().unwrap()
     }
 
+    /// Waits until the thread has ended; returns its id.
     pub fn ended(self) -> ThreadId {
         self.handle.join().unwrap();
         self.id
     }
 }
 
-/// A payload that detects misuse.
-pub struct Probe(Watched);
+/// Starts a thread that waits for [`go`].
+pub fn spawn<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Thread<R> {
+    spawn_after(|| (), f).1
+}
+
+/// Starts a thread that makes something, which is returned, and then waits for [`go`].
+pub fn spawn_after<T: Send + 'static, R: Send + 'static>(
+    make: impl FnOnce() -> T + Send + 'static,
+    f: impl FnOnce() -> R + Send + 'static,
+) -> (T, Thread<R>) {
+    let race = race();
+    let number = race.spawned.fetch_add(1, Ordering::Relaxed);
+    let (tell, told) = mpsc::channel();
+    let handle = thread::spawn(move || {
+        RACE.set(race.clone());
+        tell.send(make()).unwrap();
+        race.arrived.fetch_add(1, Ordering::Relaxed);
+        while race.let_go.load(Ordering::Relaxed) <= number {
+            thread::yield_now();
+        }
+        f()
+    });
+    let id = handle.thread().id();
+    (told.recv().unwrap(), Thread { handle, id })
+}
+
+pub fn me() -> ThreadId {
+    thread::current().id()
+}
+
+/// A payload that detects misuse, and shows it to the checkers: its uses read, without atomics,
+/// what the destructor writes and frees.
+pub struct Probe {
+    seven: Box<u32>,
+    race: Arc<Race>,
+}
 
 impl Probe {
     pub fn new() -> Self {
-        Self(Watched::new(0, &race().deaths))
+        Self {
+            seven: Box::new(7),
+            race: race(),
+        }
     }
 
     pub fn look(&self) {
-        self.0.look();
+        assert_eq!(*self.seven, 7, "used after its destructor");
     }
 
     pub fn change(&mut self) {
-        self.0.change();
+        self.look();
+        *self.seven = 7;
     }
 }
 
-/// Returns the threads on which probes of this run were destroyed since the last call.
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let before = std::mem::replace(&mut *self.seven, 0);
+        assert_eq!(before, 7, "destroyed twice");
+        self.race.deaths.note(0);
+    }
+}
+
+/// Returns the threads on which probes of this scenario were destroyed.
+pub fn deaths() -> Vec<ThreadId> {
+    race().deaths.threads()
+}
+
+/// Returns the threads on which probes of this scenario were destroyed since the last call.
 pub fn take_deaths() -> Vec<ThreadId> {
-    let race = race();
-    let deaths = race.deaths.threads();
-    deaths[race.taken.swap(deaths.len(), Ordering::Relaxed)..].to_vec()
+    let deaths = deaths();
+    let taken = race().taken.swap(deaths.len(), Ordering::Relaxed);
+    deaths[taken..].to_vec()
 }

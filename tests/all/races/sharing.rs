@@ -1,162 +1,132 @@
 //! Handing pools over, dropping `HomeRef`s, posting and dropping later on real threads, for the
-//! checkers: see [`crate::races`].
+//! checkers.
 
-use crate::races::{Line, ROUNDS, Watched};
-use crate::support::{Log, wait_until};
+use super::objects::scenario::{drain, join_all, last_look, spawn_with, this};
+use super::probe::{Probe, deaths, go, spawn, spawn_after};
+use super::rounds;
+use crate::support::wait_until;
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Looper, PoolManager,
-    Ref, ThreadHandle, autoreleasepool,
+    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Looper, Ref,
 };
 use std::rc::Rc;
 use std::sync::mpsc;
 
-fn my_handle() -> ThreadHandle {
-    PoolManager::global().current_thread().unwrap()
-}
-
 /// More entries than fit a page.
-const MANY: u32 = if cfg!(miri) { 6 } else { 300 };
+const MANY: usize = if cfg!(miri) { 6 } else { 300 };
+
+/// Drains until as many have died.
+fn drain_until_died(n: usize) {
+    wait_until(|| {
+        drain();
+        deaths().len() == n
+    });
+}
 
 #[test]
 fn pool_handed_to_a_thread_that_drains_by_parts_and_leaves() {
-    for round in 0..ROUNDS / 20 + 1 {
-        let log = Log::new();
-        let line = Line::of(2);
-        let (to, handle) = mpsc::channel();
-        let receiver = line.start(move || {
-            to.send(my_handle()).unwrap();
+    let mut round = 0;
+    rounds(20, || {
+        round += 1;
+        let (to, receiver) = spawn_after(this, move || {
             let mut pool = AutoreleasePool::new();
             pool.drain_within(Budget::Count(2));
-            if round % 2 == 0 {
+            if round % 2 == 1 {
                 pool.drain_within(Budget::All);
             }
         });
-        let deaths = log.clone();
-        let sender = line.start(move || {
-            let to = handle.recv().unwrap();
+        let sender = spawn(move || {
             let mut pool = HandoffPool::new();
-            for id in 0..MANY {
-                pool.create(Watched::new(id, &deaths)).look();
+            for _ in 0..MANY {
+                pool.create(Probe::new()).look();
             }
             pool.drain_on(&to);
         });
-        receiver.join().unwrap();
-        sender.join().unwrap();
+        go();
+        join_all([receiver, sender]);
         // If the receiver has exited, they are orphans.
-        wait_until(|| {
-            autoreleasepool(|_| ());
-            log.count() == MANY as usize
-        });
-    }
+        drain_until_died(MANY);
+    });
 }
 
 #[test]
 fn last_references_to_what_is_at_home_elsewhere_go_while_home_drains() {
-    for _ in 0..ROUNDS / 4 + 1 {
-        let log = Log::new();
-        let line = Line::of(3);
-        let deaths = log.clone();
-        let (to, values) = mpsc::channel();
-        let home = line.start(move || {
+    rounds(4, || {
+        let [(to_one, one), (to_two, two)] = [mpsc::channel(), mpsc::channel()];
+        let home = spawn(move || {
             // An `Rc`, which only this thread may access.
-            let value = HomeRef::new((Rc::new(1), Watched::new(1, &deaths)));
+            let value = HomeRef::new((Rc::new(1), Probe::new()));
             value.get().unwrap().1.look();
-            to.send(value.clone()).unwrap();
-            to.send(value.clone()).unwrap();
+            to_one.send(value.clone()).unwrap();
+            to_two.send(value.clone()).unwrap();
             drop(value);
-            wait_until(|| {
-                drop(AutoreleasePool::new());
-                deaths.count() == 1
-            });
+            drain_until_died(1);
         });
-        let values = std::sync::Arc::new(std::sync::Mutex::new(values));
-        let droppers = [(); 2].map(|()| {
-            let values = values.clone();
-            line.start(move || {
-                let value = values.lock().unwrap().recv().unwrap();
+        let droppers = [one, two].map(|values| {
+            spawn(move || {
+                let value = values.recv().unwrap();
                 assert!(value.get().is_none());
                 drop(value.clone());
                 drop(value);
             })
         });
-        for dropper in droppers {
-            dropper.join().unwrap();
-        }
-        let ((), home) = home.join().unwrap();
-        assert_eq!(log.threads(), [home]);
-    }
+        go();
+        join_all(droppers);
+        assert_eq!([home.ended()], deaths()[..]);
+    });
 }
 
 #[test]
 fn posts_to_a_loop_that_is_closed_meanwhile_run_or_come_back() {
-    for _ in 0..ROUNDS / 20 + 1 {
-        let log = Log::new();
+    rounds(20, || {
         let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-        let line = Line::of(3);
-        let posters = [1, 2].map(|id| {
-            let (proxy, deaths) = (frames.proxy(), log.clone());
-            line.start(move || {
-                let watched = Ref::new(Watched::new(id, &deaths));
-                let posted = proxy.post(move || watched.look());
-                posted.is_ok()
+        let posters = [(); 2].map(|()| {
+            spawn_with(&frames.proxy(), |proxy| {
+                let probe = Ref::new(Probe::new());
+                proxy.post(move || probe.look()).is_ok()
             })
         });
-        line.wait();
+        go();
         let closures = frames.tick(|_| ()).closures;
         drop(frames);
-        let accepted = posters.map(|poster| poster.join().unwrap().0);
-        assert!(closures <= accepted.iter().filter(|ok| **ok).count());
-        assert_eq!(log.count(), 2, "run and dropped here, or returned");
-    }
+        let accepted = join_all(posters).into_iter().filter(|ok| *ok).count();
+        assert!(closures <= accepted);
+        assert_eq!(deaths().len(), 2, "run and dropped here, or returned");
+    });
 }
 
 #[test]
 fn releases_and_calls_to_a_looper_that_is_shut_down() {
-    for _ in 0..ROUNDS / 20 + 1 {
-        let log = Log::new();
+    rounds(20, || {
         let looper = Looper::spawn("looper").unwrap();
-        let line = Line::of(2);
-        let (proxy, deaths) = (looper.proxy(), log.clone());
-        let to = looper.thread().clone();
-        let caller = line.start(move || {
-            to.release(Ref::new(Watched::new(1, &deaths)));
-            let watched = Ref::new(Watched::new(2, &deaths));
-            let seen = watched.clone();
-            proxy.call(move || seen.look()).is_ok()
+        let caller = spawn_with(&looper.proxy(), |proxy| {
+            proxy.thread().release(Ref::new(Probe::new()));
+            let probe = Ref::new(Probe::new());
+            let seen = probe.clone();
+            proxy.call(move || last_look(seen)).is_ok()
         });
-        line.wait();
+        go();
         looper.shutdown().unwrap();
-        caller.join().unwrap();
-        wait_until(|| {
-            autoreleasepool(|_| ());
-            log.count() == 2
-        });
-    }
+        caller.join();
+        drain_until_died(2);
+    });
 }
 
 #[test]
 fn values_to_drop_later_are_sent_while_their_reclaimer_is_shut_down() {
-    for _ in 0..ROUNDS / 20 + 1 {
-        let log = Log::new();
+    rounds(20, || {
         let reclaimer = Looper::reclaimer_bounded("reclaimer", 2).unwrap();
-        let line = Line::of(3);
-        let senders = [0, 3].map(|first| {
-            let (proxy, deaths) = (reclaimer.proxy(), log.clone());
-            line.start(move || {
+        let senders = [(); 2].map(|()| {
+            spawn_with(&reclaimer.proxy(), |proxy| {
                 // Waits if there is no room.
-                proxy.drop_later(Watched::new(first, &deaths));
-                let refused = proxy.try_drop_later(Watched::new(first + 1, &deaths));
+                proxy.drop_later(Probe::new());
+                let refused = proxy.try_drop_later(Probe::new());
                 refused.err().iter().for_each(|full| full.0.look());
-                proxy.drop_later(Watched::new(first + 2, &deaths));
+                proxy.drop_later(Probe::new());
             })
         });
-        line.wait();
+        go();
         reclaimer.shutdown().unwrap();
-        for sender in senders {
-            sender.join().unwrap();
-        }
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1, 2, 3, 4, 5], "there, or here after its end");
-    }
+        join_all(senders);
+        assert_eq!(deaths().len(), 6, "there, or here after its end");
+    });
 }

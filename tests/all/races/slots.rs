@@ -1,33 +1,32 @@
-//! Slots on real threads, for the checkers: see `races`. Two readers and a writer are
-//! more than loom can go through, so this is sampling.
+//! Slots on real threads, for the checkers. Two readers and a writer are more than loom can go
+//! through, so this is sampling.
 
-use crate::races::{Line, ROUNDS, Watched};
-use crate::support::{Log, wait_until};
+use super::objects::scenario::{join_all, spawn_with};
+use super::probe::{Probe, deaths, go, spawn};
+use super::rounds;
+use crate::support::wait_until;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot, SlotCache};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Waits until all have died, by whichever drain comes first.
-fn all_died(log: &Log, n: usize) {
+fn probe() -> Ref<Probe> {
+    Ref::new(Probe::new())
+}
+
+/// Waits until as many have died at least, by whichever drain comes first.
+fn died(least: usize) {
     wait_until(|| {
         PoolManager::global().quiesce(Duration::ZERO);
-        log.count() == n
+        deaths().len() >= least
     });
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), n, "each once");
 }
 
 #[test]
 fn two_readers_and_a_writer() {
-    for _ in 0..ROUNDS / 4 + 1 {
-        let log = Log::new();
-        let slot = Arc::new(Slot::new(Ref::new(Watched::new(0, &log))));
-        let line = Line::of(3);
+    rounds(4, || {
+        let slot = Arc::new(Slot::new(probe()));
         let readers = [(); 2].map(|()| {
-            let slot = slot.clone();
-            line.start(move || {
+            spawn_with(&slot, |slot| {
                 let mut pool = AutoreleasePool::new();
                 let first = slot.load(&pool);
                 first.look();
@@ -40,92 +39,78 @@ fn two_readers_and_a_writer() {
                 slot.load_full().look();
             })
         });
-        let writer = {
-            let (slot, log) = (slot.clone(), log.clone());
-            line.start(move || {
-                slot.store(Ref::new(Watched::new(1, &log)));
-                slot.swap(Ref::new(Watched::new(2, &log))).look();
-                drop(AutoreleasePool::new());
-            })
-        };
-        for reader in readers {
-            reader.join().unwrap();
-        }
-        writer.join().unwrap();
+        let writer = spawn_with(&slot, |slot| {
+            slot.store(probe());
+            slot.swap(probe()).look();
+            drop(AutoreleasePool::new());
+        });
+        go();
+        join_all(readers);
+        writer.join();
         drop(slot);
-        all_died(&log, 3);
-    }
+        died(3);
+        assert_eq!(deaths().len(), 3);
+    });
 }
 
 #[test]
 fn two_writers_and_a_reader() {
-    for _ in 0..ROUNDS / 4 + 1 {
-        let log = Log::new();
-        let slot = Arc::new(Slot::new(Ref::new(Watched::new(0, &log))));
-        let line = Line::of(3);
-        let writers = [1, 2].map(|id| {
-            let (slot, log) = (slot.clone(), log.clone());
-            line.start(move || {
+    rounds(4, || {
+        let slot = Arc::new(Slot::new(probe()));
+        let writers = [(); 2].map(|()| {
+            spawn_with(&slot, |slot| {
                 let made = slot.rcu(|before| {
                     before.look();
-                    Ref::new(Watched::new(id, &log))
+                    probe()
                 });
                 made.look();
                 let current = slot.load_full();
-                let new = Ref::new(Watched::new(id + 2, &log));
-                match slot.compare_exchange(&current, new) {
+                match slot.compare_exchange(&current, probe()) {
                     Ok(before) | Err(before) => before.look(),
                 }
             })
         });
-        let reader = slot.clone();
-        let reader = line.start(move || {
+        let reader = spawn_with(&slot, |slot| {
             let pool = AutoreleasePool::new();
-            reader.load(&pool).look();
+            slot.load(&pool).look();
         });
-        for writer in writers {
-            writer.join().unwrap();
-        }
-        reader.join().unwrap();
+        go();
+        join_all(writers);
+        reader.join();
         drop(slot);
         // `rcu` may have been called again, and made others.
-        wait_until(|| {
-            PoolManager::global().quiesce(Duration::ZERO);
-            log.count() >= 5
-        });
-    }
+        died(5);
+    });
 }
 
 #[test]
 fn two_caches_and_a_writer() {
-    for _ in 0..ROUNDS / 4 + 1 {
-        let log = Log::new();
-        let slot = Arc::new(Slot::new(Ref::new(Watched::new(0, &log))));
-        let line = Line::of(3);
+    rounds(4, || {
+        let version = |n: u32| Ref::new((n, Probe::new()));
+        let slot = Arc::new(Slot::new(version(0)));
         let readers = [(); 2].map(|()| {
             let mut cache = SlotCache::new(slot.clone());
-            line.start(move || {
+            spawn(move || {
                 let first = cache.load().clone();
                 let second = cache.load().clone();
                 cache.clear();
-                first.look();
-                second.look();
-                assert!(first.id <= second.id && second.id <= cache.load().id);
+                first.1.look();
+                second.1.look();
+                assert!(first.0 <= second.0 && second.0 <= cache.load().0);
                 cache
             })
         });
-        let writer = {
-            let log = log.clone();
-            line.start(move || {
-                slot.store(Ref::new(Watched::new(1, &log)));
-                slot.store(Ref::new(Watched::new(2, &log)));
-            })
-        };
-        writer.join().unwrap();
-        for reader in readers {
-            let (mut cache, _) = reader.join().unwrap();
-            assert_eq!(cache.load().id, 2, "after all stores");
+        let writer = spawn_with(&slot, move |slot| {
+            slot.store(version(1));
+            slot.store(version(2));
+        });
+        go();
+        writer.join();
+        for mut cache in join_all(readers) {
+            assert_eq!(cache.load().0, 2, "after all stores");
         }
-        all_died(&log, 3);
-    }
+        drop(slot);
+        died(3);
+        assert_eq!(deaths().len(), 3);
+    });
 }

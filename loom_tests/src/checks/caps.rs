@@ -179,7 +179,9 @@ fn asked(before: fn(&BlockAllocator)) -> bool {
 fn request_exit() -> bool {
     let blocks = capped();
     let owner = spawn_with(&blocks, |blocks| {
-        alloc_as(&blocks, LAYOUT).map(|block| free(&blocks, block));
+        if let Some(block) = alloc_as(&blocks, LAYOUT) {
+            free(&blocks, block);
+        }
     });
     let served = alloc_as(&blocks, LARGER);
     let at_once = served.is_some();

@@ -191,8 +191,7 @@ fn post_close() -> &'static str {
 
 fn delayed_close() -> bool {
     let frames = unlimited();
-    let proxy = frames.proxy();
-    let poster = spawn(move || {
+    let poster = spawn_with(&frames.proxy(), move |proxy| {
         // Dropped, or given back.
         let later = proxy.post_after(Duration::from_secs(1), || panic!("it is not due"));
         let accepted = proxy.post_after(Duration::ZERO, note).is_ok();
@@ -244,8 +243,7 @@ fn posts_during_post() -> usize {
 
 fn on_demand(send: fn(&FrameProxy)) -> &'static str {
     let mut frames = eager();
-    let proxy = frames.proxy();
-    let sender = spawn(move || send(&proxy));
+    let sender = spawn_with(&frames.proxy(), move |proxy| send(&proxy));
     let outcome = frames_until_both_ran(&mut frames);
     sender.join();
     both_ran(frames);
@@ -292,8 +290,7 @@ fn request_during() -> usize {
     static CHANGED: AtomicBool = AtomicBool::new(false);
     CHANGED.store(false, Ordering::Relaxed);
     let mut frames = eager();
-    let proxy = frames.proxy();
-    let other = spawn(move || {
+    let other = spawn_with(&frames.proxy(), move |proxy| {
         CHANGED.store(true, Ordering::Relaxed);
         proxy.request_frame();
     });
@@ -354,8 +351,7 @@ fn claimed() -> bool {
 
 fn call_close() -> bool {
     let frames = unlimited();
-    let proxy = frames.proxy();
-    let caller = spawn(move || {
+    let caller = spawn_with(&frames.proxy(), move |proxy| {
         let answer = proxy.call(|| {
             note();
             Ref::new(Probe::new())
@@ -372,8 +368,7 @@ fn call_close() -> bool {
 
 fn call_exit() -> bool {
     let frames = unlimited();
-    let proxy = frames.proxy();
-    let caller = spawn(move || proxy.call(note).is_ok());
+    let caller = spawn_with(&frames.proxy(), move |proxy| proxy.call(note).is_ok());
     let mut frames = ManuallyDrop::new(frames);
     frames.tick(|_| ());
     releasepool::model::thread_exit();
@@ -391,8 +386,7 @@ fn call_exit() -> bool {
 
 fn post_shutdown() -> bool {
     let looper = Looper::spawn("looper").unwrap();
-    let proxy = looper.proxy();
-    let poster = spawn(move || proxy.post(note).is_ok());
+    let poster = spawn_with(&looper.proxy(), move |proxy| proxy.post(note).is_ok());
     looper.shutdown().unwrap();
     let ran = take_ran_on().len();
     let accepted = poster.join();

@@ -80,8 +80,9 @@ fn fate_at_home(delay: Duration) -> &'static str {
 
 fn against_close(delay: Duration) -> &'static str {
     let frames = unlimited();
-    let proxy = frames.proxy();
-    let poster = spawn(move || proxy.post_after(delay, post()).is_ok());
+    let poster = spawn_with(&frames.proxy(), move |proxy| {
+        proxy.post_after(delay, post()).is_ok()
+    });
     drop(frames);
     let (id, accepted) = (poster.id, poster.join());
     if accepted {
@@ -107,8 +108,9 @@ fn cancel_against(delay: Duration, end: fn(FrameLoop)) -> &'static str {
 
 fn looper() -> bool {
     let looper = Looper::spawn("looper").unwrap();
-    let proxy = looper.proxy();
-    let poster = spawn(move || proxy.post_after(Duration::ZERO, post()).is_ok());
+    let poster = spawn_with(&looper.proxy(), move |proxy| {
+        proxy.post_after(Duration::ZERO, post()).is_ok()
+    });
     looper.shutdown().unwrap();
     let ran = ran_on().len();
     let (id, accepted) = (poster.id, poster.join());

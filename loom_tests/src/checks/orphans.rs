@@ -337,7 +337,7 @@ fn orphans_last_hot(drain: fn(AutoreleasePool)) -> usize {
 }
 
 /// Drains a pool while another thread calls `quiet`.
-fn drained_while(quiet: impl FnOnce() -> bool + 'static) -> bool {
+fn drained_while(quiet: impl FnOnce() -> bool + Send + 'static) -> bool {
     let other = spawn(quiet);
     let_others_go_first();
     drain();

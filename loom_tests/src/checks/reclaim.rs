@@ -163,8 +163,7 @@ fn heavy() -> bool {
 fn refused(send: fn(&LooperProxy)) -> bool {
     let reclaimer = one_value();
     reclaimer.drop_later(Probe::new());
-    let proxy = reclaimer.proxy();
-    let other = spawn(move || send(&proxy));
+    let other = spawn_with(&reclaimer.proxy(), move |proxy| send(&proxy));
     reclaimer.drop_later(Probe::new());
     let other = other.ended();
     reclaimer.shutdown().unwrap();

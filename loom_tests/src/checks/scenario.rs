@@ -31,6 +31,39 @@ pub fn died_on(threads: &[ThreadId]) -> usize {
     at.unwrap_or_else(|| panic!("died on {:?}", deaths[0]))
 }
 
+/// A thread of a scenario.
+pub struct Thread<R> {
+    handle: JoinHandle<R>,
+    pub id: ThreadId,
+}
+
+impl<R> Thread<R> {
+    pub fn of(handle: JoinHandle<R>) -> Self {
+        let id = handle.thread().id();
+        Self { handle, id }
+    }
+
+    pub fn join(self) -> R {
+        self.handle.join().unwrap()
+    }
+
+    /// Waits until the thread has ended; returns its id.
+    pub fn ended(self) -> ThreadId {
+        self.handle.join().unwrap();
+        self.id
+    }
+}
+
+/// Starts a thread, which runs to its exit before it is joined.
+pub fn spawn<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Thread<R> {
+    Thread::of(start(f))
+}
+
+/// Returns the calling thread's id.
+pub fn me() -> ThreadId {
+    thread::current().id()
+}
+
 /// Starts a thread that calls `f` with a clone of what it shares with this one.
 pub fn spawn_with<S: Clone + Send + 'static, R: Send + 'static>(
     shared: &S,

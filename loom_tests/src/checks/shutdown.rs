@@ -84,7 +84,8 @@ fn shutdown_root() -> bool {
 /// releases what is left, and returns how much.
 fn asked(seen: Arc<Seen>, answer: fn(), rest: fn() -> usize) -> usize {
     // The first asks, at least.
-    let waiter = spawn(move || shut_down(&[seen.clone()]) || shut_down(&[seen]));
+    let seen = [seen];
+    let waiter = spawn(move || shut_down(&seen) || shut_down(&seen));
     answer();
     let done = waiter.join();
     let left = rest();

@@ -3,6 +3,8 @@
 pub use super::scenario::*;
 use loom::sync::{Condvar, Mutex};
 use releasepool::{Ref, ThreadHandle};
+use std::ops::Range;
+use std::sync::atomic::AtomicU32;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -93,4 +95,82 @@ pub fn watched() -> (std::sync::Arc<Seen>, Object) {
     let seen = Seen::new();
     let object = Ref::new((Probe::new(), Watched(seen.clone())));
     (seen, object)
+}
+
+/// Starts a thread that ends without `model::thread_exit`: there is nothing that it would release.
+pub fn spawn_without_exit<R: 'static>(f: impl FnOnce() -> R + 'static) -> Thread<R> {
+    Thread::of(thread::spawn(f))
+}
+
+/// The outcomes of [`overlap`].
+pub const OVERLAP: &[&str] = &["at once", "one after the other"];
+
+/// Runs `there` on another thread while this one runs `here`. Returns their results, and whether
+/// that overlapped.
+pub fn overlap<A: Send + 'static, B>(
+    there: impl FnOnce() -> A + Send + 'static,
+    here: impl FnOnce() -> B,
+) -> (A, B, bool) {
+    Overlap::default().between(there, here)
+}
+
+/// Records what two threads do, and tells whether that overlapped. loom does not see it.
+#[derive(Clone, Default)]
+pub struct Overlap(std::sync::Arc<Parts>);
+
+#[derive(Default)]
+struct Parts {
+    steps: AtomicU32,
+    /// Not loom's lock, which would order what the two do.
+    done: std::sync::Mutex<Vec<Range<u32>>>,
+    /// An atomic that both threads use, if loom sees them share nothing else when they begin.
+    shared: Option<loom::sync::atomic::AtomicU32>,
+}
+
+impl Overlap {
+    /// Makes one for threads that loom does not see share anything when they begin: without it,
+    /// loom would try one order only. The atomic that they share orders nothing else.
+    pub fn shared() -> Self {
+        Self(std::sync::Arc::new(Parts {
+            shared: Some(Default::default()),
+            ..Parts::default()
+        }))
+    }
+
+    /// Runs what one of the threads does.
+    pub fn during<R>(&self, f: impl FnOnce() -> R) -> R {
+        let Parts {
+            steps,
+            done,
+            shared,
+        } = &*self.0;
+        if let Some(shared) = shared {
+            shared.fetch_add(1, Ordering::Relaxed);
+        }
+        let step = || steps.fetch_add(1, Ordering::Relaxed);
+        let begin = step();
+        let result = f();
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.push(begin..step());
+        result
+    }
+
+    pub fn between<A: Send + 'static, B>(
+        self,
+        there: impl FnOnce() -> A + Send + 'static,
+        here: impl FnOnce() -> B,
+    ) -> (A, B, bool) {
+        let overlap = self.clone();
+        let other = spawn(move || overlap.during(there));
+        let here = self.during(here);
+        (other.join(), here, self.at_once())
+    }
+
+    pub fn at_once(&self) -> bool {
+        let parts = self.0.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let [first, last] = &parts[..] else {
+            panic!("of two threads")
+        };
+        last.start <= first.end
+    }
 }

@@ -201,8 +201,7 @@ fn shutdown_limit() -> bool {
 fn pacing() -> bool {
     let frame_time = Duration::from_millis(16);
     let mut frames = FrameLoop::new(FrameConfig::new().frame_time(frame_time));
-    let proxy = frames.proxy();
-    let poster = spawn(move || proxy.post(|| ()).unwrap());
+    let poster = spawn_with(&frames.proxy(), move |proxy| proxy.post(|| ()).unwrap());
     let mut began = Vec::new();
     let mut ran_in = Vec::new();
     frames.run(|frame| {
@@ -243,8 +242,9 @@ fn posts_left() -> bool {
     static RAN: AtomicBool = AtomicBool::new(false);
     RAN.store(false, Ordering::Relaxed);
     let frames = unlimited();
-    let proxy = frames.proxy();
-    let poster = spawn(move || proxy.post(|| RAN.store(true, Ordering::Relaxed)).is_ok());
+    let poster = spawn_with(&frames.proxy(), move |proxy| {
+        proxy.post(|| RAN.store(true, Ordering::Relaxed)).is_ok()
+    });
     drop(Ref::new(Owner(frames)));
     thread_exit();
     let ran = RAN.load(Ordering::Relaxed);
@@ -254,8 +254,7 @@ fn posts_left() -> bool {
 
 fn call_left() -> bool {
     let frames = unlimited();
-    let proxy = frames.proxy();
-    let caller = spawn(move || proxy.call(|| ()).is_ok());
+    let caller = spawn_with(&frames.proxy(), move |proxy| proxy.call(|| ()).is_ok());
     drop(Ref::new(Owner(frames)));
     // The call may be in the inbox, which no thread runs meanwhile.
     assert!(!caller.join());

@@ -1,7 +1,6 @@
 //! Blocks on real threads, for Miri and the sanitizers.
 
-use super::objects::scenario::{join_all, last_look, spawn_with};
-use super::probe::{Probe, go, spawn, take_deaths};
+use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
 use releasepool::{BlockAllocator, Ref};

@@ -1,13 +1,11 @@
 //! Threads that exit on real threads, for the checkers, while others send to them, look them up and
 //! take over their slots; and managers.
 
-use super::objects::scenario::{drain, join_all, spawn_with, this};
-use super::probe::{Probe, deaths, go, me, spawn, spawn_after};
-use super::{ROUNDS, probe, rounds};
+use super::objects::scenario::*;
+use super::{ROUNDS, rounds};
 use crate::support::{Log, global, listen, quiesce_until, slot};
 use releasepool::{HomeRef, PoolManager, PopError, Ref, ThreadHandle, ThreadKey, autorelease};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Takes over the slot of an exiting thread, if it is late enough, and drains.
@@ -24,7 +22,7 @@ fn all_died(n: u32) {
 
 #[test]
 fn exit_release() {
-    probe::begin();
+    begin();
     for _ in 0..ROUNDS {
         let (target, leaver) = spawn_after(this, drain);
         let successor = spawn(succeed);
@@ -117,7 +115,7 @@ fn orphans_quiesce() {
     // A thread without a slot would run the closures of other tests, and might then get the slot of
     // the thread that they were sent to.
     let _slot = this();
-    probe::begin();
+    begin();
     for _ in 0..ROUNDS {
         let gone = thread::spawn(this).join().unwrap();
         gone.release(Ref::new(Probe::new()));

@@ -1,8 +1,7 @@
 //! Foreign references that threads give up, for the checkers: more than models can.
 
 use super::objects::remote_release::{Queue, died_here, give_up, queue};
-use super::objects::scenario::{join_all, spawn_with};
-use super::probe::{Thread, deaths, go, me};
+use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
 

@@ -5,11 +5,11 @@
 //! many seeds), ThreadSanitizer and AddressSanitizer. The scenarios are those of the models, from
 //! the same files; each outcome must be one of the model's.
 
-use super::probe::{self, AtomicUsize, Ordering, Probe, deaths, go, me, spawn};
+use super::probe;
 use super::rounds;
 use crate::support::listen;
 use releasepool::{AutoreleasePool, PoolRef, Ref};
-use std::thread;
+use scenario::*;
 
 #[path = "../../../loom_tests/src/checks/count.rs"]
 mod count;
@@ -76,7 +76,7 @@ fn no_upgrade_fails_while_there_is_a_handle() {
             spawn(move || (0..4).all(|_| weak.upgrade().is_some()))
         });
         go();
-        let all = scenario::join_all(upgraders);
+        let all = join_all(upgraders);
         assert_eq!(all, [true; 6], "an upgrade failed while there was a handle");
         drop(r);
         assert_eq!(deaths(), [me()]);

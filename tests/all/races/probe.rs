@@ -1,12 +1,12 @@
 //! Threads and probes for scenarios on real threads.
 
+use super::objects::scenario::Thread;
 use crate::support::Log;
 use std::cell::RefCell;
 pub use std::sync::Arc;
 pub use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::thread::JoinHandle;
-pub use std::thread::{self, ThreadId};
+pub use std::thread::{self, JoinHandle, ThreadId};
 
 /// What the threads of a scenario share. Relaxed throughout: an order that this made would hide
 /// orderings that are missing in the crate.
@@ -44,34 +44,25 @@ pub fn go() {
     race.let_go.store(spawned, Ordering::Relaxed);
 }
 
-/// A thread of a scenario. Joining it also waits for the thread's exit.
-pub struct Thread<R> {
-    handle: JoinHandle<R>,
-    pub id: ThreadId,
-}
-
-impl<R> Thread<R> {
-    pub fn join(self) -> R {
-        self.handle.join().unwrap()
-    }
-
-    /// Waits until the thread has ended; returns its id.
-    pub fn ended(self) -> ThreadId {
-        self.handle.join().unwrap();
-        self.id
-    }
-}
-
 /// Starts a thread that waits for [`go`].
-pub fn spawn<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Thread<R> {
-    spawn_after(|| (), f).1
+pub fn start<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> JoinHandle<R> {
+    start_after(|| (), f).1
 }
 
-/// Starts a thread that makes something, which is returned, and then waits for [`go`].
+/// Does what [`start_after`] does.
 pub fn spawn_after<T: Send + 'static, R: Send + 'static>(
     make: impl FnOnce() -> T + Send + 'static,
     f: impl FnOnce() -> R + Send + 'static,
 ) -> (T, Thread<R>) {
+    let (made, handle) = start_after(make, f);
+    (made, Thread::of(handle))
+}
+
+/// Starts a thread that makes something, which is returned, and then waits for [`go`].
+fn start_after<T: Send + 'static, R: Send + 'static>(
+    make: impl FnOnce() -> T + Send + 'static,
+    f: impl FnOnce() -> R + Send + 'static,
+) -> (T, JoinHandle<R>) {
     let race = race();
     let number = race.spawned.fetch_add(1, Ordering::Relaxed);
     let (tell, told) = mpsc::channel();
@@ -84,12 +75,7 @@ pub fn spawn_after<T: Send + 'static, R: Send + 'static>(
         }
         f()
     });
-    let id = handle.thread().id();
-    (told.recv().unwrap(), Thread { handle, id })
-}
-
-pub fn me() -> ThreadId {
-    thread::current().id()
+    (told.recv().unwrap(), handle)
 }
 
 /// A payload that detects misuse, and shows it to the checkers: its uses read, without atomics,

@@ -1,8 +1,7 @@
 //! Handing pools over, dropping `HomeRef`s, posting and dropping later on real threads, for the
 //! checkers.
 
-use super::objects::scenario::{drain, join_all, last_look, spawn_with, this};
-use super::probe::{Probe, deaths, go, spawn, spawn_after};
+use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
 use releasepool::{

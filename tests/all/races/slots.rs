@@ -1,12 +1,10 @@
 //! Slots on real threads, for the checkers. Two readers and a writer are more than loom can go
 //! through, so this is sampling.
 
-use super::objects::scenario::{join_all, spawn_with};
-use super::probe::{Probe, deaths, go, spawn};
+use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot, SlotCache};
-use std::sync::Arc;
 use std::time::Duration;
 
 fn probe() -> Ref<Probe> {

@@ -39,7 +39,7 @@ pub fn models() -> Vec<Model> {
             &["0 meanwhile", "1 meanwhile", "2 meanwhile"],
             posts_during_post,
         )
-        // As before.
+        // Three threads, and the locks of the loop's sleep.
         .bounded(2)
         .plain_bounded(1),
         Model::new(

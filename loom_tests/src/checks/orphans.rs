@@ -102,7 +102,7 @@ pub fn models() -> Vec<Model> {
             &["died on 0", "died on 1"],
             || orphans_last_hot(|mut pool| _ = pool.drain_within(Budget::All)),
         )
-        // As before.
+        // Threads enter the registry, one after the other.
         .bounded(2)
         .plain_bounded(3),
         Model::new(

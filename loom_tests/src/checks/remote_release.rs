@@ -23,7 +23,7 @@ pub fn models() -> Vec<Model> {
             &["1 then", "2 then", "3 then"],
             || drain(1),
         )
-        // As above.
+        // Three threads that change one word.
         .bounded(3),
         Model::new(
             "remote_release_close",
@@ -37,7 +37,7 @@ pub fn models() -> Vec<Model> {
             &["0 and 1", "0 and 2", "1 and 0", "1 and 1", "2 and 0"],
             owners,
         )
-        // As above.
+        // Three threads that change one word.
         .bounded(3),
         Model::new(
             "remote_release_ends",

@@ -242,11 +242,11 @@ fn closed_while<R: Send + 'static>(f: fn(Ref<i32>) -> R) -> bool {
         drop(blocks);
     };
     let overlap = Overlap::default();
-    let shared = (handles.clone(), blocks.clone(), overlap.clone());
-    let owner = spawn_with(&shared, move |(handles, blocks, overlap)| {
-        let object = Ref::new_in(1, &blocks);
+    let (their_handles, theirs) = (handles.clone(), blocks.clone());
+    let owner = spawn_with(&overlap, move |overlap| {
+        let object = Ref::new_in(1, &theirs);
         overlap.during(|| {
-            drop_handle(handles, blocks);
+            drop_handle(their_handles, theirs);
             f(object)
         })
     });

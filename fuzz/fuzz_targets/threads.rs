@@ -10,15 +10,15 @@ mod model;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use model::Op;
-use model::free::{Free, THREADS, run_free};
-use model::run::{Place, in_turns};
+use model::free::{self, Setting, Step};
+use model::run::{Place, in_turns, live_objects};
+use model::{Op, THREADS};
 
 #[derive(Debug)]
 enum Program {
     InTurns(Vec<(u8, Op)>),
-    Free(Vec<Vec<Free>>),
-    InLockStep(Vec<Vec<Free>>),
+    Free(Vec<Vec<Step>>),
+    InLockStep(Vec<Vec<Step>>),
 }
 
 impl<'a> Arbitrary<'a> for Program {
@@ -39,7 +39,7 @@ fn turns<'a, T: Arbitrary<'a>>(bytes: &mut Unstructured<'a>) -> Result<Vec<(u8, 
     Ok(steps)
 }
 
-fn by_thread(bytes: &mut Unstructured) -> Result<Vec<Vec<Free>>> {
+fn by_thread(bytes: &mut Unstructured) -> Result<Vec<Vec<Step>>> {
     let mut programs = vec![Vec::new(); THREADS];
     for (thread, step) in turns(bytes)? {
         programs[thread as usize].push(step);
@@ -52,13 +52,20 @@ const PLACE: Place = Place {
     alone: true,
 };
 
+fn run_free(programs: Vec<Vec<Step>>, meet: Option<usize>) {
+    let before = live_objects();
+    let setting = Setting::checked();
+    free::run(programs, Setting { meet, ..setting });
+    assert_eq!(live_objects(), before, "objects live that nobody has");
+}
+
 fuzz_target!(
     init: {
         releasepool::event::set_hook(Some(Box::new(model::real::world::on_event)));
     },
     |program: Program| match program {
         Program::InTurns(program) => in_turns(&program, THREADS, PLACE),
-        Program::Free(programs) => run_free(programs, false, PLACE),
-        Program::InLockStep(programs) => run_free(programs, true, PLACE),
+        Program::Free(programs) => run_free(programs, None),
+        Program::InLockStep(programs) => run_free(programs, Some(THREADS)),
     }
 );

@@ -7,4 +7,3 @@ mod deaths;
 mod drains;
 pub mod handles;
 mod limits;
-mod programs;

@@ -11,16 +11,21 @@ compile_error!(
     "shuttle is off, so nothing would be checked: use `cargo shuttle`, and unset RUSTFLAGS"
 );
 
+// Shared with the library's tests; this program uses a part of it.
 #[cfg(releasepool_shuttle)]
-mod objects;
+#[allow(dead_code)]
+#[path = "../../../tests/all/model/free/mod.rs"]
+mod free;
 #[cfg(releasepool_shuttle)]
 mod program;
 #[cfg(releasepool_shuttle)]
+mod random;
+#[cfg(releasepool_shuttle)]
 mod run;
 #[cfg(releasepool_shuttle)]
-mod stalls;
+mod seam;
 #[cfg(releasepool_shuttle)]
-mod worker;
+mod stalls;
 
 #[cfg(releasepool_shuttle)]
 fn main() -> std::process::ExitCode {

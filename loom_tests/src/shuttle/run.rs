@@ -7,7 +7,7 @@ use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// How many schedules every third seed draws, by PCT. The others draw one each.
@@ -15,21 +15,16 @@ const PCT_EXECUTIONS: usize = 2;
 
 /// The seed that runs.
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// True if each step is printed.
-pub static LOG: AtomicBool = AtomicBool::new(false);
 
 pub fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--").collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
-        ["--child", seeds] => seeds_in(seeds).map_or_else(usage, |seeds| run(seeds, true)),
-        ["--replay", seed] => seed.parse().map_or_else(
-            |_| usage(),
-            |seed| {
-                LOG.store(true, Ordering::Relaxed);
-                run(seed..seed + 1, false)
-            },
-        ),
+        ["--child", seeds] => seeds_in(seeds).map_or_else(usage, |seeds| run(seeds, false)),
+        ["--replay", seed] => {
+            let seed = seed.parse::<u64>();
+            seed.map_or_else(|_| usage(), |seed| run(seed..seed + 1, true))
+        }
         [seeds] => seeds_in(seeds).map_or_else(usage, run_all),
         _ => usage(),
     }
@@ -84,8 +79,8 @@ fn finish(mut child: Child) -> bool {
     status.success()
 }
 
-/// Runs each seed; prints it first if `announces`.
-fn run(seeds: Range<u64>, announces: bool) -> ExitCode {
+/// Runs each seed, and prints its steps if `log`; otherwise prints it first.
+fn run(seeds: Range<u64>, log: bool) -> ExitCode {
     let overridden = std::env::var_os("SHUTTLE_RANDOM_SEED").is_some();
     assert!(!overridden, "SHUTTLE_RANDOM_SEED would replace all seeds");
     // A failed execution cannot be cleaned up, so the process ends in the hook. shuttle calls this
@@ -99,10 +94,10 @@ fn run(seeds: Range<u64>, announces: bool) -> ExitCode {
     releasepool::event::set_hook(Some(Box::new(|_| ())));
     for seed in seeds {
         SEED.store(seed, Ordering::Relaxed);
-        if announces {
+        if !log {
             println!("{seed}");
         }
-        let body = move || program::run(seed);
+        let body = move || program::run(seed, log);
         let _ = match seed % 3 {
             0 => Runner::new(RandomScheduler::new_from_seed(seed, 1), config()).run(body),
             1 => Runner::new(Stalls::new(seed), config()).run(body),

@@ -1,6 +1,6 @@
 //! Random schedules in which threads stall.
 
-use crate::worker::Random;
+use crate::random::Random;
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use std::collections::BTreeMap;
 

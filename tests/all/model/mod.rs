@@ -5,17 +5,18 @@
 //! * [`naive`]: the model, in which objects are indices and pools are vectors
 //! * [`real`]: the crate, driven by the same steps
 //! * [`run`]: runs both beside each other, on one thread or on several that take turns
-//! * [`free`]: programs on threads that do not take turns, for which fewer results are determined
+//! * [`free`]: programs on threads that do not take turns, for which fewer results are determined, on
+//!   the platform that `seam` describes
 //!
 //! The random tests (`random::programs`, `random::threads`), the named ones
 //! (`random::fuzz_regressions`) and the fuzz targets in `fuzz/` share this module. A program is a
 //! flat list of steps, so that the output of a fuzzer can be copied into a test.
 
 pub mod free;
-mod meeting;
 pub mod naive;
 pub mod real;
 pub mod run;
+mod seam;
 
 /// Work that an object's destructor does before it drops the children.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -192,6 +193,8 @@ pub struct State {
     pub links: usize,
 }
 
+/// How many threads the programs have that run on several.
+pub const THREADS: usize = 3;
 /// Destructors nested deeper than this do nothing, and leave their children to the end of the step:
 /// at 32 KiB of stack the crate would queue them, and the order would depend on the compiler.
 pub const DEEPEST: usize = 6;

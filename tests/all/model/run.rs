@@ -18,7 +18,7 @@ pub struct Place {
     pub alone: bool,
 }
 
-pub(super) fn live_objects() -> u64 {
+pub fn live_objects() -> u64 {
     PoolManager::global().snapshot().live_objects()
 }
 

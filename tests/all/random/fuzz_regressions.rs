@@ -2,10 +2,9 @@
 //! of its own. See fuzz/README.md.
 
 use crate::model::Op::*;
-use crate::model::free::THREADS;
 use crate::model::real::world::on_event;
 use crate::model::run::{Place, in_turns, one_thread};
-use crate::model::{Op, Plan};
+use crate::model::{Op, Plan, THREADS};
 use crate::support::child;
 
 /// Runs a program of several threads that take turns, in a process of its own, as orphans are

@@ -1,80 +1,89 @@
-//! Random programs on several threads: see [`crate::model`]. Those that use what is global to the
-//! process, such as orphans, run in a process of their own.
+//! Random programs on several threads: see [`crate::model`]. They run in processes of their own, as
+//! they use what is global to the process, such as orphans.
 
-use crate::model::free::{End, Free, THREADS, run_free};
+use crate::model::THREADS;
+use crate::model::free::{self, Kind, Setting, Step};
 use crate::model::real::world::on_event;
-use crate::model::run::{Place, in_turns};
-use crate::support::child;
+use crate::model::run::{Place, in_turns, live_objects};
+use crate::support::{child, listen, react};
 use proptest::prelude::*;
+use proptest::sample::select;
 use proptest::test_runner::TestRunner;
 
-const AMONG_OTHERS: Place = Place {
-    on_thread: || crate::support::react(on_event),
-    alone: false,
-};
-
 const ALONE: Place = Place {
+    on_thread: || react(on_event),
     alone: true,
-    ..AMONG_OTHERS
 };
 
-fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig {
+/// Runs programs that are drawn from a strategy.
+fn run<T: std::fmt::Debug>(cases: u32, programs: impl Strategy<Value = T>, run: impl Fn(T)) {
+    let mut runner = TestRunner::new(ProptestConfig {
         cases: if cfg!(miri) { 1 } else { cases },
         failure_persistence: None,
         ..ProptestConfig::default()
-    }
+    });
+    let run = |programs| {
+        run(programs);
+        Ok(())
+    };
+    runner.run(&programs, run).unwrap();
 }
 
-fn free() -> impl Strategy<Value = Free> {
-    let i = || 0..6u8;
-    let end = prop_oneof![
-        2 => Just(End::Quiet),
-        1 => i().prop_map(End::Send),
-        1 => Just(End::Nest),
-    ];
-    prop_oneof![
-        5 => end.prop_map(Free::Create),
-        1 => Just(Free::CreateLocal),
-        3 => i().prop_map(Free::CloneShared),
-        3 => i().prop_map(Free::Drop),
-        1 => Just(Free::DropLocals),
-        2 => i().prop_map(Free::Upgrade),
-        3 => Just(Free::Open),
-        2 => Just(Free::Close),
-        2 => i().prop_map(Free::Drain),
-        5 => (i(), i()).prop_map(|(a, b)| Free::Autorelease(a, b)),
-        4 => i().prop_map(Free::AutoreleaseImplicitly),
-        1 => Just(Free::AutoreleaseLocals),
-        2 => Just(Free::Push),
-        2 => i().prop_map(Free::PopElsewhere),
-        1 => Just(Free::DrainRoot),
-        4 => (i(), i()).prop_map(|(a, b)| Free::Release(a, b)),
-        3 => (i(), i()).prop_map(|(a, b)| Free::Post(a, b)),
-        2 => Just(Free::RunInbox),
-        1 => Just(Free::Quiesce),
-        1 => Just(Free::Meet),
-        1 => Just(Free::Exit),
-    ]
+/// Runs programs of these kinds on threads that run free.
+fn run_free(mut kinds: Vec<Kind>, length: usize, setting: Setting) {
+    listen();
+    // Miri starts no processes, so other tests may run meanwhile.
+    let alone = !cfg!(miri);
+    kinds.retain(|kind| alone || *kind != Kind::Shutdown);
+    let step = (select(kinds), any::<u8>(), any::<u8>()).prop_map(|(kind, a, b)| Step(kind, a, b));
+    let program = prop::collection::vec(step, 0..if alone { length } else { 15 });
+    run(100, prop::collection::vec(program, THREADS), |programs| {
+        let before = live_objects();
+        free::run(programs, setting);
+        assert!(
+            !alone || live_objects() == before,
+            "objects live that nobody has"
+        );
+    });
 }
 
-fn programs() -> impl Strategy<Value = Vec<Vec<Free>>> {
-    let length = if cfg!(miri) { 15 } else { 60 };
-    prop::collection::vec(prop::collection::vec(free(), 0..length), THREADS)
+/// Defines tests that run free programs.
+macro_rules! free_programs {
+    ($(#[test] fn $name:ident($kinds:ident, $length:literal, $setting:expr);)*) => {$(
+        #[test]
+        fn $name() {
+            let all = || run_free(Kind::$kinds(), $length, $setting);
+            if cfg!(miri) {
+                return all();
+            }
+            child!(all).assert_success();
+        }
+    )*};
 }
 
-proptest! {
-    #![proptest_config(cases(100))]
+const EXACT: Setting = Setting::checked();
+const IN_STEP: Setting = Setting {
+    meet: Some(THREADS),
+    ..EXACT
+};
+const HOT: Setting = Setting {
+    relays: true,
+    ..EXACT
+};
+const PANICKING: Setting = Setting {
+    panics: true,
+    ..HOT
+};
 
+free_programs! {
     #[test]
-    fn random_programs_on_threads_that_run_free(programs in programs()) {
-        run_free(programs, false, AMONG_OTHERS);
-    }
-
+    fn random_programs_on_threads_that_run_free(all, 60, EXACT);
     #[test]
-    fn random_programs_on_threads_in_lock_step(programs in programs()) {
-        run_free(programs, true, AMONG_OTHERS);
-    }
+    fn random_programs_on_threads_in_lock_step(all, 60, IN_STEP);
+    #[test]
+    fn random_programs_of_hot_objects(of_hot_objects, 300, HOT);
+    #[test]
+    fn random_programs_of_hot_objects_with_destructors_that_panic(of_hot_objects, 300, PANICKING);
 }
 
 #[test]
@@ -83,12 +92,7 @@ fn random_programs_on_threads_that_take_turns() {
     let child = child!(|| {
         let op = crate::random::programs::op_of_any_kind();
         let program = prop::collection::vec((0..3u8, op), 0..60);
-        let mut runner = TestRunner::new(cases(100));
-        let run = |program: Vec<_>| {
-            in_turns(&program, THREADS, ALONE);
-            Ok(())
-        };
-        runner.run(&program, run).unwrap();
+        run(100, program, |program| in_turns(&program, THREADS, ALONE));
     });
     child.assert_success();
 }

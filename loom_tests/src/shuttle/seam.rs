@@ -1,0 +1,40 @@
+//! The platform of programs on free threads, here shuttle.
+
+use releasepool::{HomeRef, model};
+pub use shuttle::thread::ThreadId;
+
+pub type Thread = model::JoinHandle<()>;
+
+pub fn spawn(body: impl FnOnce() + Send + 'static) -> Thread {
+    model::spawn(body)
+}
+
+pub fn join(thread: Thread) {
+    thread.join();
+}
+
+pub fn current_id() -> ThreadId {
+    shuttle::thread::current().id()
+}
+
+/// True if values of `HomeRef`s are kept for ever when their home has exited.
+pub const KEEPS: bool = true;
+
+pub fn at_home<T>(value: T) -> HomeRef<T> {
+    HomeRef::new(value)
+}
+
+/// How often [`quiesce`] may be needed until nothing is left.
+pub const PASSES: usize = 4;
+
+pub fn quiesce() {
+    model::quiesce();
+}
+
+/// Does nothing: the exit of a thread is a call here, after which nothing of it runs.
+pub fn outlive_the_exit() {}
+
+/// Runs a closure now, which is before the exit.
+pub fn at_teardown(last: Box<dyn FnOnce()>) {
+    last();
+}

@@ -1,0 +1,48 @@
+//! Programs on several threads at once. Their results are not determined as those of threads that
+//! take turns, but these statements always hold:
+//!
+//! * Every object dies exactly once, after its last handle, and no upgrade fails before.
+//! * An object that was never shown to another thread dies on the thread that made it.
+//! * A thread's pools hold and release only what that thread put there.
+//! * A cache returns the object that its slot holds, unless that changes meanwhile.
+//!
+//! Four drivers run such programs: the random tests, the fuzz target `threads`, the program `shuttle`
+//! in `loom_tests/`, and `soak/`.
+//!
+//! * [`step`]: the steps
+//! * [`objects`]: objects and handles
+//! * [`world`]: what threads share
+//! * [`worker`]: one thread, and how it does each step
+
+mod objects;
+mod step;
+mod worker;
+mod world;
+
+pub use step::{Kind, Step};
+pub use worker::start;
+pub use world::{Setting, World};
+
+/// Runs each program on a thread of its own, and checks at the end that nothing is left.
+///
+/// # Panics
+/// If something was lost, released twice or by the wrong thread, or was never released.
+pub fn run(mut programs: Vec<Vec<Step>>, setting: Setting) {
+    if setting.meet.is_some() {
+        // Every program has as many steps as the longest.
+        let longest = programs.iter().map(Vec::len).max().unwrap_or(0);
+        for program in &mut programs {
+            program.resize(longest, Step(Kind::RunInbox, 0, 0));
+        }
+    }
+    let (world, loopers, first) = World::new(setting);
+    for program in programs {
+        start(&world, program, first.another());
+    }
+    drop(first);
+    world.join();
+    for looper in loopers {
+        looper.shutdown().unwrap();
+    }
+    world.end();
+}

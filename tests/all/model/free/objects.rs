@@ -195,8 +195,13 @@ impl Object {
                 for object in things.iter().flatten().filter_map(Thing::to_ref) {
                     pool.autorelease(object).look();
                 }
-                // The rest waits in the backlog.
-                pool.drain_within(Budget::Count(1));
+                // If the rest waits in the backlog, it may be that of a thread outside of the program.
+                let all = if shared.exact {
+                    Budget::All
+                } else {
+                    Budget::Count(1)
+                };
+                pool.drain_within(all);
             }
             13 => settle_scope(|| {
                 drop(shared.receive());

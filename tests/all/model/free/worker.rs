@@ -635,12 +635,16 @@ impl Worker {
                 break;
             }
         }
-        // Token pools stay open.
-        while let Some(mut pool) = self.pools.pop() {
+        while let Some(pool) = self.pools.pop() {
+            let Opened::Guard(guard) = pool.opened else {
+                // The exit closes token pools.
+                pool.held.iter().for_each(|known| known.let_go());
+                continue;
+            };
             let shared = shared.clone();
             at_teardown(Box::new(move || {
-                pool.let_go();
-                shared.survive(|| drop(pool.opened));
+                pool.held.iter().for_each(|known| known.let_go());
+                shared.survive(|| drop(guard));
             }));
         }
         for thing in self.things.drain(..) {

@@ -1,23 +1,17 @@
 //! The jobs of workers, chosen at random.
 //!
-//! * [`pools`]: pools that are nested, named, closed out of order, implicit, or of another manager
-//! * [`objects`]: strong and weak references, trees, chains
-//! * [`mail`]: releases and closures for other threads, including ended ones; inbox hooks
-//! * [`sharing`]: hand-over pools, thread-bound values, slots, hot objects, drains within a budget
-//! * [`later`]: values that a reclaimer destroys
-//! * [`foreign`]: foreign objects in pools, and given up to other workers
+//! * [`programs`]: random programs on threads of their own, which use all of the library
+//! * [`pools`]: pools that are nested, named, implicit, or of another manager
+//! * [`objects`]: chains, slot caches, values that the reclaimer of the process destroys
+//! * [`mail`]: releases and closures for the UI thread, inbox hooks
 //! * [`trouble`]: destructors that panic or use pools
-//! * [`tokens`]: tokens and their misuse
 //! * [`teardown`]: what destructors of thread-locals do
 
-mod foreign;
-mod later;
 mod mail;
 mod objects;
 mod pools;
-mod sharing;
+pub mod programs;
 mod teardown;
-mod tokens;
 mod trouble;
 
 use crate::payload::{Busy, Item};
@@ -28,43 +22,19 @@ use std::time::Instant;
 type Job = fn(&mut Worker);
 
 const JOBS: &[Job] = &[
+    programs::run,
     pools::nested,
-    pools::nested,
-    pools::out_of_order,
     pools::implicit,
     pools::own_manager,
-    pools::boundary,
     pools::lent_to_threads,
-    objects::swap,
-    objects::upgrade,
-    objects::exclusive,
-    objects::slices,
     objects::chain,
-    mail::show,
+    objects::cached,
+    objects::later,
     mail::show,
     mail::release_to_ui,
-    mail::to_some_thread,
-    mail::look_up,
     mail::hook,
-    sharing::handoff,
-    sharing::budget,
-    sharing::home,
-    sharing::made_at_home,
-    sharing::slot,
-    sharing::cached,
-    sharing::hot,
-    later::process,
-    later::own,
-    foreign::adopt,
-    foreign::give_up,
-    foreign::release,
     trouble::bombs,
     trouble::busy,
-    tokens::nested,
-    tokens::popped_twice,
-    tokens::popped_elsewhere,
-    tokens::popped_by_another_manager,
-    tokens::popped_by_its_own_drain,
 ];
 
 /// Lets a worker live: it does random jobs until its end has come.
@@ -89,7 +59,6 @@ pub fn live(mut worker: Worker) {
         teardown::pack(&mut worker);
     }
     if !abstains {
-        foreign::close(&mut worker);
         leave(&mut worker);
     }
 }

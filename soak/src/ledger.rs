@@ -42,16 +42,10 @@ pub struct Ledger {
     pub hooked: Count,
     pub caught: Count,
     pub reported: Count,
-    /// Misuses of tokens, each of which must return the right error.
-    pub misuses: Count,
     /// Closures that ran while a thread's thread-locals were destroyed.
     pub teardowns: Count,
-    /// Foreign references that were given up to workers, and those that workers released.
-    pub given_up: Count,
-    pub released: Count,
-    /// Upgrades of weak references that succeeded, and those that came too late.
-    pub upgraded: Count,
-    pub too_late: Count,
+    /// Random programs that ran to their end.
+    pub programs: Count,
 }
 
 pub static LEDGER: Ledger = Ledger {
@@ -68,12 +62,8 @@ pub static LEDGER: Ledger = Ledger {
     hooked: Count::new(),
     caught: Count::new(),
     reported: Count::new(),
-    misuses: Count::new(),
     teardowns: Count::new(),
-    given_up: Count::new(),
-    released: Count::new(),
-    upgraded: Count::new(),
-    too_late: Count::new(),
+    programs: Count::new(),
 };
 
 impl Ledger {

@@ -3,16 +3,23 @@
 //! `cargo run --release -p releasepool-soak -- --minutes 10`
 //!
 //! Where to start reading: `watch.rs` has the checks, `jobs.rs` lists what workers do, `ui.rs` is
-//! the frame loop, `growth.rs` defines what counts as growth.
+//! the frame loop, `growth.rs` defines what counts as growth. Random programs, which the library's tests
+//! run, too, run beside all this.
 
 mod args;
 mod bomb;
 mod crew;
+// Shared with the library's tests; this program uses a part of it.
+#[allow(dead_code)]
+#[path = "../../tests/all/model/free/mod.rs"]
+mod free;
 mod growth;
 mod heap;
 mod jobs;
 mod ledger;
 mod payload;
+#[path = "../../tests/all/model/seam.rs"]
+mod seam;
 mod stage;
 mod ui;
 mod watch;

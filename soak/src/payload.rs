@@ -72,12 +72,6 @@ impl Item {
     }
 }
 
-impl Clone for Item {
-    fn clone(&self) -> Self {
-        Self::new(self.number())
-    }
-}
-
 impl Thing for Item {
     fn look(&self) {
         same("an item's text", self.text.parse(), Ok(self.number()));

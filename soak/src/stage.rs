@@ -4,7 +4,7 @@ use crate::ledger::{LEDGER, fail};
 use crate::payload::{Item, Thing};
 use crate::ui;
 use fastrand::Rng;
-use releasepool::{OptionSlot, Ref, RemoteRelease, Slot, ThreadHandle, Weak};
+use releasepool::{Ref, Slot, ThreadHandle};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,14 +13,10 @@ use std::time::Duration;
 /// How long to wait for something before it counts as hanging.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-const SLOTS: usize = 16;
-/// How many handles and queues are kept: of the latest threads, many of which have ended.
+/// How many handles are kept: of the latest threads, many of which have ended.
 const HANDLES: usize = 12;
 /// How many roots may be on their way to the UI thread.
 const WAITING: u64 = 2_000;
-
-/// Foreign references that any worker gives up, and that one releases.
-pub type Queue = RemoteRelease<Item, Box<dyn Fn() -> bool + Send + Sync>>;
 
 pub struct Stage {
     pub ui: ThreadHandle,
@@ -28,12 +24,7 @@ pub struct Stage {
     pub stop: AtomicBool,
     /// The next number, for names and seeds.
     next: AtomicU64,
-    slots: [Mutex<Option<Ref<dyn Thing>>>; SLOTS],
-    weak: [Mutex<Option<Weak<dyn Thing>>>; SLOTS],
     handles: Mutex<VecDeque<ThreadHandle>>,
-    queues: Mutex<VecDeque<Arc<Queue>>>,
-    /// All workers load and replace it.
-    pub latest: OptionSlot<Item>,
     /// Made by the first worker that asks for it.
     cached: Mutex<Option<Arc<Slot<Item>>>>,
 }
@@ -43,31 +34,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds the newest, and drops the oldest if there are too many.
-fn put_latest<T>(latest: &Mutex<VecDeque<T>>, new: T) {
-    let mut latest = lock(latest);
-    latest.push_back(new);
-    if latest.len() > HANDLES {
-        latest.pop_front();
-    }
-}
-
-fn some<T: Clone>(all: &Mutex<VecDeque<T>>, rng: &mut Rng) -> Option<T> {
-    let all = lock(all);
-    (!all.is_empty()).then(|| all[rng.usize(..all.len())].clone())
-}
-
 impl Stage {
     pub fn new(ui: ThreadHandle) -> Self {
         Self {
             ui,
             stop: AtomicBool::new(false),
             next: AtomicU64::new(1),
-            slots: [const { Mutex::new(None) }; SLOTS],
-            weak: [const { Mutex::new(None) }; SLOTS],
             handles: Mutex::default(),
-            queues: Mutex::default(),
-            latest: OptionSlot::new(None),
             cached: Mutex::default(),
         }
     }
@@ -81,42 +54,18 @@ impl Stage {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Puts a thing into a random slot and returns what it replaces.
-    pub fn swap(&self, rng: &mut Rng, thing: Option<Ref<dyn Thing>>) -> Option<Ref<dyn Thing>> {
-        let slot = rng.usize(..SLOTS);
-        std::mem::replace(&mut *lock(&self.slots[slot]), thing)
-    }
-
-    /// Returns another reference to what is in a random slot.
-    pub fn peek(&self, rng: &mut Rng) -> Option<Ref<dyn Thing>> {
-        lock(&self.slots[rng.usize(..SLOTS)]).clone()
-    }
-
-    pub fn put_weak(&self, rng: &mut Rng, weak: Weak<dyn Thing>) {
-        let before = lock(&self.weak[rng.usize(..SLOTS)]).replace(weak);
-        drop(before);
-    }
-
-    pub fn peek_weak(&self, rng: &mut Rng) -> Option<Weak<dyn Thing>> {
-        lock(&self.weak[rng.usize(..SLOTS)]).clone()
-    }
-
     pub fn put_handle(&self, handle: ThreadHandle) {
-        put_latest(&self.handles, handle);
+        let mut handles = lock(&self.handles);
+        handles.push_back(handle);
+        if handles.len() > HANDLES {
+            handles.pop_front();
+        }
     }
 
     /// Returns a handle to a random thread, which may have ended long ago.
     pub fn some_handle(&self, rng: &mut Rng) -> Option<ThreadHandle> {
-        some(&self.handles, rng)
-    }
-
-    pub fn put_queue(&self, queue: Arc<Queue>) {
-        put_latest(&self.queues, queue);
-    }
-
-    /// Returns the queue of a random worker, which may have ended long ago.
-    pub fn some_queue(&self, rng: &mut Rng) -> Option<Arc<Queue>> {
-        some(&self.queues, rng)
+        let handles = lock(&self.handles);
+        (!handles.is_empty()).then(|| handles[rng.usize(..handles.len())].clone())
     }
 
     /// Returns a slot whose items have growing numbers.
@@ -127,11 +76,7 @@ impl Stage {
 
     /// Drops everything. All workers must have been joined.
     pub fn clear(&self) {
-        self.slots.iter().for_each(|slot| drop(lock(slot).take()));
-        self.weak.iter().for_each(|slot| drop(lock(slot).take()));
-        self.latest.store(None);
         drop(lock(&self.cached).take());
-        lock(&self.queues).clear();
         let handles = std::mem::take(&mut *lock(&self.handles));
         if handles.iter().any(ThreadHandle::is_alive) {
             fail("a thread lives that has been joined");

@@ -5,6 +5,7 @@ use crate::bomb;
 use crate::crew::Crew;
 use crate::growth::Growth;
 use crate::heap::{self, mib};
+use crate::jobs::programs::THREADS;
 use crate::ledger::{LEDGER, fail, failures, same};
 use crate::stage::{PATIENCE, Stage};
 use crate::ui::{self, Ask, Settled};
@@ -124,9 +125,10 @@ impl Watch<'_> {
         if snapshot.orphans > ORPHANS {
             fail(format!("{} orphans pile up", snapshot.orphans));
         }
-        // Workers, each with two helpers at most; the UI thread; and the reclaimer of the process.
+        // Workers, each with the threads of a program at most, of which some exit while others go on for
+        // them; the UI thread; and the reclaimer of the process.
         let threads = snapshot.threads.len() as u64;
-        if threads > workers * 3 + 2 + ALWAYS as u64 {
+        if threads > workers * 3 * THREADS as u64 + 2 + ALWAYS as u64 {
             fail(format!(
                 "{threads} threads are registered, for {workers} workers"
             ));
@@ -146,14 +148,14 @@ impl Watch<'_> {
         let resident = resident.map_or("n/a".to_owned(), |bytes| format!("{:.1}", mib(bytes)));
         self.out.say(&format!(
             "{:7.1} s  {:>9} live objects  {resident:>6} MiB ({:.1} allocated)  {} threads seen  {} pools pushed  \
-             {} panics  {} misuses  {} frames\n",
+             {} panics  {} programs  {} frames\n",
             self.start.elapsed().as_secs_f64(),
             grouped(live),
             mib(heap::allocated()),
             grouped(LEDGER.threads.get()),
             grouped(pools_pushed(&snapshot)),
             grouped(LEDGER.caught.get() + LEDGER.reported.get()),
-            grouped(LEDGER.misuses.get()),
+            grouped(LEDGER.programs.get()),
             grouped(LEDGER.frames.get()),
         ))
     }
@@ -234,11 +236,8 @@ impl Watch<'_> {
             ("closures refused by ended threads", &LEDGER.posts_refused),
             ("panics caught", &LEDGER.caught),
             ("panics reported", &LEDGER.reported),
-            ("misuses of tokens", &LEDGER.misuses),
             ("closures in teardowns", &LEDGER.teardowns),
-            ("foreign references given up", &LEDGER.given_up),
-            ("upgrades", &LEDGER.upgraded),
-            ("upgrades too late", &LEDGER.too_late),
+            ("random programs", &LEDGER.programs),
         ];
         let mut text = format!("\nsoaked for {:.1} s\n", self.start.elapsed().as_secs_f64());
         for (what, count) in all {
@@ -281,11 +280,6 @@ fn check_books() {
         "roots taken",
         ledger.roots_taken.get(),
         ledger.roots_sent.get(),
-    );
-    same(
-        "foreign references released",
-        ledger.released.get(),
-        ledger.given_up.get(),
     );
     let done = ledger.posts_run.get() + ledger.posts_refused.get();
     same("closures run or refused", done, ledger.posts_accepted.get());

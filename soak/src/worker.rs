@@ -1,6 +1,6 @@
 //! A worker: a short life full of jobs.
 
-use crate::stage::{Queue, Stage};
+use crate::stage::Stage;
 use fastrand::Rng;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,6 @@ use std::time::Duration;
 pub struct Worker {
     pub stage: Arc<Stage>,
     pub rng: Rng,
-    /// The foreign references that this worker releases.
-    pub queue: Option<Arc<Queue>>,
 }
 
 impl Worker {
@@ -17,7 +15,6 @@ impl Worker {
         Self {
             stage: stage.clone(),
             rng: Rng::with_seed(number),
-            queue: None,
         }
     }
 

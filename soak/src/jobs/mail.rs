@@ -1,4 +1,4 @@
-//! Releases and closures for other threads, inbox hooks, and looking threads up.
+//! Releases and closures for the UI thread, and inbox hooks.
 
 use crate::bomb;
 use crate::ledger::{fail, same};
@@ -20,8 +20,6 @@ pub fn show(worker: &mut Worker) {
     let width = worker.rng.usize(1..4);
     let depth = worker.rng.usize(1..4);
     let root = pool.autorelease(Tree::new(width, depth));
-    let weak = unsize!(PoolRef::downgrade(root) => dyn Thing);
-    worker.stage.put_weak(&mut worker.rng, weak);
     let root = unsize!(PoolRef::retain(root) => dyn Thing);
     worker.stage.show(root);
     if worker.once_in(50) && bomb::may(1) {
@@ -43,21 +41,6 @@ pub fn release_to_ui(worker: &mut Worker) {
 /// Makes an `OnDrop` shareable, which it is not because of its cell.
 fn shared<F: FnOnce() + Send>(on_drop: OnDrop<F>) -> std::sync::Mutex<OnDrop<F>> {
     std::sync::Mutex::new(on_drop)
-}
-
-/// Sends to another worker, which may be about to end or have ended long ago.
-pub fn to_some_thread(worker: &mut Worker) {
-    let Some(handle) = worker.stage.some_handle(&mut worker.rng) else {
-        return;
-    };
-    for n in 0..worker.rng.u64(1..10) {
-        handle.release(Ref::new(Item::new(n)));
-    }
-    let item = Ref::new(Item::new(10));
-    post(&handle, move || item.look());
-    if worker.once_in(4) {
-        run_inbox();
-    }
 }
 
 /// Runs what other threads have sent to this one.
@@ -86,39 +69,5 @@ pub fn hook(worker: &mut Worker) {
             return fail("an inbox hook was not called");
         }
         run_inbox();
-    }
-}
-
-/// Looks this thread and another one up in the registry.
-pub fn look_up(worker: &mut Worker) {
-    let manager = PoolManager::global();
-    let Some(me) = manager.current_thread() else {
-        return fail("a worker has no key");
-    };
-    same(
-        "this thread by key",
-        manager.thread(me.key()).as_ref(),
-        Some(&me),
-    );
-    let id = thread::current().id();
-    same(
-        "this thread by id",
-        manager.thread_by_id(id).as_ref(),
-        Some(&me),
-    );
-    if !manager.threads().contains(&me) {
-        fail("this thread is not listed");
-    }
-    let snapshot = manager.snapshot();
-    if snapshot.thread(me.key()).is_none() {
-        fail("this thread is not in the snapshot");
-    }
-    if let Some(handle) = worker.stage.some_handle(&mut worker.rng) {
-        let was_alive = handle.is_alive();
-        let found = manager.thread(handle.key());
-        if let (Some(found), false) = (&found, was_alive) {
-            // A thread closes its inbox shortly before it leaves the registry.
-            same("a thread found by its key", found, &handle);
-        }
     }
 }

@@ -1,91 +1,12 @@
-//! Objects, and strong and weak references to them.
+//! Chains, slot caches, and values that are destroyed later.
 
-use crate::ledger::{LEDGER, fail, same};
+use crate::ledger::fail;
 use crate::payload::{Chain, Item, Thing, Tree};
 use crate::worker::Worker;
-use releasepool::{AutoreleasePool, Ref, unsize};
+use releasepool::{AutoreleasePool, Later, Ref, SlotCache, drop_later};
 
 /// How many nodes a long chain has.
 const LONG: u64 = 100_000;
-
-fn some_thing(worker: &mut Worker) -> Ref<dyn Thing> {
-    match worker.rng.u64(0..4) {
-        0 => unsize!(Tree::new(3, 2) => dyn Thing),
-        1 => unsize!(Chain::new(10) => dyn Thing),
-        n => unsize!(Ref::new(Item::new(n)) => dyn Thing),
-    }
-}
-
-/// Replaces objects that all workers share.
-pub fn swap(worker: &mut Worker) {
-    let pool = AutoreleasePool::new();
-    for _ in 0..worker.rng.u64(1..50) {
-        let thing = some_thing(worker);
-        let weak = Ref::downgrade(&thing);
-        worker.stage.put_weak(&mut worker.rng, weak);
-        if let Some(old) = worker.stage.swap(&mut worker.rng, Some(thing)) {
-            old.look();
-            if worker.once_in(2) {
-                pool.autorelease(old).look();
-            }
-        }
-        if let Some(shared) = worker.stage.peek(&mut worker.rng) {
-            pool.autorelease(shared).look();
-        }
-    }
-}
-
-/// Upgrades weak references that other workers have left.
-pub fn upgrade(worker: &mut Worker) {
-    for _ in 0..worker.rng.u64(1..100) {
-        let Some(weak) = worker.stage.peek_weak(&mut worker.rng) else {
-            continue;
-        };
-        if let Some(thing) = weak.upgrade() {
-            thing.look();
-            LEDGER.upgraded.add(1);
-        } else {
-            LEDGER.too_late.add(1);
-        }
-    }
-}
-
-/// Exclusive access to a value, and its loss by sharing.
-pub fn exclusive(_: &mut Worker) {
-    let mut item = Ref::new(Item::new(1));
-    if Ref::get_mut(&mut item).is_none() {
-        fail("a sole reference is not exclusive");
-    }
-    let shared = item.clone();
-    if Ref::get_mut(&mut item).is_some() {
-        fail("a shared reference is exclusive");
-    }
-    same("a copy's number", Ref::make_mut(&mut item).number(), 1);
-    if Ref::ptr_eq(&item, &shared) {
-        fail("make_mut gave out a shared value");
-    }
-    // The value is then no longer an object. The ledger counts its payload until it is dropped at
-    // the end of this job.
-    if Ref::try_unwrap(item).is_err() {
-        fail("a sole reference cannot be unwrapped");
-    }
-    let again = shared.clone();
-    match Ref::try_unwrap(shared) {
-        Ok(_) => fail("a shared value was taken out"),
-        Err(shared) => drop(shared),
-    }
-    same("the other's number", again.number(), 1);
-}
-
-/// An object that is a slice.
-pub fn slices(_: &mut Worker) {
-    let pool = AutoreleasePool::new();
-    let slice = unsize!(Ref::new([Item::new(8)]) => [Item]);
-    let lent = pool.autorelease(slice.clone());
-    same("a slice's length", lent.len(), 1);
-    drop(slice);
-    lent[0].look();
-}
 
 /// A chain, which must be destroyed without recursion.
 pub fn chain(worker: &mut Worker) {
@@ -102,4 +23,36 @@ pub fn chain(worker: &mut Worker) {
         2 if length < LONG => worker.stage.ui.release(chain),
         _ => Ref::autorelease(chain),
     }
+}
+
+/// Loads from a slot that all workers use, through a cache, and replaces its object.
+pub fn cached(worker: &mut Worker) {
+    let mut cache = SlotCache::new(worker.stage.cached());
+    let mut newest = 0;
+    for _ in 0..worker.rng.u64(1..50) {
+        let number = cache.load().number();
+        if number < newest {
+            fail(format!("item {number} is loaded after {newest}"));
+        }
+        newest = number;
+        match worker.rng.u64(0..10) {
+            0 => {
+                let new = cache
+                    .slot()
+                    .rcu(|item| Ref::new(Item::new(item.number() + 1)));
+                newest = new.number();
+            }
+            1 => cache.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// Leaves values to the reclaimer of the process.
+pub fn later(worker: &mut Worker) {
+    let items = (0..worker.rng.u64(1..20)).map(Item::new);
+    drop_later(items.collect::<Vec<_>>());
+    drop_later(Chain::new(worker.rng.u64(1..500)));
+    let tree = Later::new(Tree::new(3, 2));
+    tree.look();
 }

@@ -3,9 +3,7 @@
 use crate::ledger::{LEDGER, fail, same};
 use crate::payload::{Item, Stay};
 use crate::worker::Worker;
-use releasepool::{
-    AutoreleasePool, PoolManager, PoolRef, Ref, RootPolicy, autorelease, autoreleasepool,
-};
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, autorelease, autoreleasepool};
 use std::thread;
 
 /// The largest number of entries: more than fit on one page.
@@ -41,30 +39,6 @@ fn nest(worker: &mut Worker, depth: u64) {
     if let Some(kept) = kept {
         same("what is kept", kept.number(), entries - 1);
         same("references to what is kept", Ref::strong_count(&kept), 1);
-    }
-}
-
-/// Pools that are closed in random order.
-pub fn out_of_order(worker: &mut Worker) {
-    let count = worker.rng.usize(2..6);
-    let mut pools: Vec<_> = (0..count).map(|_| AutoreleasePool::new()).collect();
-    let weak: Vec<_> = pools
-        .iter()
-        .map(|pool| PoolRef::downgrade(pool.create(Item::new(7))))
-        .collect();
-    let mut alive: Vec<usize> = (0..count).collect();
-    while !pools.is_empty() {
-        let victim = worker.rng.usize(..pools.len());
-        drop(pools.remove(victim));
-        let dead = alive.remove(victim);
-        for (n, weak) in weak.iter().enumerate() {
-            let lives = weak.strong_count() > 0;
-            if lives != alive.contains(&n) {
-                fail(format!(
-                    "pool {dead} of {count} closed, entry {n} alive: {lives}"
-                ));
-            }
-        }
     }
 }
 
@@ -120,22 +94,6 @@ pub fn own_manager(worker: &mut Worker) {
             drop((inner, outer));
             let _ = manager.pop(token);
             manager.autorelease(Ref::new(Item::new(4)));
-        }
-    }
-}
-
-/// A root pool that is drained at boundaries, once it has enough entries.
-pub fn boundary(worker: &mut Worker) {
-    let manager = PoolManager::builder()
-        .root_watermark(10)
-        .root_policy(RootPolicy::DrainAtBoundary)
-        .build();
-    for n in 0..worker.rng.u64(5..15) {
-        manager.autorelease(Ref::new(Item::new(n)));
-        if n < 9 {
-            same("a boundary below the watermark", manager.boundary(), 0);
-        } else if n == 9 && manager.boundary() < 10 {
-            fail("a boundary released too little");
         }
     }
 }

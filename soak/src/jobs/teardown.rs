@@ -60,7 +60,7 @@ pub fn pack(worker: &mut Worker) {
                 Box::new(move || drop(chain))
             }
             _ => {
-                keep(worker);
+                keep();
                 continue;
             }
         };
@@ -69,10 +69,9 @@ pub fn pack(worker: &mut Worker) {
 }
 
 /// Leaves references and an open pool in thread-locals.
-fn keep(worker: &mut Worker) {
+fn keep() {
     THINGS.with_borrow_mut(|things| {
         things.push(unsize!(Ref::new(Item::new(1)) => dyn Thing));
-        things.extend(worker.stage.peek(&mut worker.rng));
     });
     // This may be the thread's first use of the library, or a later one.
     let pool = AutoreleasePool::named("thread-local");

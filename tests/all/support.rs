@@ -34,6 +34,12 @@ pub struct Log(&'static Entries);
 /// All logs, so that leak checkers find them.
 static LOGS: Mutex<Vec<&'static Entries>> = Mutex::new(Vec::new());
 
+impl Default for Log {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Log {
     pub fn new() -> Self {
         let entries: &Entries = Box::leak(Box::default());

@@ -29,21 +29,13 @@
 //!
 //! From the bottom up:
 //!
-//! * [`entry_label`]: the description of an entry in a dump; [`overflow`]: values on the heap, which did
-//!   not fit
-//! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
-//! * [`stack_dump`]: `StackDump`; [`reservation`]: memory that is freed unless a value is made in it
-//! * [`stack_box`]: `StackBox`, which owns a value; [`values`]: makes values
+//! * [`overflow`]: values on the heap, which did not fit
+//! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory, and its `StackDump`
+//! * [`stack_box`]: `StackBox`, which owns a value, and the ways to make values
 //! * `arena_collections`: `Allocator` of the crate `allocator-api2`
-
-// First, as rustdoc shows the methods of `StackAllocator` in the order of these files.
-pub(crate) mod stack_allocator;
-mod values;
 
 #[cfg(feature = "allocator-api2")]
 mod arena_collections;
-mod entry_label;
 mod overflow;
-mod reservation;
+pub(crate) mod stack_allocator;
 pub(crate) mod stack_box;
-pub(crate) mod stack_dump;

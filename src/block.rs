@@ -33,15 +33,13 @@
 //!
 //! In the order of an allocation, and then of a free:
 //!
-//! * [`block_allocator`]: `BlockAllocator`, and handles to an allocator
-//! * [`thread_heaps`]: the heaps of a thread
-//! * [`heap`]: heaps and their bins; [`heap_shared`]: what other threads access of a heap;
+//! * [`block_allocator`]: `BlockAllocator`, and handles to an allocator; [`error`]: errors for callers
+//! * [`thread_heaps`]: the heaps of a thread, and its batches of blocks of other threads' heaps
+//! * [`heap`]: heaps and their bins, and frees of many blocks at once to one heap; [`heap_shared`]: what other threads access of a heap;
 //!   [`shared`]: the state that the heaps of an allocator share, and statistics
 //! * [`chunk`]: chunks, their lists, and the links of free blocks; [`size_class`]: the sizes of blocks
 //! * [`block_checks`]: finds misuse of blocks
-//! * [`grouped_frees`]: frees of many blocks at once, to one heap or to those of other threads;
-//!   [`remote_free_list`]: blocks freed by other threads and returned to their heap
-//! * [`error`]: errors for callers
+//! * [`remote_free_list`]: blocks freed by other threads and returned to their heap
 //! * `collections`: the `Allocator` of the crate `allocator-api2`, for all allocators of this crate
 
 pub(crate) mod block_allocator;
@@ -50,7 +48,6 @@ mod chunk;
 #[cfg(feature = "allocator-api2")]
 pub(crate) mod collections;
 pub(crate) mod error;
-pub(crate) mod grouped_frees;
 pub(crate) mod heap;
 mod heap_shared;
 mod remote_free_list;

@@ -76,15 +76,12 @@
 //! The example `share` writes such a trace if it is called with `--trace FILE`: the frames of the UI
 //! thread, and the drains in which each thread releases objects that it parsed, showed or was handed.
 
-mod cause;
 mod limit;
 mod message;
-pub(crate) mod numbers;
-pub(crate) mod place;
 pub(crate) mod span;
-pub(crate) mod thread_label;
+pub(crate) mod words;
 
-pub(crate) use cause::count_no_pool;
+pub(crate) use limit::count_no_pool;
 
 use std::any::TypeId;
 use std::panic::Location;
@@ -317,6 +314,41 @@ pub(crate) fn text_of(payload: &(dyn std::any::Any + Send)) -> Option<String> {
     text.or_else(|| payload.downcast_ref::<String>().cloned())
 }
 
+/// Defines functions that set one field of an event that is being made.
+macro_rules! setters {
+    ($($(#[$attribute:meta])* $function:ident($value:ident: $type:ty) $field:ident = $set:expr;)*) => {
+        impl Event {$(
+            $(#[$attribute])*
+            pub(crate) fn $function(mut self, $value: $type) -> Self {
+                self.$field = $set;
+                self
+            }
+        )*}
+    };
+}
+
+setters! {
+    pool(name: impl Into<String>) pool = Some(name.into());
+    home(label: String) home = Some(label);
+    of_type(name: &'static str) type_name = Some(name);
+    at(site: impl Into<Option<&'static Location<'static>>>) site = site.into().and_then(words::known);
+    count(count: usize) count = count;
+    /// Sets the number of occurrences for which the event stands.
+    times(occurrences: usize) occurrences = occurrences;
+    fed_by(releases: &'static str) fed_by = releases;
+    /// Sets how often a pool that has grown beyond its watermark has doubled since.
+    doublings(doublings: u32) doublings = doublings;
+    age(age: Duration) age = Some(age);
+    /// Sets where the object was created, if that is known.
+    created_at(site: Option<&'static Location<'static>>) created_at = site.and_then(words::known);
+    #[cfg(feature = "leak-detection")]
+    name(name: &str) name = Some(name.to_owned());
+    #[cfg(feature = "leak-detection")]
+    detail(detail: String) detail = Some(detail);
+    #[cfg(feature = "leak-detection")]
+    next_step(next_step: String) next_step = Some(next_step);
+}
+
 impl Event {
     pub(crate) fn new(kind: EventKind, thread: String) -> Self {
         Self {
@@ -347,34 +379,9 @@ impl Event {
         }
     }
 
-    pub(crate) fn pool(mut self, name: impl Into<String>) -> Self {
-        self.pool = Some(name.into());
-        self
-    }
-
     pub(crate) fn manager(mut self, id: u64, name: Option<&str>) -> Self {
         self.manager = name.map(str::to_owned);
         self.manager_id = id;
-        self
-    }
-
-    pub(crate) fn home(mut self, label: String) -> Self {
-        self.home = Some(label);
-        self
-    }
-
-    pub(crate) fn of_type(mut self, name: &'static str) -> Self {
-        self.type_name = Some(name);
-        self
-    }
-
-    pub(crate) fn at(mut self, site: impl Into<Option<&'static Location<'static>>>) -> Self {
-        self.site = site.into().and_then(place::known);
-        self
-    }
-
-    pub(crate) fn count(mut self, count: usize) -> Self {
-        self.count = count;
         self
     }
 
@@ -382,52 +389,6 @@ impl Event {
     pub(crate) fn types(mut self, types: Vec<(&'static str, usize)>, sampled: usize) -> Self {
         self.types = types;
         self.sampled = sampled;
-        self
-    }
-
-    /// Sets the number of occurrences for which the event stands.
-    pub(crate) fn times(mut self, occurrences: usize) -> Self {
-        self.occurrences = occurrences;
-        self
-    }
-
-    pub(crate) fn fed_by(mut self, releases: &'static str) -> Self {
-        self.fed_by = releases;
-        self
-    }
-
-    /// Sets how often a pool that has grown beyond its watermark has doubled since.
-    pub(crate) fn doublings(mut self, doublings: u32) -> Self {
-        self.doublings = doublings;
-        self
-    }
-
-    pub(crate) fn age(mut self, age: Duration) -> Self {
-        self.age = Some(age);
-        self
-    }
-
-    #[cfg(feature = "leak-detection")]
-    pub(crate) fn name(mut self, name: &str) -> Self {
-        self.name = Some(name.to_owned());
-        self
-    }
-
-    /// Sets where the object was created, if that is known.
-    pub(crate) fn created_at(mut self, site: Option<&'static Location<'static>>) -> Self {
-        self.created_at = site.and_then(place::known);
-        self
-    }
-
-    #[cfg(feature = "leak-detection")]
-    pub(crate) fn detail(mut self, detail: String) -> Self {
-        self.detail = Some(detail);
-        self
-    }
-
-    #[cfg(feature = "leak-detection")]
-    pub(crate) fn next_step(mut self, next_step: String) -> Self {
-        self.next_step = Some(next_step);
         self
     }
 

@@ -65,16 +65,10 @@
 mod expect;
 mod leak_report;
 mod leak_scope;
-#[cfg(feature = "serde")]
-mod leak_serialize;
-mod place;
-mod unreleased;
 
 pub use expect::expect_gone;
-pub use leak_report::{LeakGroup, LeakReport};
+pub use leak_report::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain, count_references};
 pub use leak_scope::{Scope, ScopeEntry, ScopeHandle};
-pub use place::PoolHolder;
-pub use unreleased::{UnreleasedRetain, count_references};
 
 use crate::ledger::life;
 

@@ -23,76 +23,49 @@
 //!    recorded.
 //!
 //! # Files
-//! * `told`: the types by which callers describe objects and calls to the ledger
-//! * `record`: records, the chunks that they are in, and the descriptor for other processes
-//! * `guard`: marks the calling thread as inside the ledger
-//! * `label`: the names of pools
-//! * `frames`: call frames, and the names of functions; `caller`: the user's function that made a
-//!   call; `stack`: words on the thread's stack
-//! * `address`, `index`: look up the record of an address; `holders`: pool entries
-//! * `threads`: threads by number, and their names
-//! * `balance`: retains and releases of chosen types; `pairing`: which release undoes which retain;
-//!   `contention`, `moves`: objects that several threads retain by turns
-//! * `dead`: the objects that died last; `describe`: descriptions of objects for messages;
-//!   `misuse`: misuse that the ledger detects; `life`: creations and deaths
+//! From the lowest; each uses only files above it:
+//! * `told`: the types by which callers describe objects and calls, and the end of the process
+//! * `threads`: the calling thread's state, and threads by number, with their names
+//! * `label`: the names of pools; `call_stack`: the user's functions that made a call
+//! * `object_record`: records, the chunks that they are in, and the descriptor for other processes;
+//!   `pairing`: which release undoes which retain
+//! * `index`: the record of an address, and the pools that hold an object
+//! * `balance`: retains and releases of chosen types, and objects that threads retain by turns
+//! * `life`: creations and deaths, misuse that they show, and descriptions of objects for messages
+//! * `no_ledger`: what stands for all of these without the feature
 //! * `object_name`: names of single objects, also without the feature
-//! * `drains`: functions that wait for the end of an outermost drain
 
-#[cfg(feature = "leak-detection")]
-mod address;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod balance;
 #[cfg(feature = "leak-detection")]
-mod caller;
-#[cfg(feature = "leak-detection")]
-mod contention;
-#[cfg(feature = "leak-detection")]
-mod dead;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod describe;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod drains;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod frames;
-#[cfg(feature = "leak-detection")]
-mod holders;
+pub(crate) mod call_stack;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod index;
 #[cfg(feature = "leak-detection")]
-mod inside;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod label;
+mod label;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod life;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod misuse;
-#[cfg(feature = "leak-detection")]
-mod moves;
 #[cfg(not(feature = "leak-detection"))]
 mod no_ledger;
 pub(crate) mod object_name;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod object_record;
 #[cfg(feature = "leak-detection")]
-mod own_stack;
-#[cfg(feature = "leak-detection")]
 pub(crate) mod pairing;
 #[cfg(feature = "leak-detection")]
-pub(crate) mod thread_names;
+pub(crate) mod threads;
 mod told;
 
 #[cfg(feature = "leak-detection")]
 pub(crate) use self::{
     balance::{autoreleased, released, retained},
-    describe::{describe_live, here, site_of, type_and_rest},
-    drains::{awaits_drain, drained, drained_last},
-    holders::{entered_pool, left_pool},
-    index::type_info_of,
+    index::{entered_pool, left_pool, type_info_of},
     label::PoolLabel,
-    life::{created, died, freed, retyped},
-    misuse::check_raw_call,
-    thread_names::note_thread,
+    life::{
+        check_raw_call, created, describe_live, died, freed, here, retyped, site_of, type_and_rest,
+    },
+    threads::{awaits_drain, drained, drained_last, note_thread},
 };
 #[cfg(not(feature = "leak-detection"))]
 pub(crate) use no_ledger::*;
-pub(crate) use told::{CHECKS, ObjectDescription, RawCall, ReleasedBy};
+pub(crate) use told::{CHECKS, ObjectDescription, RawCall, ReleasedBy, abort};

@@ -147,144 +147,61 @@ struct Metric {
     read: fn(&Figures) -> u64,
 }
 
-const fn metric(
-    name: &'static str,
-    kind: Kind,
-    unit: Unit,
-    about: &'static str,
-    read: fn(&Figures) -> u64,
-) -> Metric {
-    Metric {
-        name,
-        kind,
-        unit,
-        about,
-        read,
-    }
+/// Makes a table of metrics, each in the form `name: kind, unit, "about", how it is read;`.
+macro_rules! metrics {
+    ($($name:ident: $kind:ident, $unit:ident, $about:literal, $read:expr;)*) => {
+        &[$(Metric {
+            name: concat!("releasepool_", stringify!($name)),
+            kind: $kind,
+            unit: $unit,
+            about: $about,
+            read: $read,
+        }),*]
+    };
 }
 
 /// The figures of the process.
-const PROCESS: &[Metric] = &[
-    metric(
-        "releasepool_live_objects",
-        Gauge,
-        Count,
-        "Counted objects that are alive",
-        |f| f.snapshot.live_objects(),
-    ),
-    metric(
-        "releasepool_created_total",
-        Counter,
-        Count,
-        "Objects created",
-        |f| f.totals.created,
-    ),
-    metric(
-        "releasepool_destroyed_total",
-        Counter,
-        Count,
-        "Objects destroyed",
-        |f| f.totals.destroyed,
-    ),
-    metric(
-        "releasepool_handed_over_total",
-        Counter,
-        Count,
+const PROCESS: &[Metric] = metrics! {
+    live_objects: Gauge, Count, "Counted objects that are alive", |f| f.snapshot.live_objects();
+    created_total: Counter, Count, "Objects created", |f| f.totals.created;
+    destroyed_total: Counter, Count, "Objects destroyed", |f| f.totals.destroyed;
+    handed_over_total: Counter, Count,
         "References sent to other threads to be released",
-        |f| f.totals.handed_over,
-    ),
-    metric(
-        "releasepool_orphans",
-        Gauge,
-        Count,
+        |f| f.totals.handed_over;
+    orphans: Gauge, Count,
         "Releases and closures whose thread has ended, and references that slots have retired",
-        |f| f.snapshot.orphans as u64,
-    ),
-    metric(
-        "releasepool_kept",
-        Gauge,
-        Count,
-        "Values of HomeRefs that have outlived their home",
-        |f| f.snapshot.kept,
-    ),
-    metric(
-        "releasepool_hot_objects",
-        Gauge,
-        Count,
-        "Hot objects",
-        |f| f.snapshot.hot_objects,
-    ),
-    metric(
-        "releasepool_threads",
-        Gauge,
-        Count,
+        |f| f.snapshot.orphans as u64;
+    kept: Gauge, Count, "Values of HomeRefs that have outlived their home", |f| f.snapshot.kept;
+    hot_objects: Gauge, Count, "Hot objects", |f| f.snapshot.hot_objects;
+    threads: Gauge, Count,
         "Live threads that have used the crate",
-        |f| f.snapshot.threads.len() as u64,
-    ),
-];
+        |f| f.snapshot.threads.len() as u64;
+};
 
 /// The figures of a manager.
-const MANAGER: &[Metric] = &[
-    metric(
-        "releasepool_pools_opened_total",
-        Counter,
-        Count,
-        "Pools opened",
-        |f| f.totals.pools_pushed,
-    ),
-    metric("releasepool_open_pools", Gauge, Count, "Pools open", |f| {
-        f.threads(|thread| thread.open_pools)
-    }),
-    metric(
-        "releasepool_autoreleased_total",
-        Counter,
-        Count,
+const MANAGER: &[Metric] = metrics! {
+    pools_opened_total: Counter, Count, "Pools opened", |f| f.totals.pools_pushed;
+    open_pools: Gauge, Count, "Pools open", |f| f.threads(|thread| thread.open_pools);
+    autoreleased_total: Counter, Count,
         "Entries added to pools, as far as they have been released or are in a root pool",
-        |f| f.totals.autoreleased,
-    ),
-    metric(
-        "releasepool_drained_total",
-        Counter,
-        Count,
-        "Entries released by drains",
-        |f| f.totals.released,
-    ),
-    metric(
-        "releasepool_root_entries",
-        Gauge,
-        Count,
+        |f| f.totals.autoreleased;
+    drained_total: Counter, Count, "Entries released by drains", |f| f.totals.released;
+    root_entries: Gauge, Count,
         "Entries of root pools",
-        |f| f.threads(|thread| thread.root_entries),
-    ),
-    metric(
-        "releasepool_backlog",
-        Gauge,
-        Count,
+        |f| f.threads(|thread| thread.root_entries);
+    backlog: Gauge, Count,
         "Releases that drains within a budget have left",
-        |f| f.threads(|thread| thread.backlog),
-    ),
-    metric(
-        "releasepool_inbox",
-        Gauge,
-        Count,
+        |f| f.threads(|thread| thread.backlog);
+    inbox: Gauge, Count,
         "Releases and closures sent to threads that have not run",
-        |f| f.threads(|thread| thread.inbox),
-    ),
-    metric(
-        "releasepool_block_bytes",
-        Gauge,
-        Bytes,
+        |f| f.threads(|thread| thread.inbox);
+    block_bytes: Gauge, Bytes,
         "Bytes of blocks in use, of the allocator of the manager's pools",
-        |f| f.blocks.live_bytes,
-    ),
-    metric(
-        "releasepool_chunk_bytes",
-        Gauge,
-        Bytes,
+        |f| f.blocks.live_bytes;
+    chunk_bytes: Gauge, Bytes,
         "Bytes that the allocator of the manager's pools has got from the system",
-        |f| f.blocks.chunk_bytes,
-    ),
-];
+        |f| f.blocks.chunk_bytes;
+};
 
 /// Publishes the current figures of the process and of `manager`. May be called on any thread.
 ///

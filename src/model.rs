@@ -8,22 +8,12 @@ mod checker;
 mod execution;
 #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 mod live;
-#[cfg(not(releasepool_shuttle))]
-mod mode;
-mod model_thread;
-#[cfg(all(loom, feature = "loom"))]
-mod replay;
 
 #[cfg(not(releasepool_shuttle))]
 pub use builder::{Builder, Failure, Report, check};
+pub use execution::{JoinHandle, begin, end, free_kept, quiesce, spawn, thread_exit};
 #[cfg(not(releasepool_shuttle))]
-pub use execution::set_mode;
-pub use execution::{begin, end, free_kept, quiesce};
-#[cfg(not(releasepool_shuttle))]
-pub use mode::Mode;
-#[cfg(not(releasepool_shuttle))]
-pub use model_thread::point;
-pub use model_thread::{JoinHandle, spawn, thread_exit};
+pub use execution::{Mode, point, set_mode};
 
 /// Stands in for std's atomics, for models: unlike loom's own atomics, these are checked in both
 /// [modes](Mode). See "Your own atomics and locks".
@@ -66,6 +56,26 @@ pub mod parts {
     use crate::thread::{current, registry};
     use std::ptr::NonNull;
     use std::sync::Arc;
+
+    /// Implements `Default` for parts, by the values that they wrap.
+    macro_rules! new_parts {
+        ($($part:ident = $new:expr;)*) => {$(
+            impl Default for $part {
+                fn default() -> Self {
+                    Self($new)
+                }
+            }
+        )*};
+    }
+
+    new_parts! {
+        Inbox = inbox::Inbox::new();
+        Counted = CountedInbox::new();
+        Room = room::Room::new();
+        Registry = registry::Registry::new();
+        Cell = cell::Cell::new(0);
+        Atomic = AtomicU64::new(0);
+    }
 
     /// Returns the number of the object's row in the table of hot objects.
     pub fn hot_row<T>(hot: &Hot<T>) -> usize {
@@ -160,20 +170,8 @@ pub mod parts {
         }
     }
 
-    impl Default for Inbox {
-        fn default() -> Self {
-            Self(inbox::Inbox::new())
-        }
-    }
-
     /// An inbox of numbers that counts the numbers sent and run.
     pub struct Counted(CountedInbox);
-
-    impl Default for Counted {
-        fn default() -> Self {
-            Self(CountedInbox::new())
-        }
-    }
 
     impl Counted {
         /// Counts a number as sent, and sends it. Returns whether it was accepted.
@@ -246,12 +244,6 @@ pub mod parts {
     /// A reclaimer's room for values.
     pub struct Room(room::Room);
 
-    impl Default for Room {
-        fn default() -> Self {
-            Self(room::Room::new())
-        }
-    }
-
     impl Room {
         /// Sleeps until there may be room, unless `is_there` finds some; returns false once the
         /// reclaimer has ended.
@@ -273,12 +265,6 @@ pub mod parts {
     /// A registry of threads, separate from that of the process.
     pub struct Registry(registry::Registry);
 
-    impl Default for Registry {
-        fn default() -> Self {
-            Self(registry::Registry::new())
-        }
-    }
-
     /// One of the crate's cells, shared between threads on purpose, for canaries.
     #[derive(Debug)]
     pub struct Cell(cell::Cell<u32>);
@@ -286,12 +272,6 @@ pub mod parts {
     // SAFETY: loom runs one thread at a time, so accesses never overlap; loom fails the model if
     // two of them are not ordered.
     unsafe impl Sync for Cell {}
-
-    impl Default for Cell {
-        fn default() -> Self {
-            Self(cell::Cell::new(0))
-        }
-    }
 
     impl Cell {
         /// Reads the cell.
@@ -308,12 +288,6 @@ pub mod parts {
     /// One of the crate's atomics, for canaries.
     #[derive(Debug)]
     pub struct Atomic(AtomicU64);
-
-    impl Default for Atomic {
-        fn default() -> Self {
-            Self(AtomicU64::new(0))
-        }
-    }
 
     impl Atomic {
         /// Loads the value, relaxed.

@@ -41,56 +41,39 @@
 //!
 //! # Files
 //! * [`count`]: the count word and its operations
-//! * [`header`]: the header and the layout; [`type_info`]: the vtable of the objects of one type
+//! * [`header`]: the header, the layout, and the vtable of the objects of one type
 //! * [`payload`]: values and slices in objects; [`object_memory`]: sources of their memory
-//! * [`destroy`]: the destruction of objects, in constant stack space; [`settle`]: for code that
-//!   must be sure that an object has been destroyed
+//! * [`destroy`]: the destruction of objects, in constant stack space
 //! * [`raw_checks`]: misuse of raw calls, and overwritten headers
 //! * [`strong`], [`weak`]: `Ref` and `Weak`
 //! * [`boxed`]: values of any type that were moved out of a box
-//! * [`thread_bound`]: `HomeRef`, whose value never leaves its thread; [`home_weak`]: `HomeWeak`
+//! * [`home`]: `HomeRef`, whose value never leaves its thread, and `HomeWeak`
 //! * [`later_value`]: values on their way to the thread that destroys them
-//! * [`foreign_class`], [`foreign_delete`]: objects of C and C++; [`own_memory`]: whether memory is the library's
-//! * [`make`], [`slices`], [`text_objects`], [`uninit`]: the ways to make a `Ref`; [`unique`]:
-//!   exclusive access to the value, and moving it out
+//! * [`make`], [`slices`], [`text_objects`]: the ways to make a `Ref`; [`unique`]: exclusive access
+//!   to the value, and moving it out
 //! * [`thin_target`]: objects that a pointer of one word leads to, with their lengths
-//! * [`plain_destroyer`]: the quick way for objects without a destructor in blocks
-//! * [`traits`], [`io`], [`wake`]: the traits that `std::sync::Arc` implements, too;
-//!   `ref_serialize`: the traits of serde
-
-// First, as rustdoc shows the methods of `Ref` and `HomeRef` in the order of these files.
-mod make;
-pub(crate) mod strong;
-pub(crate) mod thread_bound;
-mod unique;
+//! * [`traits`], [`wake`]: the traits that `std::sync::Arc` implements, too
 
 mod boxed;
 pub(crate) mod count;
 pub(crate) mod destroy;
-pub(crate) mod foreign_class;
-pub(crate) mod foreign_delete;
 pub(crate) mod header;
-pub(crate) mod home_weak;
-mod io;
+pub(crate) mod home;
 pub(crate) mod later_value;
+mod make;
 pub(crate) mod object_memory;
-pub(crate) mod own_memory;
 pub(crate) mod payload;
-pub(crate) mod plain_destroyer;
 pub(crate) mod raw_checks;
-#[cfg(feature = "serde")]
-mod ref_serialize;
-pub(crate) mod settle;
 mod slices;
+pub(crate) mod strong;
 mod text_objects;
 pub(crate) mod thin_target;
 pub(crate) mod traits;
-pub(crate) mod type_info;
-mod uninit;
+mod unique;
 pub(crate) mod wake;
 pub(crate) mod weak;
 
 crate::sync::described! {
     /// The entries of the [note](crate::note) for the structures of this folder.
-    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, payload::NOTE, type_info::NOTE, thread_bound::NOTE];
+    pub(crate) const NOTES: &[&[crate::layout::Entry]] = &[count::NOTE, header::NOTE, payload::NOTE, home::NOTE];
 }

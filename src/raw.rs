@@ -4,18 +4,18 @@
 //! All objects of C and C++ are [`Ref<Object>`](Object) here, so the rest of the library serves them
 //! as it serves Rust's.
 
-pub use crate::object::foreign_class::{
+pub use crate::foreign::by_hand::{ForeignPlace, alloc_by_hand, end_by_hand, free_by_hand};
+pub use crate::foreign::class::{
     Destructor, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES,
 };
-pub use crate::object::foreign_delete::{ForeignPlace, alloc_by_hand, end_by_hand, free_by_hand};
 pub use crate::pool::api::token::{TokenWords, key_from_word, key_to_word, token_of, words_of};
 
 mod quick;
 pub use quick::ThreadContext;
 
 use crate::object::count::Misuse;
+use crate::object::home::HomeRef;
 use crate::object::strong::Ref;
-use crate::object::thread_bound::HomeRef;
 use crate::object::{destroy, header};
 use crate::pool::api::token;
 use crate::thread::key;
@@ -34,7 +34,7 @@ use std::ptr::NonNull;
 pub struct Object([u8; 0]);
 
 /// True if references must be counted by calls, so that checks and the ledger see them.
-pub const CHECKED: bool = cfg!(any(
+pub const COUNTED_BY_CALLS: bool = cfg!(any(
     debug_assertions,
     feature = "checks",
     feature = "leak-detection"
@@ -160,7 +160,7 @@ mod tests {
         ENDED.with(|ended| ended.set(ended.get() + 1));
     }
 
-    fn class(bytes: usize, destroy: Option<Destructor>) -> &'static ForeignClass {
+    pub(super) fn class(bytes: usize, destroy: Option<Destructor>) -> &'static ForeignClass {
         let spec = ForeignClassSpec {
             name: || "Texture",
             layout: Layout::from_size_align(HEADER_BYTES + bytes, 8).unwrap(),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     /// Returns how many objects the thread has created and destroyed.
-    fn tallies() -> (u64, u64) {
+    pub(super) fn tallies() -> (u64, u64) {
         let snapshot = PoolManager::global().snapshot();
         let key = PoolManager::global().current_thread().unwrap().key();
         let totals = snapshot.thread(key).unwrap().totals;

@@ -1,5 +1,4 @@
-//! serde's `Serialize` for snapshots, reports and slots, with the feature `serde`. Reports of `leaks` are
-//! serialized in `leaks`, references in `object`.
+//! The traits of serde, with the feature `serde`: for references, slots, snapshots and reports.
 
 use crate::block::shared::BlockStats;
 use crate::frame::FrameReport;
@@ -7,11 +6,14 @@ use crate::manager::shutdown::{EpochHolder, ShutdownReport};
 use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
+use crate::object::weak::Weak;
 use crate::pool::stack::budget::Drained;
 use crate::slot::{OptionSlot, Slot};
 use crate::thread::key::ThreadKey;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::ffi::{CStr, CString};
+use std::path::{Path, PathBuf};
 
 /// Serializes a thread's key as text, as events write it.
 impl Serialize for ThreadKey {
@@ -73,6 +75,125 @@ serialize_fields! {
         live_blocks, live_bytes, waste, chunk_bytes, peak_chunk_bytes, unused_bytes, remote_frees,
         inbox, heaps, orphans, large, large_bytes,
     }
+}
+
+#[cfg(feature = "leak-detection")]
+mod leak_reports {
+    use crate::leaks::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain};
+    use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+    /// Implements `Serialize` for structures by the functions that return their figures.
+    macro_rules! serialize_figures {
+        ($($type:ident { $($figure:ident),+ })+) => {$(
+            impl Serialize for $type {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    let len = [$(stringify!($figure)),+].len();
+                    let mut fields = serializer.serialize_struct(stringify!($type), len)?;
+                    $(fields.serialize_field(stringify!($figure), &self.$figure())?;)+
+                    fields.end()
+                }
+            }
+        )+};
+    }
+
+    serialize_figures! {
+        LeakReport { objects, bytes, unrecorded, groups }
+        PoolHolder { pool, thread, entries }
+        UnreleasedRetain { place, thread, count }
+    }
+
+    /// A place in the source.
+    struct Site {
+        file: &'static str,
+        line: u32,
+        column: u32,
+    }
+
+    /// How many objects a thread has created.
+    struct Created {
+        thread: String,
+        objects: usize,
+    }
+
+    serialize_fields! {
+        Site { file, line, column }
+        Created { thread, objects }
+    }
+
+    impl Serialize for LeakGroup {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let site = self.site().map(|site| Site {
+                file: site.file(),
+                line: site.line(),
+                column: site.column(),
+            });
+            let created = |(thread, objects): (&str, usize)| Created {
+                thread: thread.to_owned(),
+                objects,
+            };
+            let threads: Vec<_> = self.threads().map(created).collect();
+            let mut fields = serializer.serialize_struct("LeakGroup", 8)?;
+            fields.serialize_field("type_name", self.type_name())?;
+            fields.serialize_field("objects", &self.objects())?;
+            fields.serialize_field("bytes", &self.bytes())?;
+            fields.serialize_field("site", &site)?;
+            fields.serialize_field("threads", &threads)?;
+            fields.serialize_field("pools", self.pools())?;
+            fields.serialize_field("backtrace", self.backtrace())?;
+            fields.serialize_field("unreleased", self.unreleased())?;
+            fields.end()
+        }
+    }
+}
+
+/// Serializes the value. As with `Arc`, sharing is not kept: an object that is serialized twice becomes
+/// two objects.
+impl<T: ?Sized + Serialize> Serialize for Ref<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+/// Serializes as `Some` of the value, or as `None` if the value is gone.
+impl<T: ?Sized + Serialize> Serialize for Weak<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.upgrade().serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ref<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self::new)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ref<[T]> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// Implements `Deserialize` for a type of text, by way of its owned form.
+macro_rules! deserialize_text {
+    ($($text:ty, $owned:ty;)*) => {$(
+        impl<'de> Deserialize<'de> for Ref<$text> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <$owned>::deserialize(deserializer).map(Self::from)
+            }
+        }
+    )*};
+}
+
+deserialize_text! {
+    str, String;
+    CStr, CString;
+    Path, PathBuf;
+}
+
+// serde implements `Deserialize` for `OsString` under the same condition.
+#[cfg(any(unix, windows))]
+deserialize_text! {
+    std::ffi::OsStr, std::ffi::OsString;
 }
 
 /// Implements `Serialize` and `Deserialize` for slots, in the form of the references that they hold.

@@ -4,7 +4,7 @@
 //! later panic is reported as an [event](crate::event::EventKind::Panic). If the thread is already
 //! unwinding, the first panic is reported, too, because resuming it would abort the process.
 
-use crate::event::{Event, EventKind, text_of, thread_label};
+use crate::event::{Event, EventKind, text_of, words};
 use crate::sync::catch_unwind;
 use crate::sync::thread::panicking;
 use std::any::Any;
@@ -64,7 +64,7 @@ impl FirstPanic {
 /// Reports a panic that cannot be resumed.
 #[cold]
 pub(crate) fn report(payload: Payload) {
-    let event = Event::new(EventKind::Panic, thread_label::current());
+    let event = Event::new(EventKind::Panic, words::current_label());
     event.panic(&*payload).emit();
     drop_payload(payload);
 }

@@ -5,8 +5,8 @@ use crate::error::{Fault, Status, attempt, invalid, needed, object, pointer, sta
 use crate::memory::layout;
 use crate::object::no_memory;
 use releasepool::raw::{
-    self, CHECKED, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG, ThreadContext,
-    UNIQUE, adopt, alloc_by_hand, end_by_hand, free_by_hand,
+    self, COUNTED_BY_CALLS, ForeignClass, ForeignPlace, HEADER_BYTES, HELD, ONE_STRONG,
+    ThreadContext, UNIQUE, adopt, alloc_by_hand, end_by_hand, free_by_hand,
 };
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -44,7 +44,7 @@ pub extern "C" fn rp_header_layout_get() -> HeaderLayout {
 pub static rp_checked: u32 = if cfg!(feature = "leak-detection") {
     2
 } else {
-    CHECKED as u32
+    COUNTED_BY_CALLS as u32
 };
 
 std::thread_local! {

@@ -32,7 +32,7 @@ unset RUSTFLAGS
 #   would stop at the casts in crossbeam-epoch, which is trusted.
 #   Only two files may cast. src/block/collections.rs: a collection of allocator-api2 frees its memory
 #   by a pointer that covers only the value, and the header before it can only be reached by exposed
-#   provenance. src/object/foreign_class.rs, for C: a class is found by the address of its first field.
+#   provenance. src/foreign/class.rs, for C: a class is found by the address of its first field.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -53,7 +53,7 @@ miri() {
         step cargo +nightly miri test --target-dir "${dir:-target/miri}" -p releasepool --features allocator-api2 "$@" "${skips[@]}" 2>&1 | tee "$log" || return 1
         # A cast from an integer to a pointer is said once for each place, with the place where
         # it is after the arrow.
-        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/crossbeam-epoch-|--> src/(block/collections|object/foreign_class)\.rs:'; then
+        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/crossbeam-epoch-|--> src/(block/collections|foreign/class)\.rs:'; then
             echo "strict provenance is violated there" >&2
             exit 1
         fi

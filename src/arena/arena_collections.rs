@@ -1,7 +1,6 @@
 //! Collections in an arena: `Allocator` of the crate `allocator-api2`.
 
-use super::entry_label::Label;
-use super::stack_allocator::StackAllocator;
+use super::stack_allocator::{Label, StackAllocator};
 use crate::block::collections::{self, ForCollections, allocator};
 use allocator_api2::alloc::AllocError;
 use std::alloc::Layout;

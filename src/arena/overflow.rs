@@ -1,7 +1,7 @@
 //! Values on the heap, which did not fit into an arena. They are in a list, so that the memory of
 //! forgotten values is freed with the arena's own memory.
 
-use super::entry_label::{EntryInfo, EntryPlace, Label};
+use super::stack_allocator::{EntryInfo, EntryPlace, Label};
 use crate::block::error::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};

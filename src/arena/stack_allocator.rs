@@ -1,9 +1,8 @@
 //! `StackAllocator`: a stack of entries, after Box2D's `b2StackAllocator`.
 //!
-//! This file reserves and frees memory; `values.rs` makes values in it. The invariants are those
+//! This file reserves and frees memory, and displays it; `stack_box.rs` makes values in it. The invariants are those
 //! of [`arena`](super).
 
-use super::entry_label::{EntryInfo, EntryPlace, Label};
 use super::overflow::Overflow;
 use crate::block::error::AllocError;
 use crate::sync::cell::Cell;
@@ -386,7 +385,7 @@ impl StackAllocator {
 
     /// Returns a description of each entry: entries on the heap, then entries in the arena, newest
     /// first.
-    pub(super) fn entry_infos(&self) -> Vec<EntryInfo> {
+    fn entry_infos(&self) -> Vec<EntryInfo> {
         // The global allocator is foreign code, too, and may use the arena. So it is called before
         // the entries are read, and the result leaves out entries that it adds.
         let mut infos = Vec::with_capacity(self.entries().count());
@@ -460,6 +459,135 @@ impl fmt::Debug for StackAllocator {
             .field("capacity", &self.capacity)
             .field("high_water", &self.high_water())
             .finish_non_exhaustive()
+    }
+}
+
+// The description of an entry in the dump of an arena.
+
+/// The name or type of an entry's value. Empty in builds that do not keep it.
+#[derive(Clone, Copy)]
+pub(super) struct Label {
+    #[cfg(any(debug_assertions, feature = "checks"))]
+    name: &'static str,
+}
+
+impl Label {
+    #[cfg_attr(
+        not(any(debug_assertions, feature = "checks")),
+        expect(unused_variables)
+    )]
+    #[inline(always)]
+    pub(super) fn new(name: &'static str) -> Self {
+        Self {
+            #[cfg(any(debug_assertions, feature = "checks"))]
+            name,
+        }
+    }
+
+    /// Returns the label of a value of this type.
+    #[inline(always)]
+    pub(super) fn of<T: ?Sized>() -> Self {
+        Self::new(std::any::type_name::<T>())
+    }
+
+    /// Returns the name, if this build keeps it.
+    pub(super) fn name(self) -> Option<&'static str> {
+        #[cfg(any(debug_assertions, feature = "checks"))]
+        return Some(self.name);
+        #[cfg(not(any(debug_assertions, feature = "checks")))]
+        None
+    }
+}
+
+/// A copy of the data that a dump shows of one entry.
+#[derive(Clone, Copy)]
+pub(super) struct EntryInfo {
+    /// The address of the value.
+    pub(super) address: usize,
+    /// The size of the value, without header and padding before it.
+    pub(super) size: usize,
+    pub(super) label: Label,
+    pub(super) place: EntryPlace,
+}
+
+/// The place of an entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryPlace {
+    /// In the arena.
+    Arena,
+    /// In the arena, and freed: the arena uses the memory again when the entries above are freed.
+    Hole,
+    /// On the heap, as it did not fit.
+    Heap,
+}
+
+// `StackDump`: the entries of an arena, by name.
+
+/// The contents of an arena, to be displayed; from
+/// [`StackAllocator::dump`].
+///
+/// Displays a line with the bytes in use, the capacity and the high-water mark; then a line for
+/// each entry, entries on the heap first, then the entries in the arena from the top down: address,
+/// size, and in debug builds, and with the feature `checks`, its [name](crate::StackBox::named) or
+/// type.
+///
+/// # Example
+/// ```
+/// let arena = releasepool::StackAllocator::with_capacity(1_024);
+/// let _five = arena.alloc(5);
+/// assert!(arena.dump().to_string().contains("i32"));
+/// ```
+pub struct StackDump<'s>(&'s StackAllocator);
+
+impl StackAllocator {
+    /// Returns a displayable list of the arena's entries, to find values that are held for too
+    /// long.
+    ///
+    /// ```
+    /// use releasepool::{StackAllocator, StackBox};
+    /// let arena = StackAllocator::with_capacity(1024);
+    /// let contacts = StackBox::named(arena.alloc_slice(8, |_| 0u32), "contacts");
+    /// let dump = arena.dump().to_string();
+    /// assert!(dump.starts_with("arena: "));
+    /// # if cfg!(debug_assertions) {
+    /// assert!(dump.ends_with(" 32 bytes contacts"));
+    /// # }
+    /// ```
+    pub fn dump(&self) -> StackDump<'_> {
+        StackDump(self)
+    }
+}
+
+impl fmt::Display for StackDump<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arena = self.0;
+        // A copy of the entries: the formatter is foreign code, which may use the arena.
+        let entries = arena.entry_infos();
+        write!(
+            f,
+            "arena: {} of {} bytes in use, high-water mark {}",
+            arena.used(),
+            arena.capacity(),
+            arena.high_water()
+        )?;
+        for entry in entries {
+            write!(f, "\n  {:#x} {} bytes", entry.address, entry.size)?;
+            if let Some(name) = entry.label.name() {
+                write!(f, " {name}")?;
+            }
+            f.write_str(match entry.place {
+                EntryPlace::Arena => "",
+                EntryPlace::Hole => ", dropped, but held by newer values",
+                EntryPlace::Heap => ", on the heap",
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for StackDump<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,13 +1,12 @@
-//! `StackBox`: a value in an arena.
+//! `StackBox`: a value in an arena, and the ways to make one.
 
-use super::entry_label::Label;
-use super::reservation::Reservation;
-use super::stack_allocator::StackAllocator;
-use crate::unsizing::{Coercible, coerced, sealed};
-use std::borrow::{Borrow, BorrowMut};
+use super::stack_allocator::{Label, StackAllocator};
+use crate::block::error::AllocError;
+use crate::unsizing::{Coercible, coerced, sealed, traits_of_smart_pointer};
+use std::alloc::Layout;
+use std::borrow::BorrowMut;
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -79,7 +78,7 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
 
     /// Leaves the value and its memory to the caller.
     #[inline(always)]
-    pub(super) fn into_ptr(this: Self) -> NonNull<T> {
+    fn into_ptr(this: Self) -> NonNull<T> {
         ManuallyDrop::new(this).ptr
     }
 
@@ -196,11 +195,7 @@ impl<'s, T: ?Sized + 'static> Coercible for StackBox<'s, T> {
     }
 }
 
-impl<T: ?Sized> AsRef<T> for StackBox<'_, T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
-}
+traits_of_smart_pointer!(StackBox<'_, T>);
 
 impl<T: ?Sized> AsMut<T> for StackBox<'_, T> {
     fn as_mut(&mut self) -> &mut T {
@@ -208,27 +203,9 @@ impl<T: ?Sized> AsMut<T> for StackBox<'_, T> {
     }
 }
 
-impl<T: ?Sized> Borrow<T> for StackBox<'_, T> {
-    fn borrow(&self) -> &T {
-        self
-    }
-}
-
 impl<T: ?Sized> BorrowMut<T> for StackBox<'_, T> {
     fn borrow_mut(&mut self) -> &mut T {
         self
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for StackBox<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: ?Sized + fmt::Display> fmt::Display for StackBox<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
     }
 }
 
@@ -244,23 +221,9 @@ impl<'a, T: ?Sized + PartialEq> PartialEq<StackBox<'a, T>> for StackBox<'_, T> {
     }
 }
 
-impl<T: ?Sized + Eq> Eq for StackBox<'_, T> {}
-
 impl<'a, T: ?Sized + PartialOrd> PartialOrd<StackBox<'a, T>> for StackBox<'_, T> {
     fn partial_cmp(&self, other: &StackBox<'a, T>) -> Option<Ordering> {
         (**self).partial_cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Ord> Ord for StackBox<'_, T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (**self).cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Hash> Hash for StackBox<'_, T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (**self).hash(state);
     }
 }
 
@@ -279,5 +242,221 @@ impl<I: ?Sized + Iterator> Iterator for StackBox<'_, I> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (**self).size_hint()
+    }
+}
+
+// Making values in an arena.
+
+impl StackAllocator {
+    /// Moves a value into the arena.
+    ///
+    /// # Panics
+    /// Aborts if memory is exhausted.
+    // Always inlined: otherwise the value would be passed in memory, which costs more than
+    // everything else here.
+    #[inline(always)]
+    pub fn alloc<T>(&self, value: T) -> StackBox<'_, T> {
+        self.try_alloc(value).unwrap_or_else(|error| error.fail())
+    }
+
+    /// Moves a value into the arena, or drops it and returns an error.
+    ///
+    /// # Errors
+    /// If the value does not fit, and the heap has no memory.
+    #[inline(always)]
+    pub fn try_alloc<T>(&self, value: T) -> Result<StackBox<'_, T>, AllocError> {
+        let memory = self.reserve(Layout::new::<T>(), Label::of::<T>())?;
+        let at = memory.into_value().cast::<T>();
+        // SAFETY: just reserved for a `T`; the box owns the memory and the value from here on.
+        Ok(unsafe {
+            at.write(value);
+            StackBox::adopt(self, at)
+        })
+    }
+
+    /// Makes a slice of the values that `f` returns for 0, 1, and so on.
+    ///
+    /// The slice's memory is reserved before the first call of `f`; `f` may use the arena.
+    ///
+    /// # Panics
+    /// If `f` panics; the values that it has returned before are then dropped. If the size is more
+    /// than the address space holds. Aborts if memory is exhausted.
+    ///
+    /// ```
+    /// let arena = releasepool::StackAllocator::with_capacity(1024);
+    /// let mut names = arena.alloc_slice(3, |i| arena.alloc(format!("player {i}")));
+    /// names.swap(0, 2);
+    /// assert_eq!(**names[0], *"player 2");
+    /// ```
+    #[inline]
+    pub fn alloc_slice<T>(&self, n: usize, f: impl FnMut(usize) -> T) -> StackBox<'_, [T]> {
+        self.try_alloc_slice(n, f)
+            .unwrap_or_else(|error| error.fail())
+    }
+
+    /// Makes a slice of the values that `f` returns for 0, 1, and so on, or returns an error.
+    ///
+    /// # Errors
+    /// If the size is more than the address space holds, or the slice does not fit, and the heap
+    /// has no memory. `f` is then not called.
+    #[inline]
+    pub fn try_alloc_slice<T>(
+        &self,
+        n: usize,
+        mut f: impl FnMut(usize) -> T,
+    ) -> Result<StackBox<'_, [T]>, AllocError> {
+        let Ok(layout) = Layout::array::<T>(n) else {
+            let (count, layout) = (n, Layout::new::<T>());
+            return Err(AllocError::TooLarge { count, layout });
+        };
+        let mut slice = PartialSlice::new(self.reserve(layout, Label::of::<[T]>())?);
+        for i in 0..n {
+            // SAFETY: the layout has room for `n` values, of which `i` were pushed.
+            unsafe { slice.push(f(i)) };
+        }
+        // SAFETY: just reserved for the `n` values; the box owns the memory and the values from
+        // here on.
+        Ok(unsafe { StackBox::adopt(self, slice.finish()) })
+    }
+
+    /// Copies a slice into the arena.
+    ///
+    /// # Panics
+    /// Aborts if memory is exhausted.
+    pub fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> StackBox<'_, [T]> {
+        self.alloc_slice(values.len(), |i| values[i])
+    }
+
+    /// Copies a string into the arena.
+    ///
+    /// # Panics
+    /// Aborts if memory is exhausted.
+    ///
+    /// ```
+    /// let arena = releasepool::StackAllocator::with_capacity(1024);
+    /// assert_eq!(*arena.alloc_str("contacts"), *"contacts");
+    /// ```
+    pub fn alloc_str(&self, text: &str) -> StackBox<'_, str> {
+        let bytes = StackBox::into_ptr(self.alloc_slice_copy(text.as_bytes()));
+        let text =
+            NonNull::new(bytes.as_ptr() as *mut str).expect("a cast does not change the address");
+        // SAFETY: `into_ptr` has consumed the box that owned the memory and the value; the bytes
+        // are UTF-8, as they are a copy of a `str`.
+        unsafe { StackBox::adopt(self, text) }
+    }
+}
+
+// Memory that is reserved in an arena for a value.
+
+/// Memory for a value in an arena. Dropping the reservation frees the memory, also by a panic.
+pub(super) struct Reservation<'s> {
+    arena: &'s StackAllocator,
+    value: NonNull<u8>,
+    size: usize,
+}
+
+impl<'s> Reservation<'s> {
+    /// Takes responsibility for memory that was reserved.
+    ///
+    /// # Safety
+    /// `value` is the pointer that `reserve` of this arena returned for this size, and no other
+    /// code frees it.
+    #[inline(always)]
+    pub(super) unsafe fn new(arena: &'s StackAllocator, value: NonNull<u8>, size: usize) -> Self {
+        Self { arena, value, size }
+    }
+
+    #[inline(always)]
+    fn value(&self) -> NonNull<u8> {
+        self.value
+    }
+
+    /// Leaves the memory to the caller.
+    #[inline(always)]
+    pub(super) fn into_value(self) -> NonNull<u8> {
+        ManuallyDrop::new(self).value
+    }
+}
+
+impl Drop for Reservation<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.size != 0 {
+            // SAFETY: by the contract of `new` no other code frees the memory; its size is not 0,
+            // so it is from `reserve_bytes`.
+            unsafe { self.arena.free(self.value) };
+        }
+    }
+}
+
+impl StackAllocator {
+    /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
+    #[inline(always)]
+    pub(super) fn reserve(
+        &self,
+        layout: Layout,
+        label: Label,
+    ) -> Result<Reservation<'_>, AllocError> {
+        let size = layout.size();
+        let value = if size == 0 {
+            dangling(layout)
+        } else {
+            self.reserve_bytes(layout, label)?
+        };
+        // SAFETY: the memory was just reserved, for this size, and no other code has the pointer.
+        Ok(unsafe { Reservation::new(self, value, size) })
+    }
+}
+
+/// Returns the pointer to a value of a layout of size 0.
+#[inline(always)]
+fn dangling(layout: Layout) -> NonNull<u8> {
+    NonNull::new(std::ptr::without_provenance_mut(layout.align())).expect("alignments are not 0")
+}
+
+/// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
+pub(super) struct PartialSlice<'s, T> {
+    /// Freed after the values, even if one of their destructors panics, as fields are.
+    memory: Reservation<'s>,
+    len: usize,
+    values: PhantomData<T>,
+}
+
+impl<'s, T> PartialSlice<'s, T> {
+    #[inline(always)]
+    fn new(memory: Reservation<'s>) -> Self {
+        Self {
+            memory,
+            len: 0,
+            values: PhantomData,
+        }
+    }
+
+    fn values(&self) -> NonNull<[T]> {
+        NonNull::slice_from_raw_parts(self.memory.value().cast(), self.len)
+    }
+
+    /// Adds a value.
+    ///
+    /// # Safety
+    /// The memory has room for one more `T`.
+    #[inline(always)]
+    unsafe fn push(&mut self, value: T) {
+        // SAFETY: the place after the last value is within the memory, by the caller's promise.
+        unsafe { self.memory.value().cast::<T>().add(self.len).write(value) };
+        self.len += 1;
+    }
+
+    /// Leaves the memory, and the values in it, to the caller.
+    #[inline(always)]
+    fn finish(self) -> NonNull<[T]> {
+        ManuallyDrop::new(self).values()
+    }
+}
+
+impl<T> Drop for PartialSlice<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: `len` values were pushed, and `finish` has not handed them out.
+        unsafe { self.values().drop_in_place() };
     }
 }

@@ -6,8 +6,7 @@ use super::error::AllocError;
 use super::heap::Heap;
 use super::shared::{AllocatorSettings, AllocatorShared, BlockStats, SoftCapHook};
 use super::size_class::{SIZES, class_of};
-use super::thread_heaps;
-use super::thread_heaps::ThreadHeaps;
+use super::thread_heaps::{self, ThreadHeaps};
 use crate::sync::{alloc, catch_unwind, dealloc, lazy};
 use crate::unwind::report;
 use std::alloc::Layout;
@@ -201,9 +200,9 @@ impl BlockAllocator {
             return self.large(layout);
         };
         let shared = self.shared();
-        let fragmentation = SIZES[class] - layout.size();
+        let waste = SIZES[class] - layout.size();
         let heap = thread_heaps::last_heap(shared);
-        alloc_block(heap, Some(shared), class, fragmentation)
+        alloc_block(heap, Some(shared), class, waste)
     }
 
     /// Allocates for a layout that no block fits: nothing for size 0, else memory of the global
@@ -338,7 +337,7 @@ fn heap_of(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
     Some(heap)
 }
 
-/// Allocates a block of `class`, of which `fragmentation` bytes were not asked for: from `heap`, a
+/// Allocates a block of `class`, of which `waste` bytes were not asked for: from `heap`, a
 /// heap of the calling thread; if there is none or it has run out, from `allocator`, which has a
 /// handle, or else from the process-wide allocator.
 #[inline(always)]
@@ -346,15 +345,15 @@ pub(crate) fn alloc_block(
     heap: Option<NonNull<Heap>>,
     allocator: Option<&Arc<AllocatorShared>>,
     class: usize,
-    fragmentation: usize,
+    waste: usize,
 ) -> Result<NonNull<u8>, AllocError> {
     if let Some(heap) = heap {
         // SAFETY: the calling thread owns its heaps (invariant 3 of `block`).
-        if let Some(block) = unsafe { alloc_at_hand(heap, class, fragmentation) } {
+        if let Some(block) = unsafe { alloc_at_hand(heap, class, waste) } {
             return Ok(block);
         }
     }
-    alloc_slowly(allocator, class, fragmentation)
+    alloc_slowly(allocator, class, waste)
 }
 
 /// Hands out an uninitialized block of this heap, if it has one at hand.
@@ -365,10 +364,10 @@ pub(crate) fn alloc_block(
 pub(crate) unsafe fn alloc_at_hand(
     heap: NonNull<Heap>,
     class: usize,
-    fragmentation: usize,
+    waste: usize,
 ) -> Option<NonNull<u8>> {
     // SAFETY: a heap that a thread owns exists (invariant 3 of `block`); the rest is the contract.
-    unsafe { heap.as_ref().alloc(class, fragmentation) }
+    unsafe { heap.as_ref().alloc(class, waste) }
 }
 
 #[cold]
@@ -376,7 +375,7 @@ pub(crate) unsafe fn alloc_at_hand(
 fn alloc_slowly(
     allocator: Option<&Arc<AllocatorShared>>,
     class: usize,
-    fragmentation: usize,
+    waste: usize,
 ) -> Result<NonNull<u8>, AllocError> {
     thread_heaps::answer_trim_requests();
     let allocator = allocator.unwrap_or_else(|| &PROCESS.shared);
@@ -385,14 +384,14 @@ fn alloc_slowly(
             // SAFETY: the calling thread owns its heaps (invariant 3 of `block`).
             return unsafe {
                 let heap = heap.as_ref();
-                let block = heap.alloc(class, fragmentation);
-                block.map_or_else(|| heap.alloc_or_refill(class, fragmentation), Ok)
+                let block = heap.alloc(class, waste);
+                block.map_or_else(|| heap.alloc_or_refill(class, waste), Ok)
             };
         }
         let heap = allocator.claim();
         // SAFETY: `claim` has made this thread the owner, until it has the block.
         unsafe {
-            let block = heap.as_ref().alloc_or_refill(class, fragmentation);
+            let block = heap.as_ref().alloc_or_refill(class, waste);
             Heap::abandon(heap);
             block
         }

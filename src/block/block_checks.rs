@@ -1,7 +1,7 @@
 //! Checks that find misuse of blocks, in debug builds and with the feature `checks`, and by
 //! AddressSanitizer.
 //!
-//! Where blocks are [`CHECKED`]:
+//! With [`CHECKS`]:
 //!
 //! * free blocks are filled with [`FREED`], which is verified when they are handed out again, so that
 //!   a write after the free is found;
@@ -17,13 +17,11 @@
 
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::size_class::SIZES;
+use crate::ledger::{CHECKS, abort};
 use crate::sync::Table;
 use crate::thread::current::current_label;
 use std::num::NonZero;
 use std::ptr::NonNull;
-
-/// True if blocks are checked for misuse: in debug builds and with the feature `checks`.
-pub(super) const CHECKED: bool = cfg!(any(debug_assertions, feature = "checks"));
 
 /// The value of all bytes of a free block except its first [`LINK_BYTES`].
 pub(super) const FREED: u8 = 0xDD;
@@ -48,7 +46,7 @@ pub(super) unsafe fn fill_cut_block(block: NonNull<u8>, size: usize) {
 /// # Safety
 /// The `size` bytes at `block` are the caller's, and not in use.
 pub(super) unsafe fn fill_freed(block: NonNull<u8>, size: usize) {
-    if CHECKED {
+    if CHECKS {
         // SAFETY: within the `size` bytes, which are the caller's; every block has room for links.
         unsafe { block.add(LINK_BYTES).write_bytes(FREED, size - LINK_BYTES) };
     }
@@ -105,14 +103,14 @@ fn table(chunk: usize) -> &'static Table<usize, ()> {
 
 /// Registers a new chunk.
 pub(super) fn register_chunk(chunk: NonZero<usize>) {
-    if CHECKED {
+    if CHECKS {
         table(chunk.get()).insert(chunk.get(), ());
     }
 }
 
 /// Removes a chunk that is about to be freed.
 pub(super) fn unregister_chunk(chunk: NonZero<usize>) {
-    if CHECKED {
+    if CHECKS {
         table(chunk.get()).remove(&chunk.get());
     }
 }
@@ -135,7 +133,7 @@ pub(super) type OwnerLabel = fn(ChunkPtr) -> String;
 #[inline(always)]
 pub(super) unsafe fn handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
     unpoison(block, SIZES[class]);
-    if CHECKED {
+    if CHECKS {
         // SAFETY: the contract of this function is that of `check_handed_out`.
         unsafe { check_handed_out(block, class, owner) };
     }
@@ -172,7 +170,7 @@ unsafe fn check_handed_out(block: NonNull<u8>, class: usize, owner: OwnerLabel) 
 #[cfg(feature = "allocator-api2")]
 #[inline(always)]
 pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
-    if CHECKED {
+    if CHECKS {
         // SAFETY: the pointer of a block has the provenance of its chunk, by the caller's promise.
         let chunk = unsafe { chunk_of(block, SIZES[class]) };
         if chunk.class() < class {
@@ -187,7 +185,7 @@ pub(super) unsafe fn came_back(block: NonNull<u8>, class: usize, owner: OwnerLab
 /// Unless blocks are checked, `block` is a block of this class, in use, and belongs to the caller.
 #[inline(always)]
 pub(super) unsafe fn freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
-    if CHECKED {
+    if CHECKS {
         // SAFETY: the pointer of a block has the provenance of its chunk, by the caller's promise.
         unsafe { check_freed(block, class, owner) };
     }
@@ -225,7 +223,7 @@ unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
 unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
     if !is_registered(block.addr().get() & !(CHUNK_BYTES - 1)) {
         let thread = current_label();
-        fatal(&format!(
+        abort(&format!(
             "thread {thread} freed {block:p} as a block of {size} bytes, but no allocator owns \
              that address"
         ));
@@ -246,14 +244,7 @@ fn misused(block: NonNull<u8>, chunk: ChunkPtr, owner: OwnerLabel, what: &str) -
     let size = SIZES[chunk.class()];
     let owner = owner(chunk);
     let thread = current_label();
-    fatal(&format!(
+    abort(&format!(
         "the block of {size} bytes at {block:p}, of {owner}, {what} (thread {thread})"
     ))
-}
-
-#[cold]
-fn fatal(message: &str) -> ! {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
-    crate::sync::abort(message)
 }

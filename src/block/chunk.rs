@@ -9,11 +9,11 @@
 //! use. A free block holds two links: to the next block of its list, and, if it is the first of
 //! a batch of remote frees, to the next batch.
 
-use super::block_checks::{self, CHECKED};
+use super::block_checks;
 use super::size_class::{ALIGN, SIZES};
+use crate::ledger::CHECKS;
 use crate::sync::cell::Cell;
-use crate::sync::const_fn;
-use crate::sync::{Bits, SMALL, Witness, alloc, dealloc, described};
+use crate::sync::{Bits, SMALL, Witness, alloc, const_fn, dealloc, described};
 use std::alloc::Layout;
 use std::num::NonZero;
 use std::ops::Deref;
@@ -44,7 +44,7 @@ pub(super) struct Block {
 pub(super) enum OpaqueHeap {}
 
 /// A bit for each block of a chunk: whether it is in use. Empty unless blocks are checked.
-pub(super) type InUseBits = Bits<{ if CHECKED { CHUNK_BYTES / ALIGN / 64 } else { 0 } }>;
+pub(super) type InUseBits = Bits<{ if CHECKS { CHUNK_BYTES / ALIGN / 64 } else { 0 } }>;
 
 /// The list of its heap that a chunk is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +89,9 @@ pub(super) struct OwnedHeader {
     cut: Cell<usize>,
     state: Cell<ChunkState>,
     /// Links of the list that the chunk is in.
-    pub(super) prev: Cell<Option<ChunkPtr>>,
-    pub(super) next: Cell<Option<ChunkPtr>>,
+    in_list: Links,
     /// Links of the list of all chunks of the heap.
-    pub(super) prev_of_all: Cell<Option<ChunkPtr>>,
-    pub(super) next_of_all: Cell<Option<ChunkPtr>>,
+    of_all: Links,
     witness: Witness,
     /// In models, a witness for the links of each block.
     link_witnesses: [Witness; if SMALL { MODEL_BLOCKS } else { 0 }],
@@ -147,10 +145,8 @@ impl ChunkPtr {
             used: Cell::new(0),
             cut: Cell::new(0),
             state: Cell::new(ChunkState::Full),
-            prev: Cell::new(None),
-            next: Cell::new(None),
-            prev_of_all: Cell::new(None),
-            next_of_all: Cell::new(None),
+            in_list: Links::default(),
+            of_all: Links::default(),
             witness: Witness::new(),
             link_witnesses: std::array::from_fn(|_| Witness::new()),
         };
@@ -464,13 +460,24 @@ unsafe fn witness_write(block: NonNull<Block>) {
     }
 }
 
+/// The neighbors of a chunk in a list.
+#[derive(Default)]
+struct Links {
+    prev: Cell<Option<ChunkPtr>>,
+    next: Cell<Option<ChunkPtr>>,
+}
+
 /// A doubly linked list of chunks, linked through their headers. Owner only.
-pub(super) struct ChunkList {
+pub(super) struct ChunkList<const OF_ALL: bool = false> {
     first: Cell<Option<ChunkPtr>>,
     len: Cell<usize>,
 }
 
-impl ChunkList {
+/// All chunks of a heap, for readers outside of the process: a chunk without a free block is in no
+/// other [`ChunkList`].
+pub(super) type AllChunks = ChunkList<true>;
+
+impl<const OF_ALL: bool> ChunkList<OF_ALL> {
     const_fn! {
         pub(super) fn new() -> Self {
             Self {
@@ -484,27 +491,37 @@ impl ChunkList {
         self.len.get()
     }
 
-    /// Adds a chunk that is in no list at the front, and sets its state, which names this list.
-    pub(super) fn push(&self, chunk: ChunkPtr, state: ChunkState) {
-        let next = self.first.replace(Some(chunk));
-        if let Some(next) = next {
-            next.owned.prev.set(Some(chunk));
+    /// Returns the links for lists of this kind.
+    fn links(chunk: &Chunk) -> &Links {
+        if OF_ALL {
+            &chunk.owned.of_all
+        } else {
+            &chunk.owned.in_list
         }
-        chunk.owned.prev.set(None);
-        chunk.owned.next.set(next);
-        chunk.set_state(state);
+    }
+
+    /// Adds a chunk that is in no list of this kind at the front.
+    pub(super) fn push(&self, chunk: ChunkPtr) {
+        let next = self.first.replace(Some(chunk));
+        if let Some(next) = &next {
+            Self::links(next).prev.set(Some(chunk));
+        }
+        let links = Self::links(&chunk);
+        links.prev.set(None);
+        links.next.set(next);
         self.len.set(self.len.get() + 1);
     }
 
     /// Removes a chunk that is in this list.
     pub(super) fn remove(&self, chunk: ChunkPtr) {
-        let (prev, next) = (chunk.owned.prev.get(), chunk.owned.next.get());
-        match prev {
-            Some(prev) => prev.owned.next.set(next),
+        let links = Self::links(&chunk);
+        let (prev, next) = (links.prev.get(), links.next.get());
+        match &prev {
+            Some(prev) => Self::links(prev).next.set(next),
             None => self.first.set(next),
         }
-        if let Some(next) = next {
-            next.owned.prev.set(prev);
+        if let Some(next) = &next {
+            Self::links(next).prev.set(prev);
         }
         self.len.set(self.len.get() - 1);
     }
@@ -514,41 +531,6 @@ impl ChunkList {
         let first = self.first.get()?;
         self.remove(first);
         Some(first)
-    }
-}
-
-/// All chunks of a heap, linked through their headers, for readers outside of the process: a chunk
-/// without a free block is in no [`ChunkList`]. Owner only.
-pub(super) struct AllChunks {
-    first: Cell<Option<ChunkPtr>>,
-}
-
-impl AllChunks {
-    const_fn! {
-        pub(super) fn new() -> Self {
-            Self { first: Cell::new(None) }
-        }
-    }
-
-    /// Adds a new chunk.
-    pub(super) fn add(&self, chunk: ChunkPtr) {
-        let next = self.first.replace(Some(chunk));
-        if let Some(next) = next {
-            next.owned.prev_of_all.set(Some(chunk));
-        }
-        chunk.owned.next_of_all.set(next);
-    }
-
-    /// Removes a chunk that is about to be freed.
-    pub(super) fn remove(&self, chunk: ChunkPtr) {
-        let (prev, next) = (chunk.owned.prev_of_all.get(), chunk.owned.next_of_all.get());
-        match prev {
-            Some(prev) => prev.owned.next_of_all.set(next),
-            None => self.first.set(next),
-        }
-        if let Some(next) = next {
-            next.owned.prev_of_all.set(prev);
-        }
     }
 }
 
@@ -567,7 +549,7 @@ described! {
             free = OWNED + offset_of!(OwnedHeader, free),
             cut = OWNED + offset_of!(OwnedHeader, cut),
             used = OWNED + offset_of!(OwnedHeader, used),
-            next = OWNED + offset_of!(OwnedHeader, next_of_all),
+            next = OWNED + offset_of!(OwnedHeader, of_all.next),
         }
         block {
             next = offset_of!(Block, next),
@@ -576,6 +558,6 @@ described! {
     };
 
     impl AllChunks {
-        pub(super) const FIRST: usize = std::mem::offset_of!(Self, first);
+        pub(super) const FIRST: usize = offset_of!(Self, first);
     }
 }

@@ -37,7 +37,7 @@ const FREED_PER_IDLE: usize = 16;
 const KEPT_UNOWNED: usize = 2;
 
 /// The blocks of one class that are handed out next.
-pub(super) struct Bin {
+struct Bin {
     pub(super) free: Cell<*mut Block>,
     /// How many blocks were ever handed out.
     pub(super) allocated: Counter,
@@ -154,7 +154,7 @@ impl Heap {
             stats.live_blocks += live;
             stats.live_bytes += live * *size as u64;
         }
-        stats.waste += counters.fragmentation();
+        stats.waste += counters.waste();
         stats.chunk_bytes += counters.chunks() * CHUNK_BYTES as u64;
         stats.unused_bytes += counters.unused.get() * CHUNK_BYTES as u64;
         stats.remote_frees += counters.freed_remotely.get();
@@ -172,18 +172,18 @@ impl Heap {
         bin.allocated.get().saturating_sub(freed)
     }
 
-    /// Hands out an uninitialized block, if the bin has one; the block is `fragmentation` bytes
+    /// Hands out an uninitialized block, if the bin has one; the block is `waste` bytes
     /// larger than was asked for.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is a size class.
     #[inline(always)]
-    pub(super) unsafe fn alloc(&self, class: usize, fragmentation: usize) -> Option<NonNull<u8>> {
+    pub(super) unsafe fn alloc(&self, class: usize, waste: usize) -> Option<NonNull<u8>> {
         self.witness.write();
         // SAFETY: `class` is below the number of bins, by the caller's promise.
         let bin = unsafe { self.bins.get_unchecked(class) };
         let block = bin.pop()?;
-        Some(self.hand_out(bin, block, class, fragmentation))
+        Some(self.hand_out(bin, block, class, waste))
     }
 
     /// Hands out an uninitialized block; refills the bin first if it is empty.
@@ -193,11 +193,11 @@ impl Heap {
     pub(super) unsafe fn alloc_or_refill(
         &self,
         class: usize,
-        fragmentation: usize,
+        waste: usize,
     ) -> Result<NonNull<u8>, AllocError> {
         self.witness.write();
         let block = self.refill(class)?;
-        Ok(self.hand_out(&self.bins[class], block, class, fragmentation))
+        Ok(self.hand_out(&self.bins[class], block, class, waste))
     }
 
     #[inline(always)]
@@ -206,13 +206,11 @@ impl Heap {
         bin: &Bin,
         block: NonNull<Block>,
         class: usize,
-        fragmentation: usize,
+        waste: usize,
     ) -> NonNull<u8> {
         bin.allocated.add(1);
-        if fragmentation != 0 {
-            self.counters
-                .fragmentation_allocated
-                .add(fragmentation as u64);
+        if waste != 0 {
+            self.counters.waste_allocated.add(waste as u64);
         }
         // SAFETY: the block was taken out of the bin, so it belongs to the caller, and is of the
         // bin's class.
@@ -231,11 +229,11 @@ impl Heap {
         chunk: ChunkPtr,
         block: NonNull<Block>,
         class: usize,
-        fragmentation: usize,
+        waste: usize,
     ) {
         // SAFETY: the contract of this function is that of both calls.
         unsafe {
-            self.count_freed(class, 1, fragmentation);
+            self.count_freed(class, 1, waste);
             self.put(chunk, block);
         }
     }
@@ -255,35 +253,35 @@ impl Heap {
         }
     }
 
-    /// Counts `n` freed blocks of the class, and the sum of their fragmentation.
+    /// Counts `n` freed blocks of the class, and the sum of their waste.
     ///
     /// # Safety
     /// The caller owns the heap; `class` is a size class.
     #[inline(always)]
-    pub(super) unsafe fn count_freed(&self, class: usize, n: usize, fragmentation: usize) {
-        if fragmentation != 0 {
-            self.counters.fragmentation_freed.add(fragmentation as u64);
+    unsafe fn count_freed(&self, class: usize, n: usize, waste: usize) {
+        if waste != 0 {
+            self.counters.waste_freed.add(waste as u64);
         }
         // SAFETY: `class` is below the number of bins, by the caller's promise.
         let bin = unsafe { self.bins.get_unchecked(class) };
         bin.freed.add(n as u64);
     }
 
-    /// Counts a block that any thread has resized in place: its fragmentation was `before` bytes,
+    /// Counts a block that any thread has resized in place: its waste was `before` bytes,
     /// and is now `after`.
     #[cfg(feature = "allocator-api2")]
     #[inline]
     pub(super) fn count_resize(&self, before: usize, after: usize) {
         if before != after {
             let less = (before as u64).wrapping_sub(after as u64);
-            self.counters.fragmentation_lowered.add_shared(less);
+            self.counters.waste_lowered.add_shared(less);
         }
     }
 
     /// Ends a series of blocks that were put back in one chunk. Takes `put` by value, so that it
     /// stays in registers until then.
     #[inline(never)]
-    pub(super) fn finish_put(&self, put: Option<BulkPut>) {
+    fn finish_put(&self, put: Option<BulkPut>) {
         if let Some(put) = put {
             let chunk = put.chunk;
             if put.end() {
@@ -298,11 +296,13 @@ impl Heap {
     fn relist(&self, chunk: ChunkPtr) {
         let listed = &self.bins[chunk.class()].listed;
         if chunk.state() == ChunkState::Full {
-            listed.push(chunk, ChunkState::Listed);
+            chunk.set_state(ChunkState::Listed);
+            listed.push(chunk);
         }
         if chunk.is_unused() && chunk.state() == ChunkState::Listed {
             listed.remove(chunk);
-            self.unused.push(chunk, ChunkState::Unused);
+            chunk.set_state(ChunkState::Unused);
+            self.unused.push(chunk);
             self.counters.unused.set(self.unused.len() as u64);
         }
     }
@@ -357,7 +357,7 @@ impl Heap {
                 let new = || ChunkPtr::new(this.cast());
                 let chunk = self.allocator.admit(class, new)?;
                 self.counters.set_chunks(self.counters.chunks() + 1);
-                self.chunks.add(chunk);
+                self.chunks.push(chunk);
                 chunk
             }
         };
@@ -380,7 +380,7 @@ impl Heap {
             // SAFETY: a remote free is a block, and keeps the provenance of its chunk.
             let chunk = unsafe { ChunkPtr::of(block.cast()) };
             // SAFETY: a block of this heap; the thread that freed the block gave it up. Its
-            // fragmentation was counted when it was sent.
+            // waste was counted when it was sent.
             unsafe { self.free(chunk, block, chunk.class(), 0) };
             collected += 1;
         }
@@ -514,6 +514,84 @@ impl Drop for Heap {
         self.counters.freed();
         self.witness.write();
         self.made.write();
+    }
+}
+
+/// Frees blocks of one class to the caller's own heap, one after the other. Consecutive blocks
+/// usually share a chunk, so its free list and count stay in registers until the chunk changes;
+/// and the heap counts once, at the end.
+#[must_use = "the heap is not in order before `end`"]
+pub(crate) struct BulkFree<'h> {
+    heap: &'h Heap,
+    class: usize,
+    waste: usize,
+    n: usize,
+    put: Option<BulkPut>,
+}
+
+impl<'h> BulkFree<'h> {
+    /// Begins to free blocks that are `waste` bytes larger than was asked for.
+    ///
+    /// # Safety
+    /// The caller owns the heap for as long as this lives, and does nothing else with it
+    /// meanwhile; `class` is a size class.
+    #[inline(always)]
+    pub(crate) unsafe fn begin(heap: &'h Heap, class: usize, waste: usize) -> Self {
+        Self {
+            heap,
+            class,
+            waste,
+            n: 0,
+            put: None,
+        }
+    }
+
+    /// Returns whether a block is of this heap; if so, the block may be freed next.
+    ///
+    /// # Safety
+    /// The block is of this class, with the provenance of its chunk.
+    #[inline(always)]
+    pub(crate) unsafe fn is_ours(&mut self, block: NonNull<u8>) -> bool {
+        // SAFETY: a block with the provenance of its chunk, by the caller's promise.
+        let chunk = unsafe { ChunkPtr::of(block) };
+        if self.put.is_none_or(|put| put.chunk != chunk) {
+            if !ptr::eq(Heap::of(chunk).as_ptr(), self.heap) {
+                return false;
+            }
+            self.heap.finish_put(self.put);
+            self.put = Some(BulkPut::begin(chunk));
+        }
+        true
+    }
+
+    /// Frees the block.
+    ///
+    /// # Safety
+    /// `is_ours` has just returned true for it, and the caller gives it up.
+    #[inline(always)]
+    pub(crate) unsafe fn free(&mut self, block: NonNull<u8>) {
+        // SAFETY: a block of this class, which the caller gives up. `is_ours` has just made the
+        // block's chunk the chunk of `self.put`.
+        unsafe {
+            block_checks::freed(block, self.class, Heap::owner_label);
+            self.heap.witness.write();
+            if let Some(put) = &mut self.put {
+                put.put(block.cast());
+            }
+        }
+        self.n += 1;
+    }
+
+    /// Must be called after the last block. This is not a destructor, as nothing here panics, and a
+    /// value with a destructor would have to be in memory instead of registers.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        self.heap.finish_put(self.put);
+        // SAFETY: the caller of `begin` owns the heap, and `class` is a size class.
+        unsafe {
+            self.heap
+                .count_freed(self.class, self.n, self.n * self.waste)
+        };
     }
 }
 

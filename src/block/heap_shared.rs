@@ -70,7 +70,7 @@ impl HeapOwner {
 
 /// Counters of a heap. Only its owner writes them, except those marked as shared; any thread reads.
 ///
-/// *Fragmentation* is internal fragmentation: the bytes by which blocks are larger than requested.
+/// *Waste* is internal fragmentation: the bytes by which blocks are larger than requested.
 #[derive(Debug)]
 pub(super) struct HeapCounters {
     /// The number of chunks, by which the owner decides whether the heap can be freed.
@@ -78,12 +78,12 @@ pub(super) struct HeapCounters {
     /// The number of chunks without a block in use.
     pub(super) unused: Counter,
     /// Fragmentation of all blocks that were handed out.
-    pub(super) fragmentation_allocated: Counter,
+    pub(super) waste_allocated: Counter,
     /// Fragmentation of all blocks that the owner freed.
-    pub(super) fragmentation_freed: Counter,
+    pub(super) waste_freed: Counter,
     /// Fragmentation of all blocks that other threads freed, plus the amount by which resizing in
-    /// place has lowered fragmentation, modulo 2^64. Shared.
-    pub(super) fragmentation_lowered: Counter,
+    /// place has lowered waste, modulo 2^64. Shared.
+    pub(super) waste_lowered: Counter,
     /// The number of blocks that other threads freed and that the owner has put back.
     pub(super) freed_remotely: Counter,
     /// The number of blocks that other threads freed and that the owner has not put back yet.
@@ -98,9 +98,9 @@ impl HeapCounters {
         Self {
             chunks: AtomicU64::new(0),
             unused: Counter::new(),
-            fragmentation_allocated: Counter::new(),
-            fragmentation_freed: Counter::new(),
-            fragmentation_lowered: Counter::new(),
+            waste_allocated: Counter::new(),
+            waste_freed: Counter::new(),
+            waste_lowered: Counter::new(),
             freed_remotely: Counter::new(),
             inbox: Counter::new(),
             trim_requested: AtomicU64::new(0),
@@ -148,12 +148,12 @@ impl HeapCounters {
     }
 
     /// Returns the internal fragmentation of the blocks in use.
-    pub(super) fn fragmentation(&self) -> u64 {
-        // Modulo 2^64, as resizing may have made `fragmentation_lowered` negative. Blocks that are
+    pub(super) fn waste(&self) -> u64 {
+        // Modulo 2^64, as resizing may have made `waste_lowered` negative. Blocks that are
         // allocated and freed meanwhile may make the difference negative.
-        let lowered = self.fragmentation_freed.get();
-        let lowered = lowered.wrapping_add(self.fragmentation_lowered.get());
-        let left = self.fragmentation_allocated.get().wrapping_sub(lowered) as i64;
+        let lowered = self.waste_freed.get();
+        let lowered = lowered.wrapping_add(self.waste_lowered.get());
+        let left = self.waste_allocated.get().wrapping_sub(lowered) as i64;
         left.max(0) as u64
     }
 }

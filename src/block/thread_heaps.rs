@@ -1,4 +1,5 @@
-//! The calling thread's heaps, and freeing to any heap.
+//! The calling thread's heaps, and freeing to any heap: of blocks of other threads' heaps in batches,
+//! with one read-modify-write for each batch.
 //!
 //! A thread-local pointer leads to the heap of the process-wide allocator; a search finds the
 //! thread's other heaps, which are few. A thread that exits abandons its heaps. It can still free
@@ -6,12 +7,12 @@
 //! a heap for each allocation.
 
 use super::block_checks;
-use super::chunk::ChunkPtr;
-use super::grouped_frees::{RemoteFreeBatches, send_one};
+use super::chunk::{Block, ChunkPtr, set_next};
 use super::heap::Heap;
+use super::remote_free_list::PushOutcome;
 use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
-use crate::sync::{boxed, described, local, reserve, unbox};
+use crate::sync::{SMALL, boxed, described, local, reserve, unbox};
 use crate::thread::current;
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
@@ -234,13 +235,13 @@ pub(super) fn set_last_heap(heap: NonNull<Heap>) {
 /// Frees a block of any thread's heap.
 ///
 /// # Safety
-/// `block` is a block of the class, with the provenance of its chunk, and `fragmentation` bytes
+/// `block` is a block of the class, with the provenance of its chunk, and `waste` bytes
 /// larger than was asked for; the caller gives it up.
 #[inline(always)]
-pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, fragmentation: usize) {
+pub(crate) unsafe fn free(block: NonNull<u8>, class: usize, waste: usize) {
     let own = || POINTERS.with(|pointers| pointers.process.get());
     // SAFETY: forwards the contract.
-    unsafe { free_with(own, block, class, fragmentation) };
+    unsafe { free_with(own, block, class, waste) };
 }
 
 /// Frees a block of any thread's heap, for a caller whose `own` returns what [`process_heap`] finds.
@@ -252,7 +253,7 @@ pub(crate) unsafe fn free_with(
     own: impl FnOnce() -> *const Heap,
     block: NonNull<u8>,
     class: usize,
-    fragmentation: usize,
+    waste: usize,
 ) {
     // SAFETY: a block that the caller gives up. This thread owns the heap to which its thread-local
     // pointer leads.
@@ -261,10 +262,9 @@ pub(crate) unsafe fn free_with(
         let chunk = ChunkPtr::of(block);
         let heap = Heap::of(chunk);
         if ptr::eq(own(), heap.as_ptr()) {
-            heap.as_ref()
-                .free(chunk, block.cast(), class, fragmentation);
+            heap.as_ref().free(chunk, block.cast(), class, waste);
         } else {
-            free_elsewhere(chunk, block, class, fragmentation);
+            free_elsewhere(chunk, block, class, waste);
         }
     }
 }
@@ -274,7 +274,7 @@ pub(crate) unsafe fn free_with(
 /// # Safety
 /// As [`free`]; the block is of `chunk`.
 #[inline(never)]
-unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, fragmentation: usize) {
+unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, waste: usize) {
     let at = Heap::of(chunk);
     let block = block.cast();
     // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of `block`).
@@ -282,20 +282,20 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, frag
     let closed = heap.remote_frees.is_closed();
     let Some(heaps) = ThreadHeaps::current() else {
         // SAFETY: a block of this heap that the caller gives up.
-        return unsafe { send_one(at, block, fragmentation) };
+        return unsafe { send_one(at, block, waste) };
     };
     // SAFETY: a block of this heap that the caller gives up. If the heap's `owner` is this thread's
     // key, this thread owns the heap (invariant 3 of `block`); it does not use the heap once it has
     // removed the key.
     unsafe {
         if heap.owner.is(heaps.key) {
-            heap.free(chunk, block, class, fragmentation);
+            heap.free(chunk, block, class, waste);
             if closed {
                 heaps.remove(heap);
                 Heap::abandon(at);
             }
         } else {
-            heaps.batches.add(at, block, fragmentation);
+            heaps.batches.add(at, block, waste);
             if closed {
                 // At once, with what was gathered before the close: the heap's last block may be
                 // among these, for which the heap's memory waits.
@@ -350,6 +350,138 @@ pub(crate) fn answer_trim_requests() {
     }
 }
 
+/// The greatest number of blocks in a batch.
+const BATCH: usize = if SMALL { 2 } else { 64 };
+
+/// The number of heaps for which a thread gathers batches at a time: a power of two.
+const BATCHES: usize = if SMALL { 2 } else { 8 };
+
+/// The batches that a thread gathers, by the address of the heap.
+#[repr(transparent)]
+struct RemoteFreeBatches([RemoteFreeBatch; BATCHES]);
+
+/// A list of blocks of one heap. It belongs to the thread until it is sent.
+struct RemoteFreeBatch {
+    /// The heap of the blocks, which exists as long as there is one of them (invariant 2 of
+    /// `block`); null if there is none.
+    heap: Cell<*const Heap>,
+    first: Cell<*mut Block>,
+    len: Cell<usize>,
+    /// The length at which the batch is sent.
+    most: Cell<usize>,
+    waste: Cell<usize>,
+}
+
+impl RemoteFreeBatches {
+    pub(super) fn new() -> Self {
+        Self(std::array::from_fn(|_| RemoteFreeBatch {
+            heap: Cell::new(ptr::null()),
+            first: Cell::new(ptr::null_mut()),
+            len: Cell::new(0),
+            most: Cell::new(BATCH),
+            waste: Cell::new(0),
+        }))
+    }
+
+    /// Adds a block to its heap's batch, and sends the batch if it is full.
+    ///
+    /// # Safety
+    /// The block is of this heap, and the caller gives it up.
+    #[inline]
+    pub(super) unsafe fn add(&self, heap: NonNull<Heap>, block: NonNull<Block>, waste: usize) {
+        let batch = self.of(heap);
+        if !ptr::eq(batch.heap.get(), heap.as_ptr()) {
+            batch.send();
+            batch.heap.set(heap.as_ptr());
+            // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
+            // `block`).
+            let is_capped = unsafe { heap.as_ref() }.allocator.is_capped();
+            // With a hard cap, another thread may wait for this block, and could not see that this
+            // thread keeps it in a batch.
+            batch.most.set(if is_capped { 1 } else { BATCH });
+        }
+        // SAFETY: the caller gives up the block, so it belongs to this thread until it is sent.
+        unsafe { set_next(block, batch.first.get()) };
+        batch.first.set(block.as_ptr());
+        batch.waste.set(batch.waste.get() + waste);
+        batch.len.set(batch.len.get() + 1);
+        if batch.len.get() == batch.most.get() {
+            batch.send();
+        }
+    }
+
+    /// Returns the batch for a heap, in which there may be blocks of another one.
+    #[inline(always)]
+    fn of(&self, heap: NonNull<Heap>) -> &RemoteFreeBatch {
+        // Heaps are about 2 KiB apart.
+        &self.0[(heap.addr().get() / 2_048) % BATCHES]
+    }
+
+    /// Sends the blocks of a heap; the heap may be gone if there are none.
+    #[cold]
+    fn send_to(&self, heap: NonNull<Heap>) {
+        let batch = self.of(heap);
+        if ptr::eq(batch.heap.get(), heap.as_ptr()) {
+            batch.send();
+        }
+    }
+
+    /// Sends all batches.
+    pub(super) fn send(&self) {
+        self.0.iter().for_each(RemoteFreeBatch::send);
+    }
+}
+
+impl RemoteFreeBatch {
+    /// Sends the batch, if there is a block in it.
+    #[cold]
+    fn send(&self) {
+        if let Some(first) = NonNull::new(self.first.replace(ptr::null_mut())) {
+            // The heap may be freed from here on, and its address may be that of another one.
+            let heap = self.heap.replace(ptr::null()).cast_mut();
+            let heap = NonNull::new(heap).expect("`add` has set it");
+            // SAFETY: blocks of this heap, linked by `add`; this thread owns them, and gives them
+            // up here.
+            unsafe { send(heap, first, self.len.take(), self.waste.take()) };
+        }
+    }
+}
+
+/// Sends one block to its heap.
+///
+/// # Safety
+/// The block is of this heap, and the caller gives it up.
+unsafe fn send_one(heap: NonNull<Heap>, block: NonNull<Block>, waste: usize) {
+    // SAFETY: the caller gives up the block, which then is a batch of one.
+    unsafe {
+        set_next(block, ptr::null_mut());
+        send(heap, block, 1, waste);
+    }
+}
+
+/// Sends a batch to its heap.
+///
+/// # Safety
+/// The caller owns the batch of `len` blocks of `heap` that begins with `first`, and gives it up.
+unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: usize) {
+    let outcome = {
+        // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
+        // `block`).
+        let heap = unsafe { heap.as_ref() };
+        let counters = &heap.counters;
+        // Models do not see counters, and this must come before the push, after which the heap may be freed.
+        heap.made.read();
+        counters.inbox.add_shared(len as u64);
+        counters.waste_lowered.add_shared(waste as u64);
+        // SAFETY: the batch is the caller's, and of this heap.
+        unsafe { heap.remote_frees.push(first) }
+    };
+    if outcome == PushOutcome::HeapIsYours {
+        // SAFETY: `push` has made this thread the owner.
+        unsafe { Heap::abandon(heap) };
+    }
+}
+
 described! {
     use crate::layout::{Entry, entries};
     use std::mem::offset_of;
@@ -357,9 +489,9 @@ described! {
     pub(crate) const NOTE: &[Entry] = entries! {
         batches {
             first = offset_of!(ThreadHeaps, batches),
-            count = RemoteFreeBatches::COUNT,
-            size = RemoteFreeBatches::SIZE,
-            block = RemoteFreeBatches::BLOCK,
+            count = BATCHES,
+            size = size_of::<RemoteFreeBatch>(),
+            block = offset_of!(RemoteFreeBatch, first),
         }
     };
 }

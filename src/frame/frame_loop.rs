@@ -10,7 +10,7 @@ use super::proxy::FrameProxy;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::block::thread_heaps;
 use crate::event::span::{FrameEnd, FrameSpan};
-use crate::object::settle::settle_scope;
+use crate::object::destroy::settle_scope;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread;

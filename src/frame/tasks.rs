@@ -1,7 +1,6 @@
 //! `pooled` and `callback_scope`: pools for polls of tasks and for foreign callbacks.
 
-use crate::object::destroy::in_destructor;
-use crate::object::settle::settle_scope;
+use crate::object::destroy::{in_destructor, settle_scope};
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::{engine, this_thread};

@@ -3,7 +3,7 @@
 use super::book::Scan;
 use super::hot_table::{Life, RowIndex, TABLE};
 use super::library::LIBRARY;
-use crate::object::raw_checks;
+use crate::ledger;
 use crate::sync::SMALL;
 use crate::thread::current::current_label;
 
@@ -86,7 +86,7 @@ pub(super) fn scan(row: RowIndex) -> Option<Life> {
 fn overdrawn(row: RowIndex, life: Life) {
     // If the life has ended already, another thread reports the mistake.
     if TABLE.row(row).end(life).is_some() {
-        raw_checks::abort(&format!(
+        ledger::abort(&format!(
             "{}: more HotRefs were dropped than made (thread {})",
             TABLE.type_name(row),
             current_label(),

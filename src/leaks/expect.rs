@@ -1,12 +1,10 @@
 //! `expect_gone`: objects that should die soon.
 
-use super::place::{PoolHolder, labelled};
-use crate::event::numbers::CountAndNoun;
+use super::leak_report::{CountAndNoun, PoolHolder, labelled};
 use crate::event::{Event, EventKind};
 use crate::ledger::balance::short_name;
-use crate::ledger::describe::{PoolEntries, holders};
-use crate::ledger::drains::{at_end_of_drain, drained_last};
-use crate::ledger::thread_names::number;
+use crate::ledger::life::{PoolEntries, holders};
+use crate::ledger::threads::{at_end_of_drain, drained_last, number};
 use crate::ledger::{index, object_record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};

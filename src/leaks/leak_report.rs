@@ -1,20 +1,18 @@
 //! `LeakReport`: the live objects, by type and site.
 
-use super::place::{PoolHolder, labelled};
-use super::unreleased::{self, UnreleasedRetain};
-use crate::event::numbers::{CountAndNoun, Grouped};
-use crate::event::place::{At, known};
-use crate::ledger::balance::{not_met, short_name};
-use crate::ledger::describe::{PoolEntries, holders};
+use crate::event::words::{At, Grouped, known};
+use crate::foreign::own_memory;
+use crate::ledger::balance::{self, not_met, short_name};
+use crate::ledger::life::{Holding, PoolEntries, holders};
 use crate::ledger::object_name::{ObjectName, has_namer};
 use crate::ledger::object_record::{BALANCED, Record};
-use crate::ledger::thread_names::thread_label;
-use crate::ledger::{frames, index};
-use crate::object::own_memory;
+use crate::ledger::pairing::{Line, Place, fold};
+use crate::ledger::threads::thread_label;
+use crate::ledger::{call_stack, index};
 use std::collections::HashMap;
+use std::fmt;
 use std::panic::Location;
-use std::ptr::NonNull;
-use std::{fmt, ptr};
+use std::ptr::{self, NonNull};
 
 /// The greatest number of threads, pools and functions that [`LeakReport`] writes for a group.
 const WRITTEN: usize = 4;
@@ -228,9 +226,9 @@ impl Collected {
         self.bytes += record.bytes;
         add(&mut self.threads, record.thread, 1);
         let mut held = false;
-        for holder in holders(record) {
+        for (pool, entries) in holders(record) {
             held = true;
-            self.add_holder(holder);
+            add(&mut self.pools, pool, entries);
         }
         self.pooled += usize::from(held);
         if record.flags & BALANCED != 0 && self.counted.len() < BALANCES {
@@ -246,21 +244,11 @@ impl Collected {
         for (thread, n) in other.threads {
             add(&mut self.threads, thread, n);
         }
-        other
-            .pools
-            .into_iter()
-            .for_each(|holder| self.add_holder(holder));
+        for (pool, entries) in other.pools {
+            add(&mut self.pools, pool, entries);
+        }
         self.counted.extend(other.counted);
         self.counted.truncate(BALANCES);
-    }
-
-    /// Adds the entries of a pool of a thread.
-    fn add_holder(&mut self, (pool, thread, entries): PoolEntries) {
-        let is_known = |known: &&mut PoolEntries| (known.0, known.1) == (pool, thread);
-        match self.pools.iter_mut().find(is_known) {
-            Some(known) => known.2 += entries,
-            None => self.pools.push((pool, thread, entries)),
-        }
     }
 
     fn finish(mut self) -> LeakGroup {
@@ -272,7 +260,7 @@ impl Collected {
             .iter()
             .map(|&(thread, n)| (thread_label(thread), n));
         let frames = self.frames.as_deref().unwrap_or_default();
-        let backtrace = frames::of_user(frames, FUNCTIONS);
+        let backtrace = call_stack::of_user(frames, FUNCTIONS);
         LeakGroup {
             type_name: self.name.get(),
             site: self.site,
@@ -282,15 +270,16 @@ impl Collected {
             pools: labelled(self.pools),
             pooled: self.pooled,
             backtrace: backtrace.iter().map(ToString::to_string).collect(),
-            unreleased: unreleased::unreleased(&self.counted),
+            unreleased: unreleased(&self.counted),
         }
     }
 }
 
-fn add(threads: &mut Vec<(u64, usize)>, thread: u64, n: usize) {
-    match threads.iter_mut().find(|known| known.0 == thread) {
-        Some(known) => known.1 += n,
-        None => threads.push((thread, n)),
+/// Adds `n` to the sum for `key`.
+fn add<K: PartialEq>(sums: &mut Vec<(K, usize)>, key: K, n: usize) {
+    match sums.iter_mut().find(|sum| sum.0 == key) {
+        Some(sum) => sum.1 += n,
+        None => sums.push((key, n)),
     }
 }
 
@@ -356,6 +345,20 @@ pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
         unrecorded: index::unrecorded(),
         groups,
         not_met: not_met(),
+    }
+}
+
+/// A number with its noun, in the singular and the plural: `1 entry`, `2 entries`.
+pub(super) struct CountAndNoun(
+    pub(super) usize,
+    pub(super) &'static str,
+    pub(super) &'static str,
+);
+
+impl fmt::Display for CountAndNoun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.0 == 1 { self.1 } else { self.2 };
+        write!(f, "{} {noun}", Grouped(self.0))
     }
 }
 
@@ -436,6 +439,209 @@ fn list(all: impl ExactSizeIterator<Item = String>) -> String {
     written
 }
 
+// The names of threads and pools in reports.
+
+/// A pool, or several of one name on one thread, that hold objects.
+///
+/// # Example
+/// ```
+/// use releasepool::{AutoreleasePool, leaks};
+///
+/// let scope = leaks::scope();
+/// let pool = AutoreleasePool::named("frame");
+/// pool.create(5);
+/// let report = scope.report();
+/// let holder = &report.groups()[0].pools()[0];
+/// assert_eq!((holder.pool(), holder.entries()), ("frame", 1));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolHolder {
+    pub(super) pool: &'static str,
+    pub(super) thread: String,
+    pub(super) entries: usize,
+}
+
+impl PoolHolder {
+    /// Returns the name of the pool: the name given by
+    /// [`AutoreleasePool::named`](crate::AutoreleasePool::named), or `unnamed`, `root`, `token` or
+    /// `handoff`.
+    pub fn pool(&self) -> &str {
+        self.pool
+    }
+
+    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay
+    /// on their thread, except for the entries of a handoff pool.
+    pub fn thread(&self) -> &str {
+        &self.thread
+    }
+
+    /// Returns the number of entries.
+    pub fn entries(&self) -> usize {
+        self.entries
+    }
+}
+
+/// Writes the pool, the thread and the number of entries.
+impl fmt::Display for PoolHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Holding(self.pool, &self.thread, self.entries).fmt(f)
+    }
+}
+
+/// Replaces thread numbers by labels.
+pub(super) fn labelled(entries: Vec<PoolEntries>) -> Vec<PoolHolder> {
+    let label = |((pool, thread), entries)| PoolHolder {
+        pool,
+        thread: thread_label(thread),
+        entries,
+    };
+    entries.into_iter().map(label).collect()
+}
+
+// Retains that have no release.
+
+/// The greatest number of lines that are returned for a group.
+const LINES: usize = 16;
+
+/// Counts the retains and releases of objects of these types, by place and thread, for objects that
+/// are created from here on. Without names, turns the counting off. Reports then show the retains
+/// that have no release: [`LeakGroup::unreleased`](super::LeakGroup::unreleased).
+///
+/// A name is the whole name of a type, as [`std::any::type_name`] returns it, or its end: `Texture`,
+/// `gl::Texture` or `Texture<u8>` for `game::gl::Texture<u8>`. Reports list names of which no object
+/// was created.
+///
+/// The number of retains without a release is exact; their places are the likeliest ones, as a
+/// reference does not remember where it was retained. So the ledger pairs retains and releases by
+/// these rules:
+///
+/// * A release that a drain makes undoes the retain that became the pool's entry: for
+///   [`create`](crate::AutoreleasePool::create) the creation; for
+///   [`autorelease`](crate::AutoreleasePool::autorelease) a retain in the same line, such as
+///   `pool.autorelease(r.clone())`, else one in the same function, else one by the same thread; of
+///   several the creation, or else the latest.
+/// * Any other release undoes a retain by the same function on the same thread, if there is one
+///   that is not an entry of a pool; else one by the same function; else one by the same thread;
+///   else any.
+///
+/// Functions are known only if the executable has symbols.
+///
+/// Slow: each retain and release of such an object takes some tenths of a microsecond, and some
+/// milliseconds the first time at each place. On systems other than Linux, and on stacks that the
+/// program has made, such as those of coroutines, it takes some microseconds.
+///
+/// ```
+/// use releasepool::{Ref, leaks};
+/// struct Texture;
+/// leaks::count_references(["Texture"]);
+/// let scope = leaks::scope();
+/// let texture = Ref::new(Texture);
+/// std::mem::forget(texture.clone());
+/// drop(texture);
+/// let report = scope.report();
+/// let unreleased = report.groups()[0].unreleased();
+/// assert_eq!(unreleased.iter().map(|retain| retain.count()).sum::<u64>(), 1);
+/// # leaks::count_references([""; 0]);
+/// ```
+pub fn count_references<I>(types: I)
+where
+    I: IntoIterator,
+    I::Item: Into<String>,
+{
+    balance::choose(types.into_iter().map(Into::into));
+}
+
+/// Retains at one place that have no release, of the objects of a
+/// [group](super::LeakGroup::unreleased).
+///
+/// ```
+/// use releasepool::{Ref, leaks};
+/// struct Texture;
+/// leaks::count_references(["Texture"]);
+/// let scope = leaks::scope();
+/// std::mem::forget(Ref::new(Texture));
+/// let report = scope.report();
+/// let [retain] = report.groups()[0].unreleased() else { panic!("{report}") };
+/// assert_eq!(retain.count(), 1);
+/// println!("{retain}"); // retained once and not released: at src/game.rs:7:19, by thread 'main'
+/// # leaks::count_references([""; 0]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreleasedRetain {
+    pub(super) place: String,
+    pub(super) thread: String,
+    pub(super) count: u64,
+}
+
+impl UnreleasedRetain {
+    /// Returns the file, line and column of the retain, or of the creation, and the function, if it
+    /// is known.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Returns name and key of the thread that retained.
+    pub fn thread(&self) -> &str {
+        &self.thread
+    }
+
+    /// Returns the number of retains that have no release.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl fmt::Display for UnreleasedRetain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (place, thread) = (&self.place, &self.thread);
+        let times = if self.count == 1 { "once" } else { "times" };
+        write!(f, "retained ")?;
+        if self.count != 1 {
+            write!(f, "{} ", Grouped(self.count as usize))?;
+        }
+        write!(
+            f,
+            "{times} and not released: at {place}, by thread {thread}"
+        )
+    }
+}
+
+/// Returns the retains of these objects that have no release; the most frequent first.
+pub(super) fn unreleased(objects: &[usize]) -> Vec<UnreleasedRetain> {
+    let mut sum: Vec<Line> = Vec::new();
+    for &object in objects {
+        for line in fold(&balance::lines_of(object)) {
+            let is_alike = |known: &&mut Line| {
+                (known.place, known.function, known.thread)
+                    == (line.place, line.function, line.thread)
+            };
+            match sum.iter_mut().find(is_alike) {
+                Some(known) => known.retains += line.retains,
+                None => sum.push(line),
+            }
+        }
+    }
+    sum.sort_by_key(|line| std::cmp::Reverse(line.retains));
+    sum.truncate(LINES);
+    let described = |line: &Line| UnreleasedRetain {
+        place: place(line),
+        thread: thread_label(line.thread),
+        count: line.retains,
+    };
+    sum.iter().map(described).collect()
+}
+
+fn place(line: &Line) -> String {
+    let at = match line.place {
+        Place::Site(site) => site.to_string(),
+        Place::Released(_) | Place::Elsewhere => "one of many places".to_owned(),
+    };
+    match line.function {
+        Some(frame) => format!("{at} in {}", frame.function),
+        None => at,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -453,10 +659,20 @@ mod tests {
             frames: None,
             counted: vec![0; BALANCES],
         };
-        let mut sum = group(&[("root", 7, 3)]);
-        sum.merge(group(&[("frame", 7, 1), ("root", 7, 2), ("root", 8, 4)]));
-        let pools = [("root", 7, 5), ("frame", 7, 1), ("root", 8, 4)];
+        let mut sum = group(&[(("root", 7), 3)]);
+        sum.merge(group(&[
+            (("frame", 7), 1),
+            (("root", 7), 2),
+            (("root", 8), 4),
+        ]));
+        let pools = [(("root", 7), 5), (("frame", 7), 1), (("root", 8), 4)];
         assert_eq!((sum.pools, sum.threads), (pools.to_vec(), vec![(7, 2)]));
         assert_eq!(sum.counted.len(), BALANCES);
+    }
+
+    #[test]
+    fn one_takes_the_singular() {
+        let counted = [0, 1, 1_000].map(|n| CountAndNoun(n, "entry", "entries").to_string());
+        assert_eq!(counted, ["0 entries", "1 entry", "1,000 entries"]);
     }
 }

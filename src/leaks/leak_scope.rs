@@ -4,7 +4,7 @@ use super::leak_report;
 use super::leak_report::LeakReport;
 use crate::ledger::life::own_serial;
 use crate::ledger::object_record::Record;
-use crate::ledger::thread_names::number;
+use crate::ledger::threads::number;
 use crate::sync::with_room;
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;

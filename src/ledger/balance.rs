@@ -3,15 +3,17 @@
 //! The ledger counts them by site and thread, as [`Line`]s; [`pairing`](super::pairing) decides
 //! which release undoes which retain.
 
-use super::address::{AddressMap, Hidden};
-use super::caller::calling_function;
-use super::contention;
-use super::inside::Inside;
+use super::call_stack::calling_function;
+use super::index::with_record;
 use super::label::PoolLabel;
+use super::object_record::{AddressMap, Hidden, Record};
 use super::pairing::{LINES, Line, Place, enter};
-use super::thread_names::named_own_number;
+use super::threads::{Inside, named_own_number, own_number};
 use super::told::ReleasedBy;
-use crate::sync::Setting;
+use crate::event::{Event, EventKind};
+use crate::sync::cell::Cell;
+use crate::sync::{Setting, elapsed, local};
+use crate::thread::current::current_label;
 use dashmap::DashMap;
 use std::mem;
 use std::panic::Location;
@@ -115,7 +117,7 @@ pub(super) fn end(address: usize) {
 #[inline]
 #[track_caller]
 pub(crate) fn retained(thin: NonNull<u8>) {
-    contention::retained(thin);
+    sample_retain(thin);
     if ON.get() != 0 {
         note(thin, Place::Site(Location::caller()), 1, 0);
     }
@@ -203,6 +205,45 @@ pub(crate) fn lines_of(address: usize) -> Vec<Line> {
         .get(&Hidden::new(address))
         .map(|lines| lines.clone())
         .unwrap_or_default()
+}
+
+// Finds objects whose counts change on several threads by turns: each change then fetches the cache
+// line of the count from another processor.
+//
+// Only retains are sampled, one in [`SAMPLE`] on each thread, as a sample locks the object's record.
+
+/// The number of a thread's retains of which one is sampled.
+const SAMPLE: u32 = 32;
+
+local! {
+    static RETAINS: Cell<u32> = Cell::new(0);
+}
+
+/// Notes a retain that the caller's caller makes.
+#[inline]
+#[track_caller]
+fn sample_retain(thin: NonNull<u8>) {
+    let n = RETAINS.with(|retains| retains.replace(retains.get().wrapping_add(1)));
+    if n % SAMPLE == SAMPLE - 1 {
+        sample(thin, Location::caller());
+    }
+}
+
+#[cold]
+fn sample(thin: NonNull<u8>, site: &'static Location<'static>) {
+    let (thread, now) = (own_number(), elapsed());
+    let note = |record: &mut Record| {
+        let is_contended = record.moves.retained(thread, now);
+        is_contended.then_some((record.type_name, record.site))
+    };
+    // Outside of the ledger, as the event's hook is foreign code.
+    if let Some(Some((type_name, created_at))) = with_record(thin.addr().get(), note) {
+        Event::new(EventKind::ContendedCount, current_label())
+            .of_type(type_name())
+            .at(site)
+            .created_at(Some(created_at))
+            .emit();
+    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl PoolLabel {
 
     /// Returns the label for this name.
     pub(crate) fn of(name: &str) -> Self {
-        let Some(_inside) = super::inside::Inside::enter() else {
+        let Some(_inside) = super::threads::Inside::enter() else {
             return Self(&OTHER);
         };
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +108,7 @@ impl Ord for PoolLabel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::inside::Inside;
+    use crate::ledger::threads::Inside;
 
     #[test]
     fn inside_the_ledger_a_name_is_looked_up_by_nobody() {

@@ -1,14 +1,19 @@
-//! The life of a record: from an object's creation to its end.
+//! The life of a record: from an object's creation to its end; the objects that died last, misuse
+//! that the ledger detects, and descriptions of objects for messages.
 
-use super::inside::Inside;
-use super::object_record::{self, BALANCED, NewRecord, Record};
-use super::thread_names::{named_own_number, note_keyless_thread};
-use super::told::{CHECKS, ObjectDescription};
-use super::{balance, dead, frames, index, misuse};
+use super::object_name::ObjectName;
+use super::object_record::{self, BALANCED, Hidden, NewRecord, Record, hash};
+use super::threads::{Inside, named_own_number, note_keyless_thread, own_number, thread_label};
+use super::told::{CHECKS, ObjectDescription, RawCall, abort};
+use super::{balance, call_stack, index};
+use crate::event::words::{At, Grouped, known};
 use crate::sync::cell::Cell;
 use crate::sync::{CHECKED, Setting, local};
+use crate::thread::current::current_label;
+use std::fmt::{self, Write};
 use std::panic::Location;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 /// True if call frames are recorded.
 pub(crate) static FRAMES: Setting = Setting::new(0);
@@ -34,7 +39,7 @@ fn record_created(address: usize, object: ObjectDescription, site: &'static Loca
         return index::note_unrecorded();
     };
     let serial = SERIAL.with(|serial| serial.replace(serial.get() + 1));
-    let frames = (FRAMES.get() != 0 || frames::is_std(site)).then(frames::capture);
+    let frames = (FRAMES.get() != 0 || call_stack::is_std(site)).then(call_stack::capture);
     let flags = if balance::is_chosen(object.type_name) {
         balance::begin(address, site);
         BALANCED
@@ -82,7 +87,7 @@ pub(crate) fn died(thin: NonNull<u8>) {
 pub(crate) fn freed(thin: NonNull<u8>) {
     let address = thin.addr().get();
     if !remove(address, true) && CHECKS && !CHECKED {
-        dead::note_freed(address);
+        note_freed(address);
     }
 }
 
@@ -95,7 +100,7 @@ fn remove(address: usize, freed: bool) -> bool {
     // any time.
     let note = |record: &Record| {
         if CHECKS && !CHECKED {
-            dead::note(record, freed);
+            note_dead(record, freed);
         }
     };
     let Some(record) = index::take(address, note) else {
@@ -106,7 +111,7 @@ fn remove(address: usize, freed: bool) -> bool {
         let record = unsafe { record.as_ref() };
         if record.is_held() && index::is_complete() {
             // SAFETY: the destructor runs later, or the memory is freed later.
-            unsafe { misuse::destroyed_while_held(record) };
+            unsafe { destroyed_while_held(record) };
         }
     }
     // SAFETY: as above.
@@ -115,4 +120,234 @@ fn remove(address: usize, freed: bool) -> bool {
         balance::end(address);
     }
     true
+}
+
+// The objects that died last, for messages about misuse.
+
+/// The number of rings. An object's address selects its ring, so that threads rarely wait for each
+/// other.
+const RINGS: usize = 16;
+
+/// Number of objects in a ring: 1,024 in all.
+const IN_RING: usize = 64;
+
+/// An object whose value is gone.
+#[derive(Clone, Copy)]
+struct Dead {
+    address: Hidden,
+    name: ObjectName,
+    site: &'static Location<'static>,
+    created_by: u64,
+    destroyed_by: u64,
+    /// False while weak references keep the memory.
+    freed: bool,
+}
+
+struct Ring {
+    dead: [Option<Dead>; IN_RING],
+    next: usize,
+}
+
+// The lock is std's even in loom builds, as nothing yields while it is held.
+static RECENT: [Mutex<Ring>; RINGS] = [const {
+    Mutex::new(Ring {
+        dead: [None; IN_RING],
+        next: 0,
+    })
+}; RINGS];
+
+fn with_ring<R>(address: usize, f: impl FnOnce(&mut Ring) -> R) -> R {
+    let ring = &RECENT[hash(address) as usize % RINGS];
+    f(&mut ring.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Notes an object that the calling thread has destroyed.
+fn note_dead(record: &Record, freed: bool) {
+    let dead = Dead {
+        address: record.address,
+        // SAFETY: the destructor runs later, or the memory is freed later.
+        name: unsafe { ObjectName::of_record(record) },
+        site: record.site,
+        created_by: record.thread,
+        destroyed_by: own_number(),
+        freed,
+    };
+    with_ring(record.address.get(), |ring| {
+        ring.dead[ring.next] = Some(dead);
+        ring.next = (ring.next + 1) % IN_RING;
+    });
+}
+
+impl Ring {
+    /// Returns the latest object at this address.
+    fn latest(&mut self, address: usize) -> Option<&mut Dead> {
+        let (newer, older) = self.dead.split_at_mut(self.next);
+        let latest_first = newer.iter_mut().rev().chain(older.iter_mut().rev());
+        latest_first
+            .flatten()
+            .find(|dead| dead.address.get() == address)
+    }
+}
+
+/// Notes that the memory of an object whose value was destroyed before is freed.
+fn note_freed(address: usize) {
+    with_ring(address, |ring| {
+        if let Some(dead) = ring.latest(address) {
+            dead.freed = true;
+        }
+    });
+}
+
+/// Returns the latest object that died at this address, if it is still in a ring.
+fn find_dead(address: usize) -> Option<Dead> {
+    with_ring(address, |ring| ring.latest(address).copied())
+}
+
+// Misuse that the ledger detects, in debug builds and with the feature `checks`.
+
+/// Checks that the argument of a raw call is an object that is alive or, for weak references, whose
+/// memory is not freed.
+///
+/// Without effect if some object has not been recorded, as the argument might be that object.
+#[track_caller]
+pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
+    let address = thin.addr().get();
+    // In models, the ledger may have records of earlier executions.
+    if CHECKED || index::is_recorded(address) || !index::is_complete() {
+        return;
+    }
+    let (name, thread) = (call.name(), current_label());
+    let at = At(known(Location::caller()));
+    match find_dead(address) {
+        Some(dead) if call != RawCall::WeakFromRaw || dead.freed => {
+            let (object, misuse, created) = (dead.name.get(), call.misuse(), At(known(dead.site)));
+            let (creator, destroyer) = (
+                thread_label(dead.created_by),
+                thread_label(dead.destroyed_by),
+            );
+            abort(&format!(
+                "{object} at {thin:p} {misuse}, by {name}{at} (thread {thread}; created{created} by \
+                 thread {creator}; destroyed by thread {destroyer})"
+            ))
+        }
+        // The object may have died long ago, with weak references that keep its memory.
+        None if call != RawCall::WeakFromRaw => abort(&format!(
+            "{name}{at} got {thin:p}, which is no object, or one that died long ago (thread \
+             {thread})"
+        )),
+        _ => {}
+    }
+}
+
+/// Aborts because an object was destroyed while pools held it.
+///
+/// # Safety
+/// The memory of the object can be read.
+#[cold]
+unsafe fn destroyed_while_held(record: &Record) -> ! {
+    // SAFETY: forwards the contract.
+    let name = unsafe { ObjectName::of_record(record) }.get();
+    let (at, thread) = (record.address.get(), current_label());
+    let rest = live(&Copied::of(record, Vec::new()));
+    abort(&format!(
+        "{name} at {at:#x} was destroyed while a pool holds it, so it was released more often than \
+         it was retained{} (thread {thread}{rest})",
+        here(",")
+    ))
+}
+
+// Descriptions of objects for messages about misuse, from the ledger.
+
+/// Entries for an object: the pool's name, the number of the thread's key, and the number of
+/// entries.
+pub(crate) type PoolEntries = ((&'static str, u64), usize);
+
+/// Returns the pools that hold an object.
+pub(crate) fn holders(record: &Record) -> impl Iterator<Item = PoolEntries> {
+    let named = record.holders.iter().filter_map(|holder| {
+        let label = holder.label?;
+        (holder.entries != 0).then(|| ((label.name(), holder.thread), holder.entries as usize))
+    });
+    let more =
+        (record.more != 0).then_some((("(further pools)", record.thread), record.more as usize));
+    named.chain(more)
+}
+
+/// The pool of this name, on the thread with this label, that has this number of entries for an
+/// object.
+pub(crate) struct Holding<'h>(pub(crate) &'h str, pub(crate) &'h str, pub(crate) usize);
+
+impl fmt::Display for Holding<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(pool, thread, entries) = self;
+        write!(f, "pool {pool:?} of thread {thread}")?;
+        match entries {
+            1 => Ok(()),
+            n => write!(f, " ({} entries)", Grouped(*n)),
+        }
+    }
+}
+
+/// A copy of a record, so that describing it holds no lock.
+struct Copied {
+    type_name: fn() -> &'static str,
+    site: &'static Location<'static>,
+    thread: u64,
+    holders: Vec<PoolEntries>,
+}
+
+impl Copied {
+    fn of(record: &Record, mut holders: Vec<PoolEntries>) -> Self {
+        holders.extend(self::holders(record));
+        Self {
+            type_name: record.type_name,
+            site: record.site,
+            thread: record.thread,
+            holders,
+        }
+    }
+}
+
+fn copied(address: usize) -> Option<Copied> {
+    // Allocates before locking the record.
+    let holders = Vec::with_capacity(object_record::HOLDERS + 1);
+    index::with_record(address, |record| Copied::of(record, holders))
+}
+
+/// Returns where the live object was created, and which pools hold it, as the rest of a sentence:
+/// `; created at ...`. Empty if the ledger does not know the object.
+pub(crate) fn describe_live(thin: NonNull<u8>) -> String {
+    copied(thin.addr().get()).map_or_else(String::new, |object| live(&object))
+}
+
+fn live(object: &Copied) -> String {
+    let (at, creator) = (At(known(object.site)), thread_label(object.thread));
+    let mut said = format!("; created{at} by thread {creator}");
+    for &((pool, thread), entries) in &object.holders {
+        let held_by = Holding(pool, &thread_label(thread), entries);
+        let _ = write!(said, "; held by {held_by}");
+    }
+    said
+}
+
+/// Returns the type of the live object, and the rest of a sentence as [`describe_live`] does.
+pub(crate) fn type_and_rest(thin: NonNull<u8>) -> Option<(&'static str, String)> {
+    let object = copied(thin.addr().get())?;
+    Some(((object.type_name)(), live(&object)))
+}
+
+/// Returns the site of a live object.
+pub(crate) fn site_of(thin: NonNull<u8>) -> Option<&'static Location<'static>> {
+    index::with_record(thin.addr().get(), |record| record.site)
+}
+
+/// Returns the functions of the user that are running, as the rest of a sentence that begins with
+/// `so`. Empty without symbols.
+pub(crate) fn here(so: &str) -> String {
+    let functions = call_stack::of_user(&call_stack::capture(), 3);
+    let functions: Vec<_> = functions.iter().map(ToString::to_string).collect();
+    if functions.is_empty() {
+        return String::new();
+    }
+    format!("{so} in {}", functions.join(", called by "))
 }

@@ -28,71 +28,33 @@ const_fn! {
     }
 }
 
-#[inline(always)]
-pub(crate) fn drained() {}
-
-#[inline(always)]
-pub(crate) fn drained_last() {}
-
-#[inline(always)]
-pub(crate) fn note_thread() {}
-
-#[inline(always)]
-pub(crate) fn check_raw_call(_: NonNull<u8>, _: RawCall) {}
-
-#[inline(always)]
-pub(crate) fn describe_live(_: NonNull<u8>) -> String {
-    String::new()
+/// Defines functions that do nothing, or return a value that says that nothing is known.
+macro_rules! empty {
+    ($($name:ident($($argument:ty),*) $(-> $result:ty = $value:expr)?;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $name($(_: $argument),*) $(-> $result)? {
+            $($value)?
+        }
+    )*};
 }
 
-#[inline(always)]
-pub(crate) fn here(_so: &str) -> String {
-    String::new()
+empty! {
+    drained();
+    drained_last();
+    note_thread();
+    check_raw_call(NonNull<u8>, RawCall);
+    describe_live(NonNull<u8>) -> String = String::new();
+    here(&str) -> String = String::new();
+    type_and_rest(NonNull<u8>) -> Option<(&'static str, String)> = None;
+    site_of(NonNull<u8>) -> Option<&'static Location<'static>> = None;
+    type_info_of(NonNull<u8>) -> Option<*const ()> = None;
+    retyped(NonNull<u8>, *const (), fn() -> &'static str);
+    created(NonNull<u8>, ObjectDescription);
+    died(NonNull<u8>);
+    freed(NonNull<u8>);
+    entered_pool(NonNull<u8>, PoolLabel);
+    left_pool(NonNull<u8>, u32, PoolLabel);
+    retained(NonNull<u8>);
+    autoreleased(NonNull<u8>, &'static Location<'static>, impl FnOnce() -> PoolLabel);
+    released(NonNull<u8>, u32, ReleasedBy);
 }
-
-#[inline(always)]
-pub(crate) fn type_and_rest(_: NonNull<u8>) -> Option<(&'static str, String)> {
-    None
-}
-
-#[inline(always)]
-pub(crate) fn site_of(_: NonNull<u8>) -> Option<&'static Location<'static>> {
-    None
-}
-
-#[inline(always)]
-pub(crate) fn type_info_of(_: NonNull<u8>) -> Option<*const ()> {
-    None
-}
-
-#[inline(always)]
-pub(crate) fn retyped(_: NonNull<u8>, _: *const (), _: fn() -> &'static str) {}
-
-#[inline(always)]
-pub(crate) fn created(_: NonNull<u8>, _: ObjectDescription) {}
-
-#[inline(always)]
-pub(crate) fn died(_: NonNull<u8>) {}
-
-#[inline(always)]
-pub(crate) fn freed(_: NonNull<u8>) {}
-
-#[inline(always)]
-pub(crate) fn entered_pool(_: NonNull<u8>, _: PoolLabel) {}
-
-#[inline(always)]
-pub(crate) fn left_pool(_: NonNull<u8>, _: u32, _: PoolLabel) {}
-
-#[inline(always)]
-pub(crate) fn retained(_: NonNull<u8>) {}
-
-#[inline(always)]
-pub(crate) fn autoreleased(
-    _: NonNull<u8>,
-    _: &'static Location<'static>,
-    _: impl FnOnce() -> PoolLabel,
-) {
-}
-
-#[inline(always)]
-pub(crate) fn released(_: NonNull<u8>, _: u32, _: ReleasedBy) {}

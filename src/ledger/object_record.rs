@@ -30,14 +30,15 @@
 //! object dies. So a reader that stops the process sees complete records, of objects that live, or
 //! that are being created or destroyed at that moment.
 
-use super::address::Hidden;
 use super::label::PoolLabel;
-use super::moves::Moves;
 use crate::sync::Published;
+use dashmap::DashMap;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// The number of records in a chunk of some 64 KiB.
 const IN_CHUNK: usize = 440;
@@ -278,6 +279,117 @@ fn grow() -> *mut FreeRecord {
     first
 }
 
+// Addresses of objects, and maps by them.
+
+/// The address of an object, stored as its complement: a tool that searches the memory of the
+/// process for references must not take the ledger's addresses for references.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Hidden(usize);
+
+impl Hidden {
+    /// Stands for no object.
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn new(address: usize) -> Self {
+        Self(!address)
+    }
+
+    pub(crate) fn get(self) -> usize {
+        !self.0
+    }
+}
+
+impl Hash for Hidden {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_usize(self.get());
+    }
+}
+
+/// Hashes one address. Objects in one page of memory are neighbors in the index, too, so that
+/// threads that create objects one after the other find the index's entries in the cache.
+#[derive(Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let address = address as u64;
+        let page = (address >> 12).wrapping_mul(ODD);
+        let place = (address >> 4) & 0xFF;
+        // The table takes the bucket from the low bits of the hash, the shard from high bits, and
+        // compares the seven highest bits.
+        let tag = (address.wrapping_mul(ODD) >> 57) << 57;
+        let mixed = (page >> 32) ^ ((page << 32) >> 7);
+        self.0 = (mixed.wrapping_add(place) & (!0 >> 7)) | tag;
+    }
+}
+
+/// A map by addresses.
+pub(crate) type AddressMap<V> = DashMap<Hidden, V, BuildHasherDefault<AddressHasher>>;
+
+/// Returns the hash of an address.
+pub(super) fn hash(address: usize) -> u64 {
+    let mut hasher = AddressHasher::default();
+    hasher.write_usize(address);
+    hasher.finish() >> 32
+}
+
+// How often the retains of one object move from one thread to another: part of the object's record.
+
+/// The number of moves within [`WITHIN`] for which an object is reported. A move is a sampled retain on
+/// another thread than the sample before it.
+const MOVES: u32 = 32;
+
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// How often the retains of an object have moved from one thread to another.
+pub(super) struct Moves {
+    /// The thread of the last sampled retain, or that created the object.
+    thread: u64,
+    moves: u32,
+    /// When the count of moves began, in milliseconds.
+    since: u32,
+}
+
+impl Moves {
+    pub(super) const fn new(thread: u64) -> Self {
+        Self {
+            thread,
+            moves: 0,
+            since: 0,
+        }
+    }
+
+    /// Notes a retain; returns whether the object is to be reported.
+    pub(super) fn retained(&mut self, thread: u64, now: Duration) -> bool {
+        if std::mem::replace(&mut self.thread, thread) == thread {
+            return false;
+        }
+        // Wraps around after 49 days; a difference is right all the same.
+        let now = now.as_millis() as u32;
+        if self.moves == 0 || u128::from(now.wrapping_sub(self.since)) > WITHIN.as_millis() {
+            (self.moves, self.since) = (0, now);
+        }
+        self.moves += 1;
+        let is_contended = self.moves == MOVES;
+        if is_contended {
+            self.moves = 0;
+        }
+        is_contended
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,7 +469,7 @@ mod tests {
         let record = |address| {
             write(NewRecord {
                 address,
-                object: super::super::told::ObjectDescription {
+                object: crate::ledger::ObjectDescription {
                     type_info: ptr::null(),
                     type_name: std::any::type_name::<u8>,
                     bytes: 17,
@@ -382,5 +494,31 @@ mod tests {
         assert_eq!(flags.sum::<u32>(), 0);
         let found = sites_from_outside();
         assert!(!found.iter().any(|found| addresses().any(|a| a == found.0)));
+    }
+
+    /// Returns how many of `n` retains, which two threads make by turns, report the object.
+    fn reports(moves: &mut Moves, n: u32, step: Duration) -> usize {
+        let mut now = Duration::ZERO;
+        let mut retain = |i| {
+            now += step;
+            moves.retained(1 + u64::from(i % 2), now)
+        };
+        (0..n).filter(|&i| retain(i)).count()
+    }
+
+    #[test]
+    fn threads_that_take_turns_are_reported_and_one_thread_is_not() {
+        let step = Duration::from_millis(1);
+        assert_eq!(reports(&mut Moves::new(1), 10 * MOVES + 1, step), 10);
+        let mut moves = Moves::new(1);
+        assert!((0..10 * MOVES).all(|_| !moves.retained(1, step)));
+        // Another thread takes over once.
+        assert!((0..10 * MOVES).all(|_| !moves.retained(2, step)));
+    }
+
+    #[test]
+    fn turns_that_take_long_are_not_reported() {
+        let step = WITHIN / (MOVES - 2);
+        assert_eq!(reports(&mut Moves::new(1), 10 * MOVES, step), 0);
     }
 }

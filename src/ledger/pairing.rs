@@ -7,7 +7,7 @@
 //! entry is guessed when it is autoreleased ([`enter`]). The number of retains without a release is
 //! exact; their places are the likeliest ones.
 
-use super::frames::Frame;
+use super::call_stack::Frame;
 use super::label::PoolLabel;
 use super::told::ReleasedBy;
 use std::panic::Location;

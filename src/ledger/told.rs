@@ -1,12 +1,23 @@
-//! The types by which callers describe objects and calls to the ledger.
+//! What callers and all files of this folder share: whether misuse is detected, and the types by which
+//! callers describe objects and calls.
 
 #[cfg(feature = "leak-detection")]
 use super::label::PoolLabel;
 #[cfg(not(feature = "leak-detection"))]
 use super::no_ledger::PoolLabel;
 
-/// True if misuse of raw pointers is detected.
+/// True if misuse of raw pointers, handles and blocks is detected: in debug builds and with the
+/// feature `checks`.
 pub(crate) const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));
+
+/// Writes the message about a misuse, and aborts the process.
+#[cold]
+#[inline(never)]
+pub(crate) fn abort(message: &str) -> ! {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
+    crate::sync::abort(message)
+}
 
 /// Describes the type of a new object.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! The constructors of `HomeRef`, which need a thread that has pools; and `PendingHome`, a value that is
 //! made at its home, asked for by another thread.
 
-use crate::object::thread_bound::HomeRef;
+use crate::object::home::HomeRef;
 use crate::pool::drain::this_thread;
 use crate::sync::{Lock, Sleeper, catch_unwind, elapsed};
 use crate::thread::current::{current_key, current_or_closed};

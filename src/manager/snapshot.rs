@@ -1,9 +1,9 @@
 //! Snapshots: figures of a manager and of all threads, for people.
 
 use super::PoolManager;
-use crate::event::thread_label;
+use crate::event::words;
 use crate::hot::hot_handle;
-use crate::object::thread_bound;
+use crate::object::home;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::manager_shared::PoolStackStats;
 use crate::pool::stack::thread_pools::ThreadPools;
@@ -190,7 +190,7 @@ impl PoolManager {
             threads,
             departed,
             orphans,
-            kept: thread_bound::homeless_count(),
+            kept: home::homeless_count(),
             hot_objects: hot_handle::hot(),
             hot_let_go: hot_handle::let_go(),
         }
@@ -289,6 +289,6 @@ impl fmt::Display for Totals {
 impl ThreadSnapshot {
     /// Returns the thread's name and key, as in events.
     pub(super) fn label(&self) -> String {
-        thread_label::of(self.name.as_deref(), self.key)
+        words::label(self.name.as_deref(), self.key)
     }
 }

@@ -1,6 +1,6 @@
-//! The settings of a check, and its result.
+//! The settings of a check, its modes, and its result.
 
-use super::mode::Mode;
+use super::execution::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt;

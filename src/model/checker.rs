@@ -1,19 +1,18 @@
-//! Checks a model with the settings of its [`Builder`].
+//! Checks a model with the settings of its [`Builder`], and replays interleavings that failed.
 
 use super::builder::{Builder, Details, Failure, Report};
-use super::execution::{begin, end, set_mode};
-use super::mode::Mode;
-use super::replay;
-use super::replay::ModelRun;
+use super::execution::{Mode, begin, end, set_mode};
 use crate::sync::explore::{Body, Failed, Plan};
 use crate::sync::{settings, time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::io;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One execution of a model; returns its outcome.
-pub(super) type Model = Arc<dyn Fn() -> String + Send + Sync>;
+type Model = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// Locked during a check, as the mode and the seed are settings of the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -23,13 +22,13 @@ type Reached = Arc<Mutex<BTreeMap<String, usize>>>;
 
 pub(super) fn run(builder: &Builder, at: &Location<'_>, model: Model) -> Result<Report, Failure> {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = builder.name.clone().or_else(replay::test_name);
+    let name = builder.name.clone().or_else(test_name);
     let check = Check {
         builder,
         name: name.unwrap_or_else(|| at.to_string()),
         model,
     };
-    let from_variable = std::env::var_os(replay::VARIABLE).map(PathBuf::from);
+    let from_variable = std::env::var_os(VARIABLE).map(PathBuf::from);
     let result = match (&builder.replay, from_variable) {
         (Some(file), _) => check.replay(file, false),
         (None, Some(file)) => check.replay(&file, true),
@@ -248,7 +247,7 @@ impl Check<'_> {
             && run.complete(&file).is_ok();
         if written {
             let with = self.builder.replay_with.as_deref();
-            failure.0.command = Some(replay::command(&file, with));
+            failure.0.command = Some(command(&file, with));
             failure.0.file = Some(file);
         } else {
             failure.0.message += "\n(a second run did not fail here: the model depends on more than its interleaving)";
@@ -314,4 +313,114 @@ fn explained(message: String) -> String {
         return message;
     };
     format!("{message}\n({more})")
+}
+
+// Files that hold a failing interleaving: lines of `key=value`, an empty line, and the path as
+// loom writes it.
+
+const TITLE: &str = "releasepool model 1";
+
+/// The model, mode and seed to which an interleaving belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ModelRun {
+    pub(super) name: String,
+    pub(super) mode: Mode,
+    pub(super) seed: Option<u64>,
+}
+
+impl ModelRun {
+    /// Returns the file for this run's failing interleaving: beside the program, or else in the
+    /// directory for temporary files.
+    pub(super) fn file(&self) -> PathBuf {
+        let exe = std::env::current_exe().ok();
+        let beside = exe.and_then(|exe| Some(exe.parent()?.join("failed-models")));
+        let directory = beside
+            .filter(|directory| std::fs::create_dir_all(directory).is_ok())
+            .unwrap_or_else(std::env::temp_dir);
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut name: String = self.name.chars().map(plain).collect();
+        let _ = write!(name, "-{}", self.mode);
+        if let Some(seed) = self.seed {
+            let _ = write!(name, "-{seed}");
+        }
+        directory.join(name + ".path")
+    }
+
+    /// Puts this description before the path that loom has written to `file`.
+    pub(super) fn complete(&self, file: &Path) -> io::Result<()> {
+        let path = std::fs::read_to_string(file)?;
+        let mut text = format!("{TITLE}\nname={}\nmode={}\n", self.name, self.mode);
+        if let Some(seed) = self.seed {
+            let _ = writeln!(text, "seed={seed}");
+        }
+        std::fs::write(file, text + "\n" + &path)
+    }
+
+    /// Reads a file; returns the run and loom's path.
+    pub(super) fn read(file: &Path) -> Result<(Self, String), String> {
+        let complain = |what: &str| format!("{}: {what}", file.display());
+        let text = std::fs::read_to_string(file).map_err(|e| complain(&e.to_string()))?;
+        let (head, path) = text
+            .split_once("\n\n")
+            .filter(|(head, _)| head.starts_with(TITLE))
+            .ok_or_else(|| complain("this file does not hold the interleaving of a model"))?;
+        let value = |key: &str| {
+            let mut lines = head.lines().filter_map(|line| line.split_once('='));
+            lines.find(|(k, _)| *k == key).map(|(_, value)| value)
+        };
+        let seed = value("seed").map(|seed| {
+            seed.parse()
+                .map_err(|_| complain("the seed is not a number"))
+        });
+        let run = Self {
+            name: value("name")
+                .ok_or_else(|| complain("the name is missing"))?
+                .to_owned(),
+            mode: value("mode")
+                .and_then(Mode::from_name)
+                .ok_or_else(|| complain("the mode is missing or unknown"))?,
+            seed: seed.transpose()?,
+        };
+        Ok((run, path.to_owned()))
+    }
+}
+
+/// Returns the command that replays `file` in this program.
+pub(super) fn command(file: &Path, with: Option<&str>) -> String {
+    let quote = |text: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@".contains(c);
+        if !text.is_empty() && text.chars().all(plain) {
+            text.to_owned()
+        } else {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+    };
+    let file = quote(&file.to_string_lossy());
+    if let Some(with) = with {
+        return format!("{with} {file}");
+    }
+    let mut command = format!("{VARIABLE}={file}");
+    let exe = std::env::current_exe().unwrap_or_default();
+    let _ = write!(command, " {}", quote(&exe.to_string_lossy()));
+    match test_name() {
+        // Selects this test alone, by the arguments of a test program.
+        Some(test) => {
+            let _ = write!(command, " --exact {} --nocapture", quote(&test));
+        }
+        None => {
+            for argument in std::env::args().skip(1) {
+                let _ = write!(command, " {}", quote(&argument));
+            }
+        }
+    }
+    command
+}
+
+/// The environment variable that names a file to replay instead of checking models.
+const VARIABLE: &str = "RELEASEPOOL_MODEL_REPLAY";
+
+/// Returns the name of the calling thread if it may be the name of a test.
+fn test_name() -> Option<String> {
+    let name = crate::sync::settings::os_thread_name()?;
+    (name != "main").then_some(name)
 }

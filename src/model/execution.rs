@@ -1,13 +1,60 @@
-//! One execution of a model.
+//! One execution of a model, and its threads.
 
-#[cfg(not(releasepool_shuttle))]
-use super::mode::Mode;
-use super::model_thread::thread_exit;
 use crate::PoolManager;
 use crate::object::header;
-use crate::object::thread_bound::HOMELESS;
+use crate::object::home::HOMELESS;
+use crate::sync::thread::JoinHandle as PlatformJoinHandle;
 use crate::thread::current::tally_destroyed;
+use std::fmt;
 use std::time::Duration;
+
+/// Determines how a model performs loads.
+///
+/// Each mode reaches executions that the other one does not, so a model is checked in both.
+///
+/// ```
+/// # #[cfg(loom)] {
+/// use releasepool::model::Mode;
+/// for mode in Mode::ALL {
+///     assert_eq!(Mode::from_name(&mode.to_string()), Some(mode));
+/// }
+/// # }
+/// ```
+#[cfg(not(releasepool_shuttle))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Loads are plain loads and may read stale values.
+    Plain,
+    /// Loads are read-modify-writes, and stores are exchanges: they see the newest value and
+    /// interleave with every other access. The first `compare_exchange_weak` of an execution fails.
+    Rmw,
+}
+
+#[cfg(not(releasepool_shuttle))]
+impl Mode {
+    /// Both modes, in the order in which [`Builder`](super::Builder) runs them.
+    pub const ALL: [Self; 2] = [Self::Plain, Self::Rmw];
+
+    /// Returns the mode with this name, as [`Display`](fmt::Display) writes it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Rmw => "rmw",
+        }
+    }
+}
+
+/// Writes `plain` or `rmw`.
+#[cfg(not(releasepool_shuttle))]
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// Sets how all threads of the process perform loads from now on.
 ///
@@ -77,4 +124,76 @@ pub fn free_kept() -> usize {
         unsafe { header::free(object) };
     };
     HOMELESS.take().map(free).count()
+}
+
+// Threads of a model.
+
+/// Starts a thread of a model.
+///
+/// The thread ends with [`thread_exit`], so the entries of its root pool and the releases in its
+/// inbox are released before [`JoinHandle::join`] returns, as for a thread of the operating system.
+/// loom allows five threads in a model, including the main thread.
+///
+/// # Panics
+/// Outside a model.
+#[track_caller]
+pub fn spawn<F, R>(f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    JoinHandle(crate::sync::thread::spawn_in_model(move || {
+        let result = f();
+        thread_exit();
+        result
+    }))
+}
+
+/// Joins a thread that [`spawn`] started.
+///
+/// ```
+/// # #[cfg(loom)]
+/// releasepool::model::check(&["5"], || {
+///     let thread = releasepool::model::spawn(|| 2 + 3);
+///     thread.join().to_string()
+/// });
+/// ```
+pub struct JoinHandle<R>(PlatformJoinHandle<R>);
+
+impl<R> JoinHandle<R> {
+    /// Waits until the thread has ended, and returns its result.
+    ///
+    /// A panic in any thread fails the model, so there is no error to return.
+    #[track_caller]
+    pub fn join(self) -> R {
+        match self.0.join() {
+            Ok(result) => result,
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+}
+
+impl<R> fmt::Debug for JoinHandle<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+/// Ends the calling thread's use of the crate, as the end of a thread of the operating system does.
+///
+/// Drains the thread's root and token pools, closes its inbox, and passes the remaining messages
+/// on. loom runs the destructors of thread-locals only after `join` has returned, so each thread of
+/// a model must call this at its end. [`spawn`] and [`end`](super::end) call it themselves.
+pub fn thread_exit() {
+    crate::thread::current::thread_exit();
+}
+
+/// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
+///
+/// Every operation of this crate's atomics, and of the atomics in [`atomic`](super::atomic), is
+/// such a place. Without seeds it does nothing.
+#[cfg(not(releasepool_shuttle))]
+#[track_caller]
+pub fn point() {
+    crate::sync::settings::user_point(std::panic::Location::caller());
 }

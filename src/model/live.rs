@@ -4,9 +4,8 @@
 use crate::hot;
 use crate::manager::PoolManager;
 use crate::object::header::Header;
-use crate::object::thread_bound::{HOMELESS, HomelessObjects};
-use crate::sync::settings;
-use crate::sync::{forget_objects, live_objects};
+use crate::object::home::{HOMELESS, HomelessObjects};
+use crate::sync::{forget_objects, live_objects, settings};
 use crate::thread::orphans::{ORPHANS, Orphans};
 use crate::thread::record::DEPARTED;
 use std::collections::BTreeMap;

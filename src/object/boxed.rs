@@ -8,11 +8,10 @@
 //! allocation   [padding] [metadata] [size and alignment] [count word] [type info] payload...
 //! ```
 
-use super::header::{Header, ObjectLayout, Thin, note_write, object_layout};
+use super::header::{Header, ObjectKind, ObjectLayout, Thin, TypeShape, note_write, object_layout};
 use super::object_memory::{Global, Source};
 use super::payload::Payload;
 use super::strong::Ref;
-use super::type_info::{ObjectKind, TypeShape};
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, needs_drop, transmute_copy};

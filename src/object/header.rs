@@ -1,4 +1,4 @@
-//! The header before every payload, and the layout of objects.
+//! The header before every payload, the layout of objects, and their type infos.
 //!
 //! The header is right before the payload, whatever the payload's alignment, and slices keep their
 //! length in the allocation (see the picture in [`object`](crate::object)). So the thin address of
@@ -6,13 +6,13 @@
 
 use super::count::{Count, Misuse};
 use super::raw_checks;
-pub(crate) use super::type_info::{Thin, TypeInfo};
 use crate::ledger::object_name::ObjectName;
 use crate::ledger::{self, ObjectDescription};
 use crate::sync::{CHECKED, Witness, described};
 use crate::thread::current::{current_label, tally_created};
 use std::alloc::Layout;
-use std::ptr::{self, NonNull};
+use std::any::type_name;
+use std::ptr::{self, NonNull, fn_addr_eq};
 
 /// The header of an object.
 #[repr(C)]
@@ -54,7 +54,7 @@ pub(crate) unsafe fn name_of(thin: Thin) -> &'static str {
 impl Header {
     /// Tells the model checker that the memory is about to be freed.
     #[inline(always)]
-    pub(super) fn freed(&mut self) {
+    pub(crate) fn freed(&mut self) {
         // SAFETY: the payload begins at the end of the header.
         ledger::freed(unsafe { NonNull::from(&mut *self).add(1) }.cast());
         self.count.freed();
@@ -113,7 +113,7 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
     };
     let (thread, rest) = (current_label(), ledger::describe_live(thin));
     let here = ledger::here(",");
-    raw_checks::abort(&format!(
+    ledger::abort(&format!(
         "{name} at {thin:p} {what}{here} (thread {thread}{rest})"
     ))
 }
@@ -134,9 +134,9 @@ pub(crate) unsafe fn checked<R>(thin: Thin, result: Result<R, Misuse>) -> R {
 /// The layout of an object.
 #[derive(Clone, Copy)]
 pub(crate) struct ObjectLayout {
-    pub(super) layout: Layout,
+    pub(crate) layout: Layout,
     /// The offset of the payload.
-    pub(super) payload_offset: usize,
+    pub(crate) payload_offset: usize,
 }
 
 /// Returns the layout of `prefix` bytes followed by a payload; `None` if it does not fit the
@@ -166,7 +166,7 @@ pub(super) const fn object_layout(prefix: usize, payload: Layout) -> Option<Obje
 /// `base` was allocated with this layout, and the caller has exclusive access to it.
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) unsafe fn write_header(
+pub(crate) unsafe fn write_header(
     base: NonNull<u8>,
     layout: ObjectLayout,
     type_info: &'static TypeInfo,
@@ -192,7 +192,7 @@ pub(super) unsafe fn write_header(
 /// The contract of [`write_header`].
 #[inline]
 #[cfg_attr(feature = "leak-detection", track_caller)]
-pub(super) unsafe fn write_uncounted_header(
+pub(crate) unsafe fn write_uncounted_header(
     base: NonNull<u8>,
     layout: ObjectLayout,
     type_info: &'static TypeInfo,
@@ -245,6 +245,100 @@ pub(crate) unsafe fn free(thin: Thin) {
     unsafe { (header(thin).type_info.free)(thin) };
 }
 
+// Type infos, which all objects of one type share.
+
+/// The thin address of an object's payload, with the provenance of the whole allocation.
+pub(crate) type Thin = NonNull<u8>;
+
+/// The first word of every type info, by which a reader outside of the process recognizes it.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"RPtypeV1");
+
+/// The kind of an object's payload, and the source of its memory.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(crate) enum ObjectKind {
+    /// One value, from the global allocator.
+    Sized,
+    /// A slice, from the global allocator.
+    Slice,
+    /// The value of a `HomeRef`, after its message.
+    ThreadBound,
+    /// One value, in a block.
+    Block,
+    /// A slice, in a block.
+    BlockSlice,
+    /// One value that was moved out of a box, from the global allocator. Its size and alignment are
+    /// in a word before the header.
+    Boxed,
+}
+
+/// The part of a type info that readers outside of the process use.
+#[derive(Clone, Copy)]
+pub(crate) struct TypeShape {
+    pub(crate) kind: ObjectKind,
+    /// The layout of the payload; for slices, of one element; unused for boxed values.
+    pub(super) payload: Layout,
+    /// The offset of the payload from the beginning of the memory. For boxed values, the least
+    /// offset: their alignment may demand more.
+    pub(crate) payload_offset: usize,
+}
+
+/// The vtable shared by all objects of one type and one source of memory.
+#[repr(C)]
+pub(crate) struct TypeInfo {
+    pub(crate) magic: u64,
+    pub(crate) type_name: fn() -> &'static str,
+    /// The size of the payload and, in `align`, its alignment; for slices, those of one element.
+    pub(crate) bytes: usize,
+    pub(crate) payload_offset: usize,
+    pub(crate) align: u32,
+    pub(crate) kind: ObjectKind,
+    /// True if destroying an object runs any code other than the allocator's.
+    pub(crate) has_destructor: bool,
+    /// True if the type info is that of a [`ForeignClass`](crate::foreign::class::ForeignClass).
+    pub(crate) is_foreign: bool,
+    /// The block of the object, if it has no destructor and its memory is a block: drains then need
+    /// not call `destroy`.
+    pub(crate) plain_block: Option<PlainBlock>,
+    /// Runs the destructor and frees the memory, even if the destructor panics.
+    ///
+    /// # Safety
+    /// The caller is the unique owner of the object.
+    pub(crate) destroy: unsafe fn(Thin),
+    /// Runs the destructor.
+    ///
+    /// # Safety
+    /// The value is initialized, and the caller has exclusive access to it.
+    pub(crate) drop_value: unsafe fn(Thin),
+    /// Frees the memory.
+    ///
+    /// # Safety
+    /// The value was dropped, moved out or never written, and there is no reference of any kind.
+    pub(crate) free: unsafe fn(Thin),
+}
+
+/// The block of an object whose payload comes right after the header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainBlock {
+    /// The index of the block's size class.
+    pub(crate) size: u8,
+    /// Bytes of the block that the object does not need.
+    pub(crate) waste: u8,
+}
+
+impl TypeInfo {
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.type_name)()
+    }
+
+    /// Returns whether the type has the name of `T`. The compiler may make several functions for one
+    /// name, so only equal addresses tell something.
+    pub(crate) fn is_named_as<T: ?Sized>(&self) -> bool {
+        fn_addr_eq(self.type_name, type_name::<T> as fn() -> &'static str)
+            || self.type_name() == type_name::<T>()
+    }
+}
+
 described! {
     use crate::layout::{Entry, entries};
     use std::mem::offset_of;
@@ -254,6 +348,24 @@ described! {
             size = size_of::<Header>(),
             count = offset_of!(Header, count),
             type_info = offset_of!(Header, type_info),
+        }
+        type_info {
+            size = size_of::<TypeInfo>(),
+            magic = offset_of!(TypeInfo, magic),
+            magic_value = MAGIC,
+            type_name = offset_of!(TypeInfo, type_name),
+            bytes = offset_of!(TypeInfo, bytes),
+            align = offset_of!(TypeInfo, align),
+            kind = offset_of!(TypeInfo, kind),
+            payload_offset = offset_of!(TypeInfo, payload_offset),
+        }
+        kind {
+            sized = ObjectKind::Sized,
+            slice = ObjectKind::Slice,
+            thread_bound = ObjectKind::ThreadBound,
+            block = ObjectKind::Block,
+            block_slice = ObjectKind::BlockSlice,
+            boxed = ObjectKind::Boxed,
         }
     };
 }

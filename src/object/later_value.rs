@@ -4,10 +4,9 @@
 //! message and value.
 
 use super::destroy;
-use super::header::{ObjectLayout, Thin, free, note_write};
+use super::header::{Thin, free, note_write};
 use super::object_memory::{BlockSource, OrAbort, Source};
-use super::payload::{One, Payload};
-use super::type_info::TypeShape;
+use super::payload::One;
 use crate::ledger;
 use crate::thread::current::tally_destroyed;
 use crate::thread::inbox::{Message, MessageKind, Node};
@@ -22,24 +21,6 @@ struct LaterValue<T, G> {
     value: T,
     /// Dropped once the value has been destroyed.
     guard: G,
-}
-
-/// One value of type `LaterValue<T, G>`, with the name of `T`.
-impl<T, G> Payload for LaterValue<T, G> {
-    type Named = T;
-    const HAS_DESTRUCTOR: bool = One::<Self>::HAS_DESTRUCTOR;
-    const SHAPE: TypeShape = One::<Self>::SHAPE;
-    const LAYOUT: Option<ObjectLayout> = One::<Self>::LAYOUT;
-
-    unsafe fn layout(thin: Thin) -> ObjectLayout {
-        // SAFETY: the object has one value; the rest is the contract.
-        unsafe { One::<Self>::layout(thin) }
-    }
-
-    unsafe fn drop_value(thin: Thin) {
-        // SAFETY: the object has one value; the rest is the contract.
-        unsafe { One::<Self>::drop_value(thin) };
-    }
 }
 
 /// Makes a message to `target` that destroys `value` there, and then drops `guard`. Message and value
@@ -58,7 +39,7 @@ where
     G: Send + 'static,
 {
     let source = OrAbort(BlockSource::Process);
-    let Ok(thin) = source.allocate::<LaterValue<T, G>>(One::<LaterValue<T, G>>::OBJECT);
+    let Ok(thin) = source.allocate::<One<LaterValue<T, G>, T>>(One::<LaterValue<T, G>>::OBJECT);
     let payload = thin.cast::<LaterValue<T, G>>().as_ptr();
     // SAFETY: the payload was just allocated for a `LaterValue<T, G>`; the value is moved, by the contract.
     unsafe {

@@ -6,11 +6,14 @@
 //! Each constructor is written once, for all [`Source`]s.
 
 use super::count::Count;
-use super::header::{Header, ObjectLayout, header, write_header, write_uncounted_header};
+use super::header::{
+    Header, MAGIC, ObjectKind, ObjectLayout, PlainBlock, Thin, TypeInfo, header, write_header,
+    write_uncounted_header,
+};
 use super::payload::{One, Payload, Slice, write_length};
-use super::type_info::{MAGIC, ObjectKind, PlainBlock, Thin, TypeInfo};
 use crate::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
 use crate::block::error::AllocError;
+use crate::block::heap::BulkFree;
 use crate::block::size_class::{SIZES, class_of_size};
 use crate::block::thread_heaps;
 use crate::sync::{alloc, dealloc};
@@ -18,7 +21,7 @@ use std::alloc::{Layout, handle_alloc_error};
 use std::any::type_name;
 use std::convert::Infallible;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// A kind of memory. The type info of an object knows the kind, and so how to free the object.
 pub(crate) trait Memory {
@@ -36,7 +39,7 @@ pub(crate) trait Memory {
 pub(crate) struct Global;
 
 /// A block.
-pub(super) struct Block;
+pub(crate) struct Block;
 
 impl Memory for Global {
     const IS_BLOCK: bool = false;
@@ -65,16 +68,30 @@ impl Block {
     /// # Safety
     /// The block was allocated for the class, and is given up.
     #[inline(always)]
-    pub(super) unsafe fn free_class(memory: NonNull<u8>, block: PlainBlock) {
+    pub(crate) unsafe fn free_class(memory: NonNull<u8>, block: PlainBlock) {
         // SAFETY: forwards the contract.
         unsafe { thread_heaps::free(memory, block.size.into(), block.waste.into()) };
+    }
+}
+
+impl PlainBlock {
+    /// Returns the size class of the block for this layout, and the waste; `None` if the layout is
+    /// none of a block.
+    pub(crate) const fn of(layout: Layout) -> Option<Self> {
+        match block_of(layout) {
+            Some((size, waste)) => Some(Self {
+                size: size as u8,
+                waste: waste as u8,
+            }),
+            None => None,
+        }
     }
 }
 
 /// Returns the size class of the block of an object with this layout, and the bytes of the block
 /// that the object does not need; `None` if the object is too large for a block, or over-aligned.
 #[inline(always)]
-pub(super) const fn block_of(layout: Layout) -> Option<(usize, usize)> {
+pub(crate) const fn block_of(layout: Layout) -> Option<(usize, usize)> {
     block_of_size(layout.size(), layout.align())
 }
 
@@ -116,13 +133,7 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
                 && !P::HAS_DESTRUCTOR
                 && object.payload_offset == size_of::<Header>() =>
         {
-            match block_of(object.layout) {
-                Some((size, waste)) => Some(PlainBlock {
-                    size: size as u8,
-                    waste: waste as u8,
-                }),
-                None => None,
-            }
+            PlainBlock::of(object.layout)
         }
         _ => None,
     };
@@ -217,7 +228,7 @@ pub(crate) enum BlockSource<'a> {
 
 impl BlockSource<'_> {
     #[inline(always)]
-    pub(super) fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
+    pub(crate) fn alloc(self, size_class: usize, waste: usize) -> Result<NonNull<u8>, AllocError> {
         match self {
             Self::Process => alloc_block(thread_heaps::process_heap(), None, size_class, waste),
             Self::Own(blocks) => {
@@ -234,7 +245,7 @@ impl BlockSource<'_> {
 
     /// Allocates memory that does not fit a block, and counts it; `None` if there is none.
     #[cold]
-    pub(super) fn alloc_large(self, layout: Layout) -> Option<NonNull<u8>> {
+    pub(crate) fn alloc_large(self, layout: Layout) -> Option<NonNull<u8>> {
         self.count_large(layout);
         // SAFETY: a layout of size 0 fits no object, as each has a header.
         NonNull::new(unsafe { alloc(layout) })
@@ -326,5 +337,58 @@ pub(super) fn replace_slice<T>(len: usize) -> NonNull<[T]> {
             write_uncounted_header(memory, object, type_info, count),
             len,
         )
+    }
+}
+
+/// Destroys objects of one type in blocks, without a destructor, one after the other.
+pub(crate) struct PlainDestroyer<'h> {
+    type_info: &'static TypeInfo,
+    blocks: BulkFree<'h>,
+}
+
+impl PlainDestroyer<'_> {
+    /// Returns a destroyer for objects of this type; `None` if the thread has no heap for the
+    /// memory, or in builds with the ledger, which calls the global allocator when an object ends.
+    #[inline(always)]
+    pub(crate) fn begin(type_info: &'static TypeInfo, block: PlainBlock) -> Option<Self> {
+        if cfg!(feature = "leak-detection") {
+            return None;
+        }
+        let heap = thread_heaps::process_heap()?;
+        // SAFETY: the heap is the calling thread's own, until its exit; the type's size class is
+        // valid.
+        let blocks =
+            unsafe { BulkFree::begin(heap.as_ref(), block.size as usize, block.waste as usize) };
+        Some(Self { type_info, blocks })
+    }
+
+    /// Destroys the object if it has the type, the reference is the only one of any kind, and the
+    /// memory is this thread's. Returns whether it did.
+    ///
+    /// # Safety
+    /// The caller has a strong reference to `thin`, and gives it up if this returns true.
+    #[inline(always)]
+    pub(crate) unsafe fn destroy(&mut self, thin: Thin) -> bool {
+        // SAFETY: alive by the caller's reference; once `is_all` has returned true, the access is
+        // exclusive (invariant 6 of `object`), and there is no value to drop.
+        unsafe {
+            let object = header(thin);
+            if !ptr::eq(object.type_info, self.type_info) || !object.count.is_all(1) {
+                return false;
+            }
+            let mut header = thin.cast::<Header>().sub(1);
+            if !self.blocks.is_ours(header.cast()) {
+                return false;
+            }
+            header.as_mut().freed();
+            self.blocks.free(header.cast());
+        }
+        true
+    }
+
+    /// Counts the destroyed objects; must be called at the end.
+    #[inline(always)]
+    pub(crate) fn end(self) {
+        self.blocks.end();
     }
 }

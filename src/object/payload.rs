@@ -1,8 +1,7 @@
 //! The payloads of objects: a value, or a slice of values. [`boxed`](super::boxed) has that of a
 //! value that was moved out of a box.
 
-use super::header::{Header, ObjectLayout, Thin, note_write, object_layout};
-use super::type_info::{ObjectKind, TypeShape};
+use super::header::{Header, ObjectKind, ObjectLayout, Thin, TypeShape, note_write, object_layout};
 use crate::sync::described;
 use std::alloc::Layout;
 use std::marker::PhantomData;
@@ -28,13 +27,13 @@ pub(crate) trait Payload {
     /// Runs the destructor.
     ///
     /// # Safety
-    /// The contract of [`TypeInfo::drop_value`](super::type_info::TypeInfo::drop_value), for an
+    /// The contract of [`TypeInfo::drop_value`](super::header::TypeInfo::drop_value), for an
     /// object with such a payload.
     unsafe fn drop_value(thin: Thin);
 }
 
-/// One value of type `T`.
-pub(crate) struct One<T>(PhantomData<T>);
+/// One value of type `T`, in reports under the name of `Named`.
+pub(crate) struct One<T, Named: ?Sized = T>(PhantomData<T>, PhantomData<Named>);
 
 impl<T> One<T> {
     pub(super) const OBJECT: ObjectLayout = match object_layout(PREFIX, Layout::new::<T>()) {
@@ -46,19 +45,19 @@ impl<T> One<T> {
 /// Bytes before the payload of an object with one value.
 const PREFIX: usize = size_of::<Header>();
 
-impl<T> Payload for One<T> {
-    type Named = T;
+impl<T, Named: ?Sized> Payload for One<T, Named> {
+    type Named = Named;
     const HAS_DESTRUCTOR: bool = needs_drop::<T>();
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::Sized,
         payload: Layout::new::<T>(),
-        payload_offset: Self::OBJECT.payload_offset,
+        payload_offset: One::<T>::OBJECT.payload_offset,
     };
-    const LAYOUT: Option<ObjectLayout> = Some(Self::OBJECT);
+    const LAYOUT: Option<ObjectLayout> = Some(One::<T>::OBJECT);
 
     #[inline(always)]
     unsafe fn layout(_: Thin) -> ObjectLayout {
-        Self::OBJECT
+        One::<T>::OBJECT
     }
 
     #[inline(always)]

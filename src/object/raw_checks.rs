@@ -2,7 +2,7 @@
 //! feature `checks`. The [`ledger`] tells them which objects are alive.
 
 use super::header::{Header, Thin, TypeInfo, header, name_of};
-use crate::ledger::{self, CHECKS, RawCall};
+use crate::ledger::{self, CHECKS, RawCall, abort};
 use crate::sync::{CHECKED, Counter};
 use crate::thread::current::current_label;
 use std::ptr::NonNull;
@@ -15,7 +15,7 @@ static HIGHEST: Counter = Counter::new();
 
 /// Notes the type info of a new object.
 #[inline(always)]
-pub(super) fn note_type_info(type_info: &'static TypeInfo) {
+pub(crate) fn note_type_info(type_info: &'static TypeInfo) {
     if CHECKS && !CHECKED {
         let at = std::ptr::from_ref(type_info).addr() as u64;
         if HIGHEST.get() < at {
@@ -114,7 +114,7 @@ pub(super) fn raw_call(payload: *const u8, call: RawCall) {
 ///
 /// # Safety
 /// The memory of the header can be read.
-pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
+pub(crate) unsafe fn type_name(thin: Thin) -> &'static str {
     // SAFETY: by the contract, the header can be read; if the header is intact, so is its type
     // info.
     unsafe {
@@ -129,13 +129,4 @@ pub(super) unsafe fn type_name(thin: Thin) -> &'static str {
             }
         }
     }
-}
-
-/// Writes the message and aborts the process.
-#[cold]
-#[inline(never)]
-pub(crate) fn abort(message: &str) -> ! {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "releasepool: {message}; aborting");
-    crate::sync::abort(message)
 }

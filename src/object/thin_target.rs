@@ -1,9 +1,8 @@
 //! `ThinTarget`: types whose objects can be reached by a pointer of one word.
 
 use super::boxed;
-use super::header::{Thin, header};
+use super::header::{ObjectKind, Thin, header};
 use super::payload::length;
-use super::type_info::ObjectKind;
 use std::ptr::NonNull;
 
 /// Types whose objects a [`Slot`](crate::Slot) can hold if they are `Send` and `Sync`: every sized

@@ -4,6 +4,8 @@ use super::strong::Ref;
 use std::any::Any;
 use std::ffi::CStr;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 use std::pin::Pin;
 
 impl Ref<dyn Any + Send + Sync> {
@@ -28,37 +30,7 @@ macro_rules! traits_of_value {
         impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::UnwindSafe for $reference {}
         impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::RefUnwindSafe for $reference {}
 
-        impl<T: ?Sized> std::borrow::Borrow<T> for $reference {
-            fn borrow(&self) -> &T {
-                self
-            }
-        }
-
-        impl<T: ?Sized> AsRef<T> for $reference {
-            fn as_ref(&self) -> &T {
-                self
-            }
-        }
-
-        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $reference {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $reference {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<T: ?Sized + Eq> Eq for $reference {}
-
-        impl<T: ?Sized + std::hash::Hash> std::hash::Hash for $reference {
-            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-                (**self).hash(state);
-            }
-        }
+        $crate::unsizing::traits_of_smart_pointer!($reference);
 
         impl<T: ?Sized + PartialOrd> PartialOrd for $reference {
             fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
@@ -81,14 +53,9 @@ macro_rules! traits_of_value {
                 **self >= **other
             }
         }
-
-        impl<T: ?Sized + Ord> Ord for $reference {
-            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-                (**self).cmp(&**other)
-            }
-        }
     };
 }
+
 pub(crate) use traits_of_value;
 
 traits_of_value!(Ref<T>);
@@ -154,5 +121,108 @@ impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
 impl<T: ?Sized + std::error::Error> std::error::Error for Ref<T> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         (**self).source()
+    }
+}
+
+// Implements for files, sockets and handles the traits that `std::sync::Arc` implements for them.
+
+/// Reads from the file that all references share, as `&File` does.
+impl Read for Ref<File> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        (&**self).read(buf)
+    }
+
+    fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        (&**self).read_vectored(bufs)
+    }
+
+    fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
+        (&**self).read_to_end(buf)
+    }
+
+    fn read_to_string(&mut self, buf: &mut String) -> io::Result<usize> {
+        (&**self).read_to_string(buf)
+    }
+
+    fn read_exact(&mut self, buf: &mut [u8]) -> io::Result<()> {
+        (&**self).read_exact(buf)
+    }
+}
+
+/// Writes to the file that all references share, as `&File` does.
+impl Write for Ref<File> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        (&**self).write(buf)
+    }
+
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        (&**self).write_vectored(bufs)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&**self).flush()
+    }
+
+    fn write_all(&mut self, buf: &[u8]) -> io::Result<()> {
+        (&**self).write_all(buf)
+    }
+
+    fn write_fmt(&mut self, args: std::fmt::Arguments<'_>) -> io::Result<()> {
+        (&**self).write_fmt(args)
+    }
+}
+
+/// Moves the position that all references share, as `&File` does.
+impl Seek for Ref<File> {
+    fn seek(&mut self, pos: SeekFrom) -> io::Result<u64> {
+        (&**self).seek(pos)
+    }
+
+    fn rewind(&mut self) -> io::Result<()> {
+        (&**self).rewind()
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        (&**self).stream_position()
+    }
+
+    fn seek_relative(&mut self, offset: i64) -> io::Result<()> {
+        (&**self).seek_relative(offset)
+    }
+}
+
+#[cfg(any(unix, target_os = "wasi"))]
+mod fd {
+    use super::Ref;
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+    impl<T: ?Sized + AsFd> AsFd for Ref<T> {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            (**self).as_fd()
+        }
+    }
+
+    impl<T: AsRawFd> AsRawFd for Ref<T> {
+        fn as_raw_fd(&self) -> RawFd {
+            (**self).as_raw_fd()
+        }
+    }
+}
+
+#[cfg(windows)]
+mod handle {
+    use super::Ref;
+    use std::os::windows::io::{AsHandle, AsSocket, BorrowedHandle, BorrowedSocket};
+
+    impl<T: ?Sized + AsHandle> AsHandle for Ref<T> {
+        fn as_handle(&self) -> BorrowedHandle<'_> {
+            (**self).as_handle()
+        }
+    }
+
+    impl<T: AsSocket> AsSocket for Ref<T> {
+        fn as_socket(&self) -> BorrowedSocket<'_> {
+            (**self).as_socket()
+        }
     }
 }

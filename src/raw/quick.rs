@@ -8,10 +8,10 @@
 use crate::block::block_allocator::alloc_at_hand;
 use crate::block::heap::Heap;
 use crate::block::thread_heaps;
-use crate::object::foreign_class::ForeignClass;
-use crate::object::foreign_delete::ByHandContext;
+use crate::foreign::by_hand::ByHandContext;
+use crate::foreign::class::ForeignClass;
+use crate::foreign::own_memory;
 use crate::object::object_memory::block_of_size;
-use crate::object::own_memory;
 use crate::pool::drain::this_thread;
 use crate::pool::entries::Entries;
 use crate::pool::stack::pool_life::PoolKind;
@@ -210,38 +210,11 @@ extern "C" fn note(block: NonNull<u8>) -> NonNull<u8> {
 #[cfg(all(test, not(feature = "leak-detection")))]
 mod tests {
     use super::*;
-    use crate::raw::{
-        ForeignClassSpec, ForeignMemory, HEADER_BYTES, Object, adopt, alloc_by_hand, free_by_hand,
-    };
+    use crate::raw::tests::{class, tallies};
+    use crate::raw::{Object, adopt, alloc_by_hand, free_by_hand};
     use crate::sync::thread::spawn;
-    use crate::{AutoreleasePool, PoolManager, Ref};
+    use crate::{AutoreleasePool, Ref};
     use std::alloc::Layout;
-    use std::sync::Mutex;
-
-    /// Returns a new class, which a static keeps, so that it is not reported as leaked.
-    fn class(bytes: usize) -> &'static ForeignClass {
-        static CLASSES: Mutex<Vec<&ForeignClass>> = Mutex::new(Vec::new());
-        let layout = Layout::from_size_align(HEADER_BYTES + bytes, 8).unwrap();
-        let spec = ForeignClassSpec {
-            name: || "Texture",
-            layout,
-            payload_offset: HEADER_BYTES,
-            is_embedded: false,
-            destroy: None,
-            memory: ForeignMemory::Library,
-        };
-        let class = ForeignClass::leak(spec).unwrap();
-        CLASSES.lock().unwrap().push(class);
-        class
-    }
-
-    /// Returns how many objects the thread has created and destroyed.
-    fn tallies() -> (u64, u64) {
-        let snapshot = PoolManager::global().snapshot();
-        let key = PoolManager::global().current_thread().unwrap().key();
-        let totals = snapshot.thread(key).unwrap().totals;
-        (totals.created, totals.destroyed)
-    }
 
     /// Runs `f` on a thread that has not used the library.
     fn on_a_new_thread(f: impl FnOnce(ThreadContext) + Send + 'static) {
@@ -256,8 +229,8 @@ mod tests {
             let at = NonNull::from(&*object).cast();
             // SAFETY: the context is this thread's; `object` keeps its reference, as none moves.
             unsafe {
-                assert!(context.create(class(32)).is_none());
-                assert!(context.alloc_uninit(class(32)).is_none());
+                assert!(context.create(class(32, None)).is_none());
+                assert!(context.alloc_uninit(class(32, None)).is_none());
                 assert!(context.alloc_by_hand(32, 8).is_none());
                 assert!(!context.autorelease(at));
             }
@@ -267,7 +240,7 @@ mod tests {
     #[test]
     fn the_root_pool_a_full_page_and_large_objects_have_no_quick_way() {
         on_a_new_thread(|context| {
-            let (small, large) = (class(32), class(10_000));
+            let (small, large) = (class(32, None), class(10_000, None));
             // SAFETY: the context is this thread's; each object has one reference.
             unsafe {
                 drop(adopt(small.create().unwrap()));
@@ -293,7 +266,7 @@ mod tests {
     #[test]
     fn the_quick_ways_do_what_the_others_do() {
         on_a_new_thread(|context| {
-            let class = class(32);
+            let class = class(32, None);
             let mut pool = AutoreleasePool::new();
             // SAFETY: the context is this thread's, and each object has one reference.
             unsafe {

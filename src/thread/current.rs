@@ -4,7 +4,7 @@ use super::key::{self, ThreadKey, own_key};
 use super::orphans::ORPHANS;
 use super::record::{DEPARTED, Record, Tally, with_figures_locked};
 use super::registry::REGISTRY;
-use crate::event::thread_label;
+use crate::event::words;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
 use crate::sync::{Table, at_thread_exit, lazy, local};
@@ -109,7 +109,7 @@ pub(crate) fn current_label() -> String {
             return record.label();
         }
         let key = own_key().map_or_else(|| "without a key".to_owned(), |key| key.to_string());
-        thread_label::of(current_name().as_deref(), key)
+        words::label(current_name().as_deref(), key)
     })
 }
 
@@ -160,7 +160,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
         return REGISTRY.leave(key);
     }
     key::set_own(key);
-    thread_label::set_current(current_label);
+    words::set_current_label(current_label);
     // `record` last: invariant 7 of `thread`.
     c.owner.set(Box::into_raw(owner));
     c.record.set(at);
@@ -174,7 +174,7 @@ fn enter(c: &CurrentThread, bound: Option<u64>) {
 fn enter_closed(c: &CurrentThread) {
     let record = REGISTRY.claim(|key| Arc::new(Record::closed(key)));
     key::set_own(record.key());
-    thread_label::set_current(current_label);
+    words::set_current_label(current_label);
     c.exited.set(true);
     REGISTRY.leave(record.key());
 }

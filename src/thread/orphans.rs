@@ -13,7 +13,7 @@
 use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
 use super::key::{ThreadKey, own_key};
 use super::lazy_timer::LazyTimer;
-use crate::layout::fixed::FixedVec;
+use crate::layout::FixedVec;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, Hint, boxed, const_fn, described, global, local, unbox};

@@ -4,8 +4,8 @@ use super::counted::CountedInbox;
 use super::inbox::{Chain, Message, PushOutcome};
 use super::key::ThreadKey;
 use super::waker::ThreadWaker;
-use crate::event::thread_label;
-use crate::layout::fixed::Name;
+use crate::event::words;
+use crate::layout::Name;
 use crate::sync::thread::{ThreadId, current_id, current_name, kernel_id};
 use crate::sync::{Counter, Hint, Setting, described};
 use std::sync::{Mutex, PoisonError};
@@ -240,7 +240,7 @@ impl Record {
 
     /// Returns name and key, for reports.
     pub(crate) fn label(&self) -> String {
-        thread_label::of(self.name(), self.key)
+        words::label(self.name(), self.key)
     }
 }
 

@@ -14,7 +14,7 @@
 
 use super::key::ThreadKey;
 use super::record::Record;
-use crate::layout::fixed::FixedArc;
+use crate::layout::FixedArc;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::UnsafeCell;
 use crate::sync::{FreeWitness, SMALL, alloc, const_fn, dealloc, described, global, null_pointers};

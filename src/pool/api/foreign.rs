@@ -7,9 +7,9 @@
 
 use super::guard::AutoreleasePool;
 use super::scope::named_scope;
-use crate::event::{Event, EventKind, thread_label};
+use crate::event::{Event, EventKind, words};
+use crate::object::destroy::settle_scope;
 use crate::object::header::header;
-use crate::object::settle::settle_scope;
 use crate::object::strong::Ref;
 use crate::pool::remote::segments::{Segments, Taken};
 use crate::sync::const_fn;
@@ -492,7 +492,7 @@ impl<F: Foreign, C: Fn() -> bool> Drop for RemoteRelease<F, C> {
         } else {
             let mut left = 0;
             self.given_up.close().for_each(|_| left += 1);
-            let event = Event::new(EventKind::ForeignLeft, thread_label::current());
+            let event = Event::new(EventKind::ForeignLeft, words::current_label());
             event.of_type(type_name::<F>()).count(left).emit();
         }
     }

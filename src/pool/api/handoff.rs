@@ -3,9 +3,9 @@
 use super::pool_ref::PoolRef;
 use crate::ledger::{self, PoolLabel};
 use crate::object::header::Thin;
+use crate::object::home::HomeRef;
 use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
-use crate::object::thread_bound::HomeRef;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;

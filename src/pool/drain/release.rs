@@ -5,14 +5,14 @@
 //! reference run no foreign code, so they need no precautions of a drain. For objects of one class of C
 //! or C++ with a destructor, the class and the thread-locals are looked up once.
 
+use crate::foreign::class::ForeignDestroyer;
 use crate::ledger::CHECKS;
 use crate::object::count::Released;
 use crate::object::destroy::{ReleaseScope, destroy_dead};
-use crate::object::foreign_class::ForeignDestroyer;
+use crate::object::header::PlainBlock;
 use crate::object::header::{Header, Thin, TypeInfo, checked, header};
-use crate::object::plain_destroyer::PlainDestroyer;
+use crate::object::object_memory::PlainDestroyer;
 use crate::object::raw_checks::header_in;
-use crate::object::type_info::PlainBlock;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::thread::current::tally_destroyed;

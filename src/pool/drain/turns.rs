@@ -9,7 +9,7 @@ use crate::event::{Event, EventKind};
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, TypeInfo, header};
-use crate::object::thread_bound;
+use crate::object::home;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::pool::entries::page::PageChain;
@@ -252,7 +252,7 @@ impl<'d> Drain<'d> {
         match message.kind() {
             MessageKind::Release => self.release_handle(remote::take(message)),
             MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => {
-                self.destroy_queued(thread_bound::dead_object(message));
+                self.destroy_queued(home::dead_object(message));
             }
             MessageKind::ReleaseMany => return self.release_many(message, until),
             MessageKind::Closure

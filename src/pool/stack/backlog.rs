@@ -1,6 +1,6 @@
 //! `Backlog`: the releases that budgeted drains have left for later.
 
-use crate::layout::fixed::FixedVec;
+use crate::layout::FixedVec;
 use crate::object::header::Thin;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;

@@ -12,7 +12,7 @@ use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
 use crate::epoch::{Participants, PoolPin};
-use crate::layout::fixed::Name;
+use crate::layout::Name;
 use crate::ledger::PoolLabel;
 use crate::object::header::{header, name_of};
 use crate::object::object_memory::BlockSource;

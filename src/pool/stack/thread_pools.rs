@@ -13,7 +13,7 @@ use super::pool_life::PoolKind;
 use super::pool_stack::{PoolStack, PoolState};
 use crate::epoch::Participants;
 use crate::event::{Event, EventKind};
-use crate::layout::fixed::{FixedArc, FixedVec};
+use crate::layout::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
 use crate::pool::entries::page::PageCache;
 use crate::sync::cell::{Cell, UnsafeCell};

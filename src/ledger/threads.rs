@@ -1,8 +1,9 @@
-//! The numbers by which records name threads. A number's name is known even after the thread has
-//! ended.
+//! Threads, as the ledger knows them: the calling thread's state, numbers, names, and what waits for
+//! the end of a drain.
+//!
+//! A thread notes whether it is inside the ledger.
 
-use super::inside::Inside;
-use crate::event::thread_label;
+use crate::event::words;
 use crate::sync::cell::Cell;
 use crate::sync::thread::current_name;
 use crate::sync::{Numbers, local};
@@ -10,6 +11,36 @@ use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::registry::REGISTRY;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+
+local! {
+    static INSIDE: Cell<bool> = Cell::new(false);
+}
+
+/// Marks the calling thread as inside the ledger (invariant 2 of `ledger`).
+pub(crate) struct Inside(());
+
+impl Inside {
+    /// Enters the ledger; `None` if the thread is inside already, because the ledger has called a
+    /// global allocator that uses this crate.
+    #[inline]
+    pub(crate) fn enter() -> Option<Self> {
+        // `then`, not `then_some`, which would make an `Inside` even if the thread is inside: its
+        // drop would end that state.
+        INSIDE
+            .with(|inside| !inside.replace(true))
+            .then(|| Self(()))
+    }
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        INSIDE.with(|inside| inside.set(false));
+    }
+}
+
+// The numbers by which records name threads. A number's name is known even after the thread has
+// ended.
 
 /// How many names are kept. A thread whose name was displaced by others is named by its key.
 const NAMES: usize = 4_096;
@@ -109,18 +140,77 @@ pub(crate) fn thread_label(number: u64) -> String {
         known.map(|named| named.1.clone())
     });
     if number & KEYLESS != 0 || number == 0 {
-        return thread_label::of(name.as_deref(), "without a key");
+        return words::label(name.as_deref(), "without a key");
     }
     let key = ThreadKey::new(number as u32, (number >> 32) as u32);
     match REGISTRY.get(key) {
         Some(record) => record.label(),
-        None => thread_label::of(name.as_deref(), format!("{key}, ended")),
+        None => words::label(name.as_deref(), format!("{key}, ended")),
     }
+}
+
+// Calls functions at the end of outermost drains of the calling thread.
+
+local! {
+    /// The functions to call at the end of the next outermost drain.
+    static AT_END: Cell<Option<fn()>> = Cell::new(None);
+}
+
+local! {
+    /// True while the thread, which has exited, is inside [`drained_last`].
+    static LAST: Cell<bool> = Cell::new(false);
+}
+
+/// Requests one call of `f`, at the end of the calling thread's next outermost drain.
+pub(crate) fn at_end_of_drain(f: fn()) {
+    AT_END.with(|at_end| at_end.set(Some(f)));
+}
+
+/// The greatest number of functions that a thread that has exited calls.
+const ROUNDS: usize = 1_000;
+
+/// Returns whether a function waits for the end of an outermost drain. If so, drains of empty pools
+/// must not be skipped.
+#[inline]
+pub(crate) fn awaits_drain() -> bool {
+    AT_END.with(|at_end| at_end.get().is_some())
+}
+
+/// Ends an outermost drain of the calling thread.
+#[inline]
+pub(crate) fn drained() {
+    if let Some(f) = AT_END.with(Cell::take) {
+        f();
+    }
+}
+
+/// Ends the last drain of the calling thread, which has exited. A function may request another
+/// call, but only a limited number of times: the thread must end.
+pub(crate) fn drained_last() {
+    if LAST.with(|last| last.replace(true)) {
+        return;
+    }
+    for _ in 0..ROUNDS {
+        match AT_END.with(Cell::take) {
+            Some(f) => f(),
+            None => break,
+        }
+    }
+    LAST.with(|last| last.set(false));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_stays_inside_however_often_it_tries_to_enter() {
+        let inside = Inside::enter();
+        assert!(inside.is_some());
+        assert!((0..2).all(|_| Inside::enter().is_none()));
+        drop(inside);
+        assert!(Inside::enter().is_some());
+    }
 
     #[test]
     fn threads_without_a_key_have_none_in_their_label() {

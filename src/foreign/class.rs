@@ -3,14 +3,16 @@
 //! An object of such a class has the header of every other object right before its payload, so
 //! handles, pools, inboxes and slots do not know the difference.
 
-use super::count::Count;
-use super::foreign_delete;
-use super::header::{Header, ObjectLayout, Thin, header, write_header, write_uncounted_header};
-use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
-use super::type_info::{MAGIC, ObjectKind, PlainBlock, TypeInfo};
-use super::{destroy as destruction, own_memory, raw_checks};
+use super::{by_hand, own_memory};
 use crate::ledger::object_name::{NamePlaces, add_namer};
 use crate::ledger::{self, ObjectDescription};
+use crate::object::count::Count;
+use crate::object::header::{
+    Header, MAGIC, ObjectKind, ObjectLayout, PlainBlock, Thin, TypeInfo, header, write_header,
+    write_uncounted_header,
+};
+use crate::object::object_memory::{Block, BlockSource, Global, Memory};
+use crate::object::{destroy as destruction, raw_checks};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -27,8 +29,8 @@ pub enum ForeignMemory {
     /// The library allocates and frees the memory; the destructor ends the value only.
     Library,
     /// The destructor also frees the memory, as a C++ `delete` does: by
-    /// [`free_by_hand`](super::foreign_delete::free_by_hand) if
-    /// [`alloc_by_hand`](super::foreign_delete::alloc_by_hand) allocated it.
+    /// [`free_by_hand`](super::by_hand::free_by_hand) if
+    /// [`alloc_by_hand`](super::by_hand::alloc_by_hand) allocated it.
     Destructor,
 }
 
@@ -107,7 +109,7 @@ impl ForeignClass {
         let align = u32::try_from(layout.align()).ok()?;
         let first = match spec.memory {
             ForeignMemory::Library => HEADER_BYTES,
-            // `foreign_delete` writes the word once the value has ended.
+            // `by_hand` writes the word once the value has ended.
             ForeignMemory::Destructor => WORD_BEFORE_HEADER,
         };
         if offset < first
@@ -117,11 +119,13 @@ impl ForeignClass {
         {
             return None;
         }
-        let block = block_of(layout).map(|(size, waste)| PlainBlock {
-            size: size as u8,
-            waste: waste as u8,
-        });
+        let block = PlainBlock::of(layout);
         let in_library = spec.memory == ForeignMemory::Library;
+        let [destroy, drop_value, free]: [unsafe fn(Thin); 3] = if in_library {
+            [destroy, drop_value, free]
+        } else {
+            [by_hand::destroy, by_hand::drop_value, by_hand::free]
+        };
         let is_plain = in_library && spec.destroy.is_none() && offset == HEADER_BYTES;
         let class = Box::leak(Box::new(Self {
             info: TypeInfo {
@@ -138,21 +142,9 @@ impl ForeignClass {
                 has_destructor: spec.destroy.is_some(),
                 is_foreign: true,
                 plain_block: if is_plain { block } else { None },
-                destroy: if in_library {
-                    destroy
-                } else {
-                    foreign_delete::destroy
-                },
-                drop_value: if in_library {
-                    drop_value
-                } else {
-                    foreign_delete::drop_value
-                },
-                free: if in_library {
-                    free
-                } else {
-                    foreign_delete::free
-                },
+                destroy,
+                drop_value,
+                free,
             },
             object: ObjectLayout {
                 layout,
@@ -296,13 +288,13 @@ impl ForeignClass {
     }
 
     /// Frees the memory of an object that was not made after all, unless references to values that
-    /// have ended in it are left, as [`free_by_hand`](foreign_delete::free_by_hand) does.
+    /// have ended in it are left, as [`free_by_hand`](by_hand::free_by_hand) does.
     ///
     /// # Safety
     /// `memory` is from [`alloc_uninit`](Self::alloc_uninit) of this class, and is given up.
     pub unsafe fn free_uninit(&self, memory: NonNull<u8>) {
         // SAFETY: allocated with this layout; given up by the contract.
-        unsafe { foreign_delete::free_by_hand(memory, self.object.layout) };
+        unsafe { by_hand::free_by_hand(memory, self.object.layout) };
     }
 
     #[inline(always)]
@@ -390,14 +382,14 @@ impl ForeignDestroyer {
         let class = self.class;
         let in_library = class.is_in_library();
         if !in_library {
-            foreign_delete::begin_delete(thin);
+            by_hand::begin_delete(thin);
         }
         // SAFETY: the caller is the unique owner.
         unsafe {
             header(thin).count.begin_unique_destruction();
             (self.destroy)(thin.as_ptr().cast());
             if in_library {
-                if !foreign_delete::has_no_pending() {
+                if !by_hand::has_no_pending() {
                     return class.free_unless_kept(thin);
                 }
                 class.free_object(thin);
@@ -418,7 +410,7 @@ unsafe fn destroy(thin: Thin) {
         if class.destroy.is_some() {
             header(thin).count.begin_unique_destruction();
             class.call_destructor(thin);
-            if !foreign_delete::has_no_pending() {
+            if !by_hand::has_no_pending() {
                 return class.free_unless_kept(thin);
             }
         }
@@ -435,8 +427,8 @@ unsafe fn drop_value(thin: Thin) {
     unsafe {
         let class = ForeignClass::of(thin);
         class.call_destructor(thin);
-        if !foreign_delete::has_no_pending() {
-            foreign_delete::keep_for_members(thin, class.memory_of(thin), class.object.layout);
+        if !by_hand::has_no_pending() {
+            by_hand::keep_for_members(thin, class.memory_of(thin), class.object.layout);
         }
     }
 }
@@ -480,7 +472,7 @@ impl ForeignClass {
     unsafe fn free_unless_kept(&self, thin: Thin) {
         // SAFETY: the weak reference that `begin_unique_destruction` has left keeps the memory.
         unsafe {
-            foreign_delete::keep_for_members(thin, self.memory_of(thin), self.object.layout);
+            by_hand::keep_for_members(thin, self.memory_of(thin), self.object.layout);
             destruction::release_weak(thin);
         }
     }

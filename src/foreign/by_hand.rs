@@ -8,11 +8,12 @@
 //! of its value and that of its memory, and [`free_by_hand`] looks which pending objects the memory
 //! contains. The end of an object that a [`ForeignClass`] frees does so for the members, too.
 
-use super::foreign_class::{ForeignClass, WORD_BEFORE_HEADER};
-use super::header::{Header, Thin, header};
-use super::object_memory::{Block, BlockSource, Global, Memory, block_of};
-use super::{destroy as destruction, own_memory, raw_checks};
+use super::class::{ForeignClass, WORD_BEFORE_HEADER};
+use super::own_memory;
 use crate::ledger;
+use crate::object::header::{Header, Thin, header};
+use crate::object::object_memory::{Block, BlockSource, Global, Memory, block_of};
+use crate::object::{destroy as destruction, raw_checks};
 use crate::sync::cell::UnsafeCell;
 use crate::sync::{local, with_room};
 use crate::thread::current::{current_label, tally_created, tally_destroyed};
@@ -308,7 +309,7 @@ pub(super) unsafe fn drop_value(thin: Thin) {
     };
     if is_lost {
         let thread = current_label();
-        raw_checks::abort(&format!(
+        ledger::abort(&format!(
             "the memory of an object at {thin:p} was freed by an operator delete of its own class, \
              while weak references to it are left: let the class use the operators of rp::Object, \
              or make the object by rp::make (thread {thread})"
@@ -330,9 +331,9 @@ unsafe fn add_pending(thin: Thin, is_kept: bool) {
 ///
 /// # Safety
 /// The caller has a reference of any kind to the object.
-pub(super) unsafe fn add_weak(thin: Thin) {
+unsafe fn add_weak(thin: Thin) {
     // SAFETY: the caller's reference keeps the memory.
-    unsafe { super::header::checked(thin, header(thin).count.downgrade()) };
+    unsafe { crate::object::header::checked(thin, header(thin).count.downgrade()) };
 }
 
 /// Frees the memory of an object whose value has ended, when its last weak reference is given up.
@@ -399,7 +400,7 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
         )
     };
     if strong == 0 {
-        raw_checks::abort(&format!(
+        ledger::abort(&format!(
             "{}: it is dead and waits for its destructor",
             describe()
         ));
@@ -415,7 +416,7 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
             ),
         };
         if let Some(why) = why {
-            raw_checks::abort(&format!("{}: {why}", describe()));
+            ledger::abort(&format!("{}: {why}", describe()));
         }
     }
     ledger::died(thin);
@@ -447,7 +448,7 @@ unsafe fn check_revived(thin: Thin) {
             return;
         }
         if !own_memory::contains(thin) {
-            raw_checks::abort(&describe_revived(thin));
+            ledger::abort(&describe_revived(thin));
         }
         report(&describe_revived(thin));
         let is_pending = with_pending(|all| {

@@ -1,8 +1,8 @@
-//! Finds out whether an address lies in memory that [`free_by_hand`](super::foreign_delete::free_by_hand) or a
+//! Finds out whether an address lies in memory that [`free_by_hand`](super::by_hand::free_by_hand) or a
 //! class frees.
 
-use super::header::Thin;
-use super::object_memory::block_of;
+use crate::object::header::Thin;
+use crate::object::object_memory::block_of;
 use crate::sync::cell::Cell;
 use crate::sync::{Table, array_of, local};
 use std::alloc::Layout;
@@ -81,7 +81,7 @@ fn map(begin: usize, size: usize) -> &'static Sizes {
 
 /// Notes new memory.
 #[inline(always)]
-pub(in super::super) fn note(memory: NonNull<u8>, layout: Layout) {
+pub(crate) fn note(memory: NonNull<u8>, layout: Layout) {
     let begin = memory.addr().get();
     if block_of(layout).is_none() {
         return note_large(begin, layout.size());
@@ -109,7 +109,7 @@ fn note_large(begin: usize, size: usize) {
 
 /// Forgets memory that is about to be freed, or kept by weak references.
 #[inline(always)]
-pub(in super::super) fn forget(memory: NonNull<u8>, layout: Layout) {
+pub(crate) fn forget(memory: NonNull<u8>, layout: Layout) {
     if block_of(layout).is_none() {
         forget_large(memory.addr().get(), layout.size());
     }

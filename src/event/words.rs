@@ -1,0 +1,96 @@
+//! How messages write numbers (`1,234,567`), places of calls and threads.
+
+use crate::sync::cell::Cell;
+use crate::sync::local;
+use crate::sync::thread::current_name;
+use std::fmt::{self, Display};
+use std::panic::Location;
+use std::path::Path;
+
+/// A number with a comma between thousands: `1,234,567`.
+pub(crate) struct Grouped(pub(crate) usize);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (at, digit) in digits.char_indices() {
+            if at > 0 && (digits.len() - at) % 3 == 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+// Places of calls, as events and messages name them.
+
+/// Returns the place, unless it is in the sources of the C interface: the call has then come from C
+/// or C++, whose places are not known.
+pub(crate) fn known(site: &'static Location<'static>) -> Option<&'static Location<'static>> {
+    // Cargo builds both packages in one workspace, so their paths begin alike.
+    let own = Path::new(file!()).ancestors().nth(3)?;
+    let is_of_c = Path::new(site.file()).starts_with(own.join("capi/src"));
+    (!is_of_c).then_some(site)
+}
+
+/// Displays a place: ` at src/main.rs:7:9`, or nothing if it is not known.
+pub(crate) struct At(pub(crate) Option<&'static Location<'static>>);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(site) => write!(f, " at {site}"),
+            None => Ok(()),
+        }
+    }
+}
+
+// Thread labels, by which events name threads.
+//
+// Panics are reported on threads that may have no key, by code in a layer below that of keys. So a
+// thread that gets a key sets the function that reads the thread's label.
+
+local! {
+    static CURRENT: Cell<fn() -> String> = Cell::new(without_key);
+}
+
+/// Returns the label of a thread: its name, if it has one, and its key.
+pub(crate) fn label(name: Option<&str>, key: impl Display) -> String {
+    match name {
+        Some(name) => format!("{name} ({key})"),
+        None => key.to_string(),
+    }
+}
+
+/// Returns the label of a thread that has not used the crate.
+fn without_key() -> String {
+    label(current_name().as_deref(), "without a key")
+}
+
+/// Returns the calling thread's label.
+pub(crate) fn current_label() -> String {
+    let read = CURRENT.with(Cell::get);
+    read()
+}
+
+/// Makes [`current`] call `read` on this thread from now on.
+pub(crate) fn set_current_label(read: fn() -> String) {
+    CURRENT.with(|current| current.set(read));
+}
+
+/// Returns a label without the key, which differs for each thread: the name, or an empty string.
+pub(super) fn name_in_label(label: &str) -> &str {
+    label.rsplit_once(" (").map_or("", |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(|n| Grouped(n).to_string());
+        assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
+    }
+}

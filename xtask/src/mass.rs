@@ -4,8 +4,7 @@
 //! A line of code is neither blank nor a comment. A part is the files below its paths; a file below the
 //! paths of two parts belongs to the longer path.
 
-use crate::command::output;
-use crate::{Outcome, read};
+use crate::command::{Outcome, output, read};
 use std::process::Command;
 
 const PAGE: &str = "CONTRIBUTING.md";

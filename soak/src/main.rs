@@ -9,17 +9,12 @@
 mod args;
 mod bomb;
 mod crew;
-// Shared with the library's tests; this program uses a part of it.
-#[allow(dead_code)]
-#[path = "../../tests/all/model/free/mod.rs"]
 mod free;
 mod growth;
 mod heap;
 mod jobs;
 mod ledger;
 mod payload;
-#[path = "../../tests/all/model/seam.rs"]
-mod seam;
 mod stage;
 mod ui;
 mod watch;

@@ -1,7 +1,7 @@
 //! Finds out whether memory grows, from measurements at times when all workers have ended and only
 //! the scene is alive.
 //!
-//! The first quarter of the measurements is the warm-up, in which caches, tables and the allocator
+//! The first half of the measurements is the warm-up, in which caches, tables and the allocator
 //! reach their sizes. The largest measurement in the second half of the warm-up is the baseline.
 //! Memory has grown if even the smallest of the last three measurements exceeds the baseline by
 //! more than a margin; a single large measurement is noise.
@@ -39,7 +39,7 @@ impl Growth {
     pub fn new(planned: usize) -> Self {
         Self {
             points: Vec::with_capacity(planned),
-            warm_up: (planned / 4).max(2),
+            warm_up: (planned / 2).max(2),
         }
     }
 

@@ -77,6 +77,10 @@ impl Log {
         self.lock().len()
     }
 
+    pub fn clear(self) {
+        self.lock().clear();
+    }
+
     fn lock(self) -> MutexGuard<'static, Vec<(u32, ThreadId)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -523,6 +523,7 @@ fn values_are_destroyed_once_while_threads_send_and_others_finish() {
         assert!(finish_drops(LONG));
         assert_eq!(DROPPED.load(Ordering::Relaxed), 4 * (EACH + EACH / 2));
         let manager = PoolManager::global();
+        let _this = manager.current_thread();
         assert_eq!(manager.threads().len(), 1, "no reclaimer is left");
     });
 }

@@ -174,9 +174,12 @@ fn posts_of_a_loop_in_a_thread_local_run_whatever_is_torn_down_first() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn loops_that_come_and_go_leave_nothing_behind() {
     alone!(|| {
+        // Logs stay until the process ends.
+        let log = Log::new();
         let make = || {
             let frames = quick();
-            post_all(&frames.proxy(), &Log::new());
+            log.clear();
+            post_all(&frames.proxy(), &log);
             drop(Ref::new(on_drop(move || drop(frames))));
             PoolManager::global().run_inbox();
         };

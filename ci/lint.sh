@@ -50,6 +50,9 @@ step xtask mutate stale >/dev/null
 # Folders use only those below them; the table is in docs/DESIGN.md.
 step xtask layers
 
+# No part has more lines of code or files than the table in CONTRIBUTING.md allows.
+step xtask mass
+
 # Planted bugs can be planted: ci/sanitize/planted.sh, which looks whether they are found, takes longer.
 for patch in ci/sanitize/planted/*.patch; do
     git apply --check "$patch" || fail "bring $patch up to date"

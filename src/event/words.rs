@@ -74,7 +74,7 @@ pub(crate) fn current_label() -> String {
     read()
 }
 
-/// Makes [`current`] call `read` on this thread from now on.
+/// Makes [`current_label`] call `read` on this thread from now on.
 pub(crate) fn set_current_label(read: fn() -> String) {
     CURRENT.with(|current| current.set(read));
 }

@@ -183,7 +183,7 @@ impl<R> fmt::Debug for JoinHandle<R> {
 ///
 /// Drains the thread's root and token pools, closes its inbox, and passes the remaining messages
 /// on. loom runs the destructors of thread-locals only after `join` has returned, so each thread of
-/// a model must call this at its end. [`spawn`] and [`end`](super::end) call it themselves.
+/// a model must call this at its end. [`spawn`] and [`end`] call it themselves.
 pub fn thread_exit() {
     crate::thread::current::thread_exit();
 }

@@ -51,7 +51,7 @@ struct Nesting {
     /// The queue of dead objects. Never borrowed while other code runs (invariant 7 of `object`);
     /// empty, and without memory, while `base` is 0.
     pub(super) pending: ManuallyDrop<UnsafeCell<Vec<Thin>>>,
-    /// The number of nested [`settle_scope`](super::destroy::settle_scope)s inside destructors.
+    /// The number of nested [`settle_scope`]s inside destructors.
     pub(super) isolated: Cell<usize>,
     /// True if the next release is probably the last one of its object. A last release and the
     /// beginning of an outermost scope set it, because most parts of a structure have one owner; a
@@ -156,7 +156,7 @@ impl Nesting {
 /// from the stack address at which it begins.
 pub(crate) struct ReleaseScope {
     /// True if no release or drain is in progress further up the call stack, up to the innermost
-    /// [`settle_scope`](super::destroy::settle_scope). If true, this scope must run the queue.
+    /// [`settle_scope`]. If true, this scope must run the queue.
     pub(crate) outermost: bool,
     /// True if objects must be queued rather than destroyed.
     pub(crate) deep: bool,

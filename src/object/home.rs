@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// its own thread: workers may hold textures and drop them, but only the render thread can access
 /// or destroy them. The value need be neither `Send` nor `Sync`; the reference is always both.
 /// [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in a `Cell`
-/// or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`](crate::HomeWeak), and
+/// or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`], and
 /// [`unsize!`](crate::unsize) coerces to trait objects.
 ///
 /// # When not to use it

@@ -10,6 +10,7 @@ pub const QUICK: &[&str] = &[
     "cargo clippy --all-targets -- -D warnings",
     "cargo test",
     "cargo xtask layers",
+    "cargo xtask mass",
     "cargo xtask cells",
     "cargo xtask tests",
     "ci/docs.sh names",

@@ -17,8 +17,8 @@ use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleas
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -375,4 +375,74 @@ fn a_value_at_home_may_be_lent_to_others_if_its_type_allows() {
     let value = object.get().unwrap();
     fresh(|| value.fetch_add(1, Ordering::Relaxed));
     assert_eq!(value.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn two_structures_that_refer_to_each_other_live_forever() {
+    struct Node(RefCell<Option<HomeRef<Node>>>, #[expect(dead_code)] Probe);
+    let log = Log::new();
+    let home = fresh_to_the_end(move || {
+        let [one, two] = [1, 2].map(|id| HomeRef::new(Node(RefCell::default(), log.probe(id))));
+        *one.get().unwrap().0.borrow_mut() = Some(two.clone());
+        *two.get().unwrap().0.borrow_mut() = Some(one.clone());
+        fresh(|| drop((one, two)));
+        thread::current().id()
+    });
+    assert_eq!(log.count(), 0);
+    assert!(events_of(home).is_empty(), "nothing was dropped last");
+}
+
+#[test]
+fn many_droppers_while_the_home_drains() {
+    const EACH: usize = if cfg!(miri) { 20 } else { 5_000 };
+    const DROPPERS: usize = 3;
+    static DEAD: AtomicUsize = AtomicUsize::new(0);
+    fresh(|| {
+        let home = thread::current().id();
+        let guard = move || {
+            on_drop(move || {
+                assert_eq!(thread::current().id(), home);
+                DEAD.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        thread::scope(|scope| {
+            let droppers: Vec<_> = (0..DROPPERS)
+                .map(|n| {
+                    let (send, receive) = mpsc::channel::<HomeRef<Box<dyn std::any::Any>>>();
+                    scope.spawn(move || {
+                        for (i, object) in receive.into_iter().enumerate() {
+                            assert!(object.get().is_none());
+                            match (i + n) % 3 {
+                                0 => drop(object),
+                                1 => drop([object.clone(), object]),
+                                _ => autoreleasepool(|pool| _ = pool.create(object)),
+                            }
+                        }
+                    });
+                    send
+                })
+                .collect();
+            for i in 0..EACH {
+                // All threads race for the last reference of every second object.
+                let object =
+                    HomeRef::new(Box::new((guard(), Rc::new(i))) as Box<dyn std::any::Any>);
+                for dropper in &droppers {
+                    let object = match i % 2 {
+                        0 => object.clone(),
+                        _ => HomeRef::new(Box::new(guard()) as Box<dyn std::any::Any>),
+                    };
+                    dropper.send(object).unwrap();
+                }
+                if i % 50 == 0 {
+                    drop(AutoreleasePool::new());
+                }
+            }
+            drop(droppers);
+            let all = EACH + EACH / 2 * DROPPERS;
+            wait_until(|| {
+                drop(AutoreleasePool::new());
+                DEAD.load(Ordering::Relaxed) == all
+            });
+        });
+    });
 }

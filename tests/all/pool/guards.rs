@@ -6,6 +6,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool};
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -391,4 +392,44 @@ fn a_small_pool_destroys_objects_to_which_there_are_weak_references() {
     };
     assert!(plain.upgrade().is_none() && dropping.upgrade().is_none());
     assert_eq!(Rc::strong_count(&value), 1, "destroyed once");
+}
+
+#[test]
+fn nested_pools_bound_the_peak() {
+    thread_local! {
+        static LIVE: Cell<usize> = const { Cell::new(0) };
+        static PEAK: Cell<usize> = const { Cell::new(0) };
+    }
+    struct Temporary;
+    impl Temporary {
+        fn new() -> Self {
+            LIVE.set(LIVE.get() + 1);
+            PEAK.set(PEAK.get().max(LIVE.get()));
+            Self
+        }
+    }
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            LIVE.set(LIVE.get() - 1);
+        }
+    }
+    fn method() {
+        for _ in 0..10 {
+            autorelease(Ref::new(Temporary::new()));
+        }
+    }
+    fresh(|| {
+        let mut frame = AutoreleasePool::new();
+        (0..100).for_each(|_| method());
+        assert_eq!(frame.drain(), 1000);
+        assert_eq!((PEAK.replace(0), LIVE.get()), (1000, 0));
+
+        (0..100).for_each(|_| autoreleasepool(|_| method()));
+        assert_eq!(frame.drain(), 0);
+        assert_eq!(
+            (PEAK.get(), LIVE.get()),
+            (10, 0),
+            "10 alive with a pool per method"
+        );
+    });
 }

@@ -324,7 +324,8 @@ fn live(object: &Copied) -> String {
     let (at, creator) = (At(known(object.site)), thread_label(object.thread));
     let mut said = format!("; created{at} by thread {creator}");
     for &((pool, thread), entries) in &object.holders {
-        let held_by = Holding(pool, &thread_label(thread), entries);
+        let label = thread_label(thread);
+        let held_by = Holding(pool, &label, entries);
         let _ = write!(said, "; held by {held_by}");
     }
     said

@@ -54,7 +54,6 @@ pub mod parts {
     use crate::thread::orphans::ORPHANS;
     use crate::thread::record::Record;
     use crate::thread::{current, registry};
-    use std::ptr::NonNull;
     use std::sync::Arc;
 
     /// Implements `Default` for parts, by the values that they wrap.
@@ -131,10 +130,6 @@ pub mod parts {
         witness: Witness,
     }
 
-    unsafe fn run(_: NonNull<Node>) {
-        unreachable!("numbers are read, not run")
-    }
-
     fn read(chain: Chain) -> Vec<u32> {
         let take = |message: Message| {
             // SAFETY: every message in this inbox was made by `message`, by `boxed`.
@@ -147,7 +142,7 @@ pub mod parts {
     }
 
     fn message(number: u32) -> Message {
-        let node = Node::new(MessageKind::Release, ThreadKey::new(0, 0), run);
+        let node = Node::new(MessageKind::Release, ThreadKey::new(0, 0));
         let witness = Witness::new();
         let message = boxed(Number {
             node,

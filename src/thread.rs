@@ -30,7 +30,8 @@
 //! 3. *Ownership of messages.* Each message belongs to exactly one [`inbox::Message`],
 //!    [`inbox::Chain`], [`inbox::Queue`] or inbox. Only its owner accesses its node.
 //! 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation. Its pointer has
-//!    the provenance of the whole allocation, and its kind and `run` fit the allocation's type.
+//!    the provenance of the whole allocation, and its kind fits the allocation's type. A message of
+//!    a closure's kind begins with an [`inbox::ClosureHead`], whose `run` fits that type, too.
 //! 5. *Delivery.* A thread that takes an inbox's messages becomes their owner by one swap. Only its
 //!    owner takes from an inbox that is ever closed, and the inbox stays closed.
 //! 6. *Sending.* The content of a message may be sent to any thread, except that of

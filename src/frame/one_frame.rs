@@ -15,7 +15,7 @@ use crate::pool::stack::budget::Drained;
 use crate::sync::cell::OnceCell;
 use crate::sync::{boxed, unbox};
 use crate::thread::current::current;
-use crate::thread::inbox::{Message, MessageKind, Node};
+use crate::thread::inbox::{ClosureHead, Message, MessageKind, Node};
 use crate::thread::thread_handle::{Closed, ThreadHandle, enter_sender};
 use crate::unwind::FirstPanic;
 use std::fmt;
@@ -248,7 +248,7 @@ pub struct FrameReport {
 /// The beginning of a message of the kind [`MessageKind::FrameClosure`].
 #[repr(C)]
 struct Head {
-    node: Node,
+    head: ClosureHead,
     /// Calls the closure with the frame, and frees the message.
     run_in: unsafe fn(NonNull<Node>, &mut Frame<'_>),
 }
@@ -266,9 +266,8 @@ impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> FrameClosureMessage<F> {
     /// # Safety
     /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
     unsafe fn take(node: NonNull<Node>) -> F {
-        // SAFETY: the head is the first field of the `repr(C)` allocation, and the node the first
-        // field of the head; `boxed` made the allocation (invariant 4 of `thread`), which the
-        // caller owns.
+        // SAFETY: the node begins the `repr(C)` allocation, which `boxed` made (invariant 4 of
+        // `thread`); the caller owns it.
         unsafe { unbox(node.cast::<Self>()) }.f
     }
 
@@ -301,7 +300,7 @@ where
     enter_sender();
     let run = FrameClosureMessage::<F>::run;
     let head = Head {
-        node: Node::new(MessageKind::FrameClosure, thread.key(), run),
+        head: ClosureHead::new(MessageKind::FrameClosure, thread.key(), run),
         run_in: FrameClosureMessage::<F>::run_in,
     };
     let message = boxed(FrameClosureMessage { head, f });

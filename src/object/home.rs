@@ -32,7 +32,6 @@ use crate::unsizing::{Coercible, sealed};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// A counted reference that may go to any thread, to a value that stays on one thread: its *home*,
@@ -212,7 +211,7 @@ impl<T> HomeRef<T> {
     pub(crate) unsafe fn make(value: T, home: Arc<Record>, kind: MessageKind) -> Self {
         let Ok(thin) = Global.allocate::<ThreadBound<T>>(One::<ThreadBound<T>>::OBJECT);
         let payload = thin.cast();
-        let node = Node::new(kind, home.key(), destroy_at_home);
+        let node = Node::new(kind, home.key());
         let home = Cell::new(Some(home));
         let front = MessageFront { node, home };
         // SAFETY: the payload was just allocated for a `ThreadBound<T>`.
@@ -411,14 +410,15 @@ unsafe fn send_home(thin: Thin) {
     let Some(home) = unsafe { front(thin) }.home.take() else {
         unreachable!("an object is sent once")
     };
-    // SAFETY: this thread owns the dead object (invariant 5 of `object`), and `destroy_at_home`
-    // frees it. By the contract of `make`, its value may be sent if the kind is `DestroyAnywhere`,
+    // SAFETY: this thread owns the dead object (invariant 5 of `object`), whose payload begins with
+    // the message. By the contract of `make`, its value may be sent if the kind is `DestroyAnywhere`,
     // and the target runs all messages that it accepts.
     let message = unsafe { Message::from_raw(thin.cast()) };
     match home.send(message) {
         Ok(()) => tally_handed_over(1),
         Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, &home),
-        Err(back) => back.run(),
+        // SAFETY: the dead object is ours again, and any thread may destroy it.
+        Err(back) => unsafe { destroy::last_release(dead_object(back)) },
     }
 }
 
@@ -430,16 +430,6 @@ pub(crate) fn dead_object(message: Message) -> Thin {
         MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere
     ));
     message.into_raw().cast()
-}
-
-/// Destroys an object that has arrived at its home, or that any thread may destroy.
-///
-/// # Safety
-/// `node` is the node of an object that `send_home` sent, and that the caller owns.
-unsafe fn destroy_at_home(node: NonNull<Node>) {
-    // SAFETY: the node is at the address of the payload, with its provenance; the object has been
-    // dead since `send_home`.
-    unsafe { destroy::last_release(node.cast()) };
 }
 
 /// Dead objects that outlived their home. They stay reachable, so that leak checkers do not report

@@ -3,7 +3,6 @@
 //! Nobody else has a reference to the object, so the value need be `Send` only. One block serves for
 //! message and value.
 
-use super::destroy;
 use super::header::{Thin, free, note_write};
 use super::object_memory::{BlockSource, OrAbort, Source};
 use super::payload::One;
@@ -12,7 +11,6 @@ use crate::thread::current::tally_destroyed;
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 
 /// The payload. The fields are dropped in this order, each even if another one panics.
 #[repr(C)]
@@ -43,14 +41,14 @@ where
     let payload = thin.cast::<LaterValue<T, G>>().as_ptr();
     // SAFETY: the payload was just allocated for a `LaterValue<T, G>`; the value is moved, by the contract.
     unsafe {
-        let node = Node::new(MessageKind::DestroyAnywhere, target, run);
+        let node = Node::new(MessageKind::DestroyAnywhere, target);
         (&raw mut (*payload).node).write(node);
         (&raw mut (*payload).value).copy_from_nonoverlapping(&raw const **value, 1);
         (&raw mut (*payload).guard).write(guard);
         note_write(thin);
     }
-    // SAFETY: the only pointer to the object, which was just made; `run` frees it, and value and guard
-    // may be sent.
+    // SAFETY: the only pointer to the object, which was just made, and whose payload begins with the
+    // message; value and guard may be sent.
     unsafe { Message::from_raw(thin.cast()) }
 }
 
@@ -73,14 +71,4 @@ pub(crate) unsafe fn take_back<T, G>(message: Message, value: &mut ManuallyDrop<
     // SAFETY: the value was moved out, and the message was the only reference.
     unsafe { free(thin) };
     guard
-}
-
-/// Destroys the object of a message.
-///
-/// # Safety
-/// `node` is the node of an object that [`message`] made, and that the caller owns.
-unsafe fn run(node: NonNull<Node>) {
-    // SAFETY: the node is at the address of the payload, with its provenance; the message had the
-    // only reference.
-    unsafe { destroy::release(node.cast()) };
 }

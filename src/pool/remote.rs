@@ -11,7 +11,6 @@ use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::report;
-use std::ptr::NonNull;
 
 pub(in crate::pool) mod segments;
 
@@ -63,10 +62,7 @@ impl ThreadPools {
         let mut any = false;
         let others = Queue::new();
         while let Some(call) = self.posted.pop() {
-            if matches!(
-                call.kind(),
-                MessageKind::LoopClosure | MessageKind::FrameClosure
-            ) {
+            if call.kind().is_loop_closure() {
                 any = true;
                 let run = || catch_unwind(|| call.run()).err();
                 self.running(&record.calls, 1, run)
@@ -99,10 +95,9 @@ struct ReleaseMessage {
 /// # Safety
 /// The caller gives up a strong reference to `thin`, which may be sent to that thread.
 unsafe fn message(target: ThreadKey, thin: Thin) -> Message {
-    let run = |_: NonNull<Node>| unreachable!("drains release what such messages hold");
-    let node = Node::new(MessageKind::Release, target, run);
-    // SAFETY: nothing else owns the message that was just made; `take` frees it; by the contract,
-    // the object may be sent.
+    let node = Node::new(MessageKind::Release, target);
+    // SAFETY: nothing else owns the message that was just made; its kind is that of a
+    // `ReleaseMessage`; by the contract, the object may be sent.
     unsafe { Message::from_raw(boxed(ReleaseMessage { node, thin }).cast()) }
 }
 

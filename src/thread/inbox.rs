@@ -18,7 +18,7 @@ use crate::sync::cell::Cell;
 use crate::sync::{Witness, const_fn, described};
 use std::ptr::{self, NonNull};
 
-/// The kind of a message; it decides where and when the message may run.
+/// The kind of a message; it decides where, when and how the message runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum MessageKind {
@@ -41,6 +41,18 @@ pub(crate) enum MessageKind {
     FrameClosure,
 }
 
+impl MessageKind {
+    /// Returns whether a message of this kind begins with a [`ClosureHead`].
+    pub(crate) fn is_closure(self) -> bool {
+        matches!(self, Self::Closure) || self.is_loop_closure()
+    }
+
+    /// Returns whether a loop has accepted the message.
+    pub(crate) fn is_loop_closure(self) -> bool {
+        matches!(self, Self::LoopClosure | Self::FrameClosure)
+    }
+}
+
 /// The first field of every message; the message's content follows in the same allocation. The
 /// owner of the pointer owns the message.
 #[repr(C)]
@@ -50,8 +62,6 @@ pub(crate) struct Node {
     /// The number of releases, or closures, that the message still stands for.
     weight: Cell<u32>,
     pub(crate) target: ThreadKey,
-    /// Does what the message asks for, and frees the message, also on panic.
-    run: unsafe fn(NonNull<Node>),
     /// A witness for the message's content, in models: written when the message is complete and
     /// when it is taken. Otherwise zero-sized.
     body: Witness,
@@ -59,25 +69,36 @@ pub(crate) struct Node {
 
 impl Node {
     /// Returns the node of a message that stands for one release or closure.
-    pub(crate) fn new(kind: MessageKind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
-        Self::weighing(1, kind, target, run)
+    pub(crate) fn new(kind: MessageKind, target: ThreadKey) -> Self {
+        Self::weighing(1, kind, target)
     }
 
     /// Returns the node of a message that stands for `weight` releases.
-    pub(crate) fn weighing(
-        weight: u64,
-        kind: MessageKind,
-        target: ThreadKey,
-        run: unsafe fn(NonNull<Node>),
-    ) -> Self {
+    pub(crate) fn weighing(weight: u64, kind: MessageKind, target: ThreadKey) -> Self {
         Self {
             next: Cell::new(ptr::null_mut()),
             kind,
             weight: Cell::new(u32::try_from(weight).unwrap_or(u32::MAX)),
             target,
-            run,
             body: Witness::new(),
         }
+    }
+}
+
+/// The beginning of a message that carries a closure.
+#[repr(C)]
+pub(crate) struct ClosureHead {
+    node: Node,
+    run: unsafe fn(NonNull<Node>),
+}
+
+impl ClosureHead {
+    /// Returns the head of a message of a closure's kind. `run` calls the closure and frees the
+    /// message, also on panic.
+    pub(crate) fn new(kind: MessageKind, target: ThreadKey, run: unsafe fn(NonNull<Node>)) -> Self {
+        debug_assert!(kind.is_closure());
+        let node = Node::new(kind, target);
+        Self { node, run }
     }
 }
 
@@ -85,7 +106,7 @@ impl Node {
 #[cfg(not(any(loom, releasepool_shuttle)))]
 const _: () = assert!(size_of::<Node>() <= 32);
 
-/// An owned message. Dropping it leaks its content: run it or pass it on.
+/// An owned message. Dropping it leaks its content: run it, take it apart, or pass it on.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Message(NonNull<Node>);
@@ -98,7 +119,7 @@ impl Message {
     /// Takes ownership of a message.
     ///
     /// # Safety
-    /// `node` is the only pointer to a message, whose `run` frees it (invariants 3 and 4 of
+    /// `node` is the only pointer to a message, whose kind fits its allocation (invariants 3 and 4 of
     /// [`thread`](crate::thread)). The message's content may be sent to another thread; or its kind
     /// is `DestroyAtHome`, and its target runs all messages that its inbox accepts (invariant 6).
     pub(crate) unsafe fn from_raw(node: NonNull<Node>) -> Self {
@@ -142,12 +163,13 @@ impl Message {
         weight.set(weight.get().saturating_sub(n));
     }
 
+    /// Calls the closure of the message.
     pub(crate) fn run(self) {
-        self.node().body.write();
-        let run = self.node().run;
-        // SAFETY: `self` owns the message and is consumed; `run` fits it (invariants 3 and 4 of
-        // `thread`).
-        unsafe { run(self.0) }
+        assert!(self.kind().is_closure(), "drains make releases");
+        let node = self.into_raw();
+        // SAFETY: `self` owned the message, which begins with a `ClosureHead` by its kind, and whose
+        // `run` fits it (invariants 3 and 4 of `thread`).
+        unsafe { (node.cast::<ClosureHead>().as_ref().run)(node) }
     }
 }
 

@@ -17,7 +17,6 @@ use crate::layout::FixedVec;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, Hint, boxed, const_fn, described, global, local, unbox};
-use std::ptr::NonNull;
 use std::time::Duration;
 
 /// The number of batches that may wait for the epoch at a time. Two batches keep the epoch busy, as
@@ -64,10 +63,10 @@ struct OrphanBatch {
 
 impl OrphanBatch {
     fn boxed(chains: Vec<Chain>) -> Message {
-        let node = Node::new(MessageKind::OrphanBatch, ThreadKey::NOBODY, Self::run);
+        let node = Node::new(MessageKind::OrphanBatch, ThreadKey::NOBODY);
         let chains = chains.into();
-        // SAFETY: the only pointer to a message that was just made; `chains` frees the message, and
-        // chains are `Send`.
+        // SAFETY: the only pointer to a message that was just made; its kind is that of an
+        // `OrphanBatch`, and chains are `Send`.
         unsafe { Message::from_raw(boxed(Self { node, chains }).cast()) }
     }
 
@@ -77,10 +76,6 @@ impl OrphanBatch {
         // (invariant 4 of `thread`); the caller gave it up.
         let batch = unsafe { unbox(message.into_raw().cast::<Self>()) };
         batch.chains.into_inner()
-    }
-
-    unsafe fn run(_: NonNull<Node>) {
-        unreachable!("batches are unpacked, not run")
     }
 }
 
@@ -126,10 +121,7 @@ impl Orphans {
         let weight = message.weight();
         self.outstanding
             .fetch_add(weight as usize, Ordering::Relaxed);
-        if !matches!(
-            message.kind(),
-            MessageKind::Closure | MessageKind::LoopClosure | MessageKind::FrameClosure
-        ) {
+        if !message.kind().is_closure() {
             self.ready.add_shared(weight);
         }
         self.put(message);
@@ -190,19 +182,18 @@ impl Orphans {
     }
 
     fn put(&self, message: Message) {
-        let to = match message.kind() {
-            MessageKind::Release | MessageKind::ReleaseMany | MessageKind::DestroyAnywhere => {
-                &self.releases
-            }
-            MessageKind::Closure | MessageKind::LoopClosure | MessageKind::FrameClosure => {
-                &self.calls
-            }
-            // The target has pools, whose exit runs all messages that its inbox accepted (invariant
-            // 6 of `thread`).
-            MessageKind::DestroyAtHome => {
-                unreachable!("values that belong to one thread are never orphaned")
-            }
-            MessageKind::OrphanBatch => unreachable!("batches are unpacked, not run"),
+        let kind = message.kind();
+        // The target has pools, whose exit runs all messages that its inbox accepted (invariant 6 of
+        // `thread`).
+        assert_ne!(
+            kind,
+            MessageKind::DestroyAtHome,
+            "a value of one thread is never orphaned"
+        );
+        let to = if kind.is_closure() {
+            &self.calls
+        } else {
+            &self.releases
         };
         Self::push(to, message);
     }

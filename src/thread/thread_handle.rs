@@ -1,6 +1,6 @@
 //! Sending work to a thread.
 
-use super::inbox::{Message, MessageKind, Node, PushOutcome};
+use super::inbox::{ClosureHead, Message, MessageKind, Node, PushOutcome};
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::event::{Event, EventKind};
@@ -62,7 +62,7 @@ impl<F> fmt::Debug for Closed<F> {
 /// The allocation of a message that carries a closure.
 #[repr(C)]
 struct ClosureMessage<F> {
-    node: Node,
+    head: ClosureHead,
     f: F,
 }
 
@@ -72,8 +72,8 @@ impl<F: FnOnce() + Send + 'static> ClosureMessage<F> {
     /// # Safety
     /// `node` is the node of a `ClosureMessage<F>` that the caller owns.
     unsafe fn take(node: NonNull<Node>) -> F {
-        // SAFETY: the node is the first field of the `repr(C)` allocation, which `boxed` made
-        // (invariant 4 of `thread`); the caller owns it.
+        // SAFETY: the node begins the `repr(C)` allocation, which `boxed` made (invariant 4 of
+        // `thread`); the caller owns it.
         unsafe { unbox(node.cast::<Self>()) }.f
     }
 
@@ -165,8 +165,8 @@ impl ThreadHandle {
     /// Makes a message that runs `f` on this thread.
     pub(crate) fn closure<F: FnOnce() + Send + 'static>(&self, kind: MessageKind, f: F) -> Message {
         enter_sender();
-        let node = Node::new(kind, self.key(), ClosureMessage::<F>::run);
-        let call = boxed(ClosureMessage { node, f });
+        let head = ClosureHead::new(kind, self.key(), ClosureMessage::<F>::run);
+        let call = boxed(ClosureMessage { head, f });
         // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
         unsafe { Message::from_raw(call.cast()) }
     }

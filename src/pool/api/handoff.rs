@@ -12,11 +12,9 @@ use crate::pool::entries::page::PageCache;
 use crate::pool::entries::page::PageChain;
 use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
-use crate::thread::inbox::Node;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::ptr::NonNull;
 use std::{fmt, mem};
 
 /// A pool of references for another thread to release; one message hands over all of them.
@@ -197,9 +195,8 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        // SAFETY: all objects are Send, and Sync unless the entry is their only reference; `run` takes
-        // the entries out.
-        let message = unsafe { PageChain::message(entries, n as u64, to.key(), run) };
+        // SAFETY: all objects are Send, and Sync unless the entry is their only reference.
+        let message = unsafe { PageChain::message(entries, n as u64, to.key()) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);
         }
@@ -264,15 +261,6 @@ fn grow(entries: &Entries) {
 #[inline(never)]
 fn release_here(entries: Entries) -> usize {
     this_thread::with(|thread| engine::release_all(&entries, thread))
-}
-
-/// Releases the entries in a message.
-///
-/// # Safety
-/// `node` is the head of an owned `PageChain`.
-unsafe fn run(node: NonNull<Node>) {
-    // SAFETY: by the contract, `node` is the head of a `PageChain` that the caller owns.
-    release_here(unsafe { PageChain::take(node) });
 }
 
 // A panic leaves no pool in a broken state: drains catch the panics of destructors.

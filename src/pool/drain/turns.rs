@@ -278,8 +278,7 @@ impl<'d> Drain<'d> {
         if !entries.is_empty() {
             return (made, Some(message));
         }
-        // SAFETY: a message of that kind, which we own.
-        let entries = unsafe { PageChain::take(message.into_raw()) };
+        let entries = PageChain::take(message);
         entries.clear(self.pages);
         (made, None)
     }

@@ -279,30 +279,24 @@ pub(in crate::pool) struct PageChain {
 }
 
 impl PageChain {
-    /// Makes a message of `n` entries to `target`. `run` releases what [`take`](Self::take) returns.
+    /// Makes a message of `n` entries to `target`.
     ///
     /// # Safety
-    /// All objects may be sent to other threads, and `run` frees the message by `take`.
-    pub(in crate::pool) unsafe fn message(
-        entries: Entries,
-        n: u64,
-        target: ThreadKey,
-        run: unsafe fn(NonNull<Node>),
-    ) -> Message {
-        let node = Node::weighing(n, MessageKind::ReleaseMany, target, run);
+    /// All objects may be sent to other threads.
+    pub(in crate::pool) unsafe fn message(entries: Entries, n: u64, target: ThreadKey) -> Message {
+        let node = Node::weighing(n, MessageKind::ReleaseMany, target);
         let chain = boxed(Self { node, entries });
-        // SAFETY: nothing else owns the chain that was just made; the rest is the contract.
+        // SAFETY: nothing else owns the chain that was just made, and its kind is that of a
+        // `PageChain`; the rest is the contract.
         unsafe { Message::from_raw(chain.cast()) }
     }
 
-    /// Takes the entries out of a message, and frees it.
-    ///
-    /// # Safety
-    /// `node` is the head of an owned message of the kind [`MessageKind::ReleaseMany`].
-    pub(in crate::pool) unsafe fn take(node: NonNull<Node>) -> Entries {
-        // SAFETY: only `message` makes messages of that kind. `PageChain` is repr(C) with the node
-        // first, and the pointer is that of the whole allocation.
-        unsafe { unbox(node.cast::<Self>()) }.entries
+    /// Takes the entries out of a message of the kind [`MessageKind::ReleaseMany`], and frees it.
+    pub(in crate::pool) fn take(message: Message) -> Entries {
+        debug_assert_eq!(message.kind(), MessageKind::ReleaseMany);
+        // SAFETY: only `PageChain`s, which are repr(C) with the node first, are of that kind; the
+        // pointer is that of the whole allocation, which the caller owned.
+        unsafe { unbox(message.into_raw().cast::<Self>()) }.entries
     }
 
     /// Returns the entries in a message of the kind [`MessageKind::ReleaseMany`].

@@ -1,6 +1,6 @@
 //! `unsize!`: what it coerces, for each kind of handle. Every group of lints is forbidden here that a module can
 //! forbid, so the macro allows none: an `allow` of a lint that is forbidden is error E0453. The groups for crates
-//! are in an example in `src/compile_fail_tests/objects.rs`. Of Clippy's group `restriction`, which forbids plain
+//! are in an example in `src/compile_fail_tests.rs`. Of Clippy's group `restriction`, which forbids plain
 //! code, too, these are the lints of what the macro expands to.
 #![forbid(
     clippy::all,

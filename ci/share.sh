@@ -108,15 +108,46 @@ refuses "workers" "$share" --quiet --workers 0
 refuses "seconds" "$share" --quiet --seconds 0
 refuses "--nonsense" "$share" --quiet --nonsense
 
-# A trace: threads by name, frames with their drains inside. `xtask trace` checks that spans nest.
+# A trace: threads by name, frames with their drains inside. Spans nest. Each line is an event.
+tracks() {
+    awk '
+        function of(key) {
+            if (!match($0, "\"" key "\":\"?[^\",}]+")) return ""
+            value = substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3)
+            return substr(value, 1 + (value ~ /^"/))
+        }
+        function wrong(why) { print FILENAME ":" FNR ": " why ": " $0; exit failed = 1 }
+        !/"ph"/ { next }
+        { thread = of("tid"); name = of("name"); phase = of("ph"); time = of("ts") + 0 }
+        phase == "M" { names[thread] = name; next }
+        time < now[thread] { wrong("time goes back") }
+        { now[thread] = time }
+        phase == "i" && name !~ /::(frame|drain)$/ { next }
+        name !~ /^releasepool::(frame|drain)$/ { wrong("neither a frame nor a drain") }
+        phase == "B" && open[thread] ~ /drain$/ { wrong("a drain is not outermost") }
+        phase == "B" && of("index") of("pool") == "" { wrong("a frame without index, or a drain without pool") }
+        phase == "B" { open[thread] = open[thread] " " name; next }
+        phase != "E" { wrong("an unknown phase") }
+        !sub(" " name "$", "", open[thread]) { wrong("another span has begun, or none") }
+        of("released") !~ /^[0-9]+$/ { wrong("no number of released entries") }
+        { ended[thread, name]++; inside[thread] += open[thread] != "" }
+        END {
+            if (!failed && $0 != "]") wrong("the trace has no end")
+            for (thread in now) {
+                if (!failed && (names[thread] == "" || open[thread] != "")) wrong("no name, or a span without end: " thread)
+                printf "%s: %d frames, %d drains, %d of them in frames\n", names[thread], \
+                    ended[thread, "releasepool::frame"], ended[thread, "releasepool::drain"], inside[thread]
+            }
+        }' "$1"
+}
 step "$share" --rounds 3 --quiet --trace "$work/trace.json" --workers 2 "$work/docs"
-threads=$(xtask trace "$work/trace.json")
+threads=$(tracks "$work/trace.json") || fail "$threads"
 echo "$threads"
 for wanted in \
-    '^main: [1-9][0-9]* frames, .* [1-9][0-9]* of them in frames, ' \
-    '^reclaimer: 0 frames, .*; [1-9]' \
-    '^worker-1: 0 frames, .*; [1-9]' \
-    '^worker-2: 0 frames, .*; [1-9]'; do
+    '^main: [1-9].* frames, .* [1-9][0-9]* of them in frames$' \
+    '^reclaimer: 0 frames, [1-9]' \
+    '^worker-1: 0 frames, [1-9]' \
+    '^worker-2: 0 frames, [1-9]'; do
     grep -qE -- "$wanted" <<<"$threads" || fail "the trace has no $wanted"
 done
 refuses "$work/missing/trace.json" "$share" --quiet --trace "$work/missing/trace.json" "$work/docs"

@@ -11,7 +11,6 @@ mod mutate;
 mod rust;
 mod std_arc;
 mod test_lists;
-mod trace;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,13 +28,11 @@ and, called by the scripts in ci/:
     std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
     tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutate [KIND] all | FILE... | changed [N] | commit [N] | list [FILE...] | stale
-                                    mutants, which models and tests must notice (ci/mutate.sh)
-    trace FILE                      checks what `share --trace` has written (ci/share.sh)";
+                                    mutants, which models and tests must notice (ci/mutate.sh)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let here = std::env::current_dir().unwrap_or_default();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     if let Err(e) = std::env::set_current_dir(&root) {
         eprintln!("{} cannot be entered: {e}", root.display());
@@ -56,7 +53,6 @@ fn main() -> ExitCode {
         ["tests", "--whole", ref lists @ ..] => test_lists::print(lists, true),
         ["tests", ref lists @ ..] => test_lists::print(lists, false),
         ["mutate", ref wanted @ ..] => mutate::run(wanted),
-        ["trace", file] => trace::check(&here.join(file)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -153,27 +153,20 @@ xtask() {
     env -u RUSTFLAGS -u CARGO_PROFILE_DEV_DEBUG cargo xtask "$@"
 }
 
-# Sets `tests` to what `cargo test` is given for the tests in these lists of ci/tests.txt.
+# Sets `tests` to the names of tests and modules in these lists of ci/tests.txt.
 tests_of() {
-    local names
-    names=$(xtask tests "$@")
-    mapfile -t tests <<<"$names"
-}
-
-# Sets `tests` to the whole names of the tests in the first list that are not in the second one.
-whole_names_of() {
-    local names others
-    names=$(xtask tests --whole "$1")
-    others=$(xtask tests --whole "$2")
-    mapfile -t tests < <(grep -vxFf <(printf '%s\n' "$others") <<<"$names")
+    local list
+    tests=()
+    for list in "$@"; do
+        mapfile -t -O ${#tests[@]} tests < <(sed -n "s/^$list \([^ ]*\).*/\1/p" ci/tests.txt)
+    done
+    [ ${#tests[@]} != 0 ] || fail "ci/tests.txt has no list $*"
 }
 
 # Sets `skips` to the options that skip them.
 skip_tests() {
-    local tests test
     tests_of "$@"
-    skips=()
-    for test in "${tests[@]}"; do skips+=(--skip "$test"); done
+    skips=("${tests[@]/#/--skip=}")
 }
 
 # callbacks SANITIZER ROUNDS: the scenario of an SDK's callback (capi/tests/programs/crash.cpp) in C++, on the

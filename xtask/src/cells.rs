@@ -14,36 +14,25 @@
 //! There are no types here, so all is found by how it is written.
 
 use crate::command::{Outcome, read};
-use crate::rust::{self, group, is_sign, is_word, line, lines_of, word};
-use proc_macro2::Delimiter::{Brace, Parenthesis};
-use proc_macro2::{Spacing, TokenStream, TokenTree};
-use std::collections::BTreeSet;
+use crate::rust::{self, Words, closing, is_name};
+use proc_macro2::TokenStream;
+use std::collections::{BTreeMap, BTreeSet};
 
 const LIST: &str = "ci/cells.txt";
 
 /// Functions that write through raw pointers, or parts of their names.
+#[rustfmt::skip]
 const RAW_WRITES: &[&str] = &[
-    "write_bytes",
-    "write_volatile",
-    "write_unaligned",
-    "copy_nonoverlapping",
-    "copy_to",
-    "from_raw_parts_mut",
-    "drop_in_place",
+    "write_bytes", "write_volatile", "write_unaligned", "copy_nonoverlapping", "copy_to",
+    "from_raw_parts_mut", "drop_in_place",
 ];
 
 /// Functions of the module `ptr` that write, or how their names begin.
 const PTR_WRITES: &[&str] = &["copy", "write", "replace", "swap"];
 
+#[rustfmt::skip]
 const LOCKS: &[&str] = &[
-    "Mutex",
-    "RwLock",
-    "ReentrantMutex",
-    "Condvar",
-    "OnceLock",
-    "LazyLock",
-    "DashMap",
-    "mpsc",
+    "Mutex", "RwLock", "ReentrantMutex", "Condvar", "OnceLock", "LazyLock", "DashMap", "mpsc",
 ];
 
 /// The kinds of findings, and what each is.
@@ -127,250 +116,142 @@ fn complaints(found: &[(String, Finding)], list: &str) -> Vec<String> {
 }
 
 fn find(tokens: TokenStream) -> Vec<Finding> {
-    let mut search = Search {
-        found: Vec::new(),
-        functions: vec![Function::new("-")],
+    let words = Words::of(tokens);
+    let texts = words.texts();
+    let functions = rust::items(&texts, "fn");
+    let function = |at: usize| {
+        functions[at]
+            .map_or("-", |start| texts[start + 1])
+            .to_owned()
     };
-    search.walk(tokens, None);
-    search.leave();
-    search.found.sort();
-    // The type of a static and its value.
-    search.found.dedup();
-    search.found
-}
-
-struct Search {
-    found: Vec<Finding>,
-    /// The scopes around the place that is examined, the innermost last.
-    functions: Vec<Function>,
-}
-
-struct Function {
-    name: String,
-    /// The line of the first raw write.
-    raw: Option<usize>,
-    /// True if it touches something that models see.
-    is_checked: bool,
-}
-
-impl Function {
-    fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            raw: None,
-            is_checked: false,
-        }
+    let mut found = Vec::new();
+    for (_, at, path) in rust::paths(&texts) {
+        let kind = match path[..] {
+            ["std" | "core", "cell", ..] => CELL,
+            ["std" | "core", "sync", "atomic", ..] | ["std", "thread", ..] => PLAIN,
+            ["crossbeam_utils", "atomic", ..] => PLAIN,
+            _ => continue,
+        };
+        found.push((words.line(at), kind, function(at)));
     }
-}
-
-impl Search {
-    /// At the end of a function.
-    fn leave(&mut self) {
-        let function = self.functions.pop().expect("one was entered");
-        if let (Some(line), false) = (function.raw, function.is_checked) {
-            self.found.push((line, RAW, function.name));
-        }
-    }
-
-    /// Looks at all tokens; `name` is the static, field or variable that they belong to.
-    fn walk(&mut self, tokens: TokenStream, name: Option<&str>) {
-        let tokens: Vec<_> = tokens.into_iter().collect();
-        let outside = self.functions.len();
-        let mut is_use = false;
-        for (i, token) in tokens.iter().enumerate() {
-            let rest = &tokens[i..];
-            if is_word(Some(token), "fn") {
-                if let Some(name) = word(rest.get(1)) {
-                    self.functions.push(Function::new(&name));
-                }
-            }
-            is_use |= is_word(Some(token), "use");
-            self.look_at(&tokens, i, name, is_use);
-            if let TokenTree::Group(inner) = token {
-                let name = match inner.delimiter() {
-                    Brace => None,
-                    _ => name_at(&tokens, i).or(name.map(str::to_owned)),
-                };
-                self.walk(inner.stream(), name.as_deref());
-            }
-            // A body, or the end of a function without one.
-            let ends = group(Some(token), Brace).is_some() || is_sign(Some(token), ';');
-            if ends {
-                is_use = false;
-                if self.functions.len() > outside {
-                    self.leave();
-                }
-            }
-        }
-        while self.functions.len() > outside {
-            self.leave();
-        }
-    }
-
-    fn look_at(&mut self, tokens: &[TokenTree], i: usize, name: Option<&str>, is_use: bool) {
-        let (before, rest) = (&tokens[..i], &tokens[i..]);
-        let function = self.functions.last_mut().expect("the outermost stays");
-        let at = line(&tokens[i]);
+    // By function: the line of the first raw write, and what touches something that models see.
+    let (mut raw, mut checked) = (BTreeMap::new(), BTreeSet::new());
+    for (at, of) in functions.iter().enumerate() {
+        let (before, rest) = texts.split_at(at);
         if is_raw_write(rest) {
-            function.raw.get_or_insert(at);
+            raw.entry(of).or_insert(at);
         }
-        function.is_checked |= is_seen(before, rest);
-        let paths: [(_, &[&[&str]]); 4] = [
-            (CELL, &[&["std", "core"], &["cell"]]),
-            (PLAIN, &[&["std", "core"], &["sync"], &["atomic"]]),
-            (PLAIN, &[&["std"], &["thread"]]),
-            (PLAIN, &[&["crossbeam_utils"], &["atomic"]]),
-        ];
-        for (kind, path) in paths {
-            let found = lines_of(rest, path).into_iter();
-            self.found
-                .extend(found.map(|line| (line, kind, function.name.clone())));
+        if is_seen(before, rest) {
+            checked.insert(of);
         }
-        let is_static_mut = is_word(rest.first(), "static") && is_word(rest.get(1), "mut");
-        let is_local = is_word(rest.first(), "thread_local") && is_sign(rest.get(1), '!');
-        if is_static_mut || is_local {
-            self.found.push((at, PLAIN, function.name.clone()));
-        }
-        if is_lock(rest) && !is_use {
-            let name = name_at(tokens, i).or(name.map(str::to_owned));
-            self.found
-                .push((at, PLAIN, name.unwrap_or(function.name.clone())));
+        match rest {
+            ["static", "mut", ..] | ["thread_local", "!", ..] => {
+                found.push((words.line(at), PLAIN, function(at)));
+            }
+            _ if is_lock(rest) => {
+                let name = name_at(&texts, at).map(str::to_owned);
+                found.push((words.line(at), PLAIN, name.unwrap_or_else(|| function(at))));
+            }
+            _ => {}
         }
     }
+    let raw = raw
+        .into_iter()
+        .filter(|(function, _)| !checked.contains(function));
+    found.extend(raw.map(|(_, at)| (words.line(at), RAW, function(at))));
+    found.sort();
+    // The type of a static and its value.
+    found.dedup();
+    found
 }
 
-/// The static, field, parameter or variable that the token here belongs to: in `name: type`,
-/// `name: value` and `let name = value`.
-fn name_at(tokens: &[TokenTree], at: usize) -> Option<String> {
+/// The static, field, parameter or variable that the word here belongs to: in `name: type`, `name: value`
+/// and `let name = value`.
+fn name_at<'w>(words: &[&'w str], at: usize) -> Option<&'w str> {
+    // In brackets that have ended before.
+    let mut depth = 0;
     for i in (0..at).rev() {
-        let token = &tokens[i];
-        if is_sign(Some(token), ';') || group(Some(token), Brace).is_some() {
-            return None;
-        }
-        let is_colon = is_sign(Some(token), ':')
-            && !is_sign(tokens.get(i + 1), ':')
-            && !(i > 0 && is_sign(tokens.get(i - 1), ':'));
-        if is_colon {
-            return i.checked_sub(1).and_then(|i| word(tokens.get(i)));
-        }
-        if is_word(Some(token), "let") {
-            let is_mut = is_word(tokens.get(i + 1), "mut");
-            return word(tokens.get(i + 1 + usize::from(is_mut)));
+        depth -= rust::depth_of(words[i]);
+        match words[i] {
+            ";" | "{" if depth <= 0 => return None,
+            // It begins further up.
+            "}" if depth <= 1 => return None,
+            ":" if depth <= 0 => return i.checked_sub(1).map(|i| words[i]),
+            "let" if depth <= 0 => {
+                return words[i + 1..].iter().copied().find(|word| *word != "mut");
+            }
+            _ => depth = depth.max(0),
         }
     }
     None
 }
 
 /// `Mutex<` or `Mutex::new`.
-fn is_lock(tokens: &[TokenTree]) -> bool {
-    let is_one = word(tokens.first()).is_some_and(|name| LOCKS.contains(&&*name));
-    let is_function = is_sign(tokens.get(1), ':')
-        && is_sign(tokens.get(2), ':')
-        && word(tokens.get(3)).is_some_and(|name| name.starts_with(|c: char| c.is_lowercase()));
-    is_one && (is_sign(tokens.get(1), '<') || is_function)
+fn is_lock(words: &[&str]) -> bool {
+    match words {
+        [name, "<", ..] => LOCKS.contains(name),
+        [name, "::", function, ..] => {
+            LOCKS.contains(name) && function.starts_with(char::is_lowercase)
+        }
+        _ => false,
+    }
 }
 
 /// A write through a raw pointer, or a mutable reference that is made of one.
-fn is_raw_write(tokens: &[TokenTree]) -> bool {
-    let begins_with_star = |token| {
-        let inside = group(token, Parenthesis);
-        inside.is_some_and(|inside| is_sign(inside.first(), '*'))
-    };
-    let has_arguments = |token| group(token, Parenthesis).map(|inside| !inside.is_empty());
-    let name = word(tokens.first()).unwrap_or_default();
-    // `(*pointer).field = value`
-    begins_with_star(tokens.first()) && is_assigned_to_field(&tokens[1..])
-        // `unsafe { *pointer = value }`
-        || name == "unsafe"
-            && group(tokens.get(1), Brace).is_some_and(|inside| is_assignment_to_target(&inside))
+fn is_raw_write(words: &[&str]) -> bool {
+    match words {
+        // `(*pointer).field = value`
+        ["(", "*", ..] => {
+            let after = &words[words.len().min(closing(words) + 1)..];
+            let is_field = |pair: &&[&str]| matches!(pair, [".", field] if *field != "(");
+            let fields = after.chunks(2).take_while(is_field).count();
+            fields > 0 && is_assignment(&after[2 * fields..])
+        }
+        // `unsafe { *pointer.field = value }`
+        ["unsafe", "{", "*", place @ ..] => {
+            let is_part = |word: &&&str| is_name(word) || **word == ".";
+            let parts = place.iter().take_while(is_part).count();
+            parts > 0 && is_assignment(&place[parts..])
+        }
         // `&raw mut (*pointer).field`
-        || is_sign(tokens.first(), '&')
-            && is_word(tokens.get(1), "raw")
-            && is_word(tokens.get(2), "mut")
-            && begins_with_star(tokens.get(3))
-        // `pointer.write(value)`, `pointer.as_mut()`
-        || is_sign(tokens.first(), '.')
-            && (is_word(tokens.get(1), "write") && has_arguments(tokens.get(2)) == Some(true)
-                || is_word(tokens.get(1), "as_mut") && has_arguments(tokens.get(2)) == Some(false))
-        || RAW_WRITES.iter().any(|part| name.contains(part))
-        || name == "ptr"
-            && is_sign(tokens.get(1), ':')
-            && word(tokens.get(3)).is_some_and(|name| PTR_WRITES.iter().any(|p| name.starts_with(p)))
+        ["&", "raw", "mut", "(", "*", ..] | [".", "as_mut", "(", ")", ..] => true,
+        [".", "write", "(", next, ..] => *next != ")",
+        ["ptr", "::", name, ..] => PTR_WRITES.iter().any(|begin| name.starts_with(begin)),
         // `&mut *pointer`, but not `&mut *lock.lock()`
-        || is_sign(tokens.first(), '&')
-            && is_word(tokens.get(1), "mut")
-            && is_sign(tokens.get(2), '*')
-            && !is_guard(&tokens[3..])
-}
-
-/// `.field = value`
-fn is_assigned_to_field(tokens: &[TokenTree]) -> bool {
-    let fields = tokens
-        .chunks(2)
-        .take_while(|pair| {
-            let is_field = matches!(
-                pair.get(1),
-                Some(TokenTree::Ident(_) | TokenTree::Literal(_))
-            );
-            is_sign(pair.first(), '.') && is_field
-        })
-        .count();
-    fields > 0 && is_assignment(&tokens[2 * fields..])
-}
-
-/// `*a.b = value`
-fn is_assignment_to_target(tokens: &[TokenTree]) -> bool {
-    let is_place =
-        |token: &&TokenTree| matches!(token, TokenTree::Ident(_)) || is_sign(Some(token), '.');
-    let place = tokens.iter().skip(1).take_while(is_place).count();
-    is_sign(tokens.first(), '*') && place > 0 && is_assignment(&tokens[1 + place..])
+        ["&", "mut", "*", target @ ..] => !is_guard(target),
+        [name, ..] => RAW_WRITES.iter().any(|part| name.contains(part)),
+        [] => false,
+    }
 }
 
 /// `=`, `+=` and their like.
-fn is_assignment(tokens: &[TokenTree]) -> bool {
-    let mut sign = String::new();
-    for token in tokens {
-        let TokenTree::Punct(part) = token else { break };
-        sign.push(part.as_char());
-        if part.spacing() == Spacing::Alone {
-            break;
-        }
-    }
-    sign.ends_with('=') && !["==", "!=", "<=", ">="].contains(&&*sign)
+fn is_assignment(words: &[&str]) -> bool {
+    let sign = words.first().copied().unwrap_or_default();
+    sign.ends_with('=') && !["==", "!=", "<=", ">=", "..="].contains(&sign)
 }
 
 /// Returns whether `lock()` is in what is left of the expression.
-fn is_guard(tokens: &[TokenTree]) -> bool {
-    let is_end = |token: &&TokenTree| is_sign(Some(token), ',') || is_sign(Some(token), ';');
-    let end = tokens.iter().position(|t| is_end(&t));
-    let expression = &tokens[..end.unwrap_or(tokens.len())];
-    expression.windows(2).any(|pair| {
-        is_word(pair.first(), "lock")
-            && group(pair.get(1), Parenthesis).is_some_and(|inside| inside.is_empty())
-    })
+fn is_guard(words: &[&str]) -> bool {
+    let mut depth = 0;
+    for (i, word) in words.iter().enumerate() {
+        match words[i..] {
+            _ if depth < 0 => return false,
+            ["," | ";", ..] if depth == 0 => return false,
+            ["lock", "(", ")", ..] if depth == 0 => return true,
+            _ => depth += rust::depth_of(word),
+        }
+    }
+    false
 }
 
 /// Something that models see: a cell of `src/sync`, or a witness.
-fn is_seen(before: &[TokenTree], tokens: &[TokenTree]) -> bool {
-    let name = word(tokens.first()).unwrap_or_default();
-    let is_called = group(tokens.get(1), Parenthesis);
-    let is_called_with_nothing = is_called.as_ref().is_some_and(Vec::is_empty);
-    let is_method = is_sign(before.last(), '.');
-    let on = before
-        .len()
-        .checked_sub(2)
-        .and_then(|i| word(before.get(i)));
-    match &*name {
-        "note_write" => is_called.is_some(),
-        "write" => {
-            let is_cell = on.is_some_and(|on| ["body", "payload", "made"].contains(&&*on));
-            let is_field = before.len() >= 3 && is_sign(before.get(before.len() - 3), '.');
-            is_method && is_called_with_nothing && is_cell && is_field
-        }
-        "freed" => is_method && is_called_with_nothing,
-        "with_mut" => is_method && is_called.is_some(),
-        "Page" => is_word(tokens.get(3), "touch") && group(tokens.get(4), Parenthesis).is_some(),
-        _ => name.contains("witness"),
+fn is_seen(before: &[&str], words: &[&str]) -> bool {
+    match (before, words) {
+        (_, ["note_write", "(", ..] | ["Page", "::", "touch", "(", ..]) => true,
+        ([.., ".", "body" | "payload" | "made", "."], ["write", "(", ")", ..]) => true,
+        ([.., "."], ["freed", "(", ")", ..] | ["with_mut", "(", ..]) => true,
+        (_, [name, ..]) => name.contains("witness"),
+        _ => false,
     }
 }
 
@@ -393,44 +274,39 @@ mod tests {
 
     #[test]
     fn cells_atomics_and_locks_are_found_however_they_are_named() {
-        for (text, wanted) in [
-            ("use std::cell::Cell;", &["cell -"][..]),
-            ("use std::{ rc::Rc, cell::{Cell, RefCell} };", &["cell -"]),
-            ("fn f(x: &core::cell::Cell<u8>) {} fn g() {}", &["cell f"]),
-            ("use std::sync::{Arc, atomic::AtomicBool};", &["plain -"]),
-            ("use crossbeam_utils::atomic::AtomicCell;", &["plain -"]),
-            ("use std::{fmt, thread};", &["plain -"]),
-            ("static mut X: u8 = 1;", &["plain -"]),
-            (
-                "fn f() { thread_local! { static X: u8 = 1; } }",
-                &["plain f"],
-            ),
-            // Locks go by the name of what has them.
-            ("static A: Mutex<u8> = Mutex::new(1);", &["plain A"]),
-            ("struct S { a: u8, b: Arc<RwLock<u8>> }", &["plain b"]),
-            (
-                "global! { static A: CachePadded<Mutex<u8>> = X; }",
-                &["plain A"],
-            ),
-            ("fn f() { let mut a = Mutex::new(1); }", &["plain a"]),
-            ("fn f() { let a = Arc::new(Mutex::new(1)); }", &["plain a"]),
-            (
-                "fn f() -> S { S { b: CachePadded::new(Mutex::new(1)) } }",
-                &["plain b"],
-            ),
-            ("fn f() { g(); mpsc::channel() }", &["plain f"]),
-            ("use std::sync::Mutex;", &[]),
-            ("fn f(a: Mutex) {}", &[]),
-            ("use crate::sync::cell::Cell;", &[]),
-            ("use std::sync::Arc;", &[]),
-            ("// std::cell::Cell\n/// std::cell::Cell\nfn f() {}", &[]),
-            ("#[cfg(test)]\nmod tests { use std::cell::Cell; }", &[]),
-            (
-                "mod a { #[cfg(all(test, not(loom)))] mod tests { use std::cell::Cell; } }",
-                &[],
-            ),
-        ] {
-            assert_eq!(found(text), wanted, "{text}");
+        // Locks go by the name of what has them.
+        for line in "
+            cell - | use std::cell::Cell;
+            cell - | use std::{ rc::Rc, cell::{Cell, RefCell} };
+            cell f | fn f(x: &core::cell::Cell<u8>) {} fn g() {}
+            plain - | use std::sync::{Arc, atomic::AtomicBool};
+            plain - | use crossbeam_utils::atomic::AtomicCell;
+            plain - | use std::{fmt, thread};
+            plain - | static mut X: u8 = 1;
+            plain f | fn f() { thread_local! { static X: u8 = 1; } }
+            plain A | static A: Mutex<u8> = Mutex::new(1);
+            plain b | struct S { a: u8, b: Arc<RwLock<u8>> }
+            plain A | global! { static A: CachePadded<Mutex<u8>> = X; }
+            plain a | fn f() { let mut a = Mutex::new(1); }
+            plain a | fn f() { let a = Arc::new(Mutex::new(1)); }
+            plain b | fn f() -> S { S { b: CachePadded::new(Mutex::new(1)) } }
+            plain f | fn f() { g(); mpsc::channel() }
+            | use std::sync::Mutex;
+            | fn f(a: Mutex) {}
+            | use crate::sync::cell::Cell;
+            | use std::sync::Arc;
+            | /// std::cell::Cell
+            | #[cfg(test)] mod tests { use std::cell::Cell; }
+            | mod a { #[cfg(all(test, not(loom)))] mod tests { use std::cell::Cell; } }"
+            .lines()
+            .skip(1)
+        {
+            let (wanted, text) = line.split_once("| ").unwrap();
+            assert_eq!(
+                found(&format!("{text}\nfn end() {{}}")).join(", "),
+                wanted.trim(),
+                "{text}"
+            );
         }
     }
 

@@ -4,8 +4,8 @@
 //! a folder in a folder: `pool::api`.
 
 use crate::command::{Outcome, read};
-use crate::rust;
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use crate::rust::{self, Words};
+use proc_macro2::TokenStream;
 use std::collections::{BTreeMap, BTreeSet};
 
 const TABLE: &str = "docs/DESIGN.md";
@@ -82,111 +82,42 @@ type Used = (usize, Vec<String>);
 
 /// The paths into the crate that a file uses.
 fn module(root: &str, path: &str, tokens: TokenStream) -> Vec<Used> {
+    let file = path[root.len() + 1..].trim_end_matches(".rs").split('/');
+    let mut file: Vec<String> = file.map(str::to_owned).collect();
+    file.pop_if(|last| ["lib", "main", "mod"].contains(&last.as_str()));
+    let words = Words::of(tokens);
+    let texts = words.texts();
+    let mods = rust::items(&texts, "mod");
+    // Within a module that stands in the file, `super` is the file.
+    let here = |at: usize| [file.clone(), rust::modules(&texts, &mods, at)].concat();
+    // Paths may begin with the modules that are declared here.
+    let is_declared = |at: &usize| matches!(texts[*at..], ["mod", _, ";", ..]);
+    let declared = (0..texts.len()).filter(is_declared);
+    let below = |at: usize, name: &str| [here(at), vec![name.to_owned()]].concat();
+    let declared: BTreeSet<_> = declared.map(|at| below(at, texts[at + 1])).collect();
     let mut used = Vec::new();
-    let mut here: Vec<String> = path[root.len() + 1..]
-        .trim_end_matches(".rs")
-        .split('/')
-        .map(str::to_owned)
-        .collect();
-    if ["lib", "main", "mod"].contains(&here[here.len() - 1].as_str()) {
-        here.pop();
+    for (first, last, names) in rust::paths(&texts) {
+        // The scope of a visibility, `pub(in crate::pool)`, is none.
+        if names.len() < 2 && texts.get(last) != Some(&"*") || first > 0 && texts[first - 1] == "in"
+        {
+            continue;
+        }
+        let mut to = match names[0] {
+            "crate" => Vec::new(),
+            "super" | "self" => here(first),
+            _ if declared.contains(&below(first, names[0])) => here(first),
+            _ => continue,
+        };
+        for name in names {
+            match name {
+                "super" => drop(to.pop()),
+                "crate" | "self" => {}
+                name => to.push(name.to_owned()),
+            }
+        }
+        used.push((words.line(last), to));
     }
-    find(tokens, &mut here, &mut used);
     used
-}
-
-/// The modules that are declared here: paths may begin with them.
-fn declared(tokens: &[TokenTree]) -> BTreeSet<String> {
-    let names = tokens.windows(3).filter_map(|three| {
-        let is_file = rust::is_word(three.first(), "mod") && rust::is_sign(three.last(), ';');
-        is_file.then(|| three[1].to_string())
-    });
-    names.collect()
-}
-
-fn find(tokens: TokenStream, here: &mut Vec<String>, used: &mut Vec<Used>) {
-    let tokens: Vec<_> = tokens.into_iter().collect();
-    let children = declared(&tokens);
-    find_in(&tokens, &children, here, used);
-}
-
-fn find_in(
-    tokens: &[TokenTree],
-    children: &BTreeSet<String>,
-    here: &mut Vec<String>,
-    used: &mut Vec<Used>,
-) {
-    for (i, token) in tokens.iter().enumerate() {
-        let is_path =
-            || rust::is_sign(tokens.get(i + 1), ':') && rust::is_sign(tokens.get(i + 2), ':');
-        let follows = |i: usize, word| i > 0 && rust::is_word(tokens.get(i - 1), word);
-        let is_first = i < 2 || !rust::is_sign(tokens.get(i - 1), ':');
-        match token {
-            // Not the scope of a visibility, `pub(in crate::pool)`.
-            TokenTree::Ident(word) if is_first && is_path() && !follows(i, "in") => {
-                let base = match word.to_string().as_str() {
-                    "crate" => Vec::new(),
-                    "super" => here[..here.len().saturating_sub(1)].to_vec(),
-                    "self" => here.clone(),
-                    child if children.contains(child) => {
-                        let mut base = here.clone();
-                        base.push(child.to_owned());
-                        base
-                    }
-                    _ => continue,
-                };
-                follow(&tokens[i + 3..], base, rust::line(token), used);
-            }
-            TokenTree::Group(group) => {
-                // Within a module that stands in the file, `super` is the file.
-                let named = i >= 2 && rust::is_word(tokens.get(i - 2), "mod");
-                let inside = named && group.delimiter() == Delimiter::Brace;
-                let inner: Vec<_> = group.stream().into_iter().collect();
-                if inside {
-                    here.push(tokens[i - 1].to_string());
-                    find_in(&inner, &declared(&inner), here, used);
-                    here.pop();
-                } else {
-                    find_in(&inner, children, here, used);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Follows the path after `crate::` or `super::`.
-fn follow(tokens: &[TokenTree], mut base: Vec<String>, line: usize, used: &mut Vec<Used>) {
-    match tokens.first() {
-        Some(TokenTree::Ident(word)) if word == "super" => {
-            base.pop();
-            if tokens.len() > 3 {
-                follow(&tokens[3..], base, line, used);
-            }
-        }
-        Some(TokenTree::Ident(word)) => {
-            base.push(word.to_string());
-            let goes_on = rust::is_sign(tokens.get(1), ':') && rust::is_sign(tokens.get(2), ':');
-            if goes_on {
-                follow(&tokens[3..], base, line, used);
-            } else {
-                used.push((line, base));
-            }
-        }
-        Some(TokenTree::Group(group)) => {
-            let inner: Vec<_> = group.stream().into_iter().collect();
-            for part in inner.split(|token| rust::is_sign(Some(token), ',')) {
-                if rust::is_word(part.first(), "self") {
-                    used.push((line, base.clone()));
-                } else if !part.is_empty() {
-                    follow(part, base.clone(), line, used);
-                }
-            }
-        }
-        // All that a module has.
-        Some(token) if rust::is_sign(Some(token), '*') => used.push((line, base)),
-        _ => {}
-    }
 }
 
 fn complaints(layers: &[String], files: &BTreeMap<String, Vec<Used>>) -> Vec<String> {
@@ -306,7 +237,7 @@ mod tests {
             ("mod m { use super::super::page; }", "pool::page"),
             ("use std::sync::Arc; b::crate_();", ""),
             (
-                "mod api; use api::A; fn f() { api::g() }",
+                "mod b; mod api; use api::A; fn f() { api::g() }",
                 "pool::guard::api::A pool::guard::api::g",
             ),
         ] {

@@ -26,7 +26,7 @@ and, called by the scripts in ci/:
     mass [renew]                    lines of code and files of each part, and the most that it may have (ci/lint.sh)
     layers                          folders of src/ that use what is above them, and circles of files (ci/lint.sh)
     std-arc                         std's tests and examples of Arc, with Ref (ci/test.sh)
-    tests [LIST...]                 the tests of these lists of ci/tests.txt; without one, checks all lists (ci/lint.sh)
+    tests [LIST]                    the tests of a list of ci/tests.txt; without one, checks all lists (ci/lint.sh)
     mutate [KIND] all | FILE... | changed [N] | commit [N] | list [FILE...] | stale
                                     mutants, which models and tests must notice (ci/mutate.sh)";
 
@@ -50,8 +50,7 @@ fn main() -> ExitCode {
         ["layers"] => layers::check(),
         ["std-arc"] => std_arc::check(),
         ["tests"] => test_lists::check(),
-        ["tests", "--whole", ref lists @ ..] => test_lists::print(lists, true),
-        ["tests", ref lists @ ..] => test_lists::print(lists, false),
+        ["tests", list] => test_lists::print(list),
         ["mutate", ref wanted @ ..] => mutate::run(wanted),
         _ => {
             eprintln!("{USAGE}");

@@ -1,7 +1,7 @@
-//! Source files, and their tokens. Arguments of macros are tokens and no more, so what is looked
-//! for everywhere is looked for in tokens.
+//! Source files, and their words: names, signs and brackets, one after the other. Arguments of macros are
+//! tokens and no more, so what is looked for everywhere is looked for in words.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::path::Path;
 
@@ -74,57 +74,181 @@ pub fn models_in(comments: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The name, if it is one.
-pub fn word(token: Option<&TokenTree>) -> Option<String> {
-    match token {
-        Some(TokenTree::Ident(word)) => Some(word.to_string()),
-        _ => None,
+/// Signs that are one word.
+const SIGNS: [&str; 21] = [
+    "<<=", ">>=", "..=", "::", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "^=", "&=",
+    "|=", "->", "=>", "&&", "||", "..",
+];
+
+/// The words of a source, and where each stands there.
+#[derive(Default)]
+pub struct Words {
+    texts: Vec<String>,
+    pub spans: Vec<Span>,
+}
+
+impl Words {
+    pub fn of(tokens: TokenStream) -> Self {
+        let mut words = Self::default();
+        words.add_all(tokens);
+        words
     }
-}
 
-pub fn is_word(token: Option<&TokenTree>, name: &str) -> bool {
-    matches!(token, Some(TokenTree::Ident(word)) if word == name)
-}
-
-pub fn is_sign(token: Option<&TokenTree>, sign: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(found)) if found.as_char() == sign)
-}
-
-/// Returns the tokens of the group, if it has one of these delimiters.
-pub fn group(token: Option<&TokenTree>, delimiter: Delimiter) -> Option<Vec<TokenTree>> {
-    match token {
-        Some(TokenTree::Group(group)) if group.delimiter() == delimiter => {
-            Some(group.stream().into_iter().collect())
+    fn add_all(&mut self, tokens: TokenStream) {
+        let mut signs = String::new();
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => {
+                    let (open, close) = match group.delimiter() {
+                        Delimiter::Parenthesis => ("(", ")"),
+                        Delimiter::Bracket => ("[", "]"),
+                        Delimiter::Brace => ("{", "}"),
+                        Delimiter::None => {
+                            self.add_all(group.stream());
+                            continue;
+                        }
+                    };
+                    self.add(open, group.span_open());
+                    self.add_all(group.stream());
+                    self.add(close, group.span_close());
+                }
+                TokenTree::Punct(sign) => {
+                    signs.push(sign.as_char());
+                    if sign.spacing() == Spacing::Alone || sign.as_char() == '\'' {
+                        self.add_signs(&std::mem::take(&mut signs), sign.span());
+                    }
+                }
+                other => self.add(&other.to_string(), other.span()),
+            }
         }
-        _ => None,
+    }
+
+    fn add(&mut self, text: &str, at: Span) {
+        self.texts.push(text.to_owned());
+        self.spans.push(at);
+    }
+
+    /// Splits signs without spaces between them.
+    fn add_signs(&mut self, mut signs: &str, at: Span) {
+        while !signs.is_empty() {
+            let known = SIGNS.iter().find(|sign| signs.starts_with(**sign));
+            let (sign, rest) = signs.split_at(known.map_or(1, |sign| sign.len()));
+            self.add(sign, at);
+            signs = rest;
+        }
+    }
+
+    pub fn texts(&self) -> Vec<&str> {
+        self.texts.iter().map(String::as_str).collect()
+    }
+
+    /// The line of a word, from 1.
+    pub fn line(&self, at: usize) -> usize {
+        self.spans[at].start().line
     }
 }
 
-/// The line, from 1.
-pub fn line(token: &TokenTree) -> usize {
-    token.span().start().line
+/// Returns whether a word is a name, and no sign or literal: `b'x'`.
+pub fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !word.contains(['"', '\''])
 }
 
-/// The lines of paths that begin here, and with one of these names in each place: `a::b`, and the
-/// entries of `a::{b, c}`.
-pub fn lines_of(tokens: &[TokenTree], path: &[&[&str]]) -> Vec<usize> {
-    let [names, rest @ ..] = path else {
+/// The place of the bracket that closes the one at the beginning.
+pub fn closing(words: &[&str]) -> usize {
+    let mut depth = 0;
+    let closes = |word: &&str| {
+        depth += depth_of(word);
+        depth == 0
+    };
+    words.iter().position(closes).unwrap_or(words.len())
+}
+
+/// How much deeper in brackets what follows a word is.
+pub fn depth_of(word: &str) -> isize {
+    match word {
+        "(" | "[" | "{" => 1,
+        ")" | "]" | "}" => -1,
+        _ => 0,
+    }
+}
+
+/// Returns for each word the item of this kind (`fn`, `mod`) that it stands in: the innermost, by the
+/// place of the word `kind`, which the item's name follows.
+pub fn items(words: &[&str], kind: &str) -> Vec<Option<usize>> {
+    let (mut depth, mut open, mut found) = (0, Vec::<(usize, isize)>::new(), Vec::new());
+    for (i, word) in words.iter().enumerate() {
+        found.push(open.last().map(|&(start, _)| start));
+        if *word == kind && words.get(i + 1).is_some_and(|name| is_name(name)) {
+            open.push((i, depth));
+        }
+        depth += depth_of(word);
+        // Its body ends, it has none, or what is around it ends.
+        let ends =
+            |&(_, of): &(usize, isize)| depth < of || depth == of && ["}", ";"].contains(word);
+        while open.pop_if(|item| ends(item)).is_some() {}
+    }
+    found
+}
+
+/// Returns the names of the modules in this file that a word stands in; `mods` are its [`items`].
+pub fn modules(words: &[&str], mods: &[Option<usize>], at: usize) -> Vec<String> {
+    let Some(start) = mods[at] else {
         return Vec::new();
     };
-    if !word(tokens.first()).is_some_and(|name| names.contains(&&*name)) {
-        return Vec::new();
+    let around = modules(words, mods, start);
+    around
+        .into_iter()
+        .chain([words[start + 1].to_owned()])
+        .collect()
+}
+
+/// Returns all paths, `a::{b, c}` as two, each with the places of its first word and its last.
+pub fn paths<'w>(words: &[&'w str]) -> Vec<(usize, usize, Vec<&'w str>)> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < words.len() {
+        at = if is_name(words[at]) {
+            follow(words, (at, at), Vec::new(), &mut found)
+        } else {
+            at + 1
+        };
     }
-    if rest.is_empty() {
-        return vec![line(&tokens[0])];
-    }
-    if !(is_sign(tokens.get(1), ':') && is_sign(tokens.get(2), ':')) {
-        return Vec::new();
-    }
-    match group(tokens.get(3), Delimiter::Brace) {
-        Some(entries) => entries
-            .split(|token| is_sign(Some(token), ','))
-            .flat_map(|entry| lines_of(entry, rest))
-            .collect(),
-        None => lines_of(&tokens[3..], rest),
+    found
+}
+
+/// Follows a path from its part at `at.1`; returns where it ends.
+fn follow<'w>(
+    words: &[&'w str],
+    at: (usize, usize),
+    mut path: Vec<&'w str>,
+    found: &mut Vec<(usize, usize, Vec<&'w str>)>,
+) -> usize {
+    let (first, last) = at;
+    match words.get(last) {
+        Some(&"{") if !path.is_empty() => {
+            let end = last + closing(&words[last..]);
+            let mut part = last + 1;
+            while part < end {
+                part = match words[part] {
+                    "," => part + 1,
+                    _ => follow(words, (first, part), path.clone(), found),
+                };
+            }
+            end + 1
+        }
+        Some(word) if is_name(word) => {
+            path.push(word);
+            match words.get(last + 1) {
+                Some(&"::") => follow(words, (first, last + 2), path, found),
+                _ => {
+                    found.push((first, last, path));
+                    last + 1
+                }
+            }
+        }
+        // `*`, or `<` before generic arguments.
+        _ => {
+            found.push((first, last.min(words.len() - 1), path));
+            last + 1
+        }
     }
 }

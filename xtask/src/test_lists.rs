@@ -1,11 +1,10 @@
 //! Lists of tests that scripts run or skip, in `ci/tests.txt`. Scripts hand the names to the test
 //! program, which takes each for a part of names, and says nothing of those that fit no test. So
-//! each name here must be that of a test or of a module with tests, and what scripts are given fits
-//! no others.
+//! each name here must be that of a test or of a module with tests, and fit no others.
 
 use crate::command::{Outcome, read};
-use crate::rust;
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use crate::rust::{self, Words};
+use proc_macro2::TokenStream;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LISTS: &str = "ci/tests.txt";
@@ -16,40 +15,22 @@ const ROOTS: [(&str, &str); 2] = [("src", "lib"), ("tests/all", "main")];
 /// Checks all lists.
 pub fn check() -> Outcome {
     let (text, tests) = (read(LISTS)?, all()?);
-    let lists = lists(&text)?;
-    let errors = lists
-        .iter()
-        .map(|(name, entries)| filters(name, entries, &tests));
-    let errors: Vec<String> = errors.filter_map(Result::err).flatten().collect();
+    let errors: Vec<String> = errors(&lists(&text)?, &tests);
     errors
         .iter()
         .for_each(|error| eprintln!("{LISTS}: {error}"));
     Ok(errors.is_empty())
 }
 
-/// Prints what the test program is given for the tests in these lists, a line each: parts of names;
-/// or if `whole`, for its option `--exact`, the names themselves, which take less time to compare
-/// where that is slow.
-pub fn print(names: &[&str], whole: bool) -> Outcome {
+/// Prints the whole names of the tests in a list, which take less time to compare than parts of names where that
+/// is slow.
+pub fn print(list: &str) -> Outcome {
     let (text, tests) = (read(LISTS)?, all()?);
     let lists = lists(&text)?;
-    let mut found = BTreeSet::new();
-    for &name in names {
-        let entries = lists
-            .get(name)
-            .ok_or_else(|| format!("{LISTS} has no list {name}"))?;
-        if whole {
-            found.extend(
-                entries
-                    .iter()
-                    .flat_map(|entry| named(entry, &tests))
-                    .map(str::to_owned),
-            );
-        } else {
-            found.extend(filters(name, entries, &tests).map_err(|e| e.join("\n"))?);
-        }
+    let entries = lists.get(list).ok_or("there is no such list")?;
+    for test in entries.iter().flat_map(|entry| named(entry, &tests)) {
+        println!("{test}");
     }
-    found.iter().for_each(|name| println!("{name}"));
     Ok(true)
 }
 
@@ -68,45 +49,30 @@ fn lists(text: &str) -> Result<BTreeMap<&str, Vec<&str>>, String> {
     Ok(lists)
 }
 
-/// Returns parts of names that fit the tests which are meant and no others, or what is wrong with the list.
-/// A module is one where that is so, and else all its tests.
-fn filters(
-    list: &str,
-    names: &[&str],
-    tests: &BTreeSet<String>,
-) -> Result<BTreeSet<String>, Vec<String>> {
-    let (mut errors, mut meant, mut filters) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
-    for name in names {
-        let of_name = named(name, tests);
-        if of_name.is_empty() {
-            errors.push(format!("{list} names {name}, but there is no such test"));
-        } else if of_name.is_subset(&meant) {
-            errors.push(format!("{list} names {name} twice"));
+/// Returns what is wrong with lists.
+fn errors(lists: &BTreeMap<&str, Vec<&str>>, tests: &BTreeSet<String>) -> Vec<String> {
+    let mut errors = Vec::new();
+    for (list, names) in lists {
+        let mut meant = BTreeSet::new();
+        for name in names {
+            let of_name = named(name, tests);
+            if of_name.is_empty() {
+                errors.push(format!("{list} names {name}, but there is no such test"));
+            } else if of_name.is_subset(&meant) {
+                errors.push(format!("{list} names {name} twice"));
+            }
+            meant.extend(of_name);
         }
-        meant.extend(of_name);
+        for name in names {
+            let mut others = tests.iter().filter(|test| !meant.contains(&***test));
+            if let Some(other) = others.find(|test| test.contains(name)) {
+                errors.push(format!(
+                    "{list} means {name}, but {other} has that name, too"
+                ));
+            }
+        }
     }
-    let other = |part: &str| {
-        let mut others = tests.iter().filter(|test| !meant.contains(&***test));
-        others.find(|test| test.contains(part))
-    };
-    for name in names {
-        let parts = match other(name) {
-            None => BTreeSet::from([*name]),
-            Some(_) => named(name, tests),
-        };
-        let too_much = parts.iter().filter_map(|part| Some((part, other(part)?)));
-        errors.extend(
-            too_much.map(|(part, other)| {
-                format!("{list} means {part}, but {other} has that name, too")
-            }),
-        );
-        filters.extend(parts.into_iter().map(str::to_owned));
-    }
-    if errors.is_empty() {
-        Ok(filters)
-    } else {
-        Err(errors)
-    }
+    errors
 }
 
 /// Returns the test of this name, or those of the module.
@@ -126,11 +92,10 @@ fn all() -> Result<BTreeSet<String>, String> {
             let name = path[folder.len() + 1..]
                 .trim_end_matches(".rs")
                 .trim_end_matches("/mod");
-            let module = if name == root {
-                String::new()
-            } else {
-                name.replace('/', "::") + "::"
-            };
+            let module = name
+                .split('/')
+                .filter(|part| *part != root)
+                .collect::<Vec<_>>();
             let file: TokenStream = read(&path)?.parse().map_err(|e| format!("{path}: {e}"))?;
             find(file, &module, &mut tests);
         }
@@ -139,30 +104,25 @@ fn all() -> Result<BTreeSet<String>, String> {
 }
 
 /// Finds each `#[test] ... fn name`, also in the arguments of macros.
-fn find(tokens: TokenStream, module: &str, tests: &mut BTreeSet<String>) {
-    let tokens: Vec<_> = tokens.into_iter().collect();
-    let mut is_test = false;
-    for (i, token) in tokens.iter().enumerate() {
-        let follows = |n: usize, word| i >= n && rust::is_word(tokens.get(i - n), word);
-        match token {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
-                is_test |= group.stream().to_string() == "test";
-            }
-            TokenTree::Group(group) if follows(2, "mod") => {
-                find(
-                    group.stream(),
-                    &format!("{module}{}::", tokens[i - 1]),
-                    tests,
-                );
-            }
-            TokenTree::Group(group) if !follows(3, "macro_rules") => {
-                find(group.stream(), module, tests)
-            }
-            TokenTree::Ident(name) if follows(1, "fn") && std::mem::take(&mut is_test) => {
-                tests.insert(format!("{module}{name}"));
+fn find(tokens: TokenStream, module: &[&str], tests: &mut BTreeSet<String>) {
+    let words = Words::of(tokens);
+    let texts = words.texts();
+    let mods = rust::items(&texts, "mod");
+    let (mut at, mut is_test) = (0, false);
+    while at < texts.len() {
+        match texts[at..] {
+            // A macro may make tests; they are not found.
+            ["macro_rules", "!", _, ref body @ ..] => at += 3 + rust::closing(body),
+            ["[", "test", "]", ..] => is_test = true,
+            ["fn", name, ..] if std::mem::take(&mut is_test) => {
+                let inner = rust::modules(&texts, &mods, at);
+                let names = module.iter().map(|name| (*name).to_owned());
+                let names: Vec<String> = names.chain(inner).chain([name.to_owned()]).collect();
+                tests.insert(names.join("::"));
             }
             _ => {}
         }
+        at += 1;
     }
 }
 
@@ -180,36 +140,28 @@ mod tests {
             "xa::four",
         ];
         let tests = tests.map(str::to_owned).into();
-        let of = |names: &[&str]| match filters("list", names, &tests) {
-            Ok(found) => found.into_iter().collect::<Vec<_>>().join(" "),
-            Err(errors) => format!("{} errors", errors.len()),
-        };
-        for (names, found) in [
-            (&["ba::three"][..], "ba::three"),
-            (&["a::b::"], "a::b::"),
-            (&["a::one_more"], "a::one_more"),
-            (&["a::"], "a::b::two a::one a::one_more"),
+        let errors_of = |list: &str| errors(&lists(list).unwrap(), &tests).len();
+        for list in [
+            "# x\n\nlist ba::three why",
+            "list a::b::\nother xa::four",
+            "list a::one_more",
             // The others are meant, too.
-            (&["a::", "ba::", "xa::four"], "a:: ba:: xa::four"),
-            (&["a::none"], "1 errors"),
-            (&["none::"], "1 errors"),
-            // A part of a name.
-            (&["three"], "1 errors"),
-            (&["ba::three", "ba::three"], "1 errors"),
-            // It fits a::one_more, too.
-            (&["a::one"], "1 errors"),
+            "list a::\nlist ba::\nlist xa::four",
         ] {
-            assert_eq!(of(names), found, "{names:?}");
+            assert_eq!(errors_of(list), 0, "{list}");
         }
-    }
-
-    #[test]
-    fn lists_are_read() {
-        let found = lists("# x\n\none a::b\none c::\ntwo d\n").unwrap();
-        assert_eq!(
-            (&*found["one"], &*found["two"]),
-            (&["a::b", "c::"][..], &["d"][..])
-        );
+        for list in [
+            "list a::none",
+            "list none::",
+            // A part of a name.
+            "list three",
+            "list ba::three\nlist ba::three",
+            // It fits a::one_more, too; this one, ba::three.
+            "list a::one",
+            "list a::",
+        ] {
+            assert!(errors_of(list) > 0, "{list}");
+        }
         assert!(lists("one\n").is_err());
     }
 
@@ -229,12 +181,8 @@ mod tests {
             macro_rules! m { () => { #[test] fn no() {} } }
         ";
         let mut tests = BTreeSet::new();
-        find(text.parse().unwrap(), "m::", &mut tests);
-        assert_eq!(
-            tests,
-            ["m::one", "m::a::two", "m::three"]
-                .map(str::to_owned)
-                .into()
-        );
+        find(text.parse().unwrap(), &["m"], &mut tests);
+        let tests: Vec<&str> = tests.iter().map(String::as_str).collect();
+        assert_eq!(tests, ["m::a::two", "m::one", "m::three"]);
     }
 }

@@ -8,13 +8,13 @@
 //! * [`lists`]: the lists of statements of a file
 //! * [`make`]: the mutants of a list
 //! * [`text`]: how mutants are named
-//! * [`tokens`]: calls, found without types
+//! * [`calls`]: calls, found without types
 
+pub mod calls;
 pub mod lists;
 mod make;
 pub mod operations;
 mod text;
-mod tokens;
 
 use super::mutant::Kind;
 use super::switched::{Block, Program};

@@ -1,10 +1,9 @@
 //! The atomic operations that are written in a source file: calls of an operation's name with an
-//! `Ordering::` among the arguments. Those in macros' arguments are found as well, so tokens are
-//! looked at, of which all but the tests are left.
+//! `Ordering::` among the arguments; tests are left out.
 
+use super::order::calls::calls;
 use super::order::operations::{ATOMIC, FENCE};
-use crate::rust;
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use crate::rust::{self, Words};
 
 /// One atomic operation, as it stands in the source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,101 +27,53 @@ pub struct Written {
 /// # Errors
 /// If it is no Rust.
 pub fn written(file: &str, text: &str) -> Result<Vec<Written>, String> {
-    let parsed = rust::parse(file, text)?;
-    let mut search = Search {
-        file,
-        text,
-        after_last: 0,
-        found: Vec::new(),
-    };
-    search.walk(rust::tokens(parsed), "");
-    Ok(search.found)
-}
-
-struct Search<'s> {
-    file: &'s str,
-    text: &'s str,
-    /// Where the last operation or function begins: comments are read from there on.
-    after_last: usize,
-    found: Vec<Written>,
-}
-
-impl Search<'_> {
-    fn walk(&mut self, tokens: TokenStream, function: &str) {
-        let outside = function;
-        let mut function = function.to_owned();
-        let mut tokens = tokens.into_iter().peekable();
-        while let Some(token) = tokens.next() {
-            match token {
-                TokenTree::Ident(word) if word == "fn" => {
-                    if let Some(TokenTree::Ident(name)) = tokens.peek() {
-                        function = name.to_string();
-                        self.after_last = name.span().byte_range().start;
-                    }
-                }
-                TokenTree::Ident(word) => {
-                    if let Some(arguments) = arguments(&word, tokens.peek()) {
-                        self.add(&word, &function, orderings(&arguments));
-                    }
-                }
-                TokenTree::Group(group) => {
-                    self.walk(group.stream(), &function);
-                    if group.delimiter() == Delimiter::Brace {
-                        function = outside.to_owned();
-                    }
-                }
-                TokenTree::Punct(sign) if sign.as_char() == ';' => function = outside.to_owned(),
-                _ => {}
-            }
+    let words = Words::of(rust::tokens(rust::parse(file, text)?));
+    let texts = words.texts();
+    let functions = rust::items(&texts, "fn");
+    // Where the last operation or function begins: comments are read from there on.
+    let (mut after_last, mut from) = (0, 0);
+    let mut found = Vec::new();
+    for call in calls(&texts) {
+        let orderings = orderings(&call.arguments);
+        if orderings.is_empty() || !is_operation(call.name) {
+            continue;
         }
-    }
-
-    fn add(&mut self, operation: &Ident, function: &str, orderings: Vec<String>) {
-        if orderings.is_empty() {
-            return;
-        }
-        let (at, start) = (
-            operation.span().start(),
-            operation.span().byte_range().start,
-        );
-        self.found.push(Written {
-            file: self.file.to_owned(),
+        let byte = |at: usize| words.spans[at].byte_range().start;
+        let begun = (from..call.at)
+            .rev()
+            .find(|&at| texts[at] == "fn" && rust::is_name(texts[at + 1]));
+        after_last = begun.map_or(after_last, |at| byte(at + 1));
+        let at = words.spans[call.at].start();
+        found.push(Written {
+            file: file.to_owned(),
             line: at.line,
             column: at.column + 1,
-            function: function.to_owned(),
-            operation: operation.to_string(),
+            function: functions[call.at].map_or("", |at| texts[at + 1]).to_owned(),
+            operation: call.name.to_owned(),
             orderings,
-            models: models(&self.text[self.after_last..start]),
+            models: models(&text[after_last..byte(call.at)]),
         });
-        self.after_last = start;
+        (after_last, from) = (byte(call.at), call.at);
     }
+    Ok(found)
 }
 
-/// The arguments, if `word` is the name of an operation and `next` are its arguments.
-fn arguments(word: &Ident, next: Option<&TokenTree>) -> Option<Vec<TokenTree>> {
-    let is_operation = word == FENCE || ATOMIC.iter().any(|name| word == name);
-    rust::group(next, Delimiter::Parenthesis).filter(|_| is_operation)
+fn is_operation(name: &str) -> bool {
+    name == FENCE || ATOMIC.contains(&name)
 }
 
 /// The names behind `Ordering::`, but for those of operations among the arguments.
-fn orderings(arguments_of: &[TokenTree]) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(token) = arguments_of.get(at) {
-        at += 1;
-        match token {
-            TokenTree::Ident(word) if word == "Ordering" => {
-                let is_colon = |i| rust::is_sign(arguments_of.get(i), ':');
-                if is_colon(at) && is_colon(at + 1) {
-                    found.extend(rust::word(arguments_of.get(at + 2)));
-                }
+fn orderings(arguments: &[&str]) -> Vec<String> {
+    let (mut found, mut rest) = (Vec::new(), arguments);
+    while let Some((word, after)) = rest.split_first() {
+        rest = match (*word, after) {
+            ("Ordering", ["::", name, after @ ..]) => {
+                found.push((*name).to_owned());
+                after
             }
-            TokenTree::Ident(word) if arguments(word, arguments_of.get(at)).is_some() => at += 1,
-            TokenTree::Group(group) => {
-                found.extend(orderings(&group.stream().into_iter().collect::<Vec<_>>()));
-            }
-            _ => {}
-        }
+            (name, ["(", ..]) if is_operation(name) => &after[rust::closing(after)..],
+            _ => after,
+        };
     }
     found
 }
@@ -165,51 +116,25 @@ mod tests {
 
     #[test]
     fn operations_are_found_wherever_they_stand() {
-        for (text, wanted) in [
-            (
-                "fn a() { x.compare_exchange(1, f(2), Ordering::AcqRel, a::Ordering::Acquire); }",
-                "a compare_exchange AcqRel Acquire",
-            ),
-            (
-                "fn a() { fn b() { fence(Ordering::Release); } assert!(x.load(Ordering::Relaxed)); }",
-                "b fence Release, a load Relaxed",
-            ),
-            (
-                "impl A { fn c(&self) -> [u8; 2]; fn d(&self) { x.swap(1, Ordering::AcqRel) } }",
-                "d swap AcqRel",
-            ),
-            (
-                "global! { static X: A = y.load(Ordering::Relaxed); }",
-                " load Relaxed",
-            ),
-            // Each has its own orderings.
-            (
-                "fn f() { a.store(b.load(Ordering::Acquire), Ordering::Release); }",
-                "f store Release, f load Acquire",
-            ),
-            // These only look like operations.
-            ("fn f() { v.swap(1, 2); file.load(path); }", ""),
-            (
-                "fn f() { other(Ordering::Relaxed); let load = Ordering::Relaxed; }",
-                "",
-            ),
-            (
-                "// x.load(Ordering::Relaxed)\nfn f() { \"x.load(Ordering::Relaxed)\"; }",
-                "",
-            ),
-            (
-                "#[cfg(test)]\nmod tests { fn f() { x.load(Ordering::Relaxed); } }",
-                "",
-            ),
-            (
-                "#[cfg(all(test, not(loom)))]\nmod m { fn f() { x.load(Ordering::Relaxed); } }",
-                "",
-            ),
-        ] {
+        // A function, its operation and orderings, and where they stand.
+        for line in "
+            a compare_exchange AcqRel Acquire | fn a() { x.compare_exchange(1, f(2), Ordering::AcqRel, a::Ordering::Acquire); }
+            b fence Release, a load Relaxed | fn a() { fn b() { fence(Ordering::Release); } assert!(x.load(Ordering::Relaxed)); }
+            d swap AcqRel | impl A { fn c(&self) -> [u8; 2]; fn d(&self) { x.swap(1, Ordering::AcqRel) } }
+            - load Relaxed | global! { static X: A = y.load(Ordering::Relaxed); }
+            f store Release, f load Acquire | fn f() { a.store(b.load(Ordering::Acquire), Ordering::Release); }
+            | fn f() { v.swap(1, 2); file.load(path); }
+            | fn f() { other(Ordering::Relaxed); let load = Ordering::Relaxed; }
+            | /* x.load(Ordering::Relaxed) */ fn f() { \"x.load(Ordering::Relaxed)\"; }
+            | #[cfg(test)] mod tests { fn f() { x.load(Ordering::Relaxed); } }
+            | #[cfg(all(test, not(loom)))] mod m { fn f() { x.load(Ordering::Relaxed); } }"
+            .lines()
+            .skip(1)
+        {
+            let (wanted, text) = line.split_once("| ").unwrap();
             let found = written("a.rs", text).unwrap().into_iter();
-            let found =
-                found.map(|w| format!("{} {} {}", w.function, w.operation, w.orderings.join(" ")));
-            assert_eq!(found.collect::<Vec<_>>().join(", "), wanted);
+            let found = found.map(|w| format!("{} {} {}", w.function, w.operation, w.orderings.join(" ")));
+            assert_eq!(found.collect::<Vec<_>>().join(", "), wanted.trim().trim_start_matches('-'));
         }
     }
 

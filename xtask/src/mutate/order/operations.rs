@@ -7,65 +7,36 @@
 //! (`push`, `take`: [`COMMON`]), what it is called on must be a field, static, parameter or
 //! result of a type whose method of this name contains an operation.
 
+use super::calls::{Call, On, calls};
 use super::lists::functions;
 use super::text::LOOKS;
-use super::tokens::{Call, On, Token, calls, flat};
+use crate::rust::Words;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::Visit;
 
 /// Methods of atomics: operations, if an `Ordering` is among the arguments.
+#[rustfmt::skip]
 pub const ATOMIC: &[&str] = &[
-    "load",
-    "store",
-    "swap",
-    "compare_exchange",
-    "compare_exchange_weak",
-    "fetch_add",
-    "fetch_sub",
-    "fetch_and",
-    "fetch_or",
-    "fetch_xor",
-    "fetch_max",
-    "fetch_min",
-    "fetch_update",
+    "load", "store", "swap", "compare_exchange", "compare_exchange_weak", "fetch_add", "fetch_sub",
+    "fetch_and", "fetch_or", "fetch_xor", "fetch_max", "fetch_min", "fetch_update",
 ];
 
 pub const FENCE: &str = "fence";
 
+#[rustfmt::skip]
 const FACADE: &[&str] = &[
-    "lock",
-    "park",
-    "unpark",
-    "sleep",
-    "wake",
-    "add_shared",
-    "subtract_shared",
-    "replace_if",
+    "lock", "park", "unpark", "sleep", "wake", "add_shared", "subtract_shared", "replace_if",
     "raise_shared",
 ];
 
 /// Functions that run foreign code: it sees what was done before it, and what was not.
+#[rustfmt::skip]
 const FOREIGN: &[&str] = &[
-    "catch",
-    "catch_unwind",
-    "destroy",
-    "destroy_alike",
-    "destroy_dead",
-    "destroy_in_turn",
-    "destroy_last",
-    "destroy_unique",
-    "drop_in_place",
-    "release",
-    "release_all",
-    "release_few",
-    "release_rest",
-    "release_shared",
-    "run_message",
-    "settle",
-    "settle_all",
-    "settle_scope",
+    "catch", "catch_unwind", "destroy", "destroy_alike", "destroy_dead", "destroy_in_turn",
+    "destroy_last", "destroy_unique", "drop_in_place", "release", "release_all", "release_few",
+    "release_rest", "release_shared", "run_message", "settle", "settle_all", "settle_scope",
 ];
 
 /// The types of the façade that decide nothing but what a report says, or when optional work is done.
@@ -117,13 +88,13 @@ impl Operations {
     /// Returns whether there is an operation, or a call of a function that contains one, in
     /// `tokens`, which stand in a method of `this`.
     pub fn are_in(&self, tokens: TokenStream, this: Option<&str>) -> bool {
-        let tokens = flat(tokens);
-        calls(&tokens).any(|call| is_operation(&call) || self.contains_one(&call, this))
+        let words = Words::of(tokens);
+        calls(&words.texts()).any(|call| is_operation(&call) || self.contains_one(&call, this))
     }
 
     /// Returns whether there is an operation itself in `tokens`.
     pub fn stand_in(&self, tokens: TokenStream) -> bool {
-        calls(&flat(tokens)).any(|call| is_operation(&call))
+        calls(&Words::of(tokens).texts()).any(|call| is_operation(&call))
     }
 
     /// Returns whether a statement does nothing but count: every call in it is one of a method of a
@@ -140,9 +111,9 @@ impl Operations {
         if !is_simple {
             return false;
         }
-        let tokens = flat(statement.to_token_stream());
+        let words = Words::of(statement.to_token_stream());
         let mut counts = false;
-        let all = calls(&tokens).all(|call| match call.on {
+        let all = calls(&words.texts()).all(|call| match call.on {
             On::Receiver(Some(name)) if self.is_statistic(name) => {
                 counts = true;
                 true
@@ -207,18 +178,11 @@ fn is_sum(expr: &syn::Expr) -> bool {
 }
 
 fn is_operation(call: &Call<'_>) -> bool {
-    let has_ordering = || {
-        let word = |token: &Token| match token {
-            Token::Word(word) => word == "Ordering" || word == "order" || word == "relaxed",
-            _ => false,
-        };
-        call.arguments.iter().any(word)
-    };
+    let orders = |word: &&str| ["Ordering", "order", "relaxed"].contains(word);
     match call.on {
         _ if FOREIGN.contains(&call.name) => true,
-        On::Receiver(_) => {
-            FACADE.contains(&call.name) || ATOMIC.contains(&call.name) && has_ordering()
-        }
+        On::Receiver(_) if FACADE.contains(&call.name) => true,
+        On::Receiver(_) => ATOMIC.contains(&call.name) && call.arguments.iter().any(orders),
         _ => call.name == FENCE,
     }
 }
@@ -230,13 +194,9 @@ struct Names(BTreeMap<String, BTreeSet<String>>);
 impl Names {
     fn add(&mut self, name: &str, of: &impl ToTokens) {
         let types = self.0.entry(name.to_owned()).or_default();
-        for token in flat(of.to_token_stream()) {
-            if let Token::Word(word) = token {
-                if word.starts_with(char::is_uppercase) {
-                    types.insert(word);
-                }
-            }
-        }
+        let words = Words::of(of.to_token_stream());
+        let is_type = |word: &&str| word.starts_with(char::is_uppercase);
+        types.extend(words.texts().into_iter().filter(is_type).map(str::to_owned));
     }
 }
 

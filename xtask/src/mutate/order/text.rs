@@ -1,7 +1,6 @@
 //! The texts of statements, for names and to see which statements are worth moving.
 
-use super::tokens::{Token, flat};
-use proc_macro2::Delimiter;
+use crate::rust::{self, Words};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
@@ -150,22 +149,22 @@ const KNOWN: &[&str] = &["Some", "Ok", "Err", "elapsed"];
 /// The local variables and fields that a statement mentions; and `self`, unless it stands only before the
 /// name of a field.
 pub fn names(statement: &syn::Stmt) -> BTreeSet<String> {
-    let tokens = flat(statement.to_token_stream());
-    let sign = |at: usize, sign| tokens.get(at) == Some(&Token::Sign(sign));
-    let is_name = |at: usize| {
-        let Token::Word(word) = &tokens[at] else {
-            return None;
+    let words = Words::of(statement.to_token_stream());
+    let words = words.texts();
+    let is_name = |at: &usize| {
+        let is_variable = rust::is_name(words[*at]) && !words[*at].starts_with(char::is_uppercase);
+        let is_other = match words[*at..] {
+            // A function, a path, `self` before the name of a field.
+            [_, "(" | "::", ..] => true,
+            ["self", ".", _, next, ..] => next != "(",
+            ["self", ".", _] => true,
+            [word, ..] => KEYWORDS.contains(&word),
+            [] => true,
         };
-        let is_call = tokens.get(at + 1) == Some(&Token::Open(Delimiter::Parenthesis));
-        let is_path = sign(at + 1, ':') && sign(at + 2, ':');
-        let has_field = word == "self"
-            && sign(at + 1, '.')
-            && tokens.get(at + 3) != Some(&Token::Open(Delimiter::Parenthesis));
-        let is = word.starts_with(|c: char| c.is_lowercase() || c == '_')
-            && !(is_call || is_path || has_field || KEYWORDS.contains(&&**word));
-        is.then(|| word.clone())
+        is_variable && !is_other
     };
-    (0..tokens.len()).filter_map(is_name).collect()
+    let names = (0..words.len()).filter(is_name);
+    names.map(|at| words[at].to_owned()).collect()
 }
 
 const KEYWORDS: &[&str] = &[
@@ -241,16 +240,10 @@ fn called(call: &syn::ExprCall) -> String {
 }
 
 /// Methods that do nothing but in models, and functions that do nothing without AddressSanitizer.
-const NOTES: [&str; 9] = [
-    "freed",
-    "note_read",
-    "note_write",
-    "note_created",
-    "note_freed",
-    "poison",
-    "unpoison",
-    "poison_links",
-    "unpoison_links",
+#[rustfmt::skip]
+const NOTES: &[&str] = &[
+    "freed", "note_read", "note_write", "note_created", "note_freed", "poison", "unpoison",
+    "poison_links", "unpoison_links",
 ];
 
 /// Returns whether a statement is only there for models or AddressSanitizer: a note of what happens to

@@ -5,7 +5,7 @@
 #   ci/mutate.sh [KIND] all          of all files
 #   ci/mutate.sh [KIND] FILE...      of the files with FILE in their paths
 #   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report, and survivors
-#                                    without a reason; with N, at most N of what changed in files
+#                                    without a reason; with N, at most N of them
 #   ci/mutate.sh [KIND] commit [N]   of what the last commit changed, at most N (40)
 #   ci/mutate.sh [KIND] list [FILE...]
 #                                    prints them

@@ -50,14 +50,6 @@ const RAW: (&str, &str) = (
 /// that it belongs to; `-` outside of all.
 type Finding = (usize, (&'static str, &'static str), String);
 
-/// Prints all findings, listed or not.
-pub fn list() -> Outcome {
-    for (file, (line, (kind, _), name)) in all()? {
-        println!("{kind} {file} {name} {line}");
-    }
-    Ok(true)
-}
-
 pub fn check() -> Outcome {
     let complaints = complaints(&all()?, &read(LIST)?);
     complaints

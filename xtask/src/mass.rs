@@ -4,8 +4,7 @@
 //! A line of code is neither blank nor a comment. A part is the files below its paths; a file below the
 //! paths of two parts belongs to the longer path.
 
-use crate::command::{Outcome, output, read};
-use std::process::Command;
+use crate::command::{Outcome, read, working_files};
 
 const PAGE: &str = "CONTRIBUTING.md";
 const HEADER: &str = "| part | Rust | C++ | shell | files | raised because |";
@@ -101,20 +100,16 @@ fn parts(page: &str) -> Result<Vec<Part>, String> {
     let part =
         |row| Part::parse(row).ok_or_else(|| format!("{PAGE}: what does this row mean: {row}"));
     let mut parts = rows.map(part).collect::<Result<Vec<_>, _>>()?;
-    // New files, too.
-    let list = ["ls-files", "--cached", "--others", "--exclude-standard"];
-    for file in output(Command::new("git").args(list))?.lines() {
+    for file in working_files()? {
         let ends = |ends: &&[&str]| ends.iter().any(|end| file.ends_with(end));
         let Some(language) = LANGUAGES.iter().position(ends) else {
             continue;
         };
-        // A file that is deleted, but not committed.
-        let Ok(text) = read(file) else { continue };
-        let owner = parts.iter_mut().max_by_key(|part| part.owns(file));
-        let owner = owner.filter(|part| part.owns(file).is_some());
+        let owner = parts.iter_mut().max_by_key(|part| part.owns(&file));
+        let owner = owner.filter(|part| part.owns(&file).is_some());
         let owner =
             owner.ok_or_else(|| format!("{PAGE}: {file} is in no row of the mass table"))?;
-        owner.now[language] += code_lines(&text, if language == 2 { "#" } else { "//" });
+        owner.now[language] += code_lines(&read(&file)?, if language == 2 { "#" } else { "//" });
         owner.now[3] += 1;
     }
     Ok(parts)

@@ -15,7 +15,7 @@ pub enum Wanted {
     /// Of files with one of these in their paths; of all files if there is none.
     Files(Vec<String>),
     /// Of files whose text has changed since the report, and survivors without a reason; or at most
-    /// so many, in the lines that changed.
+    /// so many of these.
     Changed(Option<usize>),
     /// Of what the last commit changed; at most so many.
     Commit(usize),
@@ -62,16 +62,18 @@ impl Wanted {
         };
         Ok(match self {
             Self::Files(parts) | Self::List(parts) => whole(named(files, parts)?),
-            Self::Changed(None) => {
+            Self::Changed(most) => {
                 let report = Report::read();
                 let survivors = report.survivors(kind);
                 let mut chosen = whole(report.stale(kind, files)?.into_keys().collect());
                 chosen.mutants.extend(those(&|mutant| {
                     !reasons.explain(kind, mutant) && survivors.contains(&mutant.name())
                 }));
-                chosen
+                match most {
+                    Some(most) => sample(chosen.mutants, *most),
+                    None => chosen,
+                }
             }
-            Self::Changed(Some(most)) => sample(within(all, &since_report(kind, files)?), *most),
             Self::Commit(most) => {
                 let diff = git(&["diff", "--no-ext-diff", "-U0", "HEAD^", "HEAD", "--", "src"])?;
                 sample(within(all, &changed_lines(&diff)), *most)
@@ -92,19 +94,6 @@ fn named(files: &BTreeSet<String>, parts: &[String]) -> Result<BTreeSet<String>,
     let is_named =
         |file: &&String| parts.is_empty() || parts.iter().any(|part| file.contains(part));
     Ok(files.iter().filter(is_named).cloned().collect())
-}
-
-/// Returns the lines that have changed since the report.
-fn since_report(kind: Kind, files: &BTreeSet<String>) -> Result<Vec<Lines>, String> {
-    let mut changed = Vec::new();
-    for (file, last) in Report::read().stale(kind, files)? {
-        // Never examined, or what was examined is not in this clone: all of it.
-        let diff =
-            last.and_then(|last| git(&["diff", "--no-ext-diff", "-U0", &last.hash, &file]).ok());
-        let lines = diff.map(|diff| changed_lines(&diff));
-        changed.extend(lines.unwrap_or(vec![(file, 0..usize::MAX)]));
-    }
-    Ok(changed)
 }
 
 /// Lines of a file.
@@ -165,19 +154,19 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<Mutant> {
-        let mutant = |file: &str, line: usize| Mutant {
+        let places = [
+            ("src/main.rs", 1),
+            ("src/main.rs", 5),
+            ("src/rust.rs", 5),
+            ("src/rust.rs", 6),
+        ];
+        let mutant = |(file, line): (&str, usize)| Mutant {
             file: file.to_owned(),
             function: "f".to_owned(),
             what: "x".to_owned(),
             lines: line..line + 1,
         };
-        let (main, rust) = ("src/main.rs", "src/rust.rs");
-        vec![
-            mutant(main, 1),
-            mutant(main, 5),
-            mutant(rust, 5),
-            mutant(rust, 6),
-        ]
+        places.map(mutant).into()
     }
 
     #[test]
@@ -202,20 +191,8 @@ mod tests {
     #[test]
     fn files_are_found_by_parts_of_their_paths() {
         let files = ["src/main.rs", "src/rust.rs"].map(str::to_owned).into();
-        let of = |part: &str| {
-            Wanted::Files(vec![part.to_owned()]).choose(
-                Kind::Order,
-                &files,
-                &all(),
-                &Reasons::default(),
-            )
-        };
-        let chosen = of("rust.rs").unwrap();
-        assert_eq!(
-            (chosen.mutants, chosen.whole.len()),
-            (BTreeSet::from([2, 3]), 1)
-        );
-        assert_eq!(of("src").unwrap().mutants.len(), 4);
+        let of = |part: &str| named(&files, &[part.to_owned()]).map(|files| files.len());
+        assert_eq!((of("rust.rs"), of("src")), (Ok(1), Ok(2)));
         assert!(of("no_such_file.rs").is_err());
     }
 

@@ -7,9 +7,8 @@
 //! * [`switched`]: the mutants of the first two kinds, in one copy of the crate
 //! * [`wanted`]: which mutants are examined
 //! * [`copy`]: the copy of the project, and what is built of it
-//! * [`check`], [`verdict`]: models and tests, and which of them notices a mutant
+//! * [`check`]: models and tests, and which of them notices a mutant
 //! * [`report`]: the file that keeps the verdicts
-//! * [`written`]: the atomic operations of a file
 
 mod check;
 mod copy;
@@ -18,10 +17,8 @@ mod mutant;
 mod order;
 mod report;
 mod switched;
-mod verdict;
 mod wanted;
 mod weaken;
-mod written;
 
 use crate::command::{Outcome, read};
 use mutant::{Kind, Mutant, Reasons, has_function, place};

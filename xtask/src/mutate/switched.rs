@@ -9,11 +9,10 @@ mod render;
 
 pub use render::Edit;
 
-use super::check::{self, baseline};
+use super::check::{self, Job, MOST_IF_EXPLAINED, baseline};
 use super::copy::{self, FEATURES, LOOM, NATIVE, Way};
 use super::mutant::{Kind, Mutant, Reasons, Verdict};
 use super::report::{Chosen, keep};
-use super::verdict::{self, Job, MOST_IF_EXPLAINED};
 use crate::rust;
 use errors::{Culprits, Diagnostic, culprits};
 use render::{Place, Switched, rendered};
@@ -105,7 +104,7 @@ pub fn examine(
     };
     let examined = |mutants: &BTreeSet<usize>| {
         let jobs = mutants.intersection(&program.left).map(job).collect();
-        let mut verdicts = verdict::all(&program.mutants, jobs, &known);
+        let mut verdicts = check::verdicts(&program.mutants, jobs, &known);
         let invalid = mutants.difference(&program.left);
         verdicts.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
         verdicts

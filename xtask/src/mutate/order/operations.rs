@@ -7,10 +7,9 @@
 //! (`push`, `take`: [`COMMON`]), what it is called on must be a field, static, parameter or
 //! result of a type whose method of this name contains an operation.
 
-use super::calls::{Call, On, calls};
 use super::lists::functions;
 use super::text::LOOKS;
-use crate::rust::Words;
+use crate::rust::{Call, On, Words, calls};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use std::collections::{BTreeMap, BTreeSet};

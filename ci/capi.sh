@@ -3,7 +3,6 @@
 # the C++ libraries of those systems, and what cargo-c installs.
 . "$(dirname "$0")/lib.sh"
 
-unset RUSTFLAGS
 targets=(
     aarch64-linux-musl
     arm-linux-musleabihf
@@ -27,8 +26,7 @@ if has "the headers on other systems" zig; then
 fi
 
 can_have c++ pkg-config cargo-cinstall || skip "cargo-c: $missing"
-prefix=$(mktemp -d)
-trap 'rm -rf "$prefix"' EXIT
+prefix=$work
 step cargo cinstall --release --manifest-path capi/Cargo.toml --target-dir target/cargo-c \
     --prefix "$prefix" --libdir lib
 cat >"$prefix/use.cpp" <<'END'

@@ -4,7 +4,6 @@
 # Miri with its default flags.
 . "$(dirname "$0")/lib.sh"
 
-unset RUSTFLAGS
 package=loom_tests/downstream
 models=(--release --features models --test loom)
 
@@ -34,8 +33,7 @@ package=loom_tests/miri
 step cargo test --manifest-path $package/Cargo.toml --target-dir target/downstream
 needs_nightly miri rust-src
 unset MIRIFLAGS
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$work/miri
 step cargo +nightly miri test --manifest-path $package/Cargo.toml --target-dir target/downstream-miri 2>&1 | tee "$log"
 # Undefined behavior, leaks and threads that are left are errors. Warnings are none.
 if grep -E '^warning: |\.\.\. warning: ' "$log"; then

@@ -15,7 +15,6 @@ step cargo build --release -p releasepool-examples --examples
 step cargo build --release -p releasepool-tasks --bins
 inspect=target/release/releasepool-inspect
 
-work=$(mktemp -d)
 pid=
 finish() {
     [ -z "$pid" ] || kill "$pid" 2>/dev/null || true

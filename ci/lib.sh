@@ -5,6 +5,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # The running script, from here.
 script=ci/${0##*ci/}
 
+# What builds and how is the scripts' own matter.
+unset RUSTFLAGS RUSTDOCFLAGS
+
+# Goes at the end, with what scripts have put there.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
 step() {
     printf '\n== %s ==\n' "$*"
     "$@"
@@ -15,7 +22,7 @@ step() {
 cargo_test() {
     local output pid hung
     printf '\n== cargo test %s ==\n' "$*"
-    output=$(mktemp)
+    output=$(mktemp -p "$work")
     # In a process group of its own, to end the tests, too.
     set -m
     cargo test "$@" > >(tee "$output") 2>&1 &
@@ -31,7 +38,6 @@ cargo_test() {
         sleep 1
     done
     trap - INT TERM
-    rm "$output"
     wait "$pid"
 }
 

@@ -33,12 +33,6 @@ step cargo clippy --manifest-path loom_tests/downstream/Cargo.toml --target-dir 
 step cargo clippy --manifest-path loom_tests/miri/Cargo.toml --target-dir target/downstream \
     --all-targets -- -D warnings
 
-# Only the door to atomics and threads may name them.
-names='\b(std|core)::(\{.*\b(thread|atomic)\b|sync::(\{.*\b)?atomic\b|thread\b)|\bthread_local!|(?<![\w"])(loom|shuttle)::'
-if grep -rnP "^(?!\s*//).*($names)" src --include='*.rs' | grep -vE '^src/(sync\.rs|sync/|compile_fail_tests)'; then
-    fail "an atomic, a thread or a checker is named outside of src/sync"
-fi
-
 # The program behind these scripts, the cells that models do not see, and the lists of tests.
 step cargo test --quiet -p xtask --target-dir target/xtask
 step xtask cells

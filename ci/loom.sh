@@ -2,7 +2,6 @@
 # The model checks, and the examples in src/model; also checks that they cannot be switched off silently.
 . "$(dirname "$0")/lib.sh"
 
-unset RUSTFLAGS RUSTDOCFLAGS
 step cargo loom
 
 step cargo test --quiet --doc -p releasepool --features loom --target-dir target/loom-doc \

@@ -24,7 +24,6 @@
 . "$(dirname "$0")/lib.sh"
 
 needs kill
-unset RUSTFLAGS
 if [[ " $* " == *" commit "* ]]; then
     git rev-parse -q --verify HEAD^ >/dev/null || skip "this clone does not have the commit before the last one"
     # Before anything is installed.

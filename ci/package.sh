@@ -8,10 +8,6 @@
 #   ci/package.sh REVISION   with this revision
 . "$(dirname "$0")/lib.sh"
 
-unset RUSTFLAGS
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
 # unpacked NAME: packs a package, unpacks it elsewhere, and goes there.
 unpacked() {
     step cargo package --quiet --no-verify --allow-dirty -p "$1" --target-dir "$work/packed"

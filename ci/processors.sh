@@ -4,7 +4,7 @@
 #   ci/processors.sh         everything below
 #   ci/processors.sh short   what CI runs: the checks, the tests on i686, and those of Miri
 #
-# * Compiled, with all features: see `checked`; and for wasm32 with atomics, for which the standard
+# * Compiled, with all features: each target of ci/installs.txt; and for wasm32 with atomics, for which the standard
 #   library has to be built, too.
 # * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android, and with native ones; also
 #   the programs in C and C++. With musl, on x86_64.
@@ -15,20 +15,8 @@
 . "$(dirname "$0")/lib.sh"
 
 [[ ${1-} =~ ^(short)?$ ]] || usage
-unset RUSTFLAGS
 
-checked=(
-    x86_64-unknown-linux-musl
-    aarch64-unknown-linux-gnu
-    riscv64gc-unknown-linux-gnu
-    armv7-linux-androideabi
-    aarch64-linux-android
-    x86_64-pc-windows-msvc
-    aarch64-apple-darwin
-    aarch64-apple-ios
-    wasm32-unknown-unknown
-    wasm32-wasip1-threads
-)
+mapfile -t checked < <(sed -n 's/^\([^ ]*\)  *rustup target add .*/\1/p' ci/installs.txt)
 for target in "${checked[@]}"; do
     has "the check for $target" "$target" || continue
     step cargo check --quiet -p releasepool --lib --target-dir target/processors --target "$target" --features "$features"

@@ -8,8 +8,6 @@ share=target/release/examples/share
 step cargo test --release -p releasepool-share
 step "$share" --seconds 3
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 mkdir "$work/empty" "$work/docs" "$work/api"
 echo '{"a": [1, 2, {"b": null}], "c": "x"}' >"$work/docs/good.json"
 printf '\357\273\277{"with": "a byte order mark"}' >"$work/docs/mark.json"

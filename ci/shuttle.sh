@@ -4,7 +4,6 @@
 #   ci/shuttle.sh [SEEDS]     a number, or FROM..TO; otherwise 200000, which take ten minutes
 . "$(dirname "$0")/lib.sh"
 
-unset RUSTFLAGS
 step cargo shuttle "${1:-200000}"
 
 # A seed replays: twice the same steps and switches, by each kind of schedule.

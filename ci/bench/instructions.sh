@@ -11,7 +11,6 @@ limits_of=$(sed -n 's|^//! Compiler: rustc \(.*\)$|\1|p' benches/instructions/ma
 rustc=$(rustc --version | cut -d' ' -f2)
 [ "$rustc" = "$limits_of" ] || skip "the limits are those of rustc $limits_of, and this is rustc $rustc"
 
-unset RUSTFLAGS
 version=$(sed -n 's/^gungraun = "=\(.*\)"/\1/p' benches/instructions/Cargo.toml)
 needs gungraun-runner
 export GUNGRAUN_RUNNER="$PWD/target/gungraun/bin/gungraun-runner"

@@ -5,8 +5,6 @@
 
 needs valgrind
 step cargo build --release --example share
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 # Two runs of different lengths are subtracted, so that what happens once does not count.
 for rounds in 2 22; do

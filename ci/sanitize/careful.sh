@@ -5,12 +5,10 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs_nightly rust-src cargo-careful
-unset RUSTFLAGS
 
 step cargo +nightly careful test --target-dir target/careful -p releasepool --lib --test all
 
-log=$(mktemp)
-trap 'rm "$log"' EXIT
+log=$work/abort
 export RUSTFLAGS="-Cpanic=abort -Zpanic-abort-tests"
 # Random programs print no panics.
 step cargo +nightly test --no-fail-fast --target "$host" --target-dir target/abort -p releasepool --lib --test all -- \

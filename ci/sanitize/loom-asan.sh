@@ -7,8 +7,6 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs_nightly
-# It would override the flags below.
-unset RUSTFLAGS
 # loom's threads are coroutines, which are abandoned with their stacks when a model fails; leaks are
 # meaningless then. The models detect their own leaks.
 export ASAN_OPTIONS="detect_leaks=0"

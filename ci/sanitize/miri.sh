@@ -23,7 +23,6 @@
 . "$(dirname "$0")/../lib.sh"
 
 needs_nightly miri rust-src
-unset RUSTFLAGS
 
 # * Isolation is off, as tests read the clock and the environment.
 # * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/asan.sh detects
@@ -34,8 +33,6 @@ unset RUSTFLAGS
 #   by a pointer that covers only the value, and the header before it can only be reached by exposed
 #   provenance. src/foreign/class.rs, for C: a class is found by the address of its first field.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
-logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT
 
 # The aliasing models: Stacked Borrows and Tree Borrows.
 models=("" -Zmiri-tree-borrows)
@@ -43,7 +40,7 @@ models=("" -Zmiri-tree-borrows)
 # miri FLAGS TEST-ARGUMENTS...: runs tests under these models.
 miri() {
     local more=$1 model log
-    log=$(mktemp -p "$logs")
+    log=$(mktemp -p "$work")
     shift
     for model in "${models[@]}"; do
         export MIRIFLAGS="$flags $more $model"
@@ -114,11 +111,11 @@ case ${1-} in
         for i in "${!tests[@]}"; do
             if [ $((i % 2)) = 0 ]; then even+=("${tests[i]}"); else odd+=("${tests[i]}"); fi
         done
-        miri "" --lib --test all -- --exact "${even[@]}" >"$logs/even" 2>&1 &
+        miri "" --lib --test all -- --exact "${even[@]}" >"$work/even" 2>&1 &
         failed=
         miri "" --lib --test all -- --exact "${odd[@]}" || failed=true
         wait $! || failed=true
-        cat "$logs/even"
+        cat "$work/even"
         [ -z "$failed" ] || exit 1
         key_locals
         tests_of races

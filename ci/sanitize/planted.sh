@@ -17,7 +17,7 @@
 copy=$PWD/target/planted log=$PWD/target/planted.log patches=$PWD/ci/sanitize/planted
 export GIT_CEILING_DIRECTORIES=$PWD/target
 unset CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR CARGO_BUILD_BUILD_DIR
-trap 'rm -rf "$copy" "$log"' EXIT
+trap 'rm -rf "$copy" "$log" "$work"' EXIT
 rm -rf "$copy"
 mkdir -p "$copy/target"
 git ls-files -z --cached --others --exclude-standard -- ':!.cargo' |

@@ -13,7 +13,6 @@ case ${1-} in
     short) rounds=100 ;;
     *) usage ;;
 esac
-unset RUSTFLAGS
 # Source lines for the reports.
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 step cargo build --release --target-dir target/valgrind --example share

@@ -6,7 +6,7 @@
 //! `src/model` and tests this finds
 //!
 //! * `cell`: std's cells; `src/sync` has those that models check
-//! * `plain`: std's atomics and locks, and what is built on them
+//! * `plain`: std's atomics, threads and locks, what is built on them, and checkers
 //! * `raw`: writes through raw pointers, in functions that touch no cell of `src/sync` and no witness
 //!
 //! and fails, but for what ci/cells.txt lists with its reason. Cells need no exception.
@@ -121,7 +121,7 @@ fn find(tokens: TokenStream) -> Vec<Finding> {
         let kind = match path[..] {
             ["std" | "core", "cell", ..] => CELL,
             ["std" | "core", "sync", "atomic", ..] | ["std", "thread", ..] => PLAIN,
-            ["crossbeam_utils", "atomic", ..] => PLAIN,
+            ["crossbeam_utils", "atomic", ..] | ["loom" | "shuttle", _, ..] => PLAIN,
             _ => continue,
         };
         found.push((words.line(at), kind, function(at)));
@@ -274,6 +274,7 @@ mod tests {
             plain - | use std::sync::{Arc, atomic::AtomicBool};
             plain - | use crossbeam_utils::atomic::AtomicCell;
             plain - | use std::{fmt, thread};
+            plain f | fn f() { loom::thread::yield_now() }
             plain - | static mut X: u8 = 1;
             plain f | fn f() { thread_local! { static X: u8 = 1; } }
             plain A | static A: Mutex<u8> = Mutex::new(1);

@@ -1,65 +1,56 @@
 //! Programs as they are written for Cocos2d-x and axmol, and the crash that they had.
 
-use crate::compiler::{has, output, package, place, program, run, succeed, texts};
-use crate::programs::can_play;
+use crate::compiler::{has, output, package, place, program, run, texts};
+use crate::programs::{SANITIZED, can_play, with_each};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 // The program moves and assigns objects to themselves on purpose.
 const QUIET: &[&str] = &["-Wno-self-assign-overloaded", "-Wno-self-move"];
+const FIFO: &[&str] = &["-DRP_COCOS_FIFO"];
+const CPP20: &[&str] = &["-std=c++20"];
 
-fn plays(compiler: &str, flags: &[&str]) {
-    plays_program(compiler, "cocos.cpp", flags);
-}
-
-fn plays_program(compiler: &str, source: &str, flags: &[&str]) {
-    if has(compiler) && can_play(flags) {
-        let program = program(compiler, source, &[QUIET, flags].concat());
-        succeed(&mut Command::new(program));
-    }
+fn plays(compiler: &str, source: &str, flags: &[&[&str]]) {
+    let flags = [&[QUIET], flags].concat().concat();
+    with_each(&[compiler], source, &[&flags]);
 }
 
 #[test]
 fn program_of_cocos2d_x() {
-    plays("g++", &["-DRP_CHECKED=0"]);
+    plays("g++", "cocos.cpp", &[&["-DRP_CHECKED=0"]]);
 }
 
 #[test]
 fn program_of_cocos2d_x_in_the_order_of_the_engine() {
-    plays("clang++", &["-DRP_COCOS_FIFO"]);
+    plays("clang++", "cocos.cpp", &[FIFO]);
 }
 
 #[test]
 fn program_of_axmol() {
-    plays("g++", &["-DRP_AXMOL", "-std=c++20"]);
+    plays("g++", "cocos.cpp", &[&["-DRP_AXMOL", "-std=c++20"]]);
 }
 
 #[test]
 fn program_of_cocos2d_x_leaks_nothing() {
-    plays(
-        "clang++",
-        &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
-    );
+    plays("clang++", "cocos.cpp", &[SANITIZED]);
 }
 
 #[test]
 fn program_of_cocos2d_x_leaks_nothing_in_the_order_of_the_engine() {
-    let flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    plays("g++", &[&flags[..], &["-DRP_COCOS_FIFO"]].concat());
+    plays("g++", "cocos.cpp", &[SANITIZED, FIFO]);
 }
 
 #[test]
 fn program_of_cocos2d_x_v2() {
-    let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    plays_program("clang++", "cocos_v2.cpp", &sanitizers);
-    plays_program("g++", "cocos_v2.cpp", &["-DRP_COCOS_FIFO"]);
+    plays("clang++", "cocos_v2.cpp", &[SANITIZED]);
+    plays("g++", "cocos_v2.cpp", &[FIFO]);
 }
 
 /// Compiles and runs the program of axmol 3, with the shadow folder first on the include path.
-fn plays_axmol3(compiler: &str, flags: &[&str]) {
+fn plays_axmol3(compiler: &str, flags: &[&[&str]]) {
     let shadow = package().join("include/releasepool/axmol3");
-    let first = format!("-I{}", shadow.display());
-    plays_program(compiler, "axmol3.cpp", &[&[&*first], flags].concat());
+    let first: &[&str] = &[&format!("-I{}", shadow.display())];
+    plays(compiler, "axmol3.cpp", &[&[first], flags].concat());
 }
 
 /// Parts of an engine's folder that the headers look at. The engine's own four headers must not be found.
@@ -84,31 +75,25 @@ template <class T, class U, class R> retain_ptr<T, R> static_pointer_cast(const 
     ),
 ];
 
-fn plays_axmol3_in_an_engine(compiler: &str, flags: &[&str]) {
-    let engine = place(&format!("axmol3-{compiler}"));
+#[test]
+fn program_of_axmol_3() {
+    plays_axmol3("g++", &[&["-DRP_CHECKED=0"]]);
+    plays_axmol3("g++", &[CPP20, FIFO]);
+    plays_axmol3("clang++", &[FIFO]);
+    plays_axmol3("clang++", &[CPP20]);
+}
+
+#[test]
+fn program_of_axmol_3_in_an_engine_leaks_nothing() {
+    let engine = place("axmol3");
     for (name, text) in ENGINE {
         let at = engine.join("axmol").join(name);
         std::fs::create_dir_all(at.parent().unwrap()).unwrap();
         std::fs::write(at, text).unwrap();
     }
-    let second = format!("-I{}", engine.display());
-    plays_axmol3(compiler, &[&[&*second], flags].concat());
-}
-
-#[test]
-fn program_of_axmol_3() {
-    plays_axmol3("g++", &["-DRP_CHECKED=0"]);
-    plays_axmol3("g++", &["-std=c++20", "-DRP_COCOS_FIFO"]);
-    plays_axmol3("clang++", &["-DRP_COCOS_FIFO"]);
-    plays_axmol3("clang++", &["-std=c++20"]);
-}
-
-#[test]
-fn program_of_axmol_3_in_an_engine_leaks_nothing() {
-    let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    plays_axmol3_in_an_engine("clang++", &sanitizers);
-    let flags = ["-std=c++20", "-DRP_COCOS_FIFO"];
-    plays_axmol3_in_an_engine("g++", &[&sanitizers[..], &flags].concat());
+    let second: &[&str] = &[&format!("-I{}", engine.display())];
+    plays_axmol3("clang++", &[second, SANITIZED]);
+    plays_axmol3("g++", &[second, SANITIZED, CPP20, FIFO]);
 }
 
 /// The callback scenario with a single-threaded pool: the process dies of a signal, or finds that objects

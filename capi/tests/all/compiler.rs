@@ -120,13 +120,23 @@ fn language(source: &Path) -> &'static str {
     }
 }
 
+/// Warnings are errors.
+pub const WARNINGS: &[&str] = &[
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+];
+
 /// Returns a command that compiles a test program with warnings as errors.
 pub fn compile(compiler: &str, source: &Path) -> Command {
     let mut command = command(compiler);
     command
         .arg(language(source))
-        .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow"])
-        .args(["-Werror", "-g"])
+        .args(WARNINGS)
+        .arg("-g")
         .arg("-I")
         .arg(package().join("include"))
         .arg(source);

@@ -1,11 +1,10 @@
 //! Names of classes in reports on objects that C++'s `new` has made.
 
 use crate::compiler::{compile, has, output, place, program, run, source, succeed, texts};
+use crate::programs::SANITIZED;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
-
-const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
 /// The ways in which the program is compiled.
 fn programs() -> impl Iterator<Item = PathBuf> {

@@ -3,39 +3,13 @@
 //! The functions and their arguments are those of the header. Arguments that are not NULL are from
 //! `tests/programs/nulls.c`, which does not compile if it has none for an argument of a new function.
 
-use crate::abi;
 use crate::compiler::{compile, has, place, run, source, static_library};
-use crate::interface::functions;
-use std::collections::BTreeMap;
+use crate::interface::{Function, Parameter, functions};
 use std::fmt::Write;
 use std::process::Command;
 
 /// The functions that abort by their contract, whatever the argument.
 const ABORT: &[&str] = &["rp_abort_retain"];
-
-/// A function that takes pointers.
-struct Function {
-    result: String,
-    name: String,
-    parameters: Vec<Parameter>,
-}
-
-struct Parameter {
-    of: String,
-    name: String,
-    is_pointer: bool,
-    may_be_null: bool,
-}
-
-/// Splits a declaration of a parameter into type and name; pointers to functions have the name inside.
-fn split(parameter: &str) -> (&str, &str) {
-    let end = match parameter.split_once("(*") {
-        Some((_, rest)) => parameter.len() - rest.len() + rest.find(')').unwrap(),
-        None => parameter.len(),
-    };
-    let begin = parameter[..end].rfind([' ', '*']).unwrap() + 1;
-    (parameter[..begin].trim(), &parameter[begin..end])
-}
 
 /// Returns the arguments of which a comment says that they may be NULL.
 fn optional(comment: &str) -> Vec<&str> {
@@ -57,51 +31,28 @@ fn optional(comment: &str) -> Vec<&str> {
     found
 }
 
-fn parameter(declared: &str, comment: &str) -> Parameter {
-    let (of, name) = split(declared);
-    let is_pointer = of.contains('*') || of == "rp_text_fn";
-    let may_be_null =
-        name == "data" || of == "const rp_manager *" || optional(comment).contains(&name);
-    Parameter {
-        of: of.to_owned(),
-        name: name.to_owned(),
-        is_pointer,
-        may_be_null,
-    }
+fn is_pointer(parameter: &Parameter) -> bool {
+    parameter.of.contains('*') || parameter.of == "rp_text_fn"
 }
 
 /// Returns the functions of the header that take pointers.
 fn functions_with_pointers() -> Vec<Function> {
-    let comments: BTreeMap<_, _> = functions().into_iter().collect();
-    let mut found = Vec::new();
-    for abi::Function {
-        result,
+    let mut functions = functions();
+    for Function {
         name,
+        comment,
         parameters,
-    } in abi::functions()
+        ..
+    } in &functions
     {
-        let comment = &comments[&name];
-        let parameters: Vec<_> = parameters
-            .iter()
-            .map(|text| parameter(text, comment))
-            .collect();
         for optional in optional(comment) {
-            let is_known =
-                |parameter: &Parameter| parameter.is_pointer && parameter.name == optional;
-            assert!(
-                parameters.iter().any(is_known),
-                "{name} has no argument `{optional}`"
-            );
-        }
-        if parameters.iter().any(|parameter| parameter.is_pointer) {
-            found.push(Function {
-                result,
-                name,
-                parameters,
-            });
+            let is_it = |parameter: &Parameter| parameter.name == optional && is_pointer(parameter);
+            let is_known = parameters.iter().any(is_it);
+            assert!(is_known, "{name} has no argument `{optional}`");
         }
     }
-    found
+    functions.retain(|function| function.parameters.iter().any(is_pointer));
+    functions
 }
 
 /// Returns an argument of C that is not NULL.
@@ -153,9 +104,14 @@ impl Call<'_> {
 
     /// Returns the names of the arguments of which one must be in the message, if any.
     fn refused(&self) -> Vec<&str> {
+        let optional = optional(&self.function.comment);
+        let may_be_null = |parameter: &Parameter| {
+            let name = &*parameter.name;
+            name == "data" || parameter.of == "const rp_manager *" || optional.contains(&name)
+        };
         let nulls = self.nulls.iter().map(|at| &self.function.parameters[*at]);
         nulls
-            .filter(|parameter| !parameter.may_be_null)
+            .filter(|parameter| !may_be_null(parameter))
             .map(|parameter| parameter.name.as_str())
             .collect()
     }
@@ -190,7 +146,7 @@ fn every_function_takes_null_for_every_pointer() {
     for function in &functions {
         let pointers = function.parameters.iter().enumerate();
         let pointers: Vec<_> = pointers
-            .filter(|(_, parameter)| parameter.is_pointer)
+            .filter(|(_, parameter)| is_pointer(parameter))
             .map(|(at, _)| at)
             .collect();
         let one_each = pointers.iter().map(|at| vec![*at]);

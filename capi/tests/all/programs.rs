@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Compiles and runs a program: with each compiler, and with each of these sets of flags.
-fn with_each(compilers: &[&str], name: &str, flags: &[&[&str]]) {
+pub fn with_each(compilers: &[&str], name: &str, flags: &[&[&str]]) {
     for compiler in compilers.iter().filter(|compiler| has(compiler)) {
         for flags in flags.iter().filter(|flags| can_play(flags)) {
             succeed(&mut Command::new(program(compiler, name, flags)));
@@ -19,7 +19,7 @@ pub fn can_play(flags: &[&str]) -> bool {
     !(cfg!(feature = "leak-detection") && flags.contains(&"-DRP_CHECKED=0"))
 }
 
-const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+pub const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 const INLINE: &[&str] = &["-DRP_CHECKED=0", "-O2"];
 const SANITIZED_INLINE: &[&str] = &[
     "-fsanitize=address,undefined",

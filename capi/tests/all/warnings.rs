@@ -1,6 +1,6 @@
 //! The headers compile without warnings, whatever the compiler, the standard and the flags.
 
-use crate::compiler::{command, has, output, package, place, run, texts};
+use crate::compiler::{WARNINGS, command, has, output, package, place, run, texts};
 
 const USE: &str = r#"
 #include "releasepool.hpp"
@@ -43,14 +43,7 @@ fn cpp_header(compiler: &str) {
     std::fs::write(&at, USE).unwrap();
     for way in WAYS {
         run(command(compiler)
-            .args([
-                "-Wall",
-                "-Wextra",
-                "-Wpedantic",
-                "-Wconversion",
-                "-Wshadow",
-                "-Werror",
-            ])
+            .args(WARNINGS)
             .args(["-Wsign-conversion", "-Wold-style-cast", "-fsyntax-only"])
             .args(*way)
             .arg("-I")
@@ -109,7 +102,7 @@ fn c_header() {
         }
         for standard in ["c99", "c11", "c17"] {
             run(command(compiler)
-                .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"])
+                .args(WARNINGS)
                 .args(["-Wstrict-prototypes", "-fsyntax-only"])
                 .arg(format!("-std={standard}"))
                 .arg("-I")

@@ -21,32 +21,16 @@
 #endif
 #ifndef AX_BREAK_IF
 #define AX_BREAK_IF(condition) CC_BREAK_IF(condition)
-#endif
-#ifndef AX_SAFE_DELETE
 #define AX_SAFE_DELETE(p) CC_SAFE_DELETE(p)
-#endif
-#ifndef AX_SAFE_DELETE_ARRAY
 #define AX_SAFE_DELETE_ARRAY(p) CC_SAFE_DELETE_ARRAY(p)
-#endif
-#ifndef AX_SAFE_RETAIN
 #define AX_SAFE_RETAIN(p) CC_SAFE_RETAIN(p)
-#endif
-#ifndef AX_SAFE_RELEASE
 #define AX_SAFE_RELEASE(p) CC_SAFE_RELEASE(p)
-#endif
-#ifndef AX_SAFE_RELEASE_NULL
 #define AX_SAFE_RELEASE_NULL(p) CC_SAFE_RELEASE_NULL(p)
-#endif
-#ifndef AX_SYNTHESIZE_RETAIN
 #define AX_SYNTHESIZE_RETAIN(TYPE, NAME, FUNCTION) CC_SYNTHESIZE_RETAIN(TYPE, NAME, FUNCTION)
 #endif
 #ifndef NS_AX_BEGIN
 #define NS_AX_BEGIN NS_CC_BEGIN
-#endif
-#ifndef NS_AX_END
 #define NS_AX_END NS_CC_END
-#endif
-#ifndef USING_NS_AX
 #define USING_NS_AX USING_NS_CC
 #endif
 

@@ -30,6 +30,7 @@
 #define RP_COCOS_ROOT_NAME "cocos2d autorelease pool"
 #endif
 
+// Each guard stands around macros that the engine defines together, too.
 #ifndef CC_ASSERT
 #define CC_ASSERT(condition) assert(condition)
 #endif
@@ -49,11 +50,7 @@
 
 #ifndef NS_CC_BEGIN
 #define NS_CC_BEGIN namespace RP_COCOS_NAMESPACE {
-#endif
-#ifndef NS_CC_END
 #define NS_CC_END }
-#endif
-#ifndef USING_NS_CC
 #define USING_NS_CC using namespace RP_COCOS_NAMESPACE
 #endif
 
@@ -68,8 +65,6 @@
         delete made;                                                                                   \
         return nullptr;                                                                                \
     }
-#endif
-#ifndef NODE_FUNC
 #define NODE_FUNC(TYPE)                                                                                \
     static TYPE* node() { return TYPE::create(); }
 #endif
@@ -80,32 +75,24 @@
         delete (p);                                                                                    \
         (p) = nullptr;                                                                                 \
     } while (0)
-#endif
-#ifndef CC_SAFE_DELETE_ARRAY
 #define CC_SAFE_DELETE_ARRAY(p)                                                                        \
     do {                                                                                               \
         delete[] (p);                                                                                  \
         (p) = nullptr;                                                                                 \
     } while (0)
-#endif
-#ifndef CC_SAFE_RETAIN
 #define CC_SAFE_RETAIN(p)                                                                              \
     do {                                                                                               \
         if (p) {                                                                                       \
             (p)->retain();                                                                             \
         }                                                                                              \
     } while (0)
-#endif
-#ifndef CC_SAFE_RELEASE
 #define CC_SAFE_RELEASE(p)                                                                             \
     do {                                                                                               \
         if (p) {                                                                                       \
             (p)->release();                                                                            \
         }                                                                                              \
     } while (0)
-#endif
 // Clears the variable first: a destructor may come back to it.
-#ifndef CC_SAFE_RELEASE_NULL
 #define CC_SAFE_RELEASE_NULL(p)                                                                        \
     do {                                                                                               \
         auto* const rp_old = (p);                                                                      \
@@ -184,26 +171,14 @@ protected:
 
 #ifndef CC_CALLFUNC_SELECTOR
 #define CC_CALLFUNC_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFunc>(&F)
-#endif
-#ifndef CC_CALLFUNCO_SELECTOR
 #define CC_CALLFUNCO_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFuncO>(&F)
-#endif
-#ifndef CC_MENU_SELECTOR
 #define CC_MENU_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_MenuHandler>(&F)
-#endif
-#ifndef CC_SCHEDULE_SELECTOR
 #define CC_SCHEDULE_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_SCHEDULE>(&F)
 #endif
 #ifndef callfunc_selector
 #define callfunc_selector(F) CC_CALLFUNC_SELECTOR(F)
-#endif
-#ifndef callfuncO_selector
 #define callfuncO_selector(F) CC_CALLFUNCO_SELECTOR(F)
-#endif
-#ifndef menu_selector
 #define menu_selector(F) CC_MENU_SELECTOR(F)
-#endif
-#ifndef schedule_selector
 #define schedule_selector(F) CC_SCHEDULE_SELECTOR(F)
 #endif
 

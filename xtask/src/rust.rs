@@ -56,12 +56,20 @@ fn drop_tests(items: &mut Vec<syn::Item>) {
     }
 }
 
-/// `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
-pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    is_for("test", attributes)
+}
+
+/// `#[cfg(name)]` or `#[cfg(all(name, ...))]`.
+pub fn is_for(name: &str, attributes: &[syn::Attribute]) -> bool {
+    let starts = ["", "all("].map(|all| format!("cfg({all}{name}"));
     attributes.iter().any(|attribute| {
-        let text = attribute.meta.to_token_stream().to_string();
-        let text = text.replace(' ', "");
-        text.starts_with("cfg(test") || text.starts_with("cfg(all(test")
+        let text = attribute
+            .meta
+            .to_token_stream()
+            .to_string()
+            .replace(' ', "");
+        starts.iter().any(|start| text.starts_with(start))
     })
 }
 

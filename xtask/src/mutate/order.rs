@@ -67,9 +67,7 @@ fn edits(list: &List) -> Vec<Edit> {
     for pair in movable.windows(2).filter(|_| synchronizes) {
         let (a, b) = (pair[0], pair[1]);
         let (first, second) = (&units[a], &units[b]);
-        let is_same = first.is_quiet && second.is_quiet
-            || commute(&units[a..=b])
-            || !first.synchronizes && !second.synchronizes && share_nothing(first, second);
+        let is_same = !first.synchronizes && !second.synchronizes && share_nothing(first, second);
         if is_same || stays(first) || stays(second) || none_minds(first, second) {
             continue;
         }
@@ -86,9 +84,7 @@ fn edits(list: &List) -> Vec<Edit> {
         for &moved in movable
             .iter()
             .filter(|&&i| i != across && !stays(&units[i]))
-            .filter(|&&i| i > across || !units[across].is_jump)
             .filter(|&&i| !none_minds(&units[i], &units[across]))
-            .filter(|&&i| !commute(&units[i.min(across)..=i.max(across)]))
         {
             let side = if moved < across { "after" } else { "before" };
             let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
@@ -149,18 +145,6 @@ fn stays(unit: &Unit) -> bool {
 /// the figures take, too.
 fn none_minds(a: &Unit, b: &Unit) -> bool {
     a.only_counts && !b.locks || b.only_counts && !a.locks
-}
-
-/// Returns whether the first or last of these statements only computes a value, and none of the others
-/// mentions its names.
-fn commute(units: &[Unit]) -> bool {
-    let alone = |unit: &Unit, rest: &[Unit]| {
-        unit.is_computed && rest.iter().all(|other| share_nothing(unit, other))
-    };
-    let [first, .., last] = units else {
-        return false;
-    };
-    alone(first, &units[1..]) || alone(last, &units[..units.len() - 1])
 }
 
 /// Returns whether no variable or field stands in both.
@@ -327,48 +311,16 @@ mod tests {
                 "delete: return;",
             ],
         );
-        let behind = of("a(); b(); return self.x.lock();");
-        assert!(!behind.iter().any(|edit| edit.what.starts_with("move")));
     }
 
     #[test]
-    fn what_is_computed_of_local_variables_stays() {
-        named(
-            "self.x.lock(); let a = b + 1; f(a);",
-            &[
-                "swap: let a = b + 1; <-> f(a);",
-                "move: f(a); before self.x.lock();",
-                "delete: self.x.lock();",
-                "delete: let a = b + 1;",
-                "delete: f(a);",
-            ],
-        );
-        for (body, swap) in [
-            // It may be a guard.
-            (
-                "let a = Guard(b); self.x.lock();",
-                "swap: let a = Guard(b); <-> self.x.lock();",
-            ),
-            (
-                "self.x.lock(b); let b = b + 1; f(b);",
-                "swap: self.x.lock(b); <-> let b = b + 1;",
-            ),
-            (
-                "let a = self.a; let b = c.b(); self.x.lock();",
-                "swap: let b = c.b(); <-> self.x.lock();",
-            ),
-            // A method of self may use any field.
-            (
-                "a(self.a); self.b(); self.x.lock();",
-                "swap: a(self.a); <-> self.b();",
-            ),
-            (
-                "a(self.a); c(self.c); self.x.lock();",
-                "swap: c(self.c); <-> self.x.lock();",
-            ),
-        ] {
-            assert_eq!(of(body)[0].what, swap);
-        }
+    fn what_shares_nothing_stays() {
+        let swap = |body| of(body).remove(0).what;
+        // A method of self may use any field.
+        let method = swap("a(self.a); self.b(); self.x.lock();");
+        assert_eq!(method, "swap: a(self.a); <-> self.b();");
+        let fields = swap("a(self.a); c(self.c); self.x.lock();");
+        assert_eq!(fields, "swap: c(self.c); <-> self.x.lock();");
     }
 
     #[test]

@@ -74,12 +74,9 @@ impl<'f> Functions<'f> {
 
 /// For tests or models alone.
 fn is_for_checks(attributes: &[syn::Attribute]) -> bool {
-    rust::is_for_tests(attributes)
-        || attributes.iter().any(|attribute| {
-            let text = attribute.meta.to_token_stream().to_string();
-            let text = text.replace(' ', "");
-            text.starts_with("cfg(all(loom") || text == "cfg(doctest)"
-        })
+    ["test", "loom"]
+        .iter()
+        .any(|name| rust::is_for(name, attributes))
 }
 
 impl<'ast> Visit<'ast> for Functions<'ast> {
@@ -139,16 +136,12 @@ pub struct Unit {
     pub is_name: bool,
     /// The variables and fields that it mentions; `self`, if it may be any field.
     pub names: BTreeSet<String>,
-    /// True if it only computes a value of these names, and keeps it.
-    pub is_computed: bool,
     /// True if it only counts, for reports and hints.
     pub only_counts: bool,
     /// True if it takes or gives back a lock: what is counted under it is seen at once.
     pub locks: bool,
     /// True if nothing after it runs: what is moved behind it is deleted.
     pub is_jump: bool,
-    /// True if it only names something: no call, macro, assignment or jump is in it.
-    pub is_quiet: bool,
     /// If it is a `match` or an `if` that looks at an operation: what is before that, the
     /// operation, and what is after it.
     pub split: Option<[String; 3]>,
@@ -212,12 +205,6 @@ impl Blocks<'_> {
         self.source[of.span().byte_range()].to_owned()
     }
 
-    /// Returns whether no other thread sees the fields of `self` while the function runs.
-    fn has_mut_self(&self) -> bool {
-        let receiver = self.function.signature.receiver();
-        receiver.is_some_and(|of| of.reference.is_none() || of.mutability.is_some())
-    }
-
     fn synchronizes(&self, of: &impl ToTokens) -> bool {
         let this = self.function.of.as_deref();
         self.operations.are_in(of.to_token_stream(), this)
@@ -239,10 +226,8 @@ impl Blocks<'_> {
             is_value: is_value && is_last,
             is_fixed: text::is_fixed(statement),
             is_name,
-            is_computed: text::is_computed(statement, self.has_mut_self()),
             names: text::names(statement),
             is_jump: text::is_jump(statement),
-            is_quiet: text::is_quiet(statement),
             split: self.split(statement, &text),
             hoists: self.hoists(statement, &text),
             text,
@@ -261,7 +246,6 @@ impl Blocks<'_> {
         let is_read = |statement: &&syn::Stmt| {
             matches!(statement, syn::Stmt::Local(of) if of.init.as_ref().is_some_and(|i| i.diverge.is_none()))
                 && !text::is_name(statement)
-                && !text::is_computed(statement, self.has_mut_self())
         };
         let reads = body.stmts.iter().filter(is_read);
         let hoist = |read: &syn::Stmt| {

@@ -177,11 +177,10 @@ fn is_sum(expr: &syn::Expr) -> bool {
 }
 
 fn is_operation(call: &Call<'_>) -> bool {
-    let orders = |word: &&str| ["Ordering", "order", "relaxed"].contains(word);
     match call.on {
         _ if FOREIGN.contains(&call.name) => true,
         On::Receiver(_) if FACADE.contains(&call.name) => true,
-        On::Receiver(_) => ATOMIC.contains(&call.name) && call.arguments.iter().any(orders),
+        On::Receiver(_) => ATOMIC.contains(&call.name) && call.arguments.contains(&"Ordering"),
         _ => call.name == FENCE,
     }
 }

@@ -3,7 +3,6 @@
 use crate::rust::{self, Words};
 use quote::ToTokens;
 use std::collections::BTreeSet;
-use syn::visit::{self, Visit};
 
 /// How much of a statement stands in a name.
 const CUT: usize = 60;
@@ -42,109 +41,6 @@ pub const LOOKS: &[&str] = &[
     "cast_mut", "cast_const", "get", "index", "key", "checked_sub", "saturating_sub",
     "saturating_mul", "as_millis",
 ];
-
-/// Returns whether a statement only names something: a `let` without calls (but for those that
-/// only look), macros, blocks or jumps.
-pub fn is_quiet(statement: &syn::Stmt) -> bool {
-    let syn::Stmt::Local(local) = statement else {
-        return false;
-    };
-    use syn::Expr::*;
-    struct Loud(bool);
-    impl<'ast> Visit<'ast> for Loud {
-        fn visit_expr(&mut self, expr: &'ast syn::Expr) {
-            match expr {
-                MethodCall(call) => self.0 |= !LOOKS.contains(&&*call.method.to_string()),
-                Path(_) | Field(_) | Lit(_) | Reference(_) | RawAddr(_) | Cast(_) | Tuple(_)
-                | Paren(_) => {}
-                Index(_) | Unary(_) | Unsafe(_) | Struct(_) | Block(_) | Binary(_) => {}
-                // Constructors: `Vec::new()`.
-                Call(call) if call.args.is_empty() => {}
-                _ => self.0 = true,
-            }
-            visit::visit_expr(self, expr);
-        }
-    }
-    let mut loud = Loud(false);
-    loud.visit_local(local);
-    !loud.0
-}
-
-/// Returns whether a statement does nothing but compute a value of local variables, fields of `self` and
-/// constants, and keep it in a local variable: `let n = len * SIZE;`; or, if the method has `&mut self`,
-/// in a field. What mentions none of its [`names`] cannot tell where it stands.
-pub fn is_computed(statement: &syn::Stmt, has_mut_self: bool) -> bool {
-    match statement {
-        syn::Stmt::Local(local) => local.init.as_ref().is_some_and(|init| {
-            init.diverge.is_none() && is_pattern(&local.pat) && is_value(&init.expr)
-        }),
-        syn::Stmt::Expr(syn::Expr::Assign(of), _) => {
-            has_mut_self && is_own(&of.left) && is_value(&of.right)
-        }
-        syn::Stmt::Expr(syn::Expr::Binary(of), _) => {
-            let assigns = matches!(of.op, syn::BinOp::AddAssign(_) | syn::BinOp::SubAssign(_));
-            has_mut_self && assigns && is_own(&of.left) && is_value(&of.right)
-        }
-        _ => false,
-    }
-}
-
-/// A name, or several in parentheses.
-fn is_pattern(pattern: &syn::Pat) -> bool {
-    match pattern {
-        syn::Pat::Ident(of) => of.subpat.is_none(),
-        syn::Pat::Tuple(of) => of.elems.iter().all(is_pattern),
-        syn::Pat::Type(of) => is_pattern(&of.pat),
-        _ => false,
-    }
-}
-
-/// `self.x`
-fn is_own(expr: &syn::Expr) -> bool {
-    let syn::Expr::Field(of) = expr else {
-        return false;
-    };
-    match &*of.base {
-        syn::Expr::Path(base) => base.path.is_ident("self"),
-        base => is_own(base),
-    }
-}
-
-fn is_value(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::Lit(_) => true,
-        syn::Expr::Path(of) => !of.path.is_ident("self"),
-        syn::Expr::Field(_) => is_own(expr),
-        syn::Expr::Tuple(of) => of.elems.iter().all(is_value),
-        syn::Expr::Binary(of) => is_value(&of.left) && is_value(&of.right),
-        syn::Expr::Unary(of) => !matches!(of.op, syn::UnOp::Deref(_)) && is_value(&of.expr),
-        syn::Expr::Paren(of) => is_value(&of.expr),
-        syn::Expr::Cast(of) => is_value(&of.expr),
-        syn::Expr::Reference(of) => is_place(&of.expr) || is_value(&of.expr),
-        syn::Expr::Call(of) => {
-            let name = called(of);
-            KNOWN.contains(&&*name) && of.args.iter().all(is_value)
-        }
-        syn::Expr::MethodCall(of) => {
-            let name = of.method.to_string();
-            ARITHMETIC.contains(&&*name) && is_value(&of.receiver) && of.args.iter().all(is_value)
-        }
-        _ => false,
-    }
-}
-
-/// Methods whose result depends on nothing but their arguments.
-const ARITHMETIC: &[&str] = &[
-    "saturating_sub",
-    "saturating_mul",
-    "as_millis",
-    "as_nanos",
-    "then_some",
-];
-
-/// Functions that do nothing else: constructors whose values have no destructor of their own, as a guard
-/// has, and the time, of which reports are made.
-const KNOWN: &[&str] = &["Some", "Ok", "Err", "elapsed"];
 
 /// The local variables and fields that a statement mentions; and `self`, unless it stands only before the
 /// name of a field.
@@ -275,10 +171,6 @@ fn is_note(expr: &syn::Expr) -> bool {
             let name = called(call);
             name.starts_with("witness_") || NOTES.contains(&&*name)
         }
-        syn::Expr::Unsafe(of) => match &of.block.stmts[..] {
-            [syn::Stmt::Expr(expr, _)] => is_note(expr),
-            _ => false,
-        },
         _ => false,
     }
 }
@@ -336,22 +228,6 @@ mod tests {
     }
 
     #[test]
-    fn what_only_computes_a_value() {
-        agrees(
-            |statement| is_computed(statement, true),
-            "let n = len * SIZE; let n = now.as_millis() as u64 + 2; let n = self.len; let (a, b) = c;
-             self.began = Some(n); self.index += 1;",
-            "let n = *len; let n = len(); let n = node.next; let n = Guard(len); self.index == n;
-             n.next = len;",
-        );
-        agrees(
-            |statement| !is_computed(statement, false),
-            "self.index += 1;",
-            "",
-        );
-    }
-
-    #[test]
     fn spans_begin_and_end() {
         agrees(
             is_for_spans,
@@ -387,20 +263,10 @@ mod tests {
     fn notes_for_models() {
         agrees(
             is_for_models,
-            "self.node().body.write(); unsafe { (*page).witness.read() }; unsafe { head.as_mut().freed() };
-             unsafe { note_write(thin) }; unsafe { witness_write(block) };
+            "self.node().body.write(); self.witness.read(); head.freed(); note_write(thin); witness_write(block);
              self.links.iter().for_each(Witness::write); block_checks::unpoison(at, CHUNK_BYTES);",
             "all.iter().for_each(Chunk::write); self.stats.note_write(1); payload.write(value);
              self.body.write(1); lock.write();",
-        );
-    }
-
-    #[test]
-    fn quiet_statements_call_nothing() {
-        agrees(
-            is_quiet,
-            "let x = &self.a.b; let n = list.len() + 1; let x = unsafe { &*p };",
-            "let x = f(1); let Some(x) = y else { return }; let x = y?; f(); a = b;",
         );
     }
 }

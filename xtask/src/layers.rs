@@ -205,12 +205,14 @@ fn circles(arrows: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn parsed(files: &[(&str, &str)]) -> BTreeMap<String, Vec<Used>> {
-        let used = |path, text: &str| module(LIBRARY, path, text.parse().unwrap());
-        let parsed = files
-            .iter()
-            .map(|(path, text)| (path.to_string(), used(path, text)));
-        parsed.collect()
+    /// Lines of the form `PATH: TEXT`.
+    fn parsed(files: &str) -> BTreeMap<String, Vec<Used>> {
+        let parsed = |line: &str| {
+            let (path, text) = line.trim().split_once(": ")?;
+            let used = module(LIBRARY, path, text.parse().unwrap());
+            Some((path.to_owned(), used))
+        };
+        files.lines().filter_map(parsed).collect()
     }
 
     #[test]
@@ -222,90 +224,65 @@ mod tests {
 
     #[test]
     fn paths_are_found_however_they_are_written() {
-        for (text, wanted) in [
-            (
-                "use crate::thread::{key::Key, record};",
-                "thread::key::Key thread::record",
-            ),
-            (
-                "use super::{page, entries::{self, Entries}};",
-                "pool::page pool::entries pool::entries::Entries",
-            ),
-            ("pub use super::entries::*;", "pool::entries"),
-            ("fn f() { super::drain::drain() }", "pool::drain::drain"),
-            ("fn f() { crate::frame::run() }", "frame::run"),
-            ("mod m { use super::super::page; }", "pool::page"),
-            ("use std::sync::Arc; b::crate_();", ""),
-            (
-                "mod b; mod api; use api::A; fn f() { api::g() }",
-                "pool::guard::api::A pool::guard::api::g",
-            ),
-        ] {
-            let used = &parsed(&[("src/pool/guard.rs", text)])["src/pool/guard.rs"];
+        for line in "
+            thread::key::Key thread::record | use crate::thread::{key::Key, record};
+            pool::page pool::entries pool::entries::Entries | use super::{page, entries::{self, Entries}};
+            pool::entries | pub use super::entries::*;
+            pool::drain::drain | fn f() { super::drain::drain() }
+            frame::run | fn f() { crate::frame::run() }
+            pool::page | mod m { use super::super::page; }
+            | use std::sync::Arc; b::crate_(); pub(in crate::pool) fn f() {}
+            pool::guard::api::A pool::guard::api::g | mod b; mod api; use api::A; fn f() { api::g() }"
+            .lines()
+            .skip(1)
+        {
+            let (wanted, text) = line.split_once("| ").unwrap();
+            let used = &parsed(&format!("src/pool/guard.rs: {text}"))["src/pool/guard.rs"];
             let used: Vec<_> = used.iter().map(|(_, to)| to.join("::")).collect();
-            assert_eq!(used.join(" "), wanted);
+            assert_eq!(used.join(" "), wanted.trim());
         }
     }
 
     #[test]
     fn arrows_go_down() {
         let layers = ["sync", "thread", "pool::stack", "pool::api"].map(str::to_owned);
-        let pool = "mod api; mod stack; use api::X; use stack::Y;";
-        for (path, text, wanted) in [
+        let pool = "src/pool.rs: mod api; mod stack; use api::X; use stack::Y;";
+        for (file, wanted) in [
             (
-                "src/pool/api/a.rs",
-                "use crate::thread::x; use crate::sync::y;",
-                None,
-            ),
-            ("src/pool/api/a.rs", "use crate::pool::stack::Y;", None),
-            (
-                "src/thread/a.rs",
-                "\nuse crate::pool::api::x;",
-                Some("src/thread/a.rs:2: thread is below pool::api and must not use it"),
-            ),
-            (
-                "src/pool/stack/a.rs",
-                "use super::b; use crate::pool::api::X;",
-                Some("src/pool/stack/a.rs:1: pool::stack is below pool::api and must not use it"),
-            ),
-            (
-                "src/other/a.rs",
+                "src/pool/api/a.rs: use crate::thread::x; use crate::sync::y;",
                 "",
-                Some("src/other/a.rs: other is no layer in docs/DESIGN.md"),
+            ),
+            ("src/pool/api/a.rs: use crate::pool::stack::Y;", ""),
+            (
+                "src/thread/a.rs: use crate::pool::api::x;",
+                "src/thread/a.rs:1: thread is below pool::api and must not use it",
+            ),
+            (
+                "src/pool/stack/a.rs: use super::b; use crate::pool::api::X;",
+                "src/pool/stack/a.rs:1: pool::stack is below pool::api and must not use it",
+            ),
+            (
+                "src/other/a.rs: fn f() {}",
+                "src/other/a.rs: other is no layer in docs/DESIGN.md",
             ),
         ] {
-            let found = complaints(&layers, &parsed(&[("src/pool.rs", pool), (path, text)]));
-            assert_eq!(found, Vec::from_iter(wanted));
+            let found = complaints(&layers, &parsed(&format!("{pool}\n{file}")));
+            assert_eq!(found.join("\n"), wanted);
         }
     }
 
     #[test]
     fn two_files_may_know_each_other_and_three_may_not() {
-        let circles = |files: &[(&str, &str)]| circles_in(LIBRARY, &parsed(files)).join("\n");
-        let (a, b) = (
-            ("src/a.rs", "use crate::b::X;"),
-            ("src/b.rs", "use super::a::Y;"),
-        );
-        assert_eq!(circles(&[a, b]), "");
-        let three = [
-            a,
-            ("src/b.rs", "use super::c::Y;"),
-            ("src/c.rs", "use super::a::Z;"),
-        ];
-        assert_eq!(
-            circles(&three),
-            "these files form a circle: src/a.rs, src/b.rs, src/c.rs"
-        );
-        // Through the file that declares them, or the root.
-        for (path, of_child) in [
-            ("src/pool.rs", "use super::Z;"),
-            ("src/main.rs", "use crate::Z;"),
+        let two = "src/a.rs: use crate::b::X;\nsrc/b.rs: use super::a::Y;";
+        assert!(circles_in(LIBRARY, &parsed(two)).is_empty());
+        for three in [
+            "src/a.rs: use crate::b::X;\nsrc/b.rs: use super::c::Y;\nsrc/c.rs: use super::a::Z;",
+            // Through the file that declares them, or the root.
+            "src/a.rs: mod b; mod c; fn f() { b::g() }\nsrc/a/b.rs: use super::c::X;\nsrc/a/c.rs: use super::Z;",
+            "src/main.rs: mod b; mod c; fn f() { b::g() }\nsrc/b.rs: use super::c::X;\nsrc/c.rs: use crate::Z;",
         ] {
-            let file = (path, "mod a; mod b; fn f() { a::g() }");
-            let folder = path.trim_end_matches(".rs").trim_end_matches("/main");
-            let [a, b] = ["a", "b"].map(|name| format!("{folder}/{name}.rs"));
-            let found = circles(&[file, (&a, "use super::b::X;"), (&b, of_child)]);
-            assert!(found.starts_with("these files form a circle: "), "{path}");
+            let found = circles_in(LIBRARY, &parsed(three)).join("\n");
+            assert!(found.starts_with("these files form a circle: "), "{three}");
         }
     }
 }

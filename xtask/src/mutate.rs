@@ -109,14 +109,18 @@ fn examine(kind: Kind, wanted: &Wanted, reasons: &Reasons) -> Outcome {
 
 /// Prints which files must be examined again, and returns whether all reasons are of mutants that
 /// may still exist, and all weakened operations have been examined. Logic mutants are known by their
-/// functions only: cargo-mutants may not be here.
+/// functions only, and their files only where cargo-mutants is: it may not be here.
 fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
     let mutants = match kind {
         Kind::Logic => Vec::new(),
         _ => Program::read(kind)?.mutants().to_vec(),
     };
     let report = Report::read();
-    let stale = report.stale(kind, &files(kind, &mutants)?)?;
+    let files = match kind {
+        Kind::Logic => logic::files().unwrap_or_default(),
+        _ => files(kind, &mutants)?,
+    };
+    let stale = report.stale(kind, &files)?;
     for (file, last) in &stale {
         let since = last.map_or("never examined".to_owned(), |last| {
             format!("changed since {}", last.date)

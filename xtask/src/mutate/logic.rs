@@ -7,15 +7,13 @@
 use super::mutant::Kind;
 use super::order::lists::{Function, functions};
 use super::switched::{Block, Edit, Program};
-use crate::command::{output, read};
+use crate::command::output;
 use crate::rust;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::process::Command;
 use syn::spanned::Spanned;
-
-const SETTINGS: &str = ".cargo/mutants.toml";
 
 /// Logic mutants are many, and most are noticed in a moment.
 const MOST_SECONDS: f64 = 30.0;
@@ -85,26 +83,11 @@ fn inside(block: &syn::Block) -> Range<usize> {
     start + 1..end - 1
 }
 
-/// Returns the files that the settings name. They need not have mutants.
+/// Returns the files that the settings of cargo-mutants name. They need not have mutants.
 pub fn files() -> Result<BTreeSet<String>, String> {
-    let settings: toml_edit::DocumentMut = read(SETTINGS)?
-        .parse()
-        .map_err(|e| format!("{SETTINGS}: {e}"))?;
-    let matches_any = |list: &str, file: &String| {
-        let globs = settings[list].as_array().into_iter().flatten();
-        let mut globs = globs.filter_map(|glob| glob.as_str());
-        globs.any(|glob| match glob.strip_suffix("**") {
-            Some(folder) => file.starts_with(folder),
-            None => file == glob,
-        })
-    };
-    let mut files = rust::files("src", "rs")?;
-    files.retain(|file| {
-        matches_any("examine_globs", file)
-            && !matches_any("exclude_globs", file)
-            && !rust::is_test_file(file)
-    });
-    Ok(files.into_iter().collect())
+    let list = output(Command::new("cargo").args(["mutants", "--list-files"]))?;
+    let files = list.lines().filter(|file| !rust::is_test_file(file));
+    Ok(files.map(str::to_owned).collect())
 }
 
 impl Made {

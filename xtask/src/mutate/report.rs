@@ -181,7 +181,7 @@ fn hash(text: &str) -> String {
     format!("{hash:016x}").split_off(4)
 }
 
-/// Prints what became of the chosen mutants, and what else is wrong; keeps it: see [`keep`].
+/// Prints what is wrong with the chosen mutants; keeps what became of them: see [`keep`].
 /// Returns whether each survivor has a reason, and each reason a survivor.
 pub fn judge(
     kind: Kind,
@@ -213,25 +213,6 @@ pub fn judge(
         .filter(|name| chosen.whole.contains(place(name).0));
     let gone = of_files.filter(|name| !names.contains(*name));
     complaints.extend(gone.map(|name| format!("has a reason, but is no mutant: {name}")));
-    let columns = [
-        "mutants",
-        "invalid",
-        "models",
-        "tests",
-        "survived",
-        "explained",
-    ];
-    let row = |name: &str, columns: [String; 6]| {
-        println!(
-            "{name:<40} {}",
-            columns.map(|column| format!("{column:>10}")).concat()
-        );
-    };
-    println!();
-    row("file", columns.map(str::to_owned));
-    for (file, entry) in entries(kind, all, &chosen.whole, verdicts, reasons) {
-        row(&file, entry.counts.map(|count| count.to_string()));
-    }
     let failed = |complaint: &String| println!("FAILED: {complaint}");
     complaints.iter().for_each(failed);
     let path = Path::new(FOLDER).join(format!("{}.txt", kind.name()));

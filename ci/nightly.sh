@@ -12,9 +12,9 @@ scripts=(
     ci/capi.sh
     ci/shuttle.sh
     ci/sanitize/planted.sh
-    ci/sanitize/tsan.sh
-    ci/sanitize/asan.sh
-    ci/sanitize/loom-asan.sh
+    "ci/sanitize/sanitizers.sh tsan"
+    "ci/sanitize/sanitizers.sh asan"
+    "ci/loom.sh asan"
     ci/sanitize/valgrind.sh
     ci/sanitize/careful.sh
     ci/sanitize/miri.sh

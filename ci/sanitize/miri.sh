@@ -25,7 +25,7 @@
 needs_nightly miri rust-src
 
 # * Isolation is off, as tests read the clock and the environment.
-# * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/asan.sh detects
+# * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/sanitizers.sh asan detects
 #   leaks.
 # * Strict provenance is checked below, by Miri's warnings about casts: -Zmiri-strict-provenance
 #   would stop at the casts in crossbeam-epoch, which is trusted.

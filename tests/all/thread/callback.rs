@@ -2,7 +2,7 @@
 //! while the render thread clears its pool in every frame.
 //!
 //! With one global stack of pools this crashes within milliseconds. `RELEASEPOOL_ROUNDS` sets the
-//! number of rounds; `ci/sanitize/tsan.sh` runs a million.
+//! number of rounds; `ci/sanitize/sanitizers.sh tsan` runs a million.
 
 use crate::support::sized;
 use releasepool::{

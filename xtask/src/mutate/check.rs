@@ -5,7 +5,6 @@ use super::mutant::{Mutant, Verdict};
 use crate::command::output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -52,12 +51,11 @@ impl Check {
     /// Runs it to its end, or kills it, and what it has started, when `limit` is over; returns whether it
     /// passes. What it prints goes to `output`.
     fn run(&self, switch: Option<&Switch>, limit: Duration, output: Stdio) -> bool {
-        let until = Instant::now() + limit;
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", LIMITS])
-            .arg(&self.program)
-            .args(&self.args);
+        // All that is started is in the group of `timeout`.
+        let mut command = Command::new("timeout");
+        let limit = limit.as_secs_f64().to_string();
+        command.args(["--signal=KILL", &limit, "sh", "-c", LIMITS]);
+        command.arg(&self.program).args(&self.args);
         for name in LOOM {
             command.env_remove(name);
         }
@@ -67,22 +65,7 @@ impl Check {
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(Stdio::null());
-        // A group of its own, to be killed as one.
-        let mut child = command.process_group(0).spawn().expect("there is a shell");
-        let mut pause = Duration::from_micros(500);
-        loop {
-            if let Some(status) = child.try_wait().expect("it is our child") {
-                return status.success();
-            }
-            if Instant::now() > until {
-                let group = format!("-{}", child.id());
-                let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-                let _ = child.wait();
-                return false;
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
+        command.status().expect("there is `timeout`").success()
     }
 }
 
@@ -367,6 +350,19 @@ mod tests {
         assert_eq!(order(0.25, &[], &[]), "few, many");
         assert_eq!(order(0.0, &[], &[]), "few");
         assert_eq!(order(0.25, &["slow"], &[]), "slow, few, many");
+    }
+
+    #[test]
+    fn a_check_that_takes_too_long_is_killed_with_what_it_has_started() {
+        let of = |script: &str| Check {
+            program: "bash".into(),
+            args: ["-c", script].map(str::to_owned).into(),
+            ..Check::default()
+        };
+        let switch = ("X", "7".to_owned());
+        let passes = |script, limit| of(script).passes(&switch, Duration::from_millis(limit));
+        assert!(passes("[ $X = 7 ]", 60_000) && !passes("[ $X = 8 ]", 60_000));
+        assert!(!passes("sleep 1000 | cat", 50));
     }
 
     #[test]

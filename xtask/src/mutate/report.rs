@@ -1,6 +1,5 @@
 //! The verdicts on each file's mutants, and the file that keeps them.
 
-use super::copy::FOLDER;
 use super::mutant::{Kind, Mutant, Reasons, Verdict, place};
 use crate::command::{output, read};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +13,7 @@ const HEAD: &str = "\
 # `ci/mutate.sh stale` names the files whose text has changed since. Below a file are its survivors,
 # whose reasons are in ci/mutate/reasons.txt.
 #
-# KIND FILE TEXT DATE MUTANTS DO-NOT-COMPILE NOTICED-BY-MODELS NOTICED-BY-TESTS SURVIVED EXPLAINED
+# KIND FILE TEXT DATE DO-NOT-COMPILE NOTICED-BY-MODELS NOTICED-BY-TESTS
 ";
 
 /// The mutants that are examined.
@@ -33,40 +32,37 @@ pub struct Entry {
     pub hash: String,
     pub date: String,
     /// In the order of the report's head.
-    counts: [usize; 6],
+    counts: [usize; 3],
     /// Functions and changes.
     survivors: Vec<String>,
 }
 
 impl Entry {
-    fn add(&mut self, mutant: &Mutant, verdict: &Verdict, is_explained: bool) {
-        if let Verdict::Survived(_) = verdict {
-            self.survivors.push(survivor(mutant));
-            self.counts[5] += usize::from(is_explained);
+    fn add(&mut self, mutant: &Mutant, verdict: &Verdict) {
+        match column(verdict) {
+            Some(column) => self.counts[column] += 1,
+            None => self.survivors.push(survivor(mutant)),
         }
-        self.counts[0] += 1;
-        self.counts[column(verdict)] += 1;
     }
 
     /// Moves a survivor that is noticed now to the column of what noticed it.
     fn strike(&mut self, mutant: &Mutant, verdict: &Verdict) {
         let survivor = survivor(mutant);
         let at = self.survivors.iter().position(|of| *of == survivor);
-        if let (Some(at), 2 | 3) = (at, column(verdict)) {
+        if let (Some(at), Some(column @ 1..)) = (at, column(verdict)) {
             self.survivors.remove(at);
-            self.counts[4] -= 1;
-            self.counts[column(verdict)] += 1;
+            self.counts[column] += 1;
         }
     }
 }
 
-/// Returns where a verdict is counted.
-fn column(verdict: &Verdict) -> usize {
+/// Returns where a verdict is counted; survivors are listed.
+fn column(verdict: &Verdict) -> Option<usize> {
     match verdict {
-        Verdict::DoesNotCompile => 1,
-        Verdict::NoticedByModel(_) => 2,
-        Verdict::NoticedByTest(_) => 3,
-        Verdict::Survived(_) => 4,
+        Verdict::DoesNotCompile => Some(0),
+        Verdict::NoticedByModel(_) => Some(1),
+        Verdict::NoticedByTest(_) => Some(2),
+        Verdict::Survived(_) => None,
     }
 }
 
@@ -191,10 +187,8 @@ pub fn judge(
     reasons: &Reasons,
     mut complaints: Vec<String>,
 ) -> Result<bool, String> {
-    let mut details = String::new();
     for (&i, verdict) in verdicts {
         let name = all[i].name();
-        details += &format!("{name}: {verdict}\n");
         // One of several mutants of a name may be the one that survives.
         let may_survive = |i| matches!(verdicts.get(&i), None | Some(Verdict::Survived(_)));
         let mut of_name = (0..all.len()).filter(|&i| all[i].name() == name);
@@ -215,35 +209,34 @@ pub fn judge(
     complaints.extend(gone.map(|name| format!("has a reason, but is no mutant: {name}")));
     let failed = |complaint: &String| println!("FAILED: {complaint}");
     complaints.iter().for_each(failed);
-    let path = Path::new(FOLDER).join(format!("{}.txt", kind.name()));
-    std::fs::write(&path, details).map_err(|e| format!("{}: {e}", path.display()))?;
-    println!("each mutant: {}", path.display());
-    keep(kind, all, &chosen.whole, verdicts, reasons)?;
+    keep(kind, all, &chosen.whole, verdicts)?;
     Ok(complaints.is_empty())
 }
 
-/// Keeps what became of these mutants in the report: of files all of whose mutants they are; of others,
-/// which survivors are noticed now, unless the text has changed. Once more changes nothing.
+/// Keeps what became of these mutants in the report: of files all of whose mutants they are, which may have none; of
+/// others, which survivors are noticed now, unless the text has changed. Once more changes nothing.
 pub fn keep(
     kind: Kind,
     all: &[Mutant],
     whole: &BTreeSet<String>,
     verdicts: &BTreeMap<usize, Verdict>,
-    reasons: &Reasons,
 ) -> Result<(), String> {
     let mut report = Report::read();
-    let entries = entries(kind, all, whole, verdicts, reasons);
-    let files = entries.keys().cloned().collect();
+    let files = verdicts.keys().map(|&i| all[i].file.clone()).collect();
     let stale: BTreeSet<String> = report.stale(kind, &files)?.into_keys().collect();
+    let new = |file: &String| (file.clone(), Entry::default());
+    let mut entries: BTreeMap<String, Entry> = whole.iter().map(new).collect();
     for (&i, verdict) in verdicts {
         let file = &all[i].file;
         let last = report.0.get_mut(&(kind, file.clone()));
-        if let Some(last) = last.filter(|_| !whole.contains(file) && !stale.contains(file)) {
+        if let Some(entry) = entries.get_mut(file) {
+            entry.add(&all[i], verdict);
+        } else if let Some(last) = last.filter(|_| !stale.contains(file)) {
             last.strike(&all[i], verdict);
         }
     }
     let today = output(Command::new("date").arg("+%F"))?;
-    for (file, mut entry) in entries.into_iter().filter(|(file, _)| whole.contains(file)) {
+    for (file, mut entry) in entries {
         entry.hash = hash(&read(&file)?);
         entry.date = today.trim().to_owned();
         report.0.insert((kind, file), entry);
@@ -252,32 +245,15 @@ pub fn keep(
     std::fs::write(FILE, report.text()).map_err(|e| format!("{FILE}: {e}"))
 }
 
-/// Counts the verdicts on the mutants of each file; `whole` are files that may have none.
-fn entries(
-    kind: Kind,
-    all: &[Mutant],
-    whole: &BTreeSet<String>,
-    verdicts: &BTreeMap<usize, Verdict>,
-    reasons: &Reasons,
-) -> BTreeMap<String, Entry> {
-    let new = |file: &String| (file.clone(), Entry::default());
-    let mut entries: BTreeMap<String, Entry> = whole.iter().map(new).collect();
-    for (&i, verdict) in verdicts {
-        let entry = entries.entry(all[i].file.clone()).or_default();
-        entry.add(&all[i], verdict, reasons.explain(kind, &all[i]));
-    }
-    entries
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const LINES: &str = "\
-order src/main.rs 0123 2026-01-02 5 0 1 2 2 1
+order src/main.rs 0123 2026-01-02 0 1 2
     A::f -- delete: g();
     A::f -- swap: a <-> b
-logic src/main.rs 4567 2026-01-03 0 0 0 0 0 0
+logic src/main.rs 4567 2026-01-03 0 0 0
 ";
 
     #[test]
@@ -301,7 +277,7 @@ logic src/main.rs 4567 2026-01-03 0 0 0 0 0 0
         entry.strike(&mutant, &Verdict::Survived(1));
         assert_eq!(*entry, before);
         entry.strike(&mutant, &Verdict::NoticedByTest("t".to_owned()));
-        let first = "order src/main.rs 0123 2026-01-02 5 0 1 3 1 1\n    A::f -- swap: a <-> b\n";
+        let first = "order src/main.rs 0123 2026-01-02 0 1 3\n    A::f -- swap: a <-> b\n";
         assert!(report.text().starts_with(&format!("{HEAD}{first}")));
     }
 

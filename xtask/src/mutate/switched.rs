@@ -131,7 +131,7 @@ pub fn examine(
     for (file, mutants) in by_file {
         let of_file = examined(&mutants);
         let whole = chosen.whole.get(file).cloned().into_iter().collect();
-        keep(program.kind, &program.mutants, &whole, &of_file, reasons)?;
+        keep(program.kind, &program.mutants, &whole, &of_file)?;
         verdicts.extend(of_file);
     }
     Ok(verdicts)

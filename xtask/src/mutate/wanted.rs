@@ -171,20 +171,20 @@ mod tests {
 
     #[test]
     fn what_is_wanted_is_read() {
-        let files =
-            |files: &[&str]| Some(Wanted::Files(files.iter().map(|&f| f.to_owned()).collect()));
+        let files = |files: &[&str]| Wanted::Files(files.iter().map(|&f| f.to_owned()).collect());
         for (args, wanted) in [
-            (&["all"][..], files(&[])),
-            (&["changed"], Some(Wanted::Changed(None))),
-            (&["changed", "3"], Some(Wanted::Changed(Some(3)))),
-            (&["commit"], Some(Wanted::Commit(SAMPLE))),
-            (&["commit", "2"], Some(Wanted::Commit(2))),
-            (&["a.rs", "b.rs"], files(&["a.rs", "b.rs"])),
-            (&[], None),
-            (&["commit", "x"], None),
-            (&["--all"], None),
+            ("all", files(&[])),
+            ("changed", Wanted::Changed(None)),
+            ("changed 3", Wanted::Changed(Some(3))),
+            ("commit", Wanted::Commit(SAMPLE)),
+            ("commit 2", Wanted::Commit(2)),
+            ("a.rs b.rs", files(&["a.rs", "b.rs"])),
         ] {
-            assert_eq!(Wanted::parse(args), wanted, "{args:?}");
+            let args: Vec<_> = args.split(' ').collect();
+            assert_eq!(Wanted::parse(&args), Some(wanted));
+        }
+        for args in [&[][..], &["commit", "x"], &["--all"]] {
+            assert_eq!(Wanted::parse(args), None, "{args:?}");
         }
     }
 

@@ -254,22 +254,18 @@ mod tests {
                       struct B { both: AtomicU64 }";
         let operations = operations_of(source);
         let only_counts = |text: &&str| operations.only_count(&syn::parse_str(text).unwrap());
-        let yes = [
-            "self.made.add(1);",
-            "A.made.add_shared(self.made.take());",
-            "self.seen.set(list.len());",
-            "let n = self.made.get();",
-            "self.made.get() + self.seen.get();",
-        ];
-        assert_eq!(yes.iter().find(|text| !only_counts(text)), None);
-        let no = [
-            "self.made.add(f());",
-            "self.size.store(1, Ordering::Relaxed);",
-            "self.both.add(1);",
-            "let Some(n) = self.made.get() else { return };",
-            "list.len();",
-        ];
-        assert_eq!(no.iter().find(|text| only_counts(text)), None);
+        let yes =
+            "self.made.add(1); A.made.add_shared(self.made.take()); self.seen.set(list.len());
+                   let n = self.made.get(); self.made.get() + self.seen.get();";
+        assert_eq!(
+            yes.split_inclusive(';').find(|text| !only_counts(text)),
+            None
+        );
+        let no = "self.made.add(f()); self.size.store(1, Ordering::Relaxed); self.both.add(1); list.len();";
+        assert_eq!(no.split_inclusive(';').find(only_counts), None);
+        assert!(!only_counts(
+            &"let Some(n) = self.made.get() else { return };"
+        ));
     }
 
     #[test]

@@ -245,13 +245,7 @@ mod tests {
 
     #[test]
     fn values_that_are_only_named() {
-        for text in [
-            "x",
-            "Ok(())",
-            "Some(x)",
-            "ptr::null_mut()",
-            "Some(S { x, y: z })",
-        ] {
+        for text in "x; Ok(()); Some(x); ptr::null_mut(); Some(S { x, y: z })".split("; ") {
             agrees(is_named_value, text, "");
         }
         for text in ["Some(f(x))", "f(x)", "x.y()"] {

@@ -77,64 +77,6 @@ pub fn is_jump(statement: &syn::Stmt) -> bool {
     )
 }
 
-/// Returns whether a statement stays where it is.
-pub fn is_fixed(statement: &syn::Stmt) -> bool {
-    let is_assertion = |call: &syn::StmtMacro| {
-        let name = call.mac.path.segments.last();
-        name.is_some_and(|name| name.ident.to_string().starts_with("debug_assert"))
-    };
-    match statement {
-        syn::Stmt::Item(_) => true,
-        syn::Stmt::Macro(call) => is_assertion(call),
-        _ => is_named_value(statement) || is_for_models(statement) || is_for_spans(statement),
-    }
-}
-
-/// Returns whether a statement begins or ends a span, which does nothing without the feature `tracing`.
-fn is_for_spans(statement: &syn::Stmt) -> bool {
-    let text = statement.to_token_stream().to_string();
-    text.starts_with("let span = ") || text.starts_with("span . end")
-}
-
-/// Returns whether a statement binds a reference to a place, a literal or a closure:
-/// `let x = &self.x;`.
-pub fn is_name(statement: &syn::Stmt) -> bool {
-    let syn::Stmt::Local(local) = statement else {
-        return false;
-    };
-    match local.init.as_ref().map(|init| &*init.expr) {
-        Some(syn::Expr::Lit(_) | syn::Expr::Closure(_)) => true,
-        Some(expr @ syn::Expr::Reference(_)) => is_place(expr),
-        _ => false,
-    }
-}
-
-/// Returns whether a statement is a value that is only named: `x`, `true`, `Ok(())`, `Some(x)`,
-/// `ptr::null()`.
-fn is_named_value(statement: &syn::Stmt) -> bool {
-    let syn::Stmt::Expr(expr, None) = statement else {
-        return false;
-    };
-    match expr {
-        syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
-        syn::Expr::Call(call) => {
-            let name = called(call);
-            let is_constructor = name.starts_with(char::is_uppercase) || name.starts_with("null");
-            is_constructor && call.args.iter().all(is_place_or_parts)
-        }
-        _ => false,
-    }
-}
-
-/// The last name of the function that is called; empty if it has none.
-fn called(call: &syn::ExprCall) -> String {
-    match &*call.func {
-        syn::Expr::Path(of) => of.path.segments.last().map(|last| last.ident.to_string()),
-        _ => None,
-    }
-    .unwrap_or_default()
-}
-
 /// Methods that do nothing but in models, and functions that do nothing without AddressSanitizer.
 #[rustfmt::skip]
 const NOTES: &[&str] = &[
@@ -142,55 +84,83 @@ const NOTES: &[&str] = &[
     "poison_links", "unpoison_links",
 ];
 
-/// Returns whether a statement is only there for models or AddressSanitizer: a note of what happens to
-/// a plain place.
-fn is_for_models(statement: &syn::Stmt) -> bool {
-    matches!(statement, syn::Stmt::Expr(expr, _) if is_note(expr))
+/// Returns whether a statement stays where it is: an item, an assertion for debug builds, a value that is only named,
+/// a span, which does nothing without the feature `tracing`, or a note for models or AddressSanitizer.
+pub fn is_fixed(statement: &syn::Stmt) -> bool {
+    let words = Words::of(statement.to_token_stream());
+    let words = words.texts();
+    match words[..] {
+        _ if matches!(statement, syn::Stmt::Item(_)) => true,
+        [name, "!", ..] if name.starts_with("debug_assert") => true,
+        ["let", "span", "=", ..] | ["span", ".", "end", ..] => true,
+        [ref note @ .., ";"] if is_note(note) => true,
+        _ => is_note(&words) || is_named_value(&words),
+    }
 }
 
-fn is_note(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::MethodCall(call) => {
-            let method = call.method.to_string();
-            let is_witness = || match &*call.receiver {
-                syn::Expr::Field(of) => {
-                    matches!(&of.member, syn::Member::Named(name) if name == "witness" || name == "body" || name == "made")
-                }
-                _ => false,
-            };
-            let notes_each = || {
-                let each = call.args.to_token_stream().to_string();
-                method == "for_each" && each.starts_with("Witness ::")
-            };
-            notes_each()
-                || call.args.is_empty()
-                    && (NOTES.contains(&&*method)
-                        || (method == "write" || method == "read") && is_witness())
-        }
-        syn::Expr::Call(call) => {
-            let name = called(call);
-            name.starts_with("witness_") || NOTES.contains(&&*name)
-        }
+/// Returns whether a statement binds a reference to a place, a literal or a closure:
+/// `let x = &self.x;`.
+pub fn is_name(statement: &syn::Stmt) -> bool {
+    let words = Words::of(statement.to_token_stream());
+    let words = words.texts();
+    let equals = words.iter().position(|word| *word == "=");
+    match words[equals.map_or(words.len(), |at| at + 1)..] {
+        _ if words[0] != "let" => false,
+        ["|" | "||", ..] | ["move", "|" | "||", ..] => true,
+        [literal, ";"] => !rust::is_name(literal) || ["true", "false"].contains(&literal),
+        ["&", ref place @ .., ";"] => is_place(place),
         _ => false,
     }
 }
 
-/// `x`, or `S { x, y: z }`.
-fn is_place_or_parts(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::Struct(of) => of.fields.iter().all(|field| is_place(&field.expr)),
-        _ => is_place(expr),
-    }
+/// A place, or several in parentheses: no calls, indices, casts or operators.
+fn is_place(words: &[&str]) -> bool {
+    let is_part = |word: &&str| !["as", "raw", "const", "[", "{", "+", "-"].contains(word);
+    let is_call = |two: &[&str]| rust::is_name(two[0]) && two[1] == "(";
+    words.iter().all(is_part) && !words.windows(2).any(is_call)
 }
 
-fn is_place(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::Path(_) | syn::Expr::Lit(_) => true,
-        syn::Expr::Field(of) => is_place(&of.base),
-        syn::Expr::Unary(of) => is_place(&of.expr),
-        syn::Expr::Paren(of) => is_place(&of.expr),
-        syn::Expr::Reference(of) => is_place(&of.expr),
-        syn::Expr::Tuple(of) => of.elems.iter().all(is_place),
+/// `x`, `true`, `Ok(())`, `Some(x)`, `Some(S { x, y: z })`, `ptr::null()`.
+fn is_named_value(words: &[&str]) -> bool {
+    let open = words
+        .iter()
+        .position(|word| *word == "(")
+        .unwrap_or(words.len());
+    let (path, arguments) = words.split_at(open);
+    if path
+        .iter()
+        .any(|word| !rust::is_name(word) && *word != "::")
+    {
+        return words.len() == 1;
+    }
+    let name = path.last().copied().unwrap_or_default();
+    let parts: Vec<_> = arguments
+        .iter()
+        .filter(|word| **word != "{")
+        .copied()
+        .collect();
+    let is_constructor = name.starts_with(char::is_uppercase) || name.starts_with("null");
+    arguments.is_empty() || is_constructor && arguments.ends_with(&[")"]) && is_place(&parts)
+}
+
+/// Returns whether an expression is a note of what happens to a plain place.
+fn is_note(words: &[&str]) -> bool {
+    match words {
+        ["let" | "if" | "match" | "while", ..] => false,
+        [
+            ..,
+            ".",
+            "witness" | "body" | "made",
+            ".",
+            "write" | "read",
+            "(",
+            ")",
+        ] => true,
+        [.., ".", method, "(", ")"] => NOTES.contains(method),
+        [.., "for_each", "(", "Witness", "::", _, ")"] => true,
+        [name, "(", ..] | [_, "::", name, "(", ..] => {
+            name.starts_with("witness_") || NOTES.contains(name)
+        }
         _ => false,
     }
 }
@@ -230,7 +200,7 @@ mod tests {
     #[test]
     fn spans_begin_and_end() {
         agrees(
-            is_for_spans,
+            is_fixed,
             "let span = FrameSpan::begin(n); span.end(|| n);",
             "let n = span(n);",
         );
@@ -246,17 +216,17 @@ mod tests {
     #[test]
     fn values_that_are_only_named() {
         for text in "x; Ok(()); Some(x); ptr::null_mut(); Some(S { x, y: z })".split("; ") {
-            agrees(is_named_value, text, "");
+            agrees(is_fixed, text, "");
         }
         for text in ["Some(f(x))", "f(x)", "x.y()"] {
-            agrees(is_named_value, "", text);
+            agrees(is_fixed, "", text);
         }
     }
 
     #[test]
     fn notes_for_models() {
         agrees(
-            is_for_models,
+            is_fixed,
             "self.node().body.write(); self.witness.read(); head.freed(); note_write(thin); witness_write(block);
              self.links.iter().for_each(Witness::write); block_checks::unpoison(at, CHUNK_BYTES);",
             "all.iter().for_each(Chunk::write); self.stats.note_write(1); payload.write(value);

@@ -146,6 +146,18 @@ inline std::uint64_t subtract_release(Count* word, std::uint64_t n) noexcept {
     std::abort();
 }
 
+// Fails with the library's message, unless the status is one of these or RP_OK.
+template <class... Statuses> void check(rp_status status, Statuses... others) noexcept {
+    if (RP_UNLIKELY(status != RP_OK && ((status != others) && ...))) {
+        fail(rp_last_error());
+    }
+}
+// Returns what the library has made; fails with its message if that is null.
+template <class T> T* made(T* by_library) noexcept {
+    check(by_library != nullptr ? RP_OK : RP_NULL);
+    return by_library;
+}
+
 [[noreturn]] RP_RARE inline void fail_without_memory() {
 #if RP_EXCEPTIONS
     throw std::bad_alloc();
@@ -472,11 +484,7 @@ struct Access {
         desc.payload_offset = offset;
         desc.destroy = destroy;
         desc.frees_memory = frees_memory;
-        const rp_class* made = rp_class_new(&desc);
-        if (made == nullptr) {
-            fail(rp_last_error());
-        }
-        return made;
+        return made(rp_class_new(&desc));
     }
 
 #if RP_TABLE_NAMES
@@ -699,26 +707,8 @@ public:
     }
 
     // The old object is released last: `p = p->next` and self-assignment are safe.
-    Ref& operator=(const Ref& other) noexcept {
-        Ref(other).swap(*this);
-        return *this;
-    }
-    Ref& operator=(Ref&& other) noexcept {
-        Ref(std::move(other)).swap(*this);
-        return *this;
-    }
-    template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
-    Ref& operator=(const Ref<U>& other) noexcept {
-        Ref(other).swap(*this);
-        return *this;
-    }
-    template <class U, class = std::enable_if_t<detail::Converts<U, T>::value>>
-    Ref& operator=(Ref<U>&& other) noexcept {
-        Ref(std::move(other)).swap(*this);
-        return *this;
-    }
-    Ref& operator=(std::nullptr_t) noexcept {
-        reset();
+    Ref& operator=(Ref other) noexcept {
+        swap(other);
         return *this;
     }
 
@@ -795,10 +785,7 @@ template <class T, class... Args> RP_INLINE T* create(Args&&... args) {
         // The value comes first, as making it may run code that drains the pool.
         const T value(std::forward<Args>(args)...);
         void* const payload = rp_embedded_create(detail::context(), detail::ClassOf<T>::get());
-        if (RP_UNLIKELY(payload == nullptr)) {
-            detail::fail(rp_last_error());
-        }
-        return ::new (payload) T(value);
+        return ::new (detail::made(payload)) T(value);
     } else {
         T* const made = detail::make_raw<T>(std::forward<Args>(args)...);
         rp_embedded_autorelease(detail::context(), detail::Access::payload(made));
@@ -826,63 +813,73 @@ template <class T, class U> Ref<T> dynamic_pointer_cast(const Ref<U>& r) noexcep
     return Ref<T>(dynamic_cast<T*>(r.get()));
 }
 
+namespace detail {
+
+// Owns a handle of the library, or none: a copy is one more.
+template <class H, class Copied, H* (*copy)(Copied*), rp_status (*free)(H*)> class Handle {
+public:
+    constexpr Handle() noexcept = default;
+    explicit Handle(H* handle) noexcept : handle_(handle) {}
+    Handle(const Handle& other) noexcept : handle_(other ? copy(other.handle_) : nullptr) {}
+    Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Handle& operator=(Handle other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Handle() {
+        if (handle_ != nullptr) {
+            free(handle_);
+        }
+    }
+
+    H* get() const noexcept { return handle_; }
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+private:
+    H* handle_ = nullptr;
+};
+
+} // namespace detail
+
 // A reference that does not keep its object alive. Any thread may lock it at any time.
 template <class T> class Weak {
 public:
-    constexpr Weak() noexcept : weak_(nullptr) {}
-    constexpr Weak(std::nullptr_t) noexcept : weak_(nullptr) {}
+    constexpr Weak() noexcept = default;
+    constexpr Weak(std::nullptr_t) noexcept {}
     Weak(const Ref<T>& r) noexcept : weak_(r ? rp_weak_new(r.to_c()) : nullptr) {}
     explicit Weak(T* object) noexcept
         : weak_(object ? rp_weak_new(detail::Access::payload(object)) : nullptr) {}
-    Weak(const Weak& other) noexcept : weak_(other.weak_ ? rp_weak_retain(other.weak_) : nullptr) {}
-    Weak(Weak&& other) noexcept : weak_(other.weak_) { other.weak_ = nullptr; }
-    Weak& operator=(Weak other) noexcept {
-        std::swap(weak_, other.weak_);
-        return *this;
-    }
-    ~Weak() {
-        if (weak_ != nullptr) {
-            rp_weak_release(weak_);
-        }
-    }
 
     // Returns a reference, or null once the object is dead. A `delete` by hand (or the end of a scope) ends an
     // object when it reaches the destructor of rp::Object, so this succeeds in the destructors of derived
     // classes; a release ends it before them.
-    Ref<T> lock() const noexcept { return Ref<T>::from_c(weak_ ? rp_weak_load(weak_) : nullptr); }
-    bool expired() const noexcept { return weak_ == nullptr || rp_strong_count(weak_) == 0; }
+    Ref<T> lock() const noexcept { return Ref<T>::from_c(weak_ ? rp_weak_load(weak_.get()) : nullptr); }
+    bool expired() const noexcept { return !weak_ || rp_strong_count(weak_.get()) == 0; }
     void reset() noexcept { *this = Weak(); }
     // Returns whether both refer to one object, dead or alive.
-    friend bool operator==(const Weak& a, const Weak& b) noexcept { return a.weak_ == b.weak_; }
-    friend bool operator!=(const Weak& a, const Weak& b) noexcept { return a.weak_ != b.weak_; }
+    friend bool operator==(const Weak& a, const Weak& b) noexcept { return a.weak_.get() == b.weak_.get(); }
+    friend bool operator!=(const Weak& a, const Weak& b) noexcept { return !(a == b); }
 
 private:
-    rp_weak* weak_;
+    detail::Handle<rp_weak, rp_weak, rp_weak_retain, rp_weak_release> weak_;
 };
 
 // A pool of the calling thread, for the stack: current until it is closed.
 class AutoreleasePool {
 public:
     explicit AutoreleasePool(const char* name = nullptr) noexcept {
-        if (rp_pool_open(&pool_, name) != RP_OK) {
-            detail::fail(rp_last_error());
-        }
+        detail::check(rp_pool_open(&pool_, name));
     }
     // Does nothing if the scope around the pool has closed it.
-    ~AutoreleasePool() {
-        const rp_status status = rp_pool_close(&pool_);
-        if (status != RP_OK && status != RP_STALE) {
-            detail::fail(rp_last_error());
-        }
-    }
+    ~AutoreleasePool() { detail::check(rp_pool_close(&pool_), RP_STALE); }
     AutoreleasePool(const AutoreleasePool&) = delete;
     AutoreleasePool& operator=(const AutoreleasePool&) = delete;
 
     // Moves a reference into this pool, current or not, and lends the object until it is drained.
     template <class T> T* autorelease(Ref<T> object) noexcept {
         T* const lent = object.get();
-        if (object && rp_pool_add(&pool_, object.into_c()) != RP_OK) {
-            detail::fail(rp_last_error());
+        if (object) {
+            detail::check(rp_pool_add(&pool_, object.into_c()));
         }
         return lent;
     }
@@ -894,19 +891,13 @@ public:
     // has called, returns 0, and the drain in progress goes on.
     std::size_t drain() noexcept {
         std::size_t released = 0;
-        const rp_status status = rp_pool_drain(&pool_, &released);
-        if (status != RP_OK && status != RP_DRAINING) {
-            detail::fail(rp_last_error());
-        }
+        detail::check(rp_pool_drain(&pool_, &released), RP_DRAINING);
         return released;
     }
     // Releases some entries: see rp_pool_drain_within. In a destructor, as `drain`.
     rp_drained drain_within(std::size_t count, std::uint64_t nanoseconds) noexcept {
         rp_drained drained{};
-        const rp_status status = rp_pool_drain_within(&pool_, count, nanoseconds, &drained);
-        if (status != RP_OK && status != RP_DRAINING) {
-            detail::fail(rp_last_error());
-        }
+        detail::check(rp_pool_drain_within(&pool_, count, nanoseconds, &drained), RP_DRAINING);
         return drained;
     }
     std::size_t size() noexcept { return rp_pool_len(&pool_); }
@@ -930,11 +921,7 @@ private:
 class CallbackScope {
 public:
     CallbackScope() noexcept : token_(rp_callback_begin()) {}
-    ~CallbackScope() {
-        if (rp_callback_end(token_) != RP_OK) {
-            detail::fail(rp_last_error());
-        }
-    }
+    ~CallbackScope() { detail::check(rp_callback_end(token_)); }
     CallbackScope(const CallbackScope&) = delete;
     CallbackScope& operator=(const CallbackScope&) = delete;
 
@@ -945,11 +932,7 @@ private:
 // A place for one object, or none, that all threads may read and write.
 template <class T> class Slot {
 public:
-    explicit Slot(Ref<T> object = nullptr) noexcept : slot_(rp_slot_new(object.into_c())) {
-        if (slot_ == nullptr) {
-            detail::fail(rp_last_error());
-        }
-    }
+    explicit Slot(Ref<T> object = nullptr) noexcept : slot_(detail::made(rp_slot_new(object.into_c()))) {}
     ~Slot() { rp_slot_free(slot_); }
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
@@ -989,47 +972,30 @@ template <class F> void call_and_free(void* data) noexcept {
 class Thread {
 public:
     // The calling thread; fails while it ends.
-    static Thread current() noexcept {
-        rp_thread* const thread = rp_thread_current();
-        if (thread == nullptr) {
-            detail::fail(rp_last_error());
-        }
-        return Thread(thread);
-    }
-    Thread(const Thread& other) noexcept : thread_(rp_thread_clone(other.thread_)) {}
-    Thread(Thread&& other) noexcept : thread_(other.thread_) { other.thread_ = nullptr; }
-    Thread& operator=(Thread other) noexcept {
-        std::swap(thread_, other.thread_);
-        return *this;
-    }
-    ~Thread() {
-        if (thread_ != nullptr) {
-            rp_thread_free(thread_);
-        }
-    }
+    static Thread current() noexcept { return Thread(detail::made(rp_thread_current())); }
 
-    std::uint64_t key() const noexcept { return rp_thread_key(thread_); }
-    bool is_alive() const noexcept { return rp_thread_is_alive(thread_); }
+    std::uint64_t key() const noexcept { return rp_thread_key(thread_.get()); }
+    bool is_alive() const noexcept { return rp_thread_is_alive(thread_.get()); }
     // Has the thread release the reference in its next outermost drain.
     template <class T> void release(Ref<T> object) const noexcept {
         if (object) {
-            rp_thread_release(thread_, object.into_c());
+            rp_thread_release(thread_.get(), object.into_c());
         }
     }
     // Has the thread call `f` when it runs its inbox; returns false once the thread has ended.
     template <class F> bool post(F f) const {
         auto moved = std::make_unique<F>(std::move(f));
-        if (rp_thread_post(thread_, &detail::call_and_free<F>, moved.get()) != RP_OK) {
+        if (rp_thread_post(thread_.get(), &detail::call_and_free<F>, moved.get()) != RP_OK) {
             return false;
         }
         static_cast<void>(moved.release());
         return true;
     }
-    const rp_thread* to_c() const noexcept { return thread_; }
+    const rp_thread* to_c() const noexcept { return thread_.get(); }
 
 private:
     explicit Thread(rp_thread* thread) noexcept : thread_(thread) {}
-    rp_thread* thread_;
+    detail::Handle<rp_thread, const rp_thread, rp_thread_clone, rp_thread_free> thread_;
 };
 
 // Runs what was posted to the calling thread; returns the number of functions.
@@ -1043,30 +1009,19 @@ inline std::size_t run_inbox() noexcept {
 // destroy: its home.
 template <class T> class HomeRef {
 public:
-    constexpr HomeRef() noexcept : home_(nullptr) {}
+    constexpr HomeRef() noexcept = default;
     // The calling thread becomes the home.
     explicit HomeRef(Ref<T> object) noexcept : home_(object ? rp_home_new(object.into_c()) : nullptr) {}
-    HomeRef(const HomeRef& other) noexcept : home_(other.home_ ? rp_home_retain(other.home_) : nullptr) {}
-    HomeRef(HomeRef&& other) noexcept : home_(other.home_) { other.home_ = nullptr; }
-    HomeRef& operator=(HomeRef other) noexcept {
-        std::swap(home_, other.home_);
-        return *this;
-    }
-    ~HomeRef() {
-        if (home_ != nullptr) {
-            rp_home_release(home_);
-        }
-    }
 
     // Returns the object at home, and null elsewhere.
     T* get() const noexcept {
-        void* const object = home_ ? rp_home_get(home_) : nullptr;
+        void* const object = home_ ? rp_home_get(home_.get()) : nullptr;
         return Ref<T>::from_c(object).release();
     }
-    explicit operator bool() const noexcept { return home_ != nullptr; }
+    explicit operator bool() const noexcept { return static_cast<bool>(home_); }
 
 private:
-    rp_home* home_;
+    detail::Handle<rp_home, rp_home, rp_home_retain, rp_home_release> home_;
 };
 
 } // namespace rp

@@ -163,9 +163,7 @@ inline AutoreleasePool::AutoreleasePool(std::string_view name)
     : name_(name), below_(detail::own_pools().top), thread_(&detail::own_pools()) {
     detail::own_pools().top = this;
 #ifndef RP_COCOS_FIFO
-    if (rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()) != RP_OK) {
-        rp::detail::fail(rp_last_error());
-    }
+    rp::detail::check(rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()));
 #endif
 }
 
@@ -194,10 +192,7 @@ inline AutoreleasePool::~AutoreleasePool() {
     // A destructor may have added entries after the pool was taken out.
     clear();
 #else
-    const rp_status status = rp_pool_close(&pool_);
-    if (status != RP_OK && status != RP_STALE) {
-        rp::detail::fail(rp_last_error());
-    }
+    rp::detail::check(rp_pool_close(&pool_), RP_STALE);
 #endif
 }
 
@@ -210,9 +205,7 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
     check_thread();
     entries_.push_back(object);
 #else
-    if (rp_pool_add(&pool_, rp::detail::Access::payload(object)) != RP_OK) {
-        rp::detail::fail(rp_last_error());
-    }
+    rp::detail::check(rp_pool_add(&pool_, rp::detail::Access::payload(object)));
 #endif
 }
 
@@ -228,11 +221,8 @@ inline void AutoreleasePool::clear() {
     entries_.clear();
     next_ = 0;
 #else
-    const rp_status status = rp_pool_drain(&pool_, nullptr);
     // Stale: the scope around the pool, such as a callback, has closed it.
-    if (status != RP_OK && status != RP_DRAINING && status != RP_STALE) {
-        rp::detail::fail(rp_last_error());
-    }
+    rp::detail::check(rp_pool_drain(&pool_, nullptr), RP_DRAINING, RP_STALE);
 #endif
     if (is_root() && clearing_ == 1) {
         // What was autoreleased without a pool.

@@ -60,7 +60,7 @@ pub fn check() -> Outcome {
 
 fn all() -> Result<Vec<(String, Finding)>, String> {
     let mut found = Vec::new();
-    for path in rust::files("src", "rs")?
+    for path in rust::files("src")?
         .into_iter()
         .filter(|path| is_looked_at(path))
     {

@@ -48,7 +48,7 @@ pub fn check() -> Outcome {
 /// The files of a crate, and what they use.
 fn modules(root: &str) -> Result<BTreeMap<String, Vec<Used>>, String> {
     let mut files = BTreeMap::new();
-    for path in rust::files(root, "rs")? {
+    for path in rust::files(root)? {
         if !is_apart(&path) {
             let file = rust::parse(&path, &read(&path)?)?;
             files.insert(path.clone(), module(root, &path, rust::tokens(file)));

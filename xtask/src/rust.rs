@@ -1,26 +1,18 @@
 //! Source files, and their words: names, signs and brackets, one after the other. Arguments of macros are
 //! tokens and no more, so what is looked for everywhere is looked for in words.
 
+use crate::command::working_files;
 use proc_macro2::{Delimiter, Spacing, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use std::path::Path;
 
-/// The files with this extension below a folder, sorted.
-pub fn files(folder: &str, extension: &str) -> Result<Vec<String>, String> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let failed = |e: std::io::Error| format!("{folder} cannot be read: {e}");
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-            if entry.path().is_dir() {
-                folders.push(path);
-            } else if Path::new(&path).extension().is_some_and(|e| e == extension) {
-                files.push(path);
-            }
-        }
-    }
+/// The Rust files below a folder, sorted.
+pub fn files(folder: &str) -> Result<Vec<String>, String> {
+    let mut files = working_files()?;
+    let is_below = |file: &str| {
+        file.strip_prefix(folder)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    files.retain(|file| is_below(file) && file.ends_with(".rs"));
     files.sort();
     Ok(files)
 }

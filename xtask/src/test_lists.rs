@@ -88,7 +88,7 @@ fn named<'t>(name: &str, tests: &'t BTreeSet<String>) -> BTreeSet<&'t str> {
 fn all() -> Result<BTreeSet<String>, String> {
     let mut tests = BTreeSet::new();
     for (folder, root) in ROOTS {
-        for path in rust::files(folder, "rs")? {
+        for path in rust::files(folder)? {
             let name = path[folder.len() + 1..]
                 .trim_end_matches(".rs")
                 .trim_end_matches("/mod");

@@ -30,7 +30,7 @@ const APART: &[&str] = &["src/sync", "src/model", "src/compile_fail_tests"];
 /// Returns the files of `src/` whose orderings and statements are mutated, sorted, with their
 /// texts.
 pub fn sources() -> Result<Vec<(String, String)>, String> {
-    let mut files = rust::files("src", "rs")?;
+    let mut files = rust::files("src")?;
     files.retain(|file| {
         let is_apart = |apart: &&str| {
             let rest = file.strip_prefix(apart);

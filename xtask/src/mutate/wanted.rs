@@ -86,7 +86,7 @@ impl Wanted {
 /// Returns the files with one of these parts in their paths.
 fn named(files: &BTreeSet<String>, parts: &[String]) -> Result<BTreeSet<String>, String> {
     // A file may have mutants of another kind.
-    let all = rust::files("src", "rs")?;
+    let all = rust::files("src")?;
     let is_unknown = |part: &&String| !all.iter().any(|file| file.contains(*part));
     if let Some(part) = parts.iter().find(is_unknown) {
         return Err(format!("no file of src/ has {part:?} in its path"));

@@ -41,6 +41,9 @@ const FOREIGN: &[&str] = &[
 /// The types of the façade that decide nothing but what a report says, or when optional work is done.
 const STATISTIC: &[&str] = &["Counter", "Hint", "LazyTimer"];
 
+/// What stands in no statement that only counts.
+const OTHER: &[&str] = &["{", "=", "return", "!", "?"];
+
 /// Names that say nothing about what is called.
 const COMMON: &[&str] = &[
     "new", "push", "pop", "take", "get", "set", "next", "len", "is_empty", "iter", "drop", "clone",
@@ -99,20 +102,18 @@ impl Operations {
     /// Returns whether a statement does nothing but count: every call in it is one of a method of a
     /// [`STATISTIC`], or only looks at something. Reports and hints are correct wherever it stands.
     pub fn only_count(&self, statement: &syn::Stmt) -> bool {
-        let is_simple = match statement {
-            syn::Stmt::Local(local) => {
-                let init = local.init.as_ref();
-                init.is_some_and(|init| init.diverge.is_none() && is_sum(&init.expr))
-            }
-            syn::Stmt::Expr(expr, _) => is_sum(expr),
-            _ => false,
+        let words = Words::of(statement.to_token_stream());
+        let words = words.texts();
+        let value = match words[..] {
+            ["let", _, "=", ref value @ ..] => value,
+            _ => &words,
         };
-        if !is_simple {
+        // It consists of calls of methods and arithmetic.
+        if value.iter().any(|word| OTHER.contains(word)) {
             return false;
         }
-        let words = Words::of(statement.to_token_stream());
         let mut counts = false;
-        let all = calls(&words.texts()).all(|call| match call.on {
+        let all = calls(&words).all(|call| match call.on {
             On::Receiver(Some(name)) if self.is_statistic(name) => {
                 counts = true;
                 true
@@ -164,15 +165,6 @@ impl Operations {
 
     fn has_operations(&self, name: &str) -> bool {
         self.functions.values().any(|owners| owners.contains(name))
-    }
-}
-
-/// Returns whether an expression consists of calls of methods and arithmetic.
-fn is_sum(expr: &syn::Expr) -> bool {
-    match expr {
-        syn::Expr::MethodCall(_) => true,
-        syn::Expr::Binary(of) => is_sum(&of.left) && is_sum(&of.right),
-        _ => false,
     }
 }
 

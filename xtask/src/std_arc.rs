@@ -29,45 +29,30 @@ const IMPOSSIBLE: &[&str] = &[
     "impl Drop for AllocCanary",
 ];
 
-/// The changes that a user makes by hand, besides imports and `let` statements that coerce.
-const BY_HAND: &[(&str, &str)] = &[
-    // Unstable traits and parameters, which the tests only name.
-    ("unsafe impl TrustedLen for Iter {}", ""),
-    (
-        "type Rc<T, A = std::alloc::Global> = Arc<T, A>;",
-        "type Rc<T> = Arc<T>;",
-    ),
-    (
-        "pub fn pin_arc(arg: Pin<Arc<String>>) -> Pin<Arc<dyn MyTrait>> {\n        arg\n    }",
-        "pub fn pin_arc(arg: Pin<Arc<String>>) -> Pin<Arc<dyn MyTrait>> {\n        \
-         unsize!(arg => dyn MyTrait)\n    }",
-    ),
-    (
-        "    pub fn pin_unique_arc(arg: Pin<UniqueArc<String>>) -> Pin<UniqueArc<dyn MyTrait>> {\n        \
-         arg\n    }\n",
-        "",
-    ),
-    // Casts that coerce, and arguments.
-    (
-        "Arc::<TestEq<[u8; 3]>>::new(TestEq(RefCell::new(0), [0, 1, 2])) as Arc<TestEq<[u8]>>",
-        "unsize!(Arc::new(TestEq(RefCell::new(0), [0, 1, 2])) => TestEq<[u8]>)",
-    ),
-    (
-        "print_if_string(Arc::new(my_string));",
-        "print_if_string(unsize!(Arc::new(my_string) => dyn Any + Send + Sync));",
-    ),
-    (
-        "print_if_string(Arc::new(0i8));",
-        "print_if_string(unsize!(Arc::new(0i8) => dyn Any + Send + Sync));",
-    ),
-    // `T: 'static`.
-    ("struct LinkedList<T>", "struct LinkedList<T: 'static>"),
-    ("struct Node<T>", "struct Node<T: 'static>"),
-    (
-        "impl<T> Drop for LinkedList<T>",
-        "impl<T: 'static> Drop for LinkedList<T>",
-    ),
-];
+/// The changes that a user makes by hand, besides imports and `let` statements that coerce: unstable traits and
+/// parameters, which the tests only name; casts that coerce, and arguments; and `T: 'static`.
+const BY_HAND: &str = r"
+unsafe impl TrustedLen for Iter {} ==>
+type Rc<T, A = std::alloc::Global> = Arc<T, A>; ==> type Rc<T> = Arc<T>;
+Pin<Arc<dyn MyTrait>> {\n        arg\n ==> Pin<Arc<dyn MyTrait>> {\n        unsize!(arg => dyn MyTrait)\n
+    pub fn pin_unique_arc(arg: Pin<UniqueArc<String>>) -> Pin<UniqueArc<dyn MyTrait>> {\n        arg\n    }\n ==>
+Arc::<TestEq<[u8; 3]>>::new(TestEq(RefCell::new(0), [0, 1, 2])) as Arc<TestEq<[u8]>> ==> unsize!(Arc::new(TestEq(RefCell::new(0), [0, 1, 2])) => TestEq<[u8]>)
+print_if_string(Arc::new(my_string)); ==> print_if_string(unsize!(Arc::new(my_string) => dyn Any + Send + Sync));
+print_if_string(Arc::new(0i8)); ==> print_if_string(unsize!(Arc::new(0i8) => dyn Any + Send + Sync));
+struct LinkedList<T> ==> struct LinkedList<T: 'static>
+struct Node<T> ==> struct Node<T: 'static>
+impl<T> Drop for LinkedList<T> ==> impl<T: 'static> Drop for LinkedList<T>
+";
+
+fn changed_by_hand(text: &str) -> String {
+    let mut text = text.to_owned();
+    for line in BY_HAND.lines().filter(|line| !line.is_empty()) {
+        let line = line.replace(r"\n", "\n");
+        let (from, to) = line.split_once(" ==>").expect("a change");
+        text = text.replace(from, to.strip_prefix(' ').unwrap_or(to));
+    }
+    text
+}
 
 /// The beginning of each file.
 const HEAD: &str = "//! Made by `cargo xtask std-arc`.\n#![allow(warnings)]\n";
@@ -123,9 +108,7 @@ fn tests(text: &str) -> String {
     for item in IMPOSSIBLE {
         remove(&mut text, item);
     }
-    for (from, to) in BY_HAND {
-        text = text.replace(from, to);
-    }
+    text = changed_by_hand(&text);
     let mut changed = format!("{HEAD}{IMPORT}\n");
     if text.contains("TrustedLen") {
         changed.push_str("trait TrustedLen {}\nimpl<T> TrustedLen for T {}\n");
@@ -212,10 +195,7 @@ fn as_test(number: usize, example: &str) -> Option<String> {
     if !is_of_arc || example.contains("#![feature") || example.contains("Rc<") {
         return None;
     }
-    let mut example = example.to_owned();
-    for (from, to) in BY_HAND {
-        example = example.replace(from, to);
-    }
+    let example = changed_by_hand(example);
     let mut test = format!("\n#[test]\nfn line_{number}() {{\n{IMPORT}\n");
     let is_no_attribute = |line: &&str| !line.starts_with("#![");
     for line in example.lines().filter(is_no_attribute) {

@@ -1,4 +1,5 @@
-// A program as it is written for axmol 3, whose headers are found in the shadow folder first.
+// A program as it is written for axmol 3, whose headers are found in the shadow folder first. What it shares with
+// Cocos2d-x, such as pools, cocos.cpp tests.
 #include "axmol/base/AutoreleasePool.h"
 #include "axmol/base/Object.h"
 #include "axmol/base/RefPtr.h"
@@ -144,16 +145,6 @@ static void ref_ptrs() {
     const std::unordered_set<RefPtr<Node>> hashed{a, b, a};
     const std::set<RefPtr<Node>> sorted{a, b, a};
     CHECK(hashed.size() == 2 && sorted.size() == 2);
-    // p = p->next
-    RefPtr<Node> list;
-    for (int i = 0; i < 3; ++i) {
-        RefPtr<Node> first(new Node, tlx::adopt_object);
-        first->next = list;
-        list = first;
-    }
-    while (list) {
-        list = list->next;
-    }
     SEL_SCHEDULE const schedule = AX_SCHEDULE_SELECTOR(Node::scheduled);
     SEL_CallFuncN const choose = AX_CALLFUNCN_SELECTOR(Node::chosen);
     Object* const object = a;
@@ -225,29 +216,6 @@ static void disposes() {
     CHECK(order == "end end " && alive == 0);
 }
 
-static void pools() {
-    const int before = alive;
-    {
-        AutoreleasePool pool(std::string_view("outer"));
-        CHECK(PoolManager::getInstance()->getCurrentPool() == &pool && !pool.isClearing());
-        Node* const first = Node::create(1);
-        CHECK(pool.contains(first) && PoolManager::getInstance()->isObjectInPools(first));
-        {
-            AutoreleasePool inner;
-            Node* const n = Node::create(2);
-            n->retain();
-            inner.addObject(n);
-            CHECK(inner.contains(n) && !pool.contains(n) && n->getReferenceCount() == 2);
-            inner.dump();
-        }
-        CHECK(alive == before + 1);
-        pool.clear();
-        CHECK(alive == before);
-        Node::create(3);
-    }
-    CHECK(alive == before);
-}
-
 // Two threads share an object and lock a weak pointer to it; each has its pools, and numbers of its own.
 static void threads() {
     const int before = alive;
@@ -287,7 +255,6 @@ int main() {
     weak_ptrs();
     CHECK(alive == 0);
     disposes();
-    pools();
     threads();
     PoolManager::destroyInstance();
     CHECK(alive == 0);

@@ -62,18 +62,12 @@ fn all() -> Result<Vec<(String, Finding)>, String> {
     let mut found = Vec::new();
     for path in rust::files("src")?
         .into_iter()
-        .filter(|path| is_looked_at(path))
+        .filter(|path| rust::is_for_all(path))
     {
         let all = find(rust::tokens(rust::parse(&path, &read(&path)?)?));
         found.extend(all.into_iter().map(|finding| (path.clone(), finding)));
     }
     Ok(found)
-}
-
-/// All but the door to what models see, what only models use, and tests.
-fn is_looked_at(path: &str) -> bool {
-    let exempt = ["src/sync", "src/model", "src/compile_fail_tests"];
-    !exempt.iter().any(|start| path.starts_with(start)) && !rust::is_test_file(path)
 }
 
 /// Findings that are not in the list, and what is wrong with that.

@@ -22,6 +22,18 @@ pub fn is_test_file(path: &str) -> bool {
     path.ends_with("_tests.rs")
 }
 
+/// Returns whether a file of `src/` is neither the door to what models see, nor for models or tests alone.
+pub fn is_for_all(path: &str) -> bool {
+    let apart = [
+        "src/sync.rs",
+        "src/sync/",
+        "src/model.rs",
+        "src/model/",
+        "src/compile_fail_tests",
+    ];
+    !apart.iter().any(|start| path.starts_with(start)) && !is_test_file(path)
+}
+
 pub fn parse(path: &str, text: &str) -> Result<syn::File, String> {
     syn::parse_file(text).map_err(|e| {
         let at = e.span().start();

@@ -24,20 +24,11 @@ const PARTS: &[&str] = &[
     "loom_tests",
 ];
 
-/// Not mutated: the door to loom itself, and what only models use.
-const APART: &[&str] = &["src/sync", "src/model", "src/compile_fail_tests"];
-
 /// Returns the files of `src/` whose orderings and statements are mutated, sorted, with their
 /// texts.
 pub fn sources() -> Result<Vec<(String, String)>, String> {
     let mut files = rust::files("src")?;
-    files.retain(|file| {
-        let is_apart = |apart: &&str| {
-            let rest = file.strip_prefix(apart);
-            rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-        };
-        !APART.iter().any(is_apart) && !rust::is_test_file(file)
-    });
+    files.retain(|file| rust::is_for_all(file));
     let with_text = |file: String| read(&file).map(|text| (file, text));
     files.into_iter().map(with_text).collect()
 }

@@ -19,9 +19,6 @@ use std::sync::Mutex;
 /// whether they order anything: they must not mean to.
 const COUNTERS: &str = "src/sync/counter.rs";
 
-/// Part of the paths of operations that are not mutated.
-const APART: [&str; 2] = ["src/model.rs", "src/sync/"];
-
 /// What a read-modify-write becomes, beside weaker orderings.
 const SPLIT: &str = "split";
 
@@ -126,7 +123,7 @@ impl Program {
             let lines = printed
                 .lines()
                 .filter_map(|line| line.strip_prefix("site "));
-            let lines = lines.filter(|line| !APART.iter().any(|apart| line.starts_with(apart)));
+            let lines = lines.filter(|line| rust::is_for_all(line));
             let (found, others): (Vec<_>, Vec<_>) =
                 lines.partition(|line| sites.contains_key(*line));
             unseen

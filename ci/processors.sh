@@ -16,7 +16,7 @@
 
 [[ ${1-} =~ ^(short)?$ ]] || usage
 
-mapfile -t checked < <(sed -n 's/^\([^ ]*\)  *rustup target add .*/\1/p' ci/installs.txt)
+mapfile -t checked < <(sed -n 's/^\([^ ]*\)  *rustup target .*/\1/p' ci/installs.txt)
 for target in "${checked[@]}"; do
     has "the check for $target" "$target" || continue
     step cargo check --quiet -p releasepool --lib --target-dir target/processors --target "$target" --features "$features"

@@ -8,6 +8,11 @@
 //! Compiler: rustc 1.95.0
 //! Processor: x86-64
 
+#![allow(
+    unused_mut,
+    reason = "of the states of `hot_paths`, drains change theirs"
+)]
+
 use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
@@ -21,8 +26,16 @@ use std::hint::black_box;
 /// How often a benchmark repeats its operation.
 const TIMES: u64 = 1_000;
 
+/// Of a benchmark whose one operation is a thousand.
+const ONCE: u64 = 1;
+
 /// The payload of most objects.
 type Bytes = [u64; 6];
+
+type RefAndWeak = (Ref<Bytes>, Weak<Bytes>);
+type PoolAnd<T> = (AutoreleasePool, T);
+type HotAndRef = (Hot<Bytes>, HotRef<Bytes>);
+type HandoffAndThread = (HandoffPool, ThreadHandle);
 
 /// A payload with a destructor.
 struct Counted(Bytes);
@@ -53,7 +66,7 @@ fn object() -> Ref<Bytes> {
     Ref::new([0; 6])
 }
 
-fn object_and_weak() -> (Ref<Bytes>, Weak<Bytes>) {
+fn object_and_weak() -> RefAndWeak {
     let object = object();
     let weak = Ref::downgrade(&object);
     (object, weak)
@@ -72,38 +85,33 @@ fn pool() -> AutoreleasePool {
     pool
 }
 
-/// Returns a pool that holds as many objects as a benchmark repeats.
-fn filled_pool() -> AutoreleasePool {
+/// Returns a pool with as many objects as a benchmark repeats, some of which `add` adds at a time.
+fn filled_by(times: u64, add: impl Fn(&AutoreleasePool)) -> AutoreleasePool {
     let pool = pool();
-    for _ in 0..TIMES {
-        pool.create([0u64; 6]);
-    }
+    (0..times).for_each(|_| add(&pool));
     pool
+}
+
+fn filled_pool() -> AutoreleasePool {
+    filled_by(TIMES, |pool| _ = pool.create([0u64; 6]))
 }
 
 fn filled_pool_with_destructors() -> AutoreleasePool {
-    let pool = pool();
-    for _ in 0..TIMES {
-        pool.create(Counted([0; 6]));
-    }
-    pool
+    filled_by(TIMES, |pool| _ = pool.create(Counted([0; 6])))
 }
 
-/// Returns a pool of objects of two types in turn.
 fn filled_pool_of_two_types() -> AutoreleasePool {
-    let pool = pool();
-    for _ in 0..TIMES / 2 {
+    filled_by(TIMES / 2, |pool| {
         pool.create([0u64; 6]);
         pool.create([0i64; 6]);
-    }
-    pool
+    })
 }
 
-fn pool_and_object() -> (AutoreleasePool, Ref<Bytes>) {
+fn pool_and_object() -> PoolAnd<Ref<Bytes>> {
     (pool(), object())
 }
 
-fn pool_and_slot() -> (AutoreleasePool, Slot<Bytes>) {
+fn pool_and_slot() -> PoolAnd<Slot<Bytes>> {
     let slot = Slot::new(object());
     let pool = AutoreleasePool::new();
     slot.load(&pool);
@@ -111,7 +119,7 @@ fn pool_and_slot() -> (AutoreleasePool, Slot<Bytes>) {
 }
 
 /// Returns an owner and a reference, after one has been dropped, and a drain.
-fn hot() -> (Hot<Bytes>, HotRef<Bytes>) {
+fn hot() -> HotAndRef {
     let hot = Hot::try_new(object()).expect("there is room");
     drop(hot.get());
     drop(pool());
@@ -121,14 +129,16 @@ fn hot() -> (Hot<Bytes>, HotRef<Bytes>) {
 }
 
 fn blocks() -> BlockAllocator {
-    block_with(BlockAllocator::new())
+    let blocks = BlockAllocator::new();
+    block_with(&blocks);
+    blocks
 }
 
 fn arena() -> StackAllocator {
     StackAllocator::with_capacity(1 << 20)
 }
 
-fn handoff() -> (HandoffPool, ThreadHandle) {
+fn handoff() -> HandoffAndThread {
     let thread = PoolManager::global()
         .current_thread()
         .expect("the main thread has not ended");
@@ -143,178 +153,70 @@ fn handoff() -> (HandoffPool, ThreadHandle) {
     (handoff, thread)
 }
 
-#[library_benchmark(config = counted(179_157, 0), setup = object)]
-#[bench::one()]
-fn create_and_drop(other: Ref<Bytes>) -> Ref<Bytes> {
-    for i in 0..TIMES {
-        black_box(Ref::new([i; 6]));
-    }
-    other
-}
-
-#[library_benchmark(config = counted(13_041, 2), setup = object)]
-#[bench::one()]
-fn clone_and_drop(object: Ref<Bytes>) -> Ref<Bytes> {
-    for _ in 0..TIMES {
-        black_box(Ref::clone(black_box(&object)));
-    }
-    object
-}
-
-#[library_benchmark(config = counted(33_042, 2), setup = object_and_weak)]
-#[bench::one()]
-fn upgrade_and_drop(objects: (Ref<Bytes>, Weak<Bytes>)) -> (Ref<Bytes>, Weak<Bytes>) {
-    for _ in 0..TIMES {
-        black_box(black_box(&objects.1).upgrade());
-    }
-    objects
-}
-
-#[library_benchmark(config = counted(38_446, 0), setup = pool)]
-#[bench::one()]
-fn pool_create(pool: AutoreleasePool) -> AutoreleasePool {
-    for i in 0..TIMES {
-        black_box(pool.create([i; 6]));
-    }
-    pool
-}
-
-#[library_benchmark(config = counted(38_472, 0), setup = pool)]
-#[bench::one()]
-fn pool_create_with_destructor(pool: AutoreleasePool) -> AutoreleasePool {
-    for i in 0..TIMES {
-        black_box(pool.create(Counted([i; 6])));
-    }
-    pool
-}
-
-#[library_benchmark(config = counted(24_650, 0), setup = filled_pool)]
-#[bench::one()]
-fn drain(mut pool: AutoreleasePool) -> AutoreleasePool {
-    pool.drain();
-    pool
-}
-
-#[library_benchmark(config = counted(64_454, 0), setup = filled_pool_with_destructors)]
-#[bench::one()]
-fn drain_with_destructors(mut pool: AutoreleasePool) -> AutoreleasePool {
-    pool.drain();
-    pool
-}
-
-#[library_benchmark(config = counted(54_444, 0), setup = filled_pool_of_two_types)]
-#[bench::one()]
-fn drain_of_two_types(mut pool: AutoreleasePool) -> AutoreleasePool {
-    pool.drain();
-    pool
-}
-
-#[library_benchmark(config = counted(11_332, 1), setup = pool_and_object)]
-#[bench::one()]
-fn autorelease(state: (AutoreleasePool, Ref<Bytes>)) -> (AutoreleasePool, Ref<Bytes>) {
-    for _ in 0..TIMES {
-        black_box(state.0.autorelease(Ref::clone(&state.1)));
-    }
-    state
-}
-
-#[library_benchmark(config = counted(27_030, 0), setup = hot)]
-#[bench::one()]
-fn hot_clone_and_drop(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
-    for _ in 0..TIMES {
-        black_box(HotRef::clone(black_box(&state.1)));
-    }
-    state
-}
-
-#[library_benchmark(config = counted(182_007, 1), setup = hot)]
-#[bench::one()]
-fn drain_with_one_noted(state: (Hot<Bytes>, HotRef<Bytes>)) -> (Hot<Bytes>, HotRef<Bytes>) {
-    for _ in 0..TIMES {
-        drop(black_box(state.0.get()));
-        black_box(AutoreleasePool::new());
-    }
-    state
-}
-
-#[library_benchmark(config = counted(50_023, 0), setup = pool)]
-#[bench::one()]
-fn empty_pool(outer: AutoreleasePool) -> AutoreleasePool {
-    for _ in 0..TIMES {
-        black_box(AutoreleasePool::new());
-    }
-    outer
-}
-
-#[library_benchmark(config = counted(301_233, 0), setup = pool)]
-#[bench::one()]
-fn scope_with_destructor(outer: AutoreleasePool) -> AutoreleasePool {
-    for i in 0..TIMES {
-        autoreleasepool(|pool| {
-            black_box(pool.create(Counted([i; 6])));
-        });
-    }
-    outer
-}
-
-#[library_benchmark(config = counted(203_227, 0), setup = pool)]
-#[bench::one()]
-fn scope_of_one_object(outer: AutoreleasePool) -> AutoreleasePool {
-    for i in 0..TIMES {
-        autoreleasepool(|pool| {
-            black_box(pool.create([i; 6]));
-        });
-    }
-    outer
-}
-
-#[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
-#[bench::one()]
-fn slot_load(state: (AutoreleasePool, Slot<Bytes>)) -> (AutoreleasePool, Slot<Bytes>) {
-    for _ in 0..TIMES {
-        black_box(black_box(&state.1).load(&state.0));
-    }
-    state
-}
-
-#[library_benchmark(config = counted(34_456, 0), setup = handoff)]
-#[bench::one()]
-fn handoff_create(state: (HandoffPool, ThreadHandle)) -> (HandoffPool, ThreadHandle) {
-    for i in 0..TIMES {
-        black_box(state.0.create([i; 6]));
-    }
-    state
-}
-
-#[library_benchmark(config = counted(78_474, 0), setup = blocks)]
-#[bench::one()]
-fn block(blocks: BlockAllocator) -> BlockAllocator {
-    block_with(blocks)
-}
-
-fn block_with(blocks: BlockAllocator) -> BlockAllocator {
+fn block_with(blocks: &BlockAllocator) {
     let layout = Layout::new::<[u64; 8]>();
     for _ in 0..TIMES {
         let block = black_box(blocks.alloc(layout).expect("there is memory"));
         // SAFETY: just allocated with this layout, and not used any more.
         unsafe { blocks.dealloc(block, layout) };
     }
-    blocks
 }
 
-#[library_benchmark(config = counted(45_034, 0), setup = arena)]
-#[bench::one()]
-fn arena_value(arena: StackAllocator) -> StackAllocator {
-    for i in 0..TIMES {
-        black_box(arena.alloc([i; 6]));
-    }
-    arena
+/// Defines the benchmarks: each has its attribute, and its operation on the state that the setup makes, with how
+/// often that is repeated. The attribute comes from outside, as it needs that hygiene.
+macro_rules! hot_paths {
+    ($($hash:tt $attribute:tt
+        $name:ident: |$state:ident: $type:ty, $i:pat_param in $times:ident| $operation:expr;)*) => {
+        $($hash $attribute
+        fn $name(mut $state: $type) -> $type {
+            for $i in 0..$times {
+                $operation;
+            }
+            $state
+        })*
+        library_benchmark_group!(name = hot_paths; benchmarks = $($name),*);
+    };
 }
 
-library_benchmark_group!(
-    name = hot_paths;
-    benchmarks = create_and_drop, clone_and_drop, upgrade_and_drop, pool_create, pool_create_with_destructor,
-        drain, drain_with_destructors, drain_of_two_types, autorelease, hot_clone_and_drop, drain_with_one_noted,
-        empty_pool, scope_of_one_object, scope_with_destructor, slot_load, handoff_create, block, arena_value
-);
+hot_paths! {
+    #[library_benchmark(config = counted(179_157, 0), setup = object)]
+    create_and_drop: |other: Ref<Bytes>, i in TIMES| black_box(Ref::new([i; 6]));
+    #[library_benchmark(config = counted(13_041, 2), setup = object)]
+    clone_and_drop: |object: Ref<Bytes>, _ in TIMES| black_box(Ref::clone(black_box(&object)));
+    #[library_benchmark(config = counted(33_042, 2), setup = object_and_weak)]
+    upgrade_and_drop: |objects: RefAndWeak, _ in TIMES| black_box(black_box(&objects.1).upgrade());
+    #[library_benchmark(config = counted(38_446, 0), setup = pool)]
+    pool_create: |pool: AutoreleasePool, i in TIMES| black_box(pool.create([i; 6]));
+    #[library_benchmark(config = counted(38_472, 0), setup = pool)]
+    pool_create_with_destructor: |pool: AutoreleasePool, i in TIMES| black_box(pool.create(Counted([i; 6])));
+    #[library_benchmark(config = counted(24_650, 0), setup = filled_pool)]
+    drain: |pool: AutoreleasePool, _ in ONCE| pool.drain();
+    #[library_benchmark(config = counted(64_454, 0), setup = filled_pool_with_destructors)]
+    drain_with_destructors: |pool: AutoreleasePool, _ in ONCE| pool.drain();
+    #[library_benchmark(config = counted(54_444, 0), setup = filled_pool_of_two_types)]
+    drain_of_two_types: |pool: AutoreleasePool, _ in ONCE| pool.drain();
+    #[library_benchmark(config = counted(11_332, 1), setup = pool_and_object)]
+    autorelease: |state: PoolAnd<Ref<Bytes>>, _ in TIMES| black_box(state.0.autorelease(Ref::clone(&state.1)));
+    #[library_benchmark(config = counted(27_030, 0), setup = hot)]
+    hot_clone_and_drop: |state: HotAndRef, _ in TIMES| black_box(HotRef::clone(black_box(&state.1)));
+    #[library_benchmark(config = counted(182_007, 1), setup = hot)]
+    drain_with_one_noted: |state: HotAndRef, _ in TIMES| {
+        drop(black_box(state.0.get()));
+        black_box(AutoreleasePool::new());
+    };
+    #[library_benchmark(config = counted(50_023, 0), setup = pool)]
+    empty_pool: |outer: AutoreleasePool, _ in TIMES| black_box(AutoreleasePool::new());
+    #[library_benchmark(config = counted(301_233, 0), setup = pool)]
+    scope_with_destructor: |outer: AutoreleasePool, i in TIMES| autoreleasepool(|pool| { black_box(pool.create(Counted([i; 6]))); });
+    #[library_benchmark(config = counted(203_227, 0), setup = pool)]
+    scope_of_one_object: |outer: AutoreleasePool, i in TIMES| autoreleasepool(|pool| { black_box(pool.create([i; 6])); });
+    #[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
+    slot_load: |state: PoolAnd<Slot<Bytes>>, _ in TIMES| black_box(black_box(&state.1).load(&state.0));
+    #[library_benchmark(config = counted(34_456, 0), setup = handoff)]
+    handoff_create: |state: HandoffAndThread, i in TIMES| black_box(state.0.create([i; 6]));
+    #[library_benchmark(config = counted(77_945, 0), setup = blocks)]
+    block: |blocks: BlockAllocator, _ in ONCE| block_with(&blocks);
+    #[library_benchmark(config = counted(45_034, 0), setup = arena)]
+    arena_value: |arena: StackAllocator, i in TIMES| black_box(arena.alloc([i; 6]));
+}
 main!(library_benchmark_groups = hot_paths);

@@ -4,200 +4,164 @@
 
 use arc_swap::ArcSwap;
 use releasepool::{AutoreleasePool, BlockAllocator, Ref, Slot};
-use releasepool_benches::objects::{Dropping as Object, POOL, Payload};
+use releasepool_benches::objects::{Dropping as Object, POOL, Payload, arc_in_a_vec};
+use releasepool_benches::pooled::by_create;
 use releasepool_benches::terminal;
+use releasepool_benches::workload::{Workload, timed_half};
 use std::hint::black_box;
 use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::Instant;
 
-/// Turns of each operation in a round.
+/// Turns of one operation in a round.
 const TURNS: u64 = 1_000_000;
-/// Frames in a round.
+/// Turns of a frame of [`POOL`] objects in a round.
 const FRAMES: u64 = 10_000;
-/// Rounds, in which the operations take turns. The figures are medians of theirs.
+/// Rounds, in which the workloads take turns. The figures are medians of theirs.
 const ROUNDS: usize = 5;
 
-/// Nanoseconds of single operations.
-type Times = Vec<u64>;
-
-/// One row.
-struct Tail {
-    what: &'static str,
-    by: &'static str,
-    /// Measures a round.
-    round: fn() -> Times,
+/// Returns a workload of one operation on a value that exists already. Before each [`POOL`] turns, `end`
+/// destroys what they have left.
+fn each<S: 'static>(
+    name: &str,
+    make: impl Fn() -> S + Send + Sync + 'static,
+    operation: impl Fn(&mut S, u64) + Copy + Send + Sync + 'static,
+    end: fn(&mut S),
+) -> Workload {
+    Workload::new(name, 1, move || {
+        let (mut state, mut seed) = (make(), 0);
+        Box::new(move |_| {
+            if seed % POOL == 0 {
+                end(&mut state);
+            }
+            seed += 1;
+            let start = Instant::now();
+            operation(&mut state, seed);
+            start.elapsed()
+        })
+    })
 }
 
-fn timed<R>(times: &mut Times, operation: impl FnOnce() -> R) -> R {
-    let start = Instant::now();
-    let result = operation();
-    times.push(start.elapsed().as_nanos() as u64);
-    result
-}
-
-/// Times an operation on a value that exists already.
-fn each<S>(mut state: S, mut operation: impl FnMut(&mut S, u64)) -> Times {
-    let mut times = Times::with_capacity(TURNS as usize);
-    for turn in 0..TURNS {
-        timed(&mut times, || operation(&mut state, turn));
-    }
-    times
-}
-
-/// Times an operation; after each [`POOL`] of them, `end` destroys what it has left.
-fn in_pools<S>(mut state: S, operation: impl Fn(&mut S, u64), end: impl Fn(&mut S)) -> Times {
-    let mut times = Times::with_capacity(TURNS as usize);
-    for turn in 0..TURNS {
-        timed(&mut times, || operation(&mut state, turn));
-        if turn % POOL == POOL - 1 {
-            end(&mut state);
-        }
-    }
-    times
-}
-
-/// Times the last drops of references, a thousand of which exist.
-fn dropped<R>(new: impl Fn(u64) -> R) -> Times {
-    let mut times = Times::with_capacity(TURNS as usize);
-    for turn in 0..TURNS / POOL {
-        let objects: Vec<R> = (0..POOL).map(|n| new(turn + n)).collect();
-        for object in objects {
-            timed(&mut times, || drop(black_box(object)));
-        }
-    }
-    times
-}
-
-/// Times frames of a thousand objects.
-fn frames<S>(mut state: S, create: impl Fn(&mut S, u64), end: impl Fn(&mut S)) -> Times {
-    let mut times = Times::with_capacity(FRAMES as usize);
-    for _ in 0..FRAMES {
-        timed(&mut times, || {
-            (0..POOL).for_each(|seed| create(&mut state, seed));
-            end(&mut state);
-        });
-    }
-    times
+/// Returns the last drops of references, a thousand of which exist.
+fn dropped<R: 'static>(
+    name: &str,
+    new: impl Fn(u64) -> R + Copy + Send + Sync + 'static,
+) -> Workload {
+    Workload::new(name, 1, move || {
+        let mut objects = Vec::new().into_iter();
+        let prepare = move || {
+            if objects.len() == 0 {
+                objects = (0..POOL).map(new).collect::<Vec<_>>().into_iter();
+            }
+            objects.next()
+        };
+        timed_half(prepare, |object| drop(black_box(object)))
+    })
 }
 
 fn create(pool: &mut AutoreleasePool, seed: u64) {
     black_box(pool.create(Object::new(seed)));
 }
 
-fn drain(pool: &mut AutoreleasePool) {
-    pool.drain();
-}
-
 fn push(arcs: &mut Vec<Arc<Object>>, seed: u64) {
     arcs.push(black_box(Arc::new(Object::new(seed))));
 }
 
-const TAILS: [Tail; 11] = [
-    Tail {
-        what: "the clock alone, in all others, too",
-        by: "",
-        round: || each((), |(), _| ()),
-    },
-    Tail {
-        what: "an object is created, 1,000 to a pool",
-        by: "pool.create",
-        round: || in_pools(AutoreleasePool::new(), create, drain),
-    },
-    Tail {
-        what: "",
-        by: "Arc in a Vec",
-        round: || in_pools(Vec::new(), push, Vec::clear),
-    },
-    Tail {
-        what: "the last reference is dropped",
-        by: "Ref in a block",
-        round: || {
-            let blocks = BlockAllocator::process();
-            dropped(|seed| Ref::new_in(Object::new(seed), &blocks))
-        },
-    },
-    Tail {
-        what: "",
-        by: "Arc",
-        round: || dropped(|seed| Arc::new(Object::new(seed))),
-    },
-    Tail {
-        what: "a shared pointer is replaced",
-        by: "slot.store",
-        round: || {
-            let slot = Slot::new(Ref::new(Object::new(0)));
-            // A drain releases what the stores have replaced.
-            let store = |_: &mut _, seed| slot.store(Ref::new(Object::new(seed)));
-            in_pools(AutoreleasePool::new(), store, drain)
-        },
-    },
-    Tail {
-        what: "",
-        by: "arc-swap",
-        round: || {
-            let swap = ArcSwap::from_pointee(Object::new(0));
-            each(swap, |swap, seed| swap.store(Arc::new(Object::new(seed))))
-        },
-    },
-    Tail {
-        what: "",
-        by: "RwLock",
-        round: || {
-            let lock = RwLock::new(Arc::new(Object::new(0)));
-            each(lock, |lock, seed| {
-                let new = Arc::new(Object::new(seed));
-                let mut held = lock.write().expect("no thread panicked");
-                let old = std::mem::replace(&mut *held, new);
-                drop(held);
-                drop(old);
-            })
-        },
-    },
-    Tail {
-        what: "a frame of 1,000 objects",
-        by: "pool.create, drain",
-        round: || frames(AutoreleasePool::new(), create, drain),
-    },
-    Tail {
-        what: "",
-        by: "Arc in a Vec, clear",
-        round: || frames(Vec::new(), push, Vec::clear),
-    },
-    Tail {
-        what: "",
-        by: "a new pool each time",
-        round: || {
-            frames(
-                None,
-                |pool, seed| create(pool.get_or_insert_default(), seed),
-                |pool| *pool = None,
-            )
-        },
-    },
-];
+/// Replaces the object behind a lock, and destroys the old one afterwards.
+fn replace(lock: &mut RwLock<Arc<Object>>, seed: u64) {
+    let new = Arc::new(Object::new(seed));
+    let mut held = lock.write().expect("no thread panicked");
+    let old = std::mem::replace(&mut *held, new);
+    drop(held);
+    drop(old);
+}
 
-/// Returns what most, nearly all and all of the operations took at most.
-fn figures(mut times: Times) -> [u64; 4] {
+/// Returns the rows: what is done, or an empty text if that is said above, and by which means.
+fn rows() -> [(&'static str, Workload); 11] {
+    let slot = || {
+        let slot = Slot::new(Ref::new(Object::new(0)));
+        (slot, AutoreleasePool::new())
+    };
+    let store = |(slot, _): &mut (Slot<Object>, _), seed| slot.store(Ref::new(Object::new(seed)));
+    let swap = || ArcSwap::from_pointee(Object::new(0));
+    let lock = || RwLock::new(Arc::new(Object::new(0)));
+    let in_a_block = |seed| Ref::new_in(Object::new(seed), &BlockAllocator::process());
+    let new_pool = |(): &mut ()| {
+        let mut pool = AutoreleasePool::new();
+        (0..POOL).for_each(|seed| create(&mut pool, seed));
+    };
+    [
+        (
+            "the clock alone, in all others, too",
+            each("", || (), |(), _| (), |()| ()),
+        ),
+        (
+            "an object is created, 1,000 to a pool",
+            each("pool.create", AutoreleasePool::new, create, |pool| {
+                pool.drain();
+            }),
+        ),
+        ("", each("Arc in a Vec", Vec::new, push, Vec::clear)),
+        (
+            "the last reference is dropped",
+            dropped("Ref in a block", in_a_block),
+        ),
+        ("", dropped("Arc", |seed| Arc::new(Object::new(seed)))),
+        (
+            "a shared pointer is replaced",
+            // A drain releases what the stores have replaced.
+            each("slot.store", slot, store, |(_, pool)| {
+                pool.drain();
+            }),
+        ),
+        (
+            "",
+            each(
+                "arc-swap",
+                swap,
+                |swap, seed| swap.store(Arc::new(Object::new(seed))),
+                |_| (),
+            ),
+        ),
+        ("", each("RwLock", lock, replace, |_| ())),
+        ("a frame of 1,000 objects", by_create::<Object>(POOL)),
+        ("", arc_in_a_vec::<Object>(POOL)),
+        (
+            "",
+            Workload::timed("a new pool each time", POOL, || (), new_pool),
+        ),
+    ]
+}
+
+/// Returns what half, nearly all and all of the turns of a round took at most, in nanoseconds.
+fn measure(workload: &Workload) -> [u128; 4] {
+    let turns = if workload.operations == 1 {
+        TURNS
+    } else {
+        FRAMES
+    };
+    // On a thread of its own: see "How it is measured" in README.md.
+    let times = thread::scope(|scope| {
+        let round = scope.spawn(|| {
+            let mut job = workload.job();
+            (0..turns).map(|_| job(1).as_nanos()).collect()
+        });
+        round.join()
+    });
+    let mut times: Vec<_> = times.expect("the work does not panic");
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     [at(0.5), at(0.99), at(0.999), at(1.0)]
 }
 
 fn main() {
-    let measure = |tail: &Tail| {
-        // On a thread of its own: see "How it is measured" in README.md.
-        let times = thread::spawn(tail.round).join();
-        figures(times.expect("the work does not panic"))
-    };
-    let mut rounds = vec![Vec::new(); TAILS.len()];
+    let rows = rows();
+    let mut measured = vec![Vec::new(); rows.len()];
     for round in 0..=ROUNDS {
-        for (tail, figures) in TAILS.iter().zip(&mut rounds) {
-            let measured = measure(tail);
+        for ((_, workload), figures) in rows.iter().zip(&mut measured) {
+            let new = measure(workload);
             // The first round is a warm-up.
-            if round > 0 {
-                figures.push(measured);
-            }
+            figures.extend((round > 0).then_some(new));
         }
         eprintln!("round {round} of {ROUNDS}");
     }
@@ -210,14 +174,14 @@ fn main() {
         ("999 of 1,000", 12),
         ("all", 10),
     ]);
-    for (tail, rounds) in TAILS.iter().zip(rounds) {
+    for ((what, workload), rounds) in rows.iter().zip(measured) {
         let median = |at: usize| {
-            let mut values: Vec<u64> = rounds.iter().map(|figures| figures[at]).collect();
+            let mut values: Vec<_> = rounds.iter().map(|figures| figures[at]).collect();
             values.sort_unstable();
             values[values.len() / 2].to_string()
         };
         let [half, most, nearly, all] = [0, 1, 2, 3].map(median);
-        table.add_row([tail.what, tail.by, &half, &most, &nearly, &all]);
+        table.add_row([*what, &workload.name, &half, &most, &nearly, &all]);
     }
     println!("{}", table.trim_fmt());
 }

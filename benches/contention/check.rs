@@ -13,9 +13,6 @@ use std::time::{Duration, Instant};
 /// The longest wait for objects that are destroyed later.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Scenario, contestant, and the largest number of objects alive at the same time on one thread.
-pub type Peaks = Vec<(&'static str, &'static str, u64)>;
-
 /// Does the work on this many threads. Returns true if none of them panicked.
 fn work(workload: &Workload, threads: usize) -> bool {
     let barrier = SpinBarrier::default();
@@ -66,38 +63,42 @@ pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
     }
 }
 
-/// Returns an error if a contestant does other work than the others.
-pub fn check(scenarios: &[Scenario]) -> Result<Peaks, String> {
-    let mut peaks = Peaks::new();
+/// Returns an error if a contestant does other work than the others. Notes the peaks where they matter.
+pub fn check(scenarios: &mut [Scenario]) -> Result<(), String> {
     for scenario in scenarios {
         // The number of created objects for one thread and for two, and the first contestant.
-        let mut expected: [Option<(u64, &str)>; 2] = [None; 2];
-        for contestant in &scenario.contestants {
+        let mut expected: [Option<(u64, String)>; 2] = [None, None];
+        for contestant in &mut scenario.contestants {
             let most = if contestant.single_threaded() { 1 } else { 2 };
             for threads in 1..=most {
-                let what = |error: String| {
-                    let name = contestant.name;
-                    format!("{}, {name}, {threads} threads: {error}", scenario.id)
-                };
                 let count = match contestant.elsewhere {
                     Some(elsewhere) => rival::count(scenario.id, elsewhere, threads),
                     None => count(contestant, threads),
                 };
-                let count = count.map_err(what)?;
                 let expected = &mut expected[threads - 1];
-                let (made, first) = *expected.get_or_insert((count.made, contestant.name));
-                if count.made != made {
-                    let error = format!(
-                        "it created {} objects, but {first} created {made}",
-                        count.made
-                    );
-                    return Err(what(error));
-                }
+                let equal = count.and_then(|count| {
+                    let first = || (count.made, contestant.name.clone());
+                    let (made, first) = expected.get_or_insert_with(first);
+                    if count.made == *made {
+                        return Ok(count);
+                    }
+                    let Count { made: other, .. } = count;
+                    Err(format!(
+                        "it created {other} objects, but {first} created {made}"
+                    ))
+                });
+                let count = equal.map_err(|error| {
+                    let name = &contestant.name;
+                    format!("{}, {name}, {threads} threads: {error}", scenario.id)
+                })?;
                 if scenario.peak && threads == 1 {
-                    peaks.push((scenario.id, contestant.name, count.peak));
+                    let peak = count.peak;
+                    contestant.notes.push(format!(
+                        "at most {peak} objects alive at the same time, on 1 thread"
+                    ));
                 }
             }
         }
     }
-    Ok(peaks)
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! The machine and the build, which all figures depend on.
 
+use releasepool_benches::contest::parallelism;
 use releasepool_benches::results::Machine;
 use std::process::Command;
-use std::thread::available_parallelism;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sysinfo::{CpuRefreshKind, System};
 
@@ -74,10 +74,6 @@ fn rivals() -> String {
         format!("{name} {}", version.unwrap_or("unknown"))
     };
     RIVALS.iter().map(version).collect::<Vec<_>>().join(", ")
-}
-
-pub fn parallelism() -> usize {
-    available_parallelism().map_or(1, usize::from)
 }
 
 /// Describes the machine and the build.

@@ -2,27 +2,22 @@
 //! releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
-//! * `rival`, `allocator`: alternatives with another global allocator, in processes of their own
-//!   (`mimalloc`, `jemalloc`, `snmalloc`, `serving`)
-//! * `select`, `options`: what the command line asks for
+//! * `rival`, `serving`: alternatives with another global allocator, in processes of their own
+//! * `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
-//! * `measure`, `instructions`: the measurements; `targets`: the rows with targets
+//! * `machine`: what the figures depend on
 //!
 //! See README.md.
 
-mod allocator;
 mod check;
 mod handing;
-mod instructions;
 mod machine;
-mod measure;
 mod options;
 mod pools;
 mod rival;
 mod scenario;
 mod scenarios;
-mod select;
-mod targets;
+mod serving;
 mod ui;
 
 use clap::error::ErrorKind;
@@ -30,25 +25,27 @@ use clap::{CommandFactory, Parser};
 use options::Options;
 use releasepool_benches::contest::Effort;
 use releasepool_benches::results::{Measured, Results};
-use releasepool_benches::rows::check_elsewhere;
-use releasepool_benches::{budget, markdown, report, table, terminal};
+use releasepool_benches::rows::{check_elsewhere, core, sharing};
+use releasepool_benches::table::{self, Row};
+use releasepool_benches::{markdown, report, terminal};
+use scenario::Scenario;
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let options = Options::parse();
     let end = if options.list {
-        select::list();
+        list();
         Ok(())
     } else if options.rows {
-        print_rows();
+        list_rows();
         Ok(())
-    } else if let Some(task) = &options.count_turns {
-        count(task);
-        Ok(())
+    } else if let Some([scenario, name]) = options.serve.as_deref() {
+        serving::serve(scenario, name)
+    } else if let Some([scenario, name, threads]) = options.count.as_deref() {
+        serving::count(scenario, name, threads)
     } else {
         run(&options)
     };
@@ -65,37 +62,38 @@ fn wrong_input(error: impl Display) -> ! {
     command.error(ErrorKind::ValueValidation, error).exit()
 }
 
-/// Runs turns of one contestant, in a process under callgrind.
-fn count(task: &[String]) {
-    let contestant = scenarios::find(&task[0], &task[1]);
-    match contestant.zip(task[2].parse().ok()) {
-        Some((contestant, turns)) => instructions::run(&contestant, turns),
-        None => wrong_input("--count-turns: no such work"),
+/// Prints the names of all scenarios and implementations.
+fn list() {
+    for scenario in scenarios::all() {
+        println!("{:<20} {}", scenario.id, scenario.title);
+        for contestant in &scenario.contestants {
+            println!("    {}", contestant.name);
+        }
     }
+}
+
+/// Returns the rows of `core` and `sharing`, and those of deep trees.
+fn other_rows() -> Vec<Row> {
+    let rows = core().into_iter().chain(sharing());
+    rows.chain(scenarios::trees::rows()).collect()
 }
 
 /// Prints how all rows begin in the table of one run on 1 and 2 threads.
-fn print_rows() {
+fn list_rows() {
     for scenario in scenarios::all() {
-        let title = measure::title(&scenario);
-        for step in measure::steps(&scenario, &[1, 2]) {
-            markdown::print_beginning(&title, step.threads);
+        for threads in [1, 2] {
+            if scenario.on(threads).next().is_some() {
+                markdown::print_beginning(&scenario.title(), threads);
+            }
         }
     }
-    for row in targets::rows(true) {
-        markdown::print_beginning(row.what(), row.threads());
-    }
-    markdown::print_beginning(budget::WHAT, 1);
-}
-
-/// Returns the root of the repository.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    table::list(&other_rows());
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let mut scenarios = select::select(options).unwrap_or_else(|error| wrong_input(error));
-    let page = options.markdown.as_ref().map(|file| root().join(file));
+    let mut scenarios = options.select().unwrap_or_else(|error| wrong_input(error));
+    let root = rival::root();
+    let page = options.markdown.as_ref().map(|file| root.join(file));
     // Before anything is measured.
     if let Some(Err(error)) = page.as_ref().map(|page| with_table(page, "")) {
         wrong_input(format!("--markdown: {error}"));
@@ -107,23 +105,23 @@ fn run(options: &Options) -> Result<(), String> {
         .for_each(|line| println!("{line}"));
     rival::prepare(&mut scenarios, options.quick);
     eprintln!("checking that all implementations do the same work");
-    let peaks = check::check(&scenarios)
+    check::check(&mut scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;
     println!("\nChecked: all implementations do the same work and destroy what they create.");
 
-    let mut rows = Vec::new();
-    let count = options.instructions && instructions::available();
+    let effort = if options.quick {
+        Effort::QUICK
+    } else {
+        Effort::FULL
+    };
     terminal::explain();
-    for step in scenarios
-        .iter()
-        .flat_map(|s| measure::steps(s, &options.threads))
-    {
-        show(&mut rows, step.measure(options.quick, count, &peaks));
-    }
+    let mut rows = measure(&scenarios, options, effort);
     let all = page.is_some();
     if all || options.targets || !options.filtered() {
         check_elsewhere()?;
-        measure_rows(options.quick, all, &mut rows);
+        let mut others = other_rows();
+        others.retain(|row| all || row.has_target());
+        rows.extend(table::print(&others, effort));
     }
     if all {
         rows.extend(memory(options.quick)?);
@@ -143,40 +141,33 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Measures and prints the scenarios. They have many implementations, so they take longer than other rows.
+fn measure(scenarios: &[Scenario], options: &Options, effort: Effort) -> Vec<Measured> {
+    let effort = Effort {
+        total: effort.total * 2,
+        ..effort
+    };
+    let mut measured = Vec::new();
+    for scenario in scenarios {
+        // One by one, as the workloads of a row start threads and processes.
+        for row in options.threads.iter().filter_map(|&n| scenario.row(n)) {
+            measured.extend(table::print(&[row], effort));
+        }
+    }
+    measured
+}
+
 /// Returns a page, with this table between its marks.
 fn with_table(page: &Path, table: &str) -> Result<String, String> {
     let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()));
     markdown::replaced(&text?, table)
 }
 
-/// Prints a row, and keeps it.
-fn show(rows: &mut Vec<Measured>, row: Measured) {
-    terminal::measured(&row);
-    rows.push(row);
-}
-
-/// Measures and prints the rows with targets, or all.
-fn measure_rows(quick: bool, all: bool, rows: &mut Vec<Measured>) {
-    let effort = if quick {
-        Effort {
-            sample: Duration::from_micros(500),
-            total: Duration::from_millis(100),
-            least: 8,
-        }
-    } else {
-        Effort::FULL
-    };
-    for row in targets::rows(all) {
-        show(rows, table::measure(&row, effort));
-    }
-    rows.push(budget::measure(if quick { 8 } else { 20 }));
-}
-
 /// Has the benchmark `memory` measure its rows, in a process of its own.
 fn memory(quick: bool) -> Result<Vec<Measured>, String> {
     let file = folder().join("memory.json");
     fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = rival::cargo();
     command.args([
         "bench",
         "--package",
@@ -184,14 +175,13 @@ fn memory(quick: bool) -> Result<Vec<Measured>, String> {
         "--bench",
         "memory",
     ]);
-    if allocator::ALLOCATORS
-        .iter()
-        .any(|a| a.name == "snmalloc" && a.program().is_ok())
-    {
+    if rival::is_built("snmalloc") {
         command.args(["--features", "snmalloc"]);
     }
-    command.args(["--", "--targets", "--json"]).arg(&file);
-    command.args(quick.then_some("--quick")).current_dir(root());
+    command
+        .args(["--", "--no-peaks"])
+        .arg(format!("--json={}", file.display()));
+    command.args(quick.then_some("--quick"));
     let status = command.status().map_err(|error| error.to_string())?;
     let text = fs::read_to_string(&file).ok().filter(|_| status.success());
     let text = text.ok_or("the benchmark memory has failed")?;

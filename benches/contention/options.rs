@@ -1,5 +1,7 @@
 //! The command line.
 
+use crate::scenario::{Contestant, Scenario};
+use crate::scenarios;
 use clap::Parser;
 
 const ABOUT: &str = "\
@@ -43,10 +45,6 @@ pub struct Options {
     #[arg(long, verbatim_doc_comment)]
     pub targets: bool,
 
-    /// Count instructions by callgrind, too
-    #[arg(long)]
-    pub instructions: bool,
-
     /// Measure all rows of the benchmarks core, sharing and memory, too, and
     /// write the table of all into docs/PERFORMANCE.md, or into FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, verbatim_doc_comment)]
@@ -61,9 +59,13 @@ pub struct Options {
     #[arg(long)]
     pub rows: bool,
 
-    /// The benchmark's call of itself under callgrind: scenario, implementation, turns
+    /// The benchmark's call of itself with another allocator: scenario, implementation
+    #[arg(long, hide = true, num_args = 2)]
+    pub serve: Option<Vec<String>>,
+
+    /// The benchmark's call of itself with another allocator: scenario, implementation, threads
     #[arg(long, hide = true, num_args = 3)]
-    pub count_turns: Option<Vec<String>>,
+    pub count: Option<Vec<String>>,
 
     /// Passed by cargo
     #[arg(long, hide = true)]
@@ -77,6 +79,42 @@ impl Options {
     /// Returns true if some scenarios or implementations are left out.
     pub fn filtered(&self) -> bool {
         !self.scenarios.is_empty() || !self.implementations.is_empty()
+    }
+
+    /// Returns the scenarios that the options select, with the implementations that they select.
+    pub fn select(&self) -> Result<Vec<Scenario>, String> {
+        let mut left = scenarios::all();
+        if self.targets && !self.filtered() {
+            left.clear();
+        }
+        let matches = |s: &Scenario, name| s.id == name || s.id.starts_with(&format!("{name}-"));
+        for name in &self.scenarios {
+            if !left.iter().any(|scenario| matches(scenario, name)) {
+                return Err(format!("no scenario {name:?}; --list prints all"));
+            }
+        }
+        if !self.scenarios.is_empty() {
+            left.retain(|s| self.scenarios.iter().any(|name| matches(s, name)));
+        }
+        let lower = |name: &str| name.to_lowercase();
+        let contains = |c: &Contestant, part: &String| lower(&c.name).contains(&lower(part));
+        for part in &self.implementations {
+            let mut all = left.iter().flat_map(|s| &s.contestants);
+            if !all.any(|contestant| contains(contestant, part)) {
+                return Err(format!(
+                    "no implementation {part:?} there; --list prints all"
+                ));
+            }
+        }
+        if self.filtered() {
+            let wanted = &self.implementations;
+            for scenario in &mut left {
+                let all = &mut scenario.contestants;
+                all.retain(|c| wanted.is_empty() || wanted.iter().any(|part| contains(c, part)));
+            }
+            left.retain(|scenario| !scenario.contestants.is_empty());
+        }
+        Ok(left)
     }
 }
 

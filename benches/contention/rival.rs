@@ -1,23 +1,119 @@
 //! Alternatives in processes with another global allocator, which is what a program can change by one
-//! line, without any pool.
+//! line, without any pool. The process is this benchmark, built with a feature: see `serving`.
 //!
 //! They take part in the same rounds as all others: each measured thread of this process has a thread
 //! in the other one, sends it a number of turns through a socket, and waits for the time that the
 //! turns took by the clock of that thread. So sockets and waiting are not part of the time.
 
-use crate::allocator::{ALLOCATORS, Allocator, Elsewhere};
 use crate::scenario::{Contestant, Scenario};
 use crate::scenarios;
 use releasepool_benches::objects::Count;
 use releasepool_benches::workload::{Job, Workload};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The scenarios in which nothing is allocated, or hardly anything.
 const WITHOUT: [&str; 3] = ["nested-empty", "hot", "config"];
+
+/// The alternatives that also run with other allocators.
+const RIVALS: [&str; 5] = [
+    "Arc + Vec",
+    "triomphe + Vec",
+    "Box + Vec",
+    "Arc",
+    "Arc + channel of Vec",
+];
+
+/// Another global allocator than the standard one, which a program can choose by one line.
+pub struct Allocator {
+    pub name: &'static str,
+    /// The tools that cargo needs to build the benchmark with it.
+    needs: &'static str,
+    /// True if a quick run does without it.
+    slow_to_build: bool,
+    /// The benchmark with that allocator.
+    program: OnceLock<PathBuf>,
+}
+
+const fn allocator(name: &'static str, needs: &'static str, slow_to_build: bool) -> Allocator {
+    Allocator {
+        name,
+        needs,
+        slow_to_build,
+        program: OnceLock::new(),
+    }
+}
+
+static ALLOCATORS: [Allocator; 3] = [
+    allocator("mimalloc", "a C compiler", false),
+    allocator("jemalloc", "a C compiler and make", true),
+    allocator("snmalloc", "a C++20 compiler", false),
+];
+
+/// An implementation in a program with another allocator.
+#[derive(Clone, Copy)]
+pub struct Elsewhere {
+    allocator: &'static Allocator,
+    implementation: &'static str,
+}
+
+impl Allocator {
+    fn program(&self) -> Result<&Path, String> {
+        let program = self.program.get().map(PathBuf::as_path);
+        program.ok_or_else(|| format!("there is no program with {}", self.name))
+    }
+
+    /// Has cargo build the program, and returns its path.
+    fn build(&self) -> Result<PathBuf, String> {
+        eprintln!("building contention with {}", self.name);
+        // In the root, as cargo then uses the dependencies that it has built for this program.
+        let output = cargo()
+            .args(["bench", "--no-run", "--quiet", "--bench", "contention"])
+            .arg("--features")
+            .arg(format!("releasepool-benches/global-{}", self.name))
+            .arg("--message-format=json-render-diagnostics")
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| format!("cargo does not start: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("cargo could not build it; it needs {}", self.needs));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let messages = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let mut built = messages.filter_map(|message: serde_json::Value| {
+            let is_ours = message["target"]["name"] == "contention";
+            let program = message["executable"].as_str().filter(|_| is_ours)?;
+            Some(PathBuf::from(program))
+        });
+        built
+            .next()
+            .ok_or_else(|| "cargo printed no path".to_owned())
+    }
+}
+
+/// Returns the root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Returns the call of cargo, in the root.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// Returns true if there is a program with this allocator.
+pub fn is_built(name: &str) -> bool {
+    let mut all = ALLOCATORS.iter();
+    all.any(|allocator| allocator.name == name && allocator.program().is_ok())
+}
 
 /// Adds the rivals to a scenario.
 pub fn add(scenario: &mut Scenario) {
@@ -26,20 +122,26 @@ pub fn add(scenario: &mut Scenario) {
         return;
     }
     for allocator in &ALLOCATORS {
-        for (here, name) in allocator.rivals {
-            let original = scenario.contestants.iter().find(|c| c.name == here);
-            if let Some(original) = original {
-                let elsewhere = Elsewhere {
-                    allocator,
-                    implementation: here,
-                };
-                let measured = move || workload(id, elsewhere);
-                let rival = Contestant {
-                    elsewhere: Some(elsewhere),
-                    ..Contestant::new(name, original.role, measured, measured)
-                };
-                scenario.contestants.push(rival.note(allocator.note));
-            }
+        for implementation in RIVALS {
+            let original = scenario.contestants.iter();
+            let Some(original) = original.clone().find(|c| c.name == implementation) else {
+                continue;
+            };
+            let elsewhere = Elsewhere {
+                allocator,
+                implementation,
+            };
+            let measured = move || workload(id, elsewhere);
+            let (kind, name) = (implementation, allocator.name);
+            let name = format!("{kind}, {name}");
+            let rival = Contestant {
+                elsewhere: Some(elsewhere),
+                ..Contestant::new(name, original.role, measured, measured)
+            };
+            scenario.contestants.push(rival.note(format!(
+                "in a process of its own, in which {} is the #[global_allocator]",
+                allocator.name
+            )));
         }
     }
 }
@@ -55,17 +157,20 @@ pub fn prepare(scenarios: &mut Vec<Scenario>, quick: bool) {
         if !scenarios.iter().flat_map(|s| &s.contestants).any(is_in) {
             continue;
         }
-        let prepared = if quick && allocator.slow_to_build {
+        let built = if quick && allocator.slow_to_build {
             Err("it takes minutes to build, too long for a quick run".to_owned())
         } else {
-            allocator.prepare()
+            allocator.build()
         };
-        if let Err(error) = prepared {
-            eprintln!("there are no rows with {}: {error}", allocator.name);
-            for scenario in scenarios.iter_mut() {
-                scenario.contestants.retain(|c| !is_in(c));
+        match built {
+            Ok(program) => _ = allocator.program.set(program),
+            Err(error) => {
+                eprintln!("there are no rows with {}: {error}", allocator.name);
+                for scenario in scenarios.iter_mut() {
+                    scenario.contestants.retain(|c| !is_in(c));
+                }
+                scenarios.retain(|scenario| !scenario.contestants.is_empty());
             }
-            scenarios.retain(|scenario| !scenario.contestants.is_empty());
         }
     }
 }
@@ -159,7 +264,7 @@ fn workload(scenario: &'static str, elsewhere: Elsewhere) -> Workload {
 /// Counts the objects of an implementation in the other process.
 pub fn count(scenario: &str, elsewhere: Elsewhere, threads: usize) -> Result<Count, String> {
     let output = Command::new(elsewhere.allocator.program()?)
-        .args(["--check", scenario, elsewhere.implementation])
+        .args(["--count", scenario, elsewhere.implementation])
         .arg(threads.to_string())
         .stderr(Stdio::inherit())
         .output()
@@ -172,6 +277,6 @@ pub fn count(scenario: &str, elsewhere: Elsewhere, threads: usize) -> Result<Cou
             destroyed,
             peak,
         }),
-        _ => Err(format!("the other process: {}", text.trim())),
+        _ => Err("the other process has failed".to_owned()),
     }
 }

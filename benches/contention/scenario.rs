@@ -1,8 +1,9 @@
 //! Scenarios and their contestants.
 
-use crate::allocator::Elsewhere;
 use crate::pools::Pools;
+use crate::rival::Elsewhere;
 use releasepool_benches::objects::{Counted, Dropping, Payload};
+use releasepool_benches::table::Row;
 use releasepool_benches::workload::{Role, Workload};
 
 /// Creates a workload when it is needed, as some start threads.
@@ -17,20 +18,40 @@ pub struct Scenario {
     pub remarks: &'static str,
     /// The number of threads besides the measured ones.
     pub helpers: usize,
-    /// True if turns are timed as a whole and run on one thread, so that their instructions
-    /// correspond to their time.
-    pub countable: bool,
     /// True if the output has the largest number of objects alive at the same time.
     pub peak: bool,
     /// The contestants, releasepool's first.
     pub contestants: Vec<Contestant>,
 }
 
+impl Scenario {
+    /// Returns the title of the rows, which begins with the name for `--scenario`.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.id, self.title)
+    }
+
+    /// Returns the contestants that can do the work on this many threads.
+    pub fn on(&self, threads: usize) -> impl Iterator<Item = &Contestant> {
+        let all = self.contestants.iter();
+        all.filter(move |contestant| threads == 1 || !contestant.single_threaded())
+    }
+
+    /// Creates the row of this many threads, if some contestant can have them.
+    pub fn row(&self, threads: usize) -> Option<Row> {
+        let workloads: Vec<_> = self.on(threads).map(Contestant::workload).collect();
+        let (ours, others) = workloads.split_first()?;
+        let mut row = Row::new(self.title(), threads, ours).beside(threads, others);
+        row.about = vec![self.what.to_owned(), self.remarks.to_owned()];
+        row.helpers = self.helpers;
+        Some(row)
+    }
+}
+
 /// An implementation of a scenario.
 pub struct Contestant {
-    pub name: &'static str,
+    pub name: String,
     pub role: Role,
-    pub note: Option<&'static str>,
+    pub notes: Vec<String>,
     /// The workload that is measured.
     pub measured: Make,
     /// The workload with [`Counted`] objects.
@@ -42,15 +63,15 @@ pub struct Contestant {
 
 impl Contestant {
     pub fn new(
-        name: &'static str,
+        name: impl Into<String>,
         role: Role,
         measured: impl Fn() -> Workload + 'static,
         counted: impl Fn() -> Workload + 'static,
     ) -> Self {
         Self {
-            name,
+            name: name.into(),
             role,
-            note: None,
+            notes: Vec::new(),
             measured: Box::new(measured),
             counted: Box::new(counted),
             elsewhere: None,
@@ -58,9 +79,16 @@ impl Contestant {
     }
 
     #[must_use]
-    pub fn note(mut self, note: &'static str) -> Self {
-        self.note = Some(note);
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
         self
+    }
+
+    /// Creates the workload that is measured, with the contestant's name, role and notes.
+    fn workload(&self) -> Workload {
+        let mut workload = (self.measured)().named(&self.name).role(self.role);
+        workload.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+        workload
     }
 
     /// Returns true if it is for one thread only.
@@ -74,7 +102,7 @@ impl Contestant {
         counted: impl Fn() -> Workload + 'static,
     ) -> Self {
         Self {
-            note: I::NOTE,
+            notes: I::NOTE.into_iter().map(str::to_owned).collect(),
             ..Self::new(I::NAME, I::ROLE, measured, counted)
         }
     }

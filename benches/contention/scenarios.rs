@@ -29,8 +29,9 @@ pub fn all() -> Vec<Scenario> {
 }
 
 /// Returns the contestant with exactly these names.
-pub fn find(scenario: &str, implementation: &str) -> Option<Contestant> {
-    let scenario = all().into_iter().find(|s| s.id == scenario)?;
-    let mut contestants = scenario.contestants.into_iter();
-    contestants.find(|contestant| contestant.name == implementation)
+pub fn find(scenario: &str, implementation: &str) -> Result<Contestant, String> {
+    let scenario = all().into_iter().find(|s| s.id == scenario);
+    let mut contestants = scenario.into_iter().flat_map(|s| s.contestants);
+    let found = contestants.find(|contestant| contestant.name == implementation);
+    found.ok_or_else(|| "no such work".to_owned())
 }

@@ -1,8 +1,8 @@
 //! A check that all allocators, and all ways to create objects, do the same work.
 
 use crate::checked::watch;
+use crate::comparisons::in_blocks;
 use crate::contestants::Contestant;
-use crate::objects::in_blocks;
 use crate::works::Work;
 use releasepool_benches::objects::{Count, Counted, arc_in_a_vec, free_list_and_array};
 use releasepool_benches::pooled::{by_autorelease, by_create};

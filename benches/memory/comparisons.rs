@@ -2,13 +2,23 @@
 
 use crate::arena;
 use crate::contestants::Contestant;
-use crate::objects::in_blocks;
 use crate::works::Work;
-use releasepool_benches::objects::{POOL, Plain, arc_in_a_vec};
+use releasepool::{BlockAllocator, Ref};
+use releasepool_benches::objects::{POOL, Payload, Plain, arc_in_a_vec, in_a_vec};
 use releasepool_benches::pooled::{by_autorelease, by_create};
 use releasepool_benches::rows::created;
 use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Role, Workload};
+use std::sync::LazyLock;
+
+/// Returns a vector of references to objects in blocks, without a pool.
+pub fn in_blocks<P: Payload>(batch: u64) -> Workload {
+    static BLOCKS: LazyLock<BlockAllocator> = LazyLock::new(BlockAllocator::process);
+    in_a_vec("Ref::new_in in a Vec", batch, |seed| {
+        Ref::new_in(P::new(seed), &BLOCKS)
+    })
+    .role(Role::Ours)
+}
 
 fn ours(all: &[Contestant], work: Work) -> &Workload {
     all[0].work(work).expect("the first one can do all works")

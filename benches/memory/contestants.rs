@@ -4,7 +4,7 @@ use crate::allocators::{By, Memory, Ours, Shared};
 use crate::box2d::{Blocks, Locked};
 use crate::checked::Checked;
 use crate::cross::cross;
-use crate::usage::{Shape, Usage, usage};
+use crate::peak::usage;
 use crate::works::{Work, fifo, lifo, mixed, pairs};
 use bumpalo::Bump;
 use mimalloc::MiMalloc;
@@ -21,7 +21,7 @@ pub struct Contestant {
     /// The works with every block checked.
     checked: Works,
     /// Allocates many objects, in a process of its own.
-    pub usage: fn(Shape) -> Usage,
+    pub usage: fn(bool) -> [u64; 2],
 }
 
 /// Returns the work for allocators that cannot free single blocks.

@@ -1,71 +1,58 @@
-//! The peak memory of each allocator. Each runs in a process of its own, as an allocator could reuse
-//! memory that another one has got from the system.
+//! The peak memory of each allocator: it allocates many objects in a process that does nothing else.
 
+use crate::allocators::Memory;
 use crate::contestants::{self, Contestant};
-use crate::usage::{OBJECTS, Shape, Usage};
-use releasepool_benches::terminal;
-use std::process::Command;
-use std::thread;
+use crate::works::{Live, SIZES};
+use releasepool_benches::{resident, terminal};
 
-/// The option with which the benchmark starts itself.
-const OPTION: &str = "--peak-of";
+/// Objects that are alive at the same time.
+const OBJECTS: usize = 100_000;
 
-fn name(shape: Shape) -> &'static str {
-    match shape {
-        Shape::Same => "same",
-        Shape::Mixed => "mixed",
+/// Objects of mixed sizes that are replaced.
+const REPLACED: u64 = 1_000_000;
+
+/// Allocates objects of 64 bytes, or of many sizes, which are replaced at random. Returns the sum of the
+/// objects' sizes, and the peak of the resident memory, or 0 if the system does not tell it.
+pub fn usage<M: Memory>(is_mixed: bool) -> [u64; 2] {
+    let sizes = if is_mixed { SIZES } else { 64..=64 };
+    let mut live = Live::<M>::none(OBJECTS, sizes);
+    let before = resident::now();
+    live.fill();
+    let mut requested = live.bytes();
+    for seed in 0..if is_mixed { REPLACED } else { 0 } {
+        live.replace_one(seed);
+        if seed % 10_000 == 0 {
+            requested = requested.max(live.bytes());
+        }
     }
+    let peak = resident::peak().zip(before);
+    [
+        requested as u64,
+        peak.map_or(0, |(peak, before)| peak - before),
+    ]
 }
 
-/// Does the work if this is such a process, and returns true then.
-pub fn run_if_asked(arguments: &[String]) -> bool {
-    let [option, contestant, shape] = arguments else {
-        return false;
-    };
-    if option != OPTION {
-        return false;
-    }
-    let all = contestants::all();
-    let contestant = all.iter().find(|other| other.name == contestant);
-    let usage = contestant.expect("the allocator exists").usage;
-    let shape = [Shape::Same, Shape::Mixed]
-        .into_iter()
-        .find(|other| name(*other) == shape)
-        .expect("the shape exists");
-    let used = thread::spawn(move || usage(shape)).join();
-    let used = used.expect("the work does not panic");
-    println!("{} {}", used.requested, used.peak.unwrap_or(0));
-    true
+/// The prefix of work with mixed sizes.
+const MIXED: &str = "mixed: ";
+
+/// Does the work if this is a process for it, and returns true then.
+pub fn is_apart(arguments: &[String]) -> bool {
+    resident::is_apart(arguments, |name| {
+        let mixed = name.strip_prefix(MIXED);
+        let all = contestants::all();
+        let contestant = all.iter().find(|c| c.name == mixed.unwrap_or(name));
+        (contestant.expect("the allocator exists").usage)(mixed.is_some())
+    })
 }
 
 /// Measures an allocator in another process.
-fn of(contestant: &Contestant, shape: Shape) -> Usage {
-    let this = std::env::current_exe().expect("this program has a path");
-    let arguments = [OPTION, contestant.name, name(shape)];
-    let output = Command::new(this).args(arguments).output();
-    let output = output.expect("a process starts");
-    assert!(output.status.success(), "{}: {output:?}", contestant.name);
-    let text = String::from_utf8(output.stdout).expect("the output is text");
-    let mut numbers = text.split_whitespace().map(|n| n.parse().expect("bytes"));
-    let mut next = || numbers.next().expect("there are two numbers");
-    let (requested, peak) = (next(), next());
-    Usage {
-        requested,
-        peak: (peak > 0).then_some(peak),
+fn shown(name: &str) -> String {
+    let [requested, peak] = resident::apart(name).map(|bytes| bytes as f64 / 1e6);
+    if peak == 0.0 {
+        return "not measured on this system".to_owned();
     }
-}
-
-fn shown(used: &Usage) -> String {
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    match used.peak {
-        Some(peak) => format!(
-            "{:.1} MB for {:.1} MB, x {:.2}",
-            megabytes(peak),
-            megabytes(used.requested),
-            peak as f64 / used.requested as f64
-        ),
-        None => "not measured on this system".to_owned(),
-    }
+    let times = peak / requested;
+    format!("{peak:.1} MB for {requested:.1} MB, x {times:.2}")
 }
 
 /// Measures and prints the peaks of all allocators.
@@ -79,11 +66,10 @@ pub fn print(all: &[Contestant]) {
         ("16 to 640 bytes, replaced at random", 0),
     ]);
     for contestant in all {
-        let same = shown(&of(contestant, Shape::Same));
-        let mixed = if contestant.replaces() {
-            shown(&of(contestant, Shape::Mixed))
-        } else {
-            "-".to_owned()
+        let same = shown(contestant.name);
+        let mixed = match contestant.replaces() {
+            true => shown(&format!("{MIXED}{}", contestant.name)),
+            false => "-".to_owned(),
         };
         table.add_row([contestant.name, &same, &mixed]);
     }

@@ -1,7 +1,6 @@
 //! The work that allocators do.
 
 use crate::allocators::Memory;
-use crate::random::Random;
 use releasepool_benches::workload::Workload;
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -99,6 +98,21 @@ pub fn fifo<M: Memory>() -> Workload {
     })
 }
 
+/// Random numbers by Marsaglia's xorshift: the same sequence in every run, and for all allocators. Not
+/// `fastrand`: its cost, about a nanosecond, is part of every figure, and another generator would make the
+/// figures incomparable with earlier ones.
+struct Random(u64);
+
+impl Random {
+    /// Returns a number below `end`.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (((self.0 >> 32) * end as u64) >> 32) as usize
+    }
+}
+
 /// Live blocks of random sizes, of which one is replaced at a time.
 pub struct Live<M: Memory> {
     memory: M,
@@ -114,7 +128,7 @@ impl<M: Memory> Live<M> {
         black_box(&mut blocks).clear();
         Self {
             memory: M::here(),
-            random: Random::new(),
+            random: Random(0x9e37_79b9_7f4a_7c15),
             sizes,
             blocks,
         }

@@ -1,10 +1,10 @@
 //! A drain with a time budget, and a check that each call keeps to it.
 
 use crate::comparison::{Judged, least_rounds};
-use crate::contest::Samples;
+use crate::contest::{Effort, Samples};
 use crate::objects::{Dropping as Object, Payload};
 use crate::results::{Measured, Side, Verdict};
-use crate::terminal;
+use crate::table::Row;
 use crate::workload::Role;
 use fastrand::Rng;
 use releasepool::{AutoreleasePool, Budget, Ref};
@@ -20,7 +20,7 @@ const BUDGET: Duration = Duration::from_millis(1);
 const LIMIT: Duration = Duration::from_micros(1_200);
 
 /// The title of the row.
-pub const WHAT: &str =
+const WHAT: &str =
     "budget of 1 ms, 100,000 pending: the longest call of each round, without its longest step";
 
 /// Returns the CPU time of the calling thread.
@@ -112,7 +112,6 @@ impl Calls {
             threads: 1,
             note: None,
             samples: Samples::alone(samples.iter().map(|milliseconds| milliseconds * 1e6)),
-            instructions: None,
         };
         Measured {
             what: WHAT.to_owned(),
@@ -140,14 +139,18 @@ fn round(pool: &mut AutoreleasePool) -> Vec<Call> {
     }
 }
 
-/// Measures and prints the budget, on a spawned thread like all other measurements.
-///
-/// # Panics
-/// If the measurement does.
-pub fn measure(rounds: usize) -> Measured {
+/// Measures the budget, on a spawned thread like all other measurements.
+fn measure(effort: Effort) -> Measured {
+    let rounds = if effort.least < Effort::FULL.least {
+        effort.least
+    } else {
+        20
+    };
     let calls = thread::spawn(move || Calls::measure(rounds)).join();
-    let calls = calls.expect("the measurement does not panic");
-    let row = calls.row();
-    terminal::measured(&row);
-    row
+    calls.expect("the measurement does not panic").row()
+}
+
+/// Returns the row.
+pub fn row() -> Row {
+    Row::alone(WHAT, 1, Some(measure))
 }

@@ -54,10 +54,20 @@ impl Effort {
 
     /// The effort for checking that everything works. The figures are not reliable.
     pub const QUICK: Self = Self {
-        sample: Duration::from_micros(200),
-        total: Duration::from_millis(20),
-        least: 3,
+        sample: Duration::from_micros(300),
+        total: Duration::from_millis(100),
+        least: 8,
     };
+
+    /// Returns the effort where threads share a processor. A sample spans several of their time slices
+    /// then; a shorter one would measure threads that were alone on it.
+    pub(crate) fn oversubscribed(self) -> Self {
+        Self {
+            sample: self.sample * 20,
+            least: self.least * 3 / 5,
+            ..self
+        }
+    }
 }
 
 /// The measurements of an entry, in nanoseconds per operation: for each round the mean of its
@@ -212,6 +222,11 @@ impl Ring<'_> {
     }
 }
 
+/// Returns the number of threads that can run at the same time.
+pub fn parallelism() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Measures all entries, on spawned threads.
 ///
 /// # Panics
@@ -234,7 +249,7 @@ pub fn run(entries: &[Entry], effort: Effort) -> Vec<Samples> {
             .map(|member| member.join().expect("a job panicked"))
             .collect()
     });
-    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let processors = parallelism();
     let of_entry = |at: usize| {
         let entry = &entries[at];
         let operations = ring.turns[at].load(Ordering::Relaxed) * entry.workload.operations;

@@ -32,33 +32,6 @@ fn drained_objects() -> Vec<Ref<Object>> {
     objects(Ref::new)
 }
 
-/// Returns one message for a batch of objects.
-pub fn handoff() -> Workload {
-    Workload::new("HandoffPool, drain_on", BATCH, || {
-        let to = this_thread();
-        let mut pool = HandoffPool::new();
-        timed_half(drained_objects, move |objects| {
-            for object in objects {
-                pool.autorelease(object);
-            }
-            pool.drain_on(&to);
-        })
-    })
-}
-
-/// Returns one message for each object.
-pub fn release_each() -> Workload {
-    let workload = Workload::new("ThreadHandle::release each", BATCH, || {
-        let to = this_thread();
-        timed_half(drained_objects, move |objects| {
-            for object in objects {
-                to.release(object);
-            }
-        })
-    });
-    workload.role(Role::Ours)
-}
-
 /// Returns a channel of `R`, of which `send` sends as many as it wants.
 fn channel<R: 'static>(
     name: &str,
@@ -74,42 +47,56 @@ fn channel<R: 'static>(
     })
 }
 
-/// Returns a channel of objects, the usual alternative.
-pub fn channel_each() -> Workload {
-    channel("Arc, crossbeam channel", |sender, objects| {
+/// Returns ways to hand a batch of objects over: by one message for all, by one for each, by channels of
+/// both kinds, by basedrop's queue to its collector; and their destruction on the sender itself.
+pub fn handed_over() -> [Workload; 6] {
+    let together = Workload::new("HandoffPool, drain_on", BATCH, || {
+        let to = this_thread();
+        let mut pool = HandoffPool::new();
+        timed_half(drained_objects, move |objects| {
+            for object in objects {
+                pool.autorelease(object);
+            }
+            pool.drain_on(&to);
+        })
+    });
+    let each = Workload::new("ThreadHandle::release each", BATCH, || {
+        let to = this_thread();
+        timed_half(drained_objects, move |objects| {
+            for object in objects {
+                to.release(object);
+            }
+        })
+    });
+    let channel_of_each = channel("Arc, crossbeam channel", |sender, objects| {
         for object in objects {
             sender.send(object).expect("the receiver exists");
         }
-    })
-}
-
-/// Returns a channel of vectors, one for each batch.
-pub fn channel_of_vectors() -> Workload {
-    channel("Arc, crossbeam channel of Vec", |sender, objects| {
+    });
+    let channel_of_vectors = channel("Arc, crossbeam channel of Vec", |sender, objects| {
         let mut batch = Vec::new();
         for object in objects {
             batch.push(object);
         }
         sender.send(batch).expect("the receiver exists");
-    })
-}
-
-/// Returns basedrop's queue to the collector.
-pub fn basedrop_each() -> Workload {
-    Workload::new("basedrop Shared, dropped", BATCH, || {
+    });
+    let basedrop = Workload::new("basedrop Shared, dropped", BATCH, || {
         let handle = collector().handle();
         let prepare = move || {
             collector().collect();
             objects(|object| Shared::new(&handle, object))
         };
         timed_half(prepare, drop)
-    })
-}
-
-/// Returns the destruction on the sender itself.
-pub fn here() -> Workload {
-    let workload = Workload::new("Arc, dropped here", BATCH, || {
+    });
+    let here = Workload::new("Arc, dropped here", BATCH, || {
         timed_half(|| objects(Arc::new), drop)
     });
-    workload.role(Role::Reference)
+    [
+        together,
+        each.role(Role::Ours),
+        channel_of_each,
+        channel_of_vectors,
+        basedrop,
+        here.role(Role::Reference),
+    ]
 }

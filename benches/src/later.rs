@@ -4,20 +4,18 @@
 //! ways to send them, and [`values`] what is sent.
 
 mod apart;
-mod gate;
 pub mod values;
 mod ways;
 
 use crate::objects::{Count, Counted, Payload};
-use crate::workload::{Job, Role, Workload};
-use apart::Apart;
-use gate::Gate;
+use crate::workload::{Role, Workload};
+use apart::{Apart, Gate};
 use std::thread;
 use std::time::{Duration, Instant};
 use values::Make;
 use ways::{
-    Basedrop, ByOwner, ByPool, Collected, Crossbeam, Deferred, Here, Mpsc, OfLooper, OfProcess,
-    Rayon, Spawned, Way,
+    Basedrop, ByOwner, ByPool, Collected, Deferred, Here, Mpsc, OfLooper, OfProcess, Rayon,
+    Spawned, Way,
 };
 
 /// Values in a batch.
@@ -53,7 +51,7 @@ fn turn<W: Way<T>, T>(way: &mut W, receiver: Receiver, send: impl FnOnce(&mut W)
         gate.open();
     }
     if let Some(apart) = &apart {
-        way.mark(gate.marker(apart.others()));
+        way.mark(gate.marker(apart.others));
         gate.wait_for_arrival();
     }
     if receiver == Receiver::Asleep {
@@ -84,36 +82,22 @@ impl Behind {
     }
 }
 
-/// Returns a job that makes `count` values before each turn, and sends them.
-fn job<W: Way<T>, T: 'static>(receiver: Receiver, count: u64, make: Make<T>) -> Job {
-    let (mut way, mut behind) = (W::new(), Behind::default());
-    let mut values = Vec::new();
-    Box::new(move |turns| {
-        let one = |_| {
-            values.extend((0..count).map(make));
-            turn(&mut way, receiver, |way| {
-                values.drain(..).for_each(|value| way.send(value));
-                behind.allocate();
-            })
-        };
-        (0..turns).map(one).sum()
-    })
-}
-
-/// Returns the sending of values that exist.
-fn sent<W: Way<T>, T: 'static>(receiver: Receiver, count: u64, make: Make<T>) -> Workload {
-    let workload = Workload::new(W::name(), count, move || job::<W, T>(receiver, count, make));
-    workload.role(W::ROLE)
-}
-
-/// Returns the making of values, and the sending.
-fn made_and_sent<W: Way<T>, T: 'static>(count: u64, make: Make<T>) -> Workload {
-    let workload = Workload::new(W::name(), count, move || {
+/// Returns the sending of `count` values in a turn, which `send` does. It also gets the values that `prepare`
+/// has made before, which is not timed.
+fn sending<W: Way<T>, T: 'static>(
+    receiver: Receiver,
+    count: u64,
+    prepare: impl Fn(&mut Vec<T>) + Copy + Send + Sync + 'static,
+    send: impl Fn(&mut W, &mut Vec<T>) + Copy + Send + Sync + 'static,
+) -> Workload {
+    let workload = Workload::new(W::NAME, count, move || {
         let (mut way, mut behind) = (W::new(), Behind::default());
+        let mut values = Vec::new();
         Box::new(move |turns| {
             let one = |_| {
-                turn(&mut way, Receiver::AtWork, |way| {
-                    (0..count).for_each(|seed| way.send(make(seed)));
+                prepare(&mut values);
+                turn(&mut way, receiver, |way| {
+                    send(way, &mut values);
                     behind.allocate();
                 })
             };
@@ -121,6 +105,22 @@ fn made_and_sent<W: Way<T>, T: 'static>(count: u64, make: Make<T>) -> Workload {
         })
     });
     workload.role(W::ROLE)
+}
+
+/// Returns the sending of values that exist.
+fn sent<W: Way<T>, T: 'static>(receiver: Receiver, count: u64, make: Make<T>) -> Workload {
+    sending(
+        receiver,
+        count,
+        move |values| values.extend((0..count).map(make)),
+        |way: &mut W, values| values.drain(..).for_each(|value| way.send(value)),
+    )
+}
+
+/// Returns the making of values, and the sending.
+fn made_and_sent<W: Way<T>, T: 'static>(count: u64, make: Make<T>) -> Workload {
+    let send = move |way: &mut W, _: &mut _| (0..count).for_each(|seed| way.send(make(seed)));
+    sending(Receiver::AtWork, count, |_| (), send)
 }
 
 /// Returns all ways to send values one by one, that of the process's reclaimer first.
@@ -131,7 +131,6 @@ pub fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<W
         sent::<ByOwner, T>(receiver, many, make),
         sent::<OfLooper, T>(receiver, many, make),
         sent::<Mpsc<T>, T>(receiver, many, make),
-        sent::<Crossbeam<T>, T>(receiver, many, make),
         sent::<Rayon, T>(receiver, many, make),
         sent::<Deferred, T>(receiver, many, make),
         sent::<Basedrop, T>(receiver, many, make),
@@ -144,13 +143,13 @@ pub fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<W
 /// one.
 pub fn together<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
     fn collected<W: Way<Vec<T>>, T: 'static>(make: Make<T>) -> Workload {
-        sent::<Collected<W, T>, T>(Receiver::Busy, BATCH, make)
+        let workload = sent::<Collected<W, T>, T>(Receiver::Busy, BATCH, make);
+        workload.named(format!("Vec, {}", W::NAME))
     }
     vec![
         sent::<ByPool, T>(Receiver::Busy, BATCH, make),
         collected::<OfProcess, T>(make).role(Role::Ours),
         collected::<Mpsc<Vec<T>>, T>(make),
-        collected::<Crossbeam<Vec<T>>, T>(make),
         collected::<Rayon, T>(make),
         collected::<Deferred, T>(make),
         collected::<Basedrop, T>(make),

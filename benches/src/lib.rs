@@ -11,7 +11,7 @@
 //!   in docs/PERFORMANCE.md, and as a page of charts
 //! * [`text`]: numbers as text
 //! * [`objects`], [`pooled`], [`references`], [`chain`], [`conversions`]: the costs of one object
-//! * [`sharing`], [`slots`], [`handing`]: the costs of sharing objects between threads
+//! * [`sharing`], [`handing`]: the costs of sharing objects between threads
 //! * [`later`]: the costs of having another thread destroy values
 //! * [`remote`]: the costs of giving up references that only their owner may release
 //! * [`held`]: the memory that a stalled reader holds back; [`resident`]: that of the process
@@ -36,7 +36,6 @@ pub mod resident;
 pub mod results;
 pub mod rows;
 pub mod sharing;
-pub mod slots;
 pub mod table;
 pub mod terminal;
 pub mod text;

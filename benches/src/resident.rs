@@ -1,4 +1,11 @@
-//! The resident memory of this process, in bytes; on Linux only.
+//! The resident memory of a process, in bytes; on Linux only. What is measured by it runs in a process of
+//! its own, as an allocator could reuse memory that another one has got from the system.
+
+use std::process::Command;
+use std::thread;
+
+/// The option with which a benchmark starts itself.
+const OPTION: &str = "--apart";
 
 /// Reads a line of this process's status. `sysinfo` does not have the peak.
 #[cfg(target_os = "linux")]
@@ -22,4 +29,36 @@ pub fn now() -> Option<u64> {
 /// Returns the peak of the resident memory, or `None` if the system does not tell it.
 pub fn peak() -> Option<u64> {
     status("VmHWM:")
+}
+
+/// Returns the numbers that the work of this name returns in a process of its own.
+///
+/// # Panics
+/// If the process fails.
+pub fn apart<const N: usize>(name: &str) -> [u64; N] {
+    let this = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(this).args([OPTION, name]).output();
+    let output = output.expect("a process starts");
+    assert!(output.status.success(), "{name}: {output:?}");
+    let text = String::from_utf8(output.stdout).expect("the output is text");
+    let numbers = text.lines().map(|line| line.parse().expect("a number"));
+    let numbers: Vec<u64> = numbers.collect();
+    numbers.try_into().expect("all numbers are there")
+}
+
+/// Does the work of a name if this is such a process, and returns true then.
+pub fn is_apart<const N: usize>(arguments: &[String], work: fn(&str) -> [u64; N]) -> bool {
+    let [option, name] = arguments else {
+        return false;
+    };
+    if option != OPTION {
+        return false;
+    }
+    let name = name.clone();
+    // On a spawned thread, like all measurements.
+    let numbers = thread::spawn(move || work(&name)).join();
+    for number in numbers.expect("the work does not panic") {
+        println!("{number}");
+    }
+    true
 }

@@ -70,8 +70,6 @@ pub struct Side {
     pub note: Option<String>,
     /// Nanoseconds per operation of one thread.
     pub samples: Samples,
-    /// Instructions per operation, counted by callgrind on one thread.
-    pub instructions: Option<f64>,
 }
 
 /// A target of the project, and its result.

@@ -4,6 +4,7 @@ mod elsewhere;
 
 pub use elsewhere::{check_elsewhere, elsewhere};
 
+use crate::budget;
 use crate::chain::*;
 use crate::conversions::conversions;
 use crate::handing::*;
@@ -11,7 +12,6 @@ use crate::objects::*;
 use crate::pooled::*;
 use crate::references::*;
 use crate::sharing::*;
-use crate::slots::*;
 use crate::table::{Row, Target};
 use crate::workload::Workload;
 
@@ -181,51 +181,38 @@ fn loads(what: &str, threads: usize, uses: u64) -> Row {
 /// Compares loads from a slot with all alternatives.
 fn all_loads(threads: usize) -> Row {
     let row = loads("loads of a shared pointer, 100 per pool", threads, USES);
+    let (pinned, close) = (epoch_atomic_pinned(), Target::AtMost(1.15));
     let asked = match threads {
-        1 => row.against(Target::AtMost(1.15), 1, &epoch_atomic_pinned()),
-        _ => row.beside(threads, [&epoch_atomic_pinned()]).against(
-            Target::AtMost(1.15),
-            1,
-            &slot_load(USES),
-        ),
+        1 => row.against(close, 1, &pinned),
+        _ => row
+            .beside(threads, [&pinned])
+            .against(close, 1, &slot_load(USES)),
     };
-    let others = [
-        arc_swap_load_full(),
-        rw_lock(),
-        parking_lot(),
-        epoch_atomic(),
-        basedrop_load(),
-    ];
-    against_the_best(asked, threads, [hazarc_load(), kovan_load()]).beside(threads, &others)
+    against_the_best(asked, threads, &other_guards()).beside(threads, &other_loads())
 }
 
 /// Asks for a time that is close to that of the best of these.
-fn against_the_best(row: Row, threads: usize, rivals: impl IntoIterator<Item = Workload>) -> Row {
+fn against_the_best(row: Row, threads: usize, rivals: &[Workload]) -> Row {
     let target = Target::AtMostTheBest(1.1);
-    let against = |row: Row, rival| row.against(target, threads, &rival);
-    rivals.into_iter().fold(row, against)
+    let against = |row: Row, rival| row.against(target, threads, rival);
+    rivals.iter().fold(row, against)
 }
 
 /// Compares loads and stores of a slot that need no pool with those of its rivals.
 fn slots_without_pools(threads: usize) -> [Row; 4] {
-    let row = |what, ours| Row::new(what, threads, &ours);
-    let with = row("loads for one use each, without a pool", slot_with());
-    let counted = row("counted loads", slot_load_full());
-    let stores = row("stores", slot_store());
-    let caches = [arc_swap_cache(), hazarc_cache()];
-    let loads = [arc_swap_load(), hazarc_load(), kovan_load()];
-    let counts = [
-        arc_swap_load_full(),
-        hazarc_load_owned(),
-        kovan_load_clone(),
-    ];
-    let writes = [arc_swap_store(), hazarc_store(), kovan_store()];
     [
-        against_the_best(with, threads, loads).beside(threads, [&epoch_atomic()]),
-        against_the_best(row("loads by a cache", slot_cache()), threads, caches),
-        against_the_best(counted, threads, counts).beside(threads, [&rw_lock()]),
-        against_the_best(stores, threads, writes).beside(threads, [&rw_lock_store()]),
+        (
+            "loads for one use each, without a pool",
+            loads_for_one_use(),
+        ),
+        ("loads by a cache", loads_by_a_cache()),
+        ("counted loads", counted_loads()),
+        ("stores", all_stores()),
     ]
+    .map(|(what, (ours, rivals, other))| {
+        let row = Row::new(what, threads, &ours);
+        against_the_best(row, threads, &rivals).beside(threads, &other)
+    })
 }
 
 /// Returns the rows of the benchmark `sharing`.
@@ -240,20 +227,13 @@ pub fn sharing() -> Vec<Row> {
         let target = Target::AtMost(limit);
         Row::new(what, threads, &hot_ref()).against(target, threads, &hot_arc())
     };
-    let others = [
-        release_each(),
-        channel_each(),
-        channel_of_vectors(),
-        basedrop_each(),
-        here(),
-    ];
+    let [slot, swap] = loads_beside_a_writer();
     let mut rows = vec![
         all_loads(1),
         all_loads(2),
         loads("loads, 1,000 per pool", 1, 1_000),
-        Row::new("loads, 10 per pool", 1, &slot_load(10)).beside(1, &[arc_swap_load()]),
-        Row::new("loads beside a writer", 1, &slot_load_beside_a_writer())
-            .beside(1, &[arc_swap_load_beside_a_writer()]),
+        beside("loads, 10 per pool", &[slot_load(10), arc_swap_load()]),
+        beside("loads beside a writer", &[slot, swap]),
         hot(1, 1_000).beside(1, &[hot_arc()]),
         hot(2, 1_000).against(Target::Faster(20.0), 2, &hot_arc()),
         hot(2, 100).beside(2, &[hot_arc()]),
@@ -264,21 +244,18 @@ pub fn sharing() -> Vec<Row> {
             2,
             &hot_arc(),
         ),
-        Row::new(
+        beside(
             "a pool of one object, after a HotRef was dropped",
-            1,
-            &after,
-        )
-        .beside(1, [&alone]),
-        Row::new(
+            &[after, alone],
+        ),
+        beside(
             "objects handed over, the sender's part only; creating them not timed",
-            1,
-            &handoff(),
+            &handed_over(),
         )
-        .within(5.0)
-        .beside(1, &others),
+        .within(5.0),
     ];
     rows.extend([1, 2].into_iter().flat_map(slots_without_pools));
     rows.extend(elsewhere());
+    rows.push(budget::row());
     rows
 }

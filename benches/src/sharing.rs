@@ -1,4 +1,6 @@
-//! Objects that several threads use: a pointer that all of them read, and one hot object.
+//! Objects that several threads use: a pointer that all of them read and some replace, and one hot object.
+//!
+//! The objects of kovan are the values of its own nodes, without a count; those of hazarc are `Arc`s.
 
 use crate::handing::collector;
 use crate::objects::{Dropping as Object, Payload};
@@ -6,8 +8,10 @@ use crate::workload::{Role, Workload, repeated};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch as epoch;
+use hazarc::AtomicArc;
+use kovan::Atom;
 use parking_lot::RwLock as ParkingLot;
-use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot, autoreleasepool};
+use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot, SlotCache, autoreleasepool};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, RwLock};
@@ -18,30 +22,51 @@ use std::time::Duration;
 pub const USES: u64 = 100;
 
 /// Repeats an operation that needs no state of the thread.
-pub(crate) fn uses(
-    name: &'static str,
-    operation: impl Fn() + Copy + Send + Sync + 'static,
-) -> Workload {
+fn uses(name: &str, operation: impl Fn() + Copy + Send + Sync + 'static) -> Workload {
     repeated(name, USES, || (), move |(), _| operation())
 }
 
-pub(crate) fn new_slot() -> Slot<Object> {
-    Slot::new(Ref::new(Object::new(1)))
+/// Repeats an operation that stores a new object, made from a seed.
+fn stores(name: &str, operation: impl Fn(u64) + Copy + Send + Sync + 'static) -> Workload {
+    repeated(name, USES, || (), move |(), seed| operation(seed))
 }
 
-pub(crate) fn new_swap() -> ArcSwap<Object> {
-    ArcSwap::from_pointee(Object::new(1))
+fn object() -> Object {
+    Object::new(1)
 }
 
-fn new_lock() -> RwLock<Arc<Object>> {
-    RwLock::new(Arc::new(Object::new(1)))
+fn new_slot() -> Slot<Object> {
+    Slot::new(Ref::new(object()))
+}
+
+fn new_swap() -> ArcSwap<Object> {
+    ArcSwap::from_pointee(object())
+}
+
+/// Defines values that all threads share.
+macro_rules! shared {
+    ($($name:ident: $type:ty = $new:expr;)*) => {
+        $(static $name: LazyLock<$type> = LazyLock::new(|| $new);)*
+    };
+}
+
+// Pointers that are only read.
+shared! {
+    SLOT: Slot<Object> = new_slot();
+    SWAP: ArcSwap<Object> = new_swap();
+    HAZARC: AtomicArc<Object> = AtomicArc::from(object());
+    KOVAN: Atom<Object> = Atom::new(object());
+    COUNTED_KOVAN: Atom<Arc<Object>> = Atom::new(Arc::new(object()));
+    LOCK: RwLock<Arc<Object>> = RwLock::new(Arc::new(object()));
+    PARKING_LOT: ParkingLot<Arc<Object>> = ParkingLot::new(Arc::new(object()));
+    ATOMIC: epoch::Atomic<Object> = epoch::Atomic::new(object());
+    CELL: SharedCell<Object> = SharedCell::new(Shared::new(&collector().handle(), object()));
 }
 
 // --- loads ---------------------------------------------------------------------
 
 /// Returns loads from a slot by a pool, which is drained after `uses` loads. They count nothing.
 pub fn slot_load(uses: u64) -> Workload {
-    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(new_slot);
     let name = format!("slot.load(&pool), drained after {uses}");
     Workload::timed(name, uses, AutoreleasePool::new, move |pool| {
         for _ in 0..uses {
@@ -51,47 +76,32 @@ pub fn slot_load(uses: u64) -> Workload {
     })
 }
 
-/// Returns loads of a counted reference from a slot.
-pub fn slot_load_full() -> Workload {
-    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(new_slot);
-    uses("slot.load_full()", || black_box(&*SLOT).load_full().touch())
-}
-
-static SWAP: LazyLock<ArcSwap<Object>> = LazyLock::new(new_swap);
-
 /// Returns loads of a guard from arc-swap.
 pub fn arc_swap_load() -> Workload {
     uses("arc-swap, load", || black_box(&*SWAP).load().touch())
 }
 
-/// Returns loads of a counted reference from arc-swap.
-pub fn arc_swap_load_full() -> Workload {
+fn arc_swap_load_full() -> Workload {
     uses("arc-swap, load_full", || {
         black_box(&*SWAP).load_full().touch()
     })
 }
 
+/// Returns loads of a borrow from hazarc, and of a guard from kovan.
+pub fn other_guards() -> [Workload; 2] {
+    [
+        uses("hazarc, load", || black_box(&*HAZARC).load().touch()),
+        uses("kovan, load", || black_box(&*KOVAN).load().touch()),
+    ]
+}
+
 /// Returns clones from behind the lock of the standard library.
-pub fn rw_lock() -> Workload {
-    static LOCK: LazyLock<RwLock<Arc<Object>>> = LazyLock::new(new_lock);
+fn rw_lock() -> Workload {
     uses("RwLock<Arc>, read and clone", || {
         let object = LOCK.read().expect("no thread panicked").clone();
         object.touch();
     })
 }
-
-/// Returns clones from behind parking_lot's lock.
-pub fn parking_lot() -> Workload {
-    static LOCK: LazyLock<ParkingLot<Arc<Object>>> =
-        LazyLock::new(|| ParkingLot::new(Arc::new(Object::new(1))));
-    uses("parking_lot::RwLock<Arc>, read and clone", || {
-        let object = LOCK.read().clone();
-        object.touch();
-    })
-}
-
-static ATOMIC: LazyLock<epoch::Atomic<Object>> =
-    LazyLock::new(|| epoch::Atomic::new(Object::new(1)));
 
 fn load_atomic(guard: &epoch::Guard) {
     let shared = black_box(&*ATOMIC).load(Ordering::Acquire, guard);
@@ -101,7 +111,7 @@ fn load_atomic(guard: &epoch::Guard) {
 }
 
 /// Returns loads with one guard of crossbeam-epoch for each.
-pub fn epoch_atomic() -> Workload {
+fn epoch_atomic() -> Workload {
     uses("crossbeam-epoch Atomic, pin each", || {
         load_atomic(&epoch::pin())
     })
@@ -110,83 +120,127 @@ pub fn epoch_atomic() -> Workload {
 /// Returns loads with one guard of crossbeam-epoch for many, like a pool of releasepool.
 pub fn epoch_atomic_pinned() -> Workload {
     let name = format!("crossbeam-epoch Atomic, pin every {USES}");
-    Workload::timed(
-        name,
-        USES,
-        || (),
-        |()| {
-            let guard = epoch::pin();
-            for _ in 0..USES {
-                load_atomic(&guard);
-            }
-        },
+    let turn = |(): &mut ()| {
+        let guard = epoch::pin();
+        for _ in 0..USES {
+            load_atomic(&guard);
+        }
+    };
+    Workload::timed(name, USES, || (), turn)
+}
+
+/// Returns loads of counted references, and with a guard of crossbeam-epoch for each.
+pub fn other_loads() -> [Workload; 5] {
+    [
+        arc_swap_load_full(),
+        rw_lock(),
+        uses("parking_lot::RwLock<Arc>, read and clone", || {
+            let object = PARKING_LOT.read().clone();
+            object.touch();
+        }),
+        epoch_atomic(),
+        uses("basedrop SharedCell, get", || {
+            black_box(&*CELL).get().touch()
+        }),
+    ]
+}
+
+/// Works on a slot without a pool: the workload of ours, those whose best one it competes with, and
+/// another one.
+pub type WithoutPool = (Workload, Vec<Workload>, Option<Workload>);
+
+/// Returns loads for one use each.
+pub fn loads_for_one_use() -> WithoutPool {
+    let ours = uses("slot.with", || black_box(&*SLOT).with(Object::touch));
+    let [hazarc, kovan] = other_guards();
+    (
+        ours,
+        vec![arc_swap_load(), hazarc, kovan],
+        Some(epoch_atomic()),
     )
 }
 
-/// Returns loads of a counted reference from basedrop's cell.
-pub fn basedrop_load() -> Workload {
-    static CELL: LazyLock<SharedCell<Object>> = LazyLock::new(|| {
-        let handle = collector().handle();
-        SharedCell::new(Shared::new(&handle, Object::new(1)))
+/// Returns loads by a cache, while nothing is stored.
+pub fn loads_by_a_cache() -> WithoutPool {
+    /// Repeats loads by a cache, which `make` creates for a thread.
+    macro_rules! cached {
+        ($name:literal, $make:expr) => {
+            Workload::timed(
+                $name,
+                USES,
+                || $make,
+                |cache| {
+                    for _ in 0..USES {
+                        black_box(&mut *cache).load().touch();
+                    }
+                },
+            )
+        };
+    }
+    let ours = cached!("SlotCache::load", SlotCache::new(&*SLOT));
+    let swap = cached!("arc-swap, Cache::load", arc_swap::cache::Cache::new(&*SWAP));
+    let hazarc = cached!("hazarc, Cache::load", hazarc::Cache::new(&*HAZARC));
+    (ours, vec![swap, hazarc], None)
+}
+
+/// Returns loads of counted references.
+pub fn counted_loads() -> WithoutPool {
+    let ours = uses("slot.load_full()", || black_box(&*SLOT).load_full().touch());
+    let hazarc = uses("hazarc, load_owned", || {
+        black_box(&*HAZARC).load_owned().touch()
     });
-    uses("basedrop SharedCell, get", || {
-        black_box(&*CELL).get().touch()
-    })
+    let kovan = uses("kovan Atom<Arc>, load_clone", || {
+        black_box(&*COUNTED_KOVAN).load_clone().touch()
+    });
+    (
+        ours,
+        vec![arc_swap_load_full(), hazarc, kovan],
+        Some(rw_lock()),
+    )
 }
 
-// --- stores --------------------------------------------------------------------
-
-/// Returns stores to a slot, and the release of the old objects.
-pub fn slot_store() -> Workload {
-    static SLOT: LazyLock<Slot<Object>> = LazyLock::new(new_slot);
+/// Returns stores, and the release of the old objects. hazarc releases them at once unless they are
+/// borrowed, kovan in batches; arc-swap may wait for readers.
+pub fn all_stores() -> WithoutPool {
+    // Pointers that are only written.
+    shared! {
+        SLOT: Slot<Object> = new_slot();
+        SWAP: ArcSwap<Object> = new_swap();
+        HAZARC: AtomicArc<Object> = AtomicArc::from(object());
+        KOVAN: Atom<Object> = Atom::new(object());
+        LOCK: RwLock<Arc<Object>> = RwLock::new(Arc::new(object()));
+    }
     let name = "slot.store, drained after 100";
-    Workload::timed(
-        name,
-        USES,
-        || (),
-        |()| {
-            for seed in 0..USES {
-                SLOT.store(Ref::new(Object::new(seed)));
-            }
-            autoreleasepool(|_| ());
-        },
-    )
-}
-
-/// Returns stores to arc-swap, which may wait for readers.
-pub fn arc_swap_store() -> Workload {
-    static SWAP: LazyLock<ArcSwap<Object>> = LazyLock::new(new_swap);
-    repeated(
-        "arc-swap, store",
-        USES,
-        || (),
-        |(), seed| {
-            SWAP.store(Arc::new(Object::new(seed)));
-        },
-    )
-}
-
-/// Returns stores behind the lock of the standard library.
-pub fn rw_lock_store() -> Workload {
-    static LOCK: LazyLock<RwLock<Arc<Object>>> = LazyLock::new(new_lock);
-    repeated(
-        "RwLock<Arc>, write",
-        USES,
-        || (),
-        |(), seed| {
-            *LOCK.write().expect("no thread panicked") = Arc::new(Object::new(seed));
-        },
-    )
+    let turn = |(): &mut ()| {
+        for seed in 0..USES {
+            SLOT.store(Ref::new(Object::new(seed)));
+        }
+        autoreleasepool(|_| ());
+    };
+    let rivals = vec![
+        stores("arc-swap, store", |n| SWAP.store(Arc::new(Object::new(n)))),
+        stores("hazarc, store", |n| HAZARC.store(Arc::new(Object::new(n)))),
+        stores("kovan, store", |n| KOVAN.store(Object::new(n))),
+    ];
+    let lock = stores("RwLock<Arc>, write", |seed| {
+        *LOCK.write().expect("no thread panicked") = Arc::new(Object::new(seed));
+    });
+    (Workload::timed(name, USES, || (), turn), rivals, Some(lock))
 }
 
 // --- a hot object --------------------------------------------------------------
 
+shared! {
+    HOT_REF: Ref<Object> = Ref::new(object());
+    HOT_ARC: Arc<Object> = Arc::new(object());
+    HOT: Hot<Object> = Hot::try_new(Ref::new(object())).expect("there is room");
+}
+
 /// Returns uses of an object that is counted once for `uses` uses.
 pub fn hot_pool_ref(uses: u64) -> Workload {
-    static HOT: LazyLock<Ref<Object>> = LazyLock::new(|| Ref::new(Object::new(1)));
     let name = format!("PoolRef, autoreleased once for {uses} uses");
     Workload::timed(name, uses, AutoreleasePool::new, move |pool| {
-        let lent = pool.autorelease(HOT.clone());
+        let lent = pool.autorelease(HOT_REF.clone());
         for _ in 0..uses {
             let copy = black_box(lent);
             copy.touch();
@@ -197,37 +251,23 @@ pub fn hot_pool_ref(uses: u64) -> Workload {
 
 /// Returns uses of an object that is counted for each use.
 pub fn hot_arc() -> Workload {
-    static HOT: LazyLock<Arc<Object>> = LazyLock::new(|| Arc::new(Object::new(1)));
     uses("Arc, clone and drop each", || {
-        let clone = black_box(HOT.clone());
-        clone.touch();
+        black_box(HOT_ARC.clone()).touch()
     })
 }
 
 /// Returns uses of an object that is counted for each use by releasepool.
 pub fn shared_ref() -> Workload {
-    static HOT: LazyLock<Ref<Object>> = LazyLock::new(|| Ref::new(Object::new(1)));
     uses("Ref, clone and drop each", || {
-        let clone = black_box(HOT.clone());
-        clone.touch();
+        black_box(HOT_REF.clone()).touch()
     })
 }
-
-static HOT: LazyLock<Hot<Object>> =
-    LazyLock::new(|| Hot::try_new(Ref::new(Object::new(1))).expect("there is room"));
 
 /// Returns uses of an object that is counted for each use, in the thread's own memory.
 pub fn hot_ref() -> Workload {
     let name = "HotRef, clone and drop each";
-    repeated(
-        name,
-        USES,
-        || HOT.get(),
-        |hot, _| {
-            let clone = black_box(HotRef::clone(hot));
-            clone.touch();
-        },
-    )
+    let clone = |hot: &HotRef<Object>, _| black_box(HotRef::clone(hot)).touch();
+    repeated(name, USES, || HOT.get(), clone)
 }
 
 /// Returns pools with one object, each after the drop of a reference to a hot object, whose owner is
@@ -237,11 +277,12 @@ pub fn pools_after_hot_refs() -> [Workload; 2] {
         pool.create(Object::new(seed)).touch();
     };
     let hot = || HOT.get();
+    let dropped = move |hot: &HotRef<Object>, seed| {
+        drop(black_box(HotRef::clone(hot)));
+        one(AutoreleasePool::new(), seed);
+    };
     [
-        repeated("HotRef dropped, pool of 1", USES, hot, move |hot, seed| {
-            drop(black_box(HotRef::clone(hot)));
-            one(AutoreleasePool::new(), seed);
-        }),
+        repeated("HotRef dropped, pool of 1", USES, hot, dropped),
         repeated("pool of 1", USES, hot, move |_, seed| {
             one(AutoreleasePool::new(), seed);
         })
@@ -277,33 +318,30 @@ impl Drop for Writer {
     }
 }
 
-/// Returns loads from a slot to which another thread stores.
-pub fn slot_load_beside_a_writer() -> Workload {
-    let make = || {
+/// Returns loads from a slot by a pool, and from an arc-swap, to which another thread stores.
+pub fn loads_beside_a_writer() -> [Workload; 2] {
+    let slot = || {
         let slot = Arc::new(new_slot());
         let to = slot.clone();
         let writer = Writer::spawn(move || to.store(Ref::new(Object::new(2))));
         (slot, AutoreleasePool::new(), writer)
     };
-    let name = "slot.load(&pool), 100 per pool, one stores every 100 µs";
-    Workload::timed(name, USES, make, |(slot, pool, _)| {
-        for _ in 0..USES {
-            black_box(&**slot).load(pool).touch();
-        }
-        pool.drain();
-    })
-}
-
-/// Returns loads from an arc-swap to which another thread stores.
-pub fn arc_swap_load_beside_a_writer() -> Workload {
-    let make = || {
+    let swap = || {
         let swap = Arc::new(new_swap());
         let to = swap.clone();
         let writer = Writer::spawn(move || to.store(Arc::new(Object::new(2))));
         (swap, writer)
     };
+    let name = "slot.load(&pool), 100 per pool, one stores every 100 µs";
+    let by_slot = Workload::timed(name, USES, slot, |(slot, pool, _)| {
+        for _ in 0..USES {
+            black_box(&**slot).load(pool).touch();
+        }
+        pool.drain();
+    });
     let name = "arc-swap, load, one stores every 100 µs";
-    repeated(name, USES, make, |(swap, _), _| {
+    let by_swap = repeated(name, USES, swap, |(swap, _), _| {
         black_box(&**swap).load().touch()
-    })
+    });
+    [by_slot, by_swap]
 }

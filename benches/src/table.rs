@@ -1,10 +1,10 @@
-//! Comparisons of workloads, and their targets.
+//! Rows: comparisons of workloads, and their targets.
 
 use crate::comparison::{Judged, Spread};
-use crate::contest::{Effort, Entry, Samples, run};
+use crate::contest::{Effort, Entry, Samples, parallelism, run};
 use crate::results::{Measured, Side, Verdict};
-use crate::terminal;
 use crate::workload::{Role, Workload};
+use crate::{markdown, terminal};
 
 /// A target for a ratio.
 #[derive(Clone, Copy, Debug)]
@@ -22,22 +22,47 @@ pub enum Target {
 
 /// A workload of ours, compared with others.
 pub struct Row {
-    what: String,
-    ours: Entry,
-    theirs: Vec<(Entry, Target)>,
+    /// The title, which no other kind of work has.
+    pub what: String,
+    /// The number of threads of our workload.
+    pub threads: usize,
+    /// A description of the work, and what to consider besides time.
+    pub about: Vec<String>,
+    /// The number of threads besides the measured ones.
+    pub helpers: usize,
+    /// Our workload and the others.
+    entries: Vec<(Entry, Target)>,
     within: Option<f64>,
     enough: Option<f64>,
+    /// Measures the row, if it has no workloads that can take turns.
+    alone: Option<fn(Effort) -> Measured>,
 }
 
 impl Row {
     /// Creates a row for a workload of ours on this many threads.
     pub fn new(what: impl Into<String>, threads: usize, workload: &Workload) -> Self {
+        let ours = Entry::new(threads, &workload.clone().role(Role::Ours));
+        Self {
+            entries: vec![(ours, Target::None)],
+            ..Self::alone(what, threads, None)
+        }
+    }
+
+    /// Creates a row that is measured by a function of its own, and has a target.
+    pub(crate) fn alone(
+        what: impl Into<String>,
+        threads: usize,
+        alone: Option<fn(Effort) -> Measured>,
+    ) -> Self {
         Self {
             what: what.into(),
-            ours: Entry::new(threads, &workload.clone().role(Role::Ours)),
-            theirs: Vec::new(),
+            threads,
+            about: Vec::new(),
+            helpers: 0,
+            entries: Vec::new(),
             within: None,
             enough: None,
+            alone,
         }
     }
 
@@ -60,10 +85,10 @@ impl Row {
     pub fn against(mut self, target: Target, threads: usize, workload: &Workload) -> Self {
         let mut entry = Entry::new(threads, workload);
         // If it has our name, it is our workload on another number of threads.
-        if entry.workload.name == self.ours.workload.name {
+        if entry.workload.name == self.entries[0].0.workload.name {
             entry.workload.role = Role::Ours;
         }
-        self.theirs.push((entry, target));
+        self.entries.push((entry, target));
         self
     }
 
@@ -80,25 +105,61 @@ impl Row {
         self
     }
 
-    /// Returns the title.
-    pub fn what(&self) -> &str {
-        &self.what
-    }
-
-    /// Returns the number of threads.
-    pub fn threads(&self) -> usize {
-        self.ours.threads
-    }
-
     /// Returns true if anything is asked of our workload.
     pub fn has_target(&self) -> bool {
         let asks = |(_, target): &(Entry, Target)| !matches!(target, Target::None);
-        self.within.is_some() || self.theirs.iter().any(asks)
+        self.alone.is_some() || self.within.is_some() || self.entries.iter().any(asks)
+    }
+
+    /// Measures the row.
+    pub fn measure(&self, effort: Effort) -> Measured {
+        if let Some(alone) = self.alone {
+            return alone(effort);
+        }
+        let entries: Vec<_> = self
+            .entries
+            .iter()
+            .map(|(entry, _)| entry.clone())
+            .collect();
+        let most = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
+        let oversubscribed = most + self.helpers > parallelism();
+        let effort = if oversubscribed {
+            effort.oversubscribed()
+        } else {
+            effort
+        };
+        let side = |(entry, samples): (&Entry, Samples)| {
+            let busy = (!samples.together()).then(|| BUSY.to_owned());
+            let notes: Vec<_> = entry
+                .workload
+                .note
+                .clone()
+                .into_iter()
+                .chain(busy)
+                .collect();
+            Side {
+                name: entry.workload.name.clone(),
+                role: entry.workload.role,
+                threads: entry.threads,
+                note: (!notes.is_empty()).then(|| notes.join("; ")),
+                samples,
+            }
+        };
+        let samples = run(&entries, effort);
+        let sides: Vec<_> = entries.iter().zip(samples).map(side).collect();
+        Measured {
+            what: self.what.clone(),
+            about: self.about.clone(),
+            threads: self.threads,
+            oversubscribed,
+            targets: judge_all(self, &sides),
+            sides,
+        }
     }
 }
 
 /// A remark on threads that could have run at the same time, but never did.
-pub const BUSY: &str = "the machine was busy, so the threads took turns";
+const BUSY: &str = "the machine was busy, so the threads took turns";
 
 /// Judges these values, of which there is one for each round.
 fn verdict(asked: String, limit: f64, at_least: bool, samples: Vec<Option<f64>>) -> Verdict {
@@ -141,11 +202,11 @@ fn judge(target: Target, name: &str, ours: &Samples, theirs: &Samples) -> Option
 
 fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     let ours = &sides[0].samples;
-    let title = |side: &Side| side.title(row.ours.threads);
+    let title = |side: &Side| side.title(row.threads);
     let mut verdicts = Vec::new();
     verdicts.extend(row.within.map(|limit| absolute(limit, ours)));
     let mut best: Option<(&Side, f64)> = None;
-    for ((_, target), theirs) in row.theirs.iter().zip(&sides[1..]) {
+    for ((_, target), theirs) in row.entries.iter().zip(sides).skip(1) {
         verdicts.extend(judge(*target, &title(theirs), ours, &theirs.samples));
         if let Target::AtMostTheBest(limit) = target
             && best.is_none_or(|(before, _)| theirs.median() < before.median())
@@ -169,52 +230,42 @@ fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     verdicts
 }
 
-/// Returns the rows that a command line asks for: those with one of its words in their titles, if it has any;
-/// with `--targets`, those that have targets.
-pub fn asked(rows: Vec<Row>, arguments: &[String]) -> impl Iterator<Item = Row> {
-    let (options, parts): (Vec<_>, Vec<_>) = arguments.iter().partition(|a| a.starts_with("--"));
-    let only_targets = options.iter().any(|option| *option == "--targets");
-    rows.into_iter().filter(move |row| {
-        let is_named = parts.iter().any(|part| row.what.contains(*part));
-        (parts.is_empty() || is_named) && (row.has_target() || !only_targets)
-    })
+/// Does with the rows of a benchmark what its command line asks, and returns what was measured. Words select
+/// the rows with one of them in their titles; `--targets` selects those that have targets. `--quick` takes
+/// few samples; `--rows` only prints how the rows begin in the table of docs/PERFORMANCE.md.
+pub fn asked(mut rows: Vec<Row>, arguments: &[String]) -> Vec<Measured> {
+    let (options, words): (Vec<_>, Vec<_>) = arguments.iter().partition(|a| a.starts_with("--"));
+    let has = |option| options.iter().any(|other| *other == option);
+    let is_named = |row: &Row| words.iter().any(|word| row.what.contains(*word));
+    rows.retain(|row| words.is_empty() || is_named(row));
+    rows.retain(|row| row.has_target() || !has("--targets"));
+    if has("--rows") {
+        list(&rows);
+        return Vec::new();
+    }
+    let effort = if has("--quick") {
+        Effort::QUICK
+    } else {
+        Effort::FULL
+    };
+    terminal::explain();
+    let measured = print(&rows, effort);
+    terminal::conclude(&measured);
+    measured
 }
 
-/// Measures a row.
-pub fn measure(row: &Row, effort: Effort) -> Measured {
-    let theirs = row.theirs.iter().map(|(entry, _)| entry);
-    let entries: Vec<_> = std::iter::once(&row.ours).chain(theirs).cloned().collect();
-    let side = |(entry, samples): (&Entry, Samples)| Side {
-        name: entry.workload.name.clone(),
-        role: entry.workload.role,
-        threads: entry.threads,
-        note: None,
-        samples,
-        instructions: None,
-    };
-    let sides: Vec<_> = entries
-        .iter()
-        .zip(run(&entries, effort))
-        .map(side)
-        .collect();
-    Measured {
-        what: row.what.clone(),
-        about: Vec::new(),
-        threads: row.ours.threads,
-        oversubscribed: false,
-        targets: judge_all(row, &sides),
-        sides,
-    }
+/// Prints how rows begin in the table of docs/PERFORMANCE.md, for ci/lint.sh.
+pub fn list(rows: &[Row]) {
+    rows.iter()
+        .for_each(|row| markdown::print_beginning(&row.what, row.threads));
 }
 
 /// Measures and prints each row.
-pub fn print(rows: impl IntoIterator<Item = Row>, effort: Effort) -> Vec<Measured> {
-    terminal::explain();
-    let mut all = Vec::new();
-    for row in rows {
-        let measured = measure(&row, effort);
+pub fn print(rows: &[Row], effort: Effort) -> Vec<Measured> {
+    let print = |row: &Row| {
+        let measured = row.measure(effort);
         terminal::measured(&measured);
-        all.push(measured);
-    }
-    all
+        measured
+    };
+    rows.iter().map(print).collect()
 }

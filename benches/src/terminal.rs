@@ -2,7 +2,7 @@
 
 use crate::comparison::{Judged, Spread};
 use crate::results::{Measured, Verdict};
-use crate::text::{counted, digits, number};
+use crate::text::{counted, digits};
 use comfy_table::TableComponent::{HeaderLines, MiddleHeaderIntersections};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
@@ -44,7 +44,6 @@ pub fn measured(row: &Measured) {
         ("ns per operation", 22),
         ("x", 22),
         ("rounds", 0),
-        ("instructions", 0),
     ]);
     let ours = &row.ours().samples;
     for (at, side) in row.sides.iter().enumerate() {
@@ -54,7 +53,6 @@ pub fn measured(row: &Measured) {
             digits(side.samples.time()),
             if at > 0 { digits(ratio) } else { String::new() },
             side.samples.rounds().to_string(),
-            side.instructions.map(number).unwrap_or_default(),
         ]);
     }
     println!("{}", table.trim_fmt());

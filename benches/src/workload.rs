@@ -30,6 +30,8 @@ pub struct Workload {
     pub operations: u64,
     /// The role in comparisons: [`Role::Peer`], unless it is set.
     pub role: Role,
+    /// A remark on what is special about it.
+    pub note: Option<String>,
     make: Arc<dyn Fn() -> Job + Send + Sync>,
 }
 
@@ -44,8 +46,16 @@ impl Workload {
             name: name.into(),
             operations,
             role: Role::Peer,
+            note: None,
             make: Arc::new(make),
         }
+    }
+
+    /// Sets the name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
     }
 
     /// Sets the role in comparisons.

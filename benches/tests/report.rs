@@ -7,7 +7,7 @@ use releasepool_benches::contest::{Effort, Samples};
 use releasepool_benches::markdown::{replaced, table};
 use releasepool_benches::report::html;
 use releasepool_benches::results::{Machine, Measured, Results, Side};
-use releasepool_benches::table::{Row, Target, measure};
+use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Role, Workload};
 use std::hint::black_box;
 use std::time::Duration;
@@ -163,7 +163,7 @@ fn a_row_has_what_was_asked_and_decides_nothing_from_one_round() {
             total: Duration::ZERO,
             least,
         };
-        let measured = measure(&row, effort);
+        let measured = row.measure(effort);
         let results: Vec<_> = measured
             .targets
             .iter()
@@ -187,7 +187,6 @@ fn made_up(medians: &[(&str, Role, f64)]) -> Results {
         threads: 1,
         note: None,
         samples: Samples::alone([median; 20]),
-        instructions: None,
     };
     let row = Measured {
         what: "work: <b>|".to_owned(),

@@ -205,7 +205,6 @@ pub fn scenario() -> Scenario {
                   either gives a reference that can be kept. crossbeam-epoch needs unsafe code, and \
                   its references are valid under the guard only.",
         helpers: 0,
-        countable: true,
         peak: false,
         contestants: contestants(),
     }

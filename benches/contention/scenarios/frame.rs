@@ -191,7 +191,6 @@ pub fn scenario() -> Scenario {
         remarks: "The pools and the slot of releasepool take objects of any type; the vectors are for \
                   one type each.",
         helpers: 1,
-        countable: false,
         peak: false,
         contestants: vec![
             frames!(Created, in_slot, pool_of_blocks, SLOT_AND_POOL),

@@ -59,7 +59,6 @@ pub fn scenario() -> Scenario {
                   sent to. With everything that uses malloc, one thread allocates and another one \
                   frees.",
         helpers: 1,
-        countable: false,
         peak: false,
         contestants: vec![
             handing!(BLOCKS, Role::Ours, pool_of_blocks)

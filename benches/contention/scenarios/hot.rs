@@ -100,7 +100,6 @@ pub fn scenario() -> Scenario {
                   guard of crossbeam-epoch keeps the garbage of the whole process, and its pointers \
                   need unsafe code.",
         helpers: 0,
-        countable: true,
         peak: false,
         contestants: vec![
             contestant!(POOL_REF, Role::Ours, pool_ref())

@@ -67,7 +67,6 @@ fn in_batches(
         what,
         remarks,
         helpers: 0,
-        countable: true,
         peak: true,
         contestants: with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Bumped, Arcs,
             Triomphes, Arena, Keys, Global, ByMutex, ByDashMap, Basedrop, Epoch),
@@ -135,7 +134,6 @@ pub fn all() -> Vec<Scenario> {
             remarks: "Inner pools keep few objects of a frame alive instead of all. A mark in a \
                       vector does this for objects of one type.",
             helpers: 0,
-            countable: true,
             peak: true,
             contestants: with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs,
                 Triomphes, Arena, Keys, ByMutex, ByDashMap, Basedrop),

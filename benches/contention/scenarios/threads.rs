@@ -42,7 +42,6 @@ pub fn scenario() -> Scenario {
                it and ends, and waits for it. An operation is one such thread.",
         remarks: "The time includes the start and the end of the thread by the operating system.",
         helpers: 0,
-        countable: true,
         peak: false,
         contestants: with_pools!(lives(): Created, Autoreleased, Arcs, Triomphes, Global, ByMutex,
             ByDashMap, Basedrop, Epoch),

@@ -5,6 +5,7 @@ use crate::scenario::{Scenario, contestant};
 use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::{Payload, Plain};
+use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Role, Workload, timed_half};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -130,16 +131,14 @@ fn basedrop<P: Payload>() -> Workload {
     })
 }
 
-/// Returns the drop of trees from the global allocator, and the alternative that comes closest.
-pub fn in_global() -> [Workload; 2] {
-    let named = |name: &str, mut workload: Workload| {
-        workload.name = name.to_owned();
-        workload
-    };
-    [
-        named("Ref", refs::<Plain>()),
-        named("triomphe::Arc, by hand", triomphes::<Plain>()),
-    ]
+/// Returns the rows that compare trees from the global allocator with the alternative that comes closest.
+pub fn rows() -> [Row; 2] {
+    let ours = refs::<Plain>().named("Ref");
+    let by_hand = triomphes::<Plain>().named("triomphe::Arc, by hand");
+    [1, 2].map(|threads| {
+        let row = Row::new("deep trees dropped, global allocator", threads, &ours);
+        row.against(Target::AtMost(1.0), threads, &by_hand)
+    })
 }
 
 pub fn scenario() -> Scenario {
@@ -153,7 +152,6 @@ pub fn scenario() -> Scenario {
         remarks: "releasepool and basedrop need no hand-written destructor against stack overflows. \
                   Those of the others destroy the nodes of one type, in one direction.",
         helpers: 0,
-        countable: false,
         peak: false,
         contestants: vec![
             contestant!(BLOCKS, Role::Ours, in_blocks()).note("no hand-written destructor"),

@@ -1,75 +1,140 @@
-//! Keeps the thread that sends values and the thread that receives them on different processors.
+//! Keeps the thread that receives values from disturbing what is measured of the thread that sends them.
 //!
-//! Otherwise the operating system decides at each wake-up where a thread runs. On one processor, the sender
-//! finds in the cache what the receiver has freed, and may be preempted by the receiver that it wakes; so the
-//! same work would take several times as long in one run as in another.
+//! The two are kept on different processors. Otherwise the operating system decides at each wake-up where a
+//! thread runs. On one processor, the sender finds in the cache what the receiver has freed, and may be
+//! preempted by the receiver that it wakes; so the same work would take several times as long in one run as in
+//! another. And the receiver can wait at a gate.
 
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The processors of a receiver, or none if it may run anywhere.
+/// A set of processors. On other systems the operating system decides.
+#[cfg(not(target_os = "linux"))]
+type CpuSet = ();
+
+/// The processors of a thread, or none if it may run anywhere.
 #[derive(Clone, Copy, Default)]
-pub struct Processors(#[cfg(target_os = "linux")] Option<CpuSet>);
+pub struct Processors(Option<CpuSet>);
 
-/// Keeps the calling thread on the processor that it uses, until dropped.
-pub struct Apart {
-    others: Processors,
-    #[cfg(target_os = "linux")]
-    all: CpuSet,
-}
-
-impl Apart {
-    /// Returns the processors for a receiver: those that the sender does not use.
-    pub fn others(&self) -> Processors {
-        self.others
-    }
-}
-
-#[cfg(target_os = "linux")]
 impl Processors {
+    /// Returns those that the calling thread may use.
+    fn now() -> Self {
+        #[cfg(target_os = "linux")]
+        let now = Some(sched_getaffinity(None).expect("this thread may use some processors"));
+        #[cfg(not(target_os = "linux"))]
+        let now = None;
+        Self(now)
+    }
+
+    /// Returns the processor that the calling thread uses, and the others, if there are any.
+    fn split(self) -> Option<(Self, Self)> {
+        #[cfg(target_os = "linux")]
+        if let Some(mut others) = self.0 {
+            let (mut own, now) = (CpuSet::new(), sched_getcpu());
+            own.set(now);
+            others.unset(now);
+            let is_split = others.count() > 0;
+            return is_split.then_some((Self(Some(own)), Self(Some(others))));
+        }
+        None
+    }
+
     /// Has the calling thread use these processors only.
-    pub fn restrict_this_thread(&self) {
+    fn restrict_this_thread(&self) {
+        #[cfg(target_os = "linux")]
         if let Some(set) = &self.0 {
             sched_setaffinity(None, set).expect("the processors are there");
         }
     }
 }
 
-#[cfg(target_os = "linux")]
+/// Keeps the calling thread on the processor that it uses, until dropped, if there is another one.
+pub struct Apart {
+    /// The processors for a receiver: those that the sender does not use.
+    pub others: Processors,
+    all: Processors,
+}
+
 impl Apart {
-    /// Keeps the calling thread where it is, if there is another processor for the receiver.
+    /// Keeps the calling thread where it is.
     pub fn new() -> Self {
-        let all = sched_getaffinity(None).expect("this thread may use some processors");
-        let (mut own, mut others) = (CpuSet::new(), all);
-        let now = sched_getcpu();
-        own.set(now);
-        others.unset(now);
-        let others = Processors((others.count() > 0).then_some(others));
-        if others.0.is_some() {
-            Processors(Some(own)).restrict_this_thread();
+        let all = Processors::now();
+        let split = all.split();
+        if let Some((own, _)) = split {
+            own.restrict_this_thread();
         }
+        let others = split.map_or(Processors::default(), |(_, others)| others);
         Self { others, all }
     }
 }
 
-#[cfg(target_os = "linux")]
 impl Drop for Apart {
     fn drop(&mut self) {
-        Processors(Some(self.all)).restrict_this_thread();
+        self.all.restrict_this_thread();
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-impl Processors {
-    /// Does nothing: the operating system decides.
-    pub fn restrict_this_thread(&self) {}
+#[derive(Default)]
+struct State {
+    arrived: bool,
+    open: bool,
 }
 
-#[cfg(not(target_os = "linux"))]
-impl Apart {
-    /// Does nothing: the operating system decides.
-    pub fn new() -> Self {
-        let others = Processors();
-        Self { others }
+/// A gate that one thread passes, and another one opens.
+#[derive(Default)]
+pub struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// A value whose destructor passes a gate: it waits until the gate is open. First it moves its thread to
+/// the processors of receivers.
+pub struct Marker {
+    gate: Arc<Gate>,
+    processors: Processors,
+}
+
+impl Gate {
+    /// Creates a closed gate.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self::default())
+    }
+
+    /// Returns a value to be destroyed by the thread that is to pass the gate.
+    pub fn marker(self: &Arc<Self>, processors: Processors) -> Marker {
+        Marker {
+            gate: self.clone(),
+            processors,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a thread has arrived at the gate.
+    pub fn wait_for_arrival(&self) {
+        let state = self
+            .changed
+            .wait_while(self.state(), |state| !state.arrived);
+        drop(state.expect("no thread panics here"));
+    }
+
+    /// Opens the gate for good.
+    pub fn open(&self) {
+        self.state().open = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        self.processors.restrict_this_thread();
+        let gate = &self.gate;
+        gate.state().arrived = true;
+        gate.changed.notify_all();
+        let state = gate.changed.wait_while(gate.state(), |state| !state.open);
+        drop(state.expect("no thread panics here"));
     }
 }

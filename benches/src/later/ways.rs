@@ -1,8 +1,7 @@
 //! The ways to have a value destroyed: by releasepool's reclaimers, by other threads, or here.
 
 use super::BATCH;
-use super::apart::Processors;
-use super::gate::{Gate, Marker};
+use super::apart::{Gate, Marker, Processors};
 use crate::handing::collector;
 use crate::workload::Role;
 use basedrop::{Handle, Owned};
@@ -14,13 +13,12 @@ use std::thread::{self, JoinHandle};
 
 /// A way to have values destroyed. Only [`send`](Self::send) and [`flush`](Self::flush) are measured.
 pub trait Way<T>: Sized + 'static {
+    /// The name in the output.
+    const NAME: &str;
     /// The role in comparisons.
     const ROLE: Role = Role::Peer;
     /// True if one other thread destroys the values one after the other.
     const HAS_RECEIVER: bool = true;
-
-    /// Returns the name in the output.
-    fn name() -> String;
 
     /// Starts the receiver, unless the process has one for all.
     fn new() -> Self;
@@ -45,45 +43,40 @@ pub trait Way<T>: Sized + 'static {
     }
 }
 
+/// Implements a way that sends a marker like any other value.
+macro_rules! way {
+    ($way:ty, $role:ident, $name:literal, $new:expr, |$this:pat_param, $value:ident| $send:expr) => {
+        impl<T: Send + 'static> Way<T> for $way {
+            const NAME: &str = $name;
+            const ROLE: Role = Role::$role;
+
+            fn new() -> Self {
+                $new
+            }
+            #[inline]
+            fn send(&mut self, $value: T) {
+                let $this = self;
+                $send;
+            }
+            fn mark(&mut self, $value: Marker) {
+                let $this = self;
+                $send;
+            }
+        }
+    };
+}
+
 /// The reclaimer of the process.
 pub struct OfProcess;
-
-impl<T: Send + 'static> Way<T> for OfProcess {
-    fn name() -> String {
-        "drop_later".to_owned()
-    }
-    fn new() -> Self {
-        Self
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        drop_later(value);
-    }
-    fn mark(&mut self, marker: Marker) {
-        drop_later(marker);
-    }
-}
+way!(OfProcess, Peer, "drop_later", Self, |_, value| drop_later(
+    value
+));
 
 /// The reclaimer of the process, to which an owner's drop sends the value.
 pub struct ByOwner;
-
-impl<T: Send + 'static> Way<T> for ByOwner {
-    const ROLE: Role = Role::Ours;
-
-    fn name() -> String {
-        "Later, dropped".to_owned()
-    }
-    fn new() -> Self {
-        Self
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        drop(Later::new(value));
-    }
-    fn mark(&mut self, marker: Marker) {
-        drop_later(marker);
-    }
-}
+way!(ByOwner, Ours, "Later, dropped", Self, |_, value| drop(
+    Later::new(value)
+));
 
 fn new_reclaimer() -> Looper {
     Looper::reclaimer("reclaimer").expect("a thread starts")
@@ -91,169 +84,86 @@ fn new_reclaimer() -> Looper {
 
 /// A reclaimer of the program's own.
 pub struct OfLooper(Looper);
-
-impl<T: Send + 'static> Way<T> for OfLooper {
-    const ROLE: Role = Role::Ours;
-
-    fn name() -> String {
-        "Looper::drop_later".to_owned()
-    }
-    fn new() -> Self {
-        Self(new_reclaimer())
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        self.0.drop_later(value);
-    }
-    fn mark(&mut self, marker: Marker) {
-        self.0.drop_later(marker);
-    }
-    fn finish(&mut self) {
-        self.0.barrier().expect("this is another thread");
-    }
-}
-
-/// A pool of values, one message for all.
-pub struct ByPool {
-    pool: HandoffPool,
-    reclaimer: Looper,
-}
-
-impl<T: Send + 'static> Way<T> for ByPool {
-    fn name() -> String {
-        "HandoffPool::push_value, drain_on".to_owned()
-    }
-    fn new() -> Self {
-        Self {
-            pool: HandoffPool::new(),
-            reclaimer: new_reclaimer(),
-        }
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        self.pool.push_value(value);
-    }
-    #[inline]
-    fn flush(&mut self) {
-        self.pool.drain_on(self.reclaimer.thread());
-    }
-    fn mark(&mut self, marker: Marker) {
-        self.reclaimer.drop_later(marker);
-    }
-    fn finish(&mut self) {
-        self.reclaimer.barrier().expect("this is another thread");
-    }
-}
-
-/// A marker beside a channel, which then need not have room for it.
-type Beside = Arc<Mutex<Option<Marker>>>;
-
-/// Drops what is received. `None` stands for the marker.
-fn receive<T>(values: impl IntoIterator<Item = Option<T>>, beside: &Beside) {
-    for value in values {
-        if value.is_none() {
-            let marker = beside.lock().unwrap_or_else(PoisonError::into_inner).take();
-            drop(marker);
-        }
-    }
-}
-
-/// Starts a receiver, which ends with its channel.
-fn spawn_receiver<T: Send + 'static>(
-    values: impl IntoIterator<Item = Option<T>> + Send + 'static,
-) -> Beside {
-    let beside = Beside::default();
-    let there = beside.clone();
-    thread::spawn(move || receive(values, &there));
-    beside
-}
-
-fn put(beside: &Beside, marker: Marker) {
-    *beside.lock().unwrap_or_else(PoisonError::into_inner) = Some(marker);
-}
-
-/// A thread and std's channel, for one type.
-pub struct Mpsc<T>(mpsc::Sender<Option<T>>, Beside);
-
-impl<T: Send + 'static> Way<T> for Mpsc<T> {
-    fn name() -> String {
-        "a thread, std mpsc channel".to_owned()
-    }
-    fn new() -> Self {
-        let (sender, receiver) = mpsc::channel();
-        Self(sender, spawn_receiver(receiver))
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        self.0.send(Some(value)).expect("the receiver exists");
-    }
-    fn mark(&mut self, marker: Marker) {
-        put(&self.1, marker);
-        self.0.send(None).expect("the receiver exists");
-    }
-}
-
-/// A thread and crossbeam's channel, for one type.
-pub struct Crossbeam<T>(crossbeam_channel::Sender<Option<T>>, Beside);
-
-impl<T: Send + 'static> Way<T> for Crossbeam<T> {
-    fn name() -> String {
-        "a thread, crossbeam channel".to_owned()
-    }
-    fn new() -> Self {
-        let (sender, receiver) = crossbeam_channel::unbounded();
-        Self(sender, spawn_receiver(receiver))
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        self.0.send(Some(value)).expect("the receiver exists");
-    }
-    fn mark(&mut self, marker: Marker) {
-        put(&self.1, marker);
-        self.0.send(None).expect("the receiver exists");
-    }
-}
+way!(
+    OfLooper,
+    Ours,
+    "Looper::drop_later",
+    Self(new_reclaimer()),
+    |this, value| this.0.drop_later(value)
+);
 
 /// rayon's global pool, of one thread.
 pub struct Rayon;
+way!(Rayon, Peer, "rayon::spawn", rayon_of_one(), |_, value| {
+    rayon::spawn(move || drop(value))
+});
 
-impl<T: Send + 'static> Way<T> for Rayon {
-    fn name() -> String {
-        "rayon::spawn".to_owned()
-    }
-    fn new() -> Self {
-        static GLOBAL: Once = Once::new();
-        GLOBAL.call_once(|| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
-            pool.build_global().expect("nothing has used rayon before");
-        });
-        Self
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        rayon::spawn(move || drop(value));
-    }
-    fn mark(&mut self, marker: Marker) {
-        rayon::spawn(move || drop(marker));
-    }
+fn rayon_of_one() -> Rayon {
+    static GLOBAL: Once = Once::new();
+    GLOBAL.call_once(|| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+        pool.build_global().expect("nothing has used rayon before");
+    });
+    Rayon
 }
 
 /// The crate defer-drop.
 pub struct Deferred;
+way!(Deferred, Peer, "defer-drop", Self, |_, value| drop(
+    DeferDrop::new(value)
+));
 
-impl<T: Send + 'static> Way<T> for Deferred {
-    fn name() -> String {
-        "defer-drop".to_owned()
-    }
+/// A pool of values, one message for all.
+pub struct ByPool(HandoffPool, Looper);
+
+impl<T: Send + 'static> Way<T> for ByPool {
+    const NAME: &str = "HandoffPool::push_value, drain_on";
+
     fn new() -> Self {
-        Self
+        Self(HandoffPool::new(), new_reclaimer())
     }
     #[inline]
     fn send(&mut self, value: T) {
-        drop(DeferDrop::new(value));
+        self.0.push_value(value);
+    }
+    #[inline]
+    fn flush(&mut self) {
+        self.0.drain_on(self.1.thread());
     }
     fn mark(&mut self, marker: Marker) {
-        drop(DeferDrop::new(marker));
+        self.1.drop_later(marker);
+    }
+}
+
+/// A thread and std's channel, for one type. The marker is beside the channel, which then need not have room
+/// for it; `None` stands for it.
+pub struct Mpsc<T>(mpsc::Sender<Option<T>>, Arc<Mutex<Option<Marker>>>);
+
+impl<T: Send + 'static> Way<T> for Mpsc<T> {
+    const NAME: &str = "a thread, std mpsc channel";
+
+    fn new() -> Self {
+        let (sender, receiver) = mpsc::channel::<Option<T>>();
+        let beside = Arc::<Mutex<Option<Marker>>>::default();
+        let there = beside.clone();
+        // The thread ends with the channel.
+        thread::spawn(move || {
+            for value in receiver {
+                if value.is_none() {
+                    let marker = there.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    drop(marker);
+                }
+            }
+        });
+        Self(sender, beside)
+    }
+    #[inline]
+    fn send(&mut self, value: T) {
+        self.0.send(Some(value)).expect("the receiver exists");
+    }
+    fn mark(&mut self, marker: Marker) {
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(marker);
+        self.0.send(None).expect("the receiver exists");
     }
 }
 
@@ -261,11 +171,9 @@ impl<T: Send + 'static> Way<T> for Deferred {
 pub struct Basedrop(Handle);
 
 impl<T: Send + 'static> Way<T> for Basedrop {
+    const NAME: &str = "basedrop Owned, made and dropped";
     const HAS_RECEIVER: bool = false;
 
-    fn name() -> String {
-        "basedrop Owned, made and dropped".to_owned()
-    }
     fn new() -> Self {
         Self(collector().handle())
     }
@@ -282,11 +190,9 @@ impl<T: Send + 'static> Way<T> for Basedrop {
 pub struct Spawned(Vec<JoinHandle<()>>);
 
 impl<T: Send + 'static> Way<T> for Spawned {
+    const NAME: &str = "thread::spawn";
     const HAS_RECEIVER: bool = false;
 
-    fn name() -> String {
-        "thread::spawn".to_owned()
-    }
     fn new() -> Self {
         Self(Vec::new())
     }
@@ -305,12 +211,10 @@ impl<T: Send + 'static> Way<T> for Spawned {
 pub struct Here;
 
 impl<T: 'static> Way<T> for Here {
+    const NAME: &str = "dropped here";
     const ROLE: Role = Role::Reference;
     const HAS_RECEIVER: bool = false;
 
-    fn name() -> String {
-        "dropped here".to_owned()
-    }
     fn new() -> Self {
         Self
     }
@@ -322,39 +226,31 @@ impl<T: 'static> Way<T> for Here {
 }
 
 /// Another way, for vectors of values.
-pub struct Collected<W, T> {
-    way: W,
-    values: Vec<T>,
-}
+pub struct Collected<W, T>(W, Vec<T>);
 
 impl<W: Way<Vec<T>>, T: 'static> Way<T> for Collected<W, T> {
+    const NAME: &str = W::NAME;
     const ROLE: Role = W::ROLE;
     const HAS_RECEIVER: bool = W::HAS_RECEIVER;
 
-    fn name() -> String {
-        format!("Vec, {}", W::name())
-    }
     fn new() -> Self {
-        Self {
-            way: W::new(),
-            values: Vec::new(),
-        }
+        Self(W::new(), Vec::new())
     }
     #[inline]
     fn send(&mut self, value: T) {
-        if self.values.capacity() == 0 {
-            self.values.reserve_exact(BATCH as usize);
+        if self.1.capacity() == 0 {
+            self.1.reserve_exact(BATCH as usize);
         }
-        self.values.push(value);
+        self.1.push(value);
     }
     #[inline]
     fn flush(&mut self) {
-        self.way.send(take(&mut self.values));
+        self.0.send(take(&mut self.1));
     }
     fn mark(&mut self, marker: Marker) {
-        self.way.mark(marker);
+        self.0.mark(marker);
     }
     fn finish(&mut self) {
-        self.way.finish();
+        self.0.finish();
     }
 }

@@ -103,7 +103,11 @@ refuses "$work/not-utf8.json:2:3: not UTF-8" "$share" --quiet "$work/not-utf8.js
 refuses "bad.json:2:14" "$share" --quiet "$work/docs" "$work/bad.json"
 refuses "bad.jsonl:2:4" "$share" --quiet "$work/bad.jsonl"
 refuses "workers" "$share" --quiet --workers 0
+refuses "rounds" "$share" --quiet --rounds -1
+refuses "frame-hz" "$share" --quiet --frame-hz 0.5
 refuses "seconds" "$share" --quiet --seconds 0
+refuses "seconds" "$share" --quiet --seconds NaN
+refuses "seconds" "$share" --quiet --seconds 1 --rounds 1
 refuses "--nonsense" "$share" --quiet --nonsense
 
 # A trace: threads by name, frames with their drains inside. Spans nest. Each line is an event.

@@ -1,7 +1,7 @@
 //! Errors; each ends the program with exit code 2.
 
 use crate::input::Document;
-use crate::job::invalid::Invalid;
+use crate::job::tokens::Invalid;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -84,11 +84,7 @@ mod tests {
         let mut tokens = Tokens::new(text);
         loop {
             if let Err(invalid) = tokens.next() {
-                let document = Document {
-                    name: "x.json".to_owned(),
-                    lines_before: 0,
-                    text: text.to_owned(),
-                };
+                let document = Document::new("x.json", text);
                 return Error::invalid(0, &document, invalid).to_string();
             }
         }

@@ -24,14 +24,21 @@ pub struct Document {
     pub text: String,
 }
 
+impl Document {
+    /// Makes the document that a whole file is.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            lines_before: 0,
+            text: text.into(),
+        }
+    }
+}
+
 /// Reads the documents at `paths`; without paths, returns the default one.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, Error> {
     if paths.is_empty() {
-        return Ok(vec![Document {
-            name: "earthquakes.json".to_owned(),
-            lines_before: 0,
-            text: EARTHQUAKES.to_owned(),
-        }]);
+        return Ok(vec![Document::new("earthquakes.json", EARTHQUAKES)]);
     }
     let mut documents = Vec::new();
     for path in paths {
@@ -124,11 +131,7 @@ fn document(name: String, bytes: Vec<u8>) -> Result<Document, Error> {
     if text.starts_with('\u{feff}') {
         text.remove(0);
     }
-    Ok(Document {
-        name,
-        lines_before: 0,
-        text,
-    })
+    Ok(Document::new(name, text))
 }
 
 /// Returns the documents of a file of JSON Lines. Empty lines are none.
@@ -142,43 +145,4 @@ fn lines(file: &Document) -> Vec<Document> {
             text: line.to_owned(),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_document_is_large() {
-        let documents = read(&[]).unwrap();
-        assert_eq!(documents.len(), 1);
-        assert!(documents[0].text.len() >= 200_000);
-    }
-
-    #[test]
-    fn a_byte_order_mark_is_skipped() {
-        let document = document("x".to_owned(), b"\xef\xbb\xbf[\"\xef\xbb\xbf\"]".to_vec());
-        assert_eq!(document.unwrap().text, "[\"\u{feff}\"]");
-    }
-
-    #[test]
-    fn each_line_of_json_lines_is_a_document() {
-        let file = document("x.jsonl".to_owned(), b"[1]\n\n{}\r\n \n7".to_vec()).unwrap();
-        let found = lines(&file).into_iter();
-        let found: Vec<_> = found.map(|line| (line.lines_before, line.text)).collect();
-        assert_eq!(
-            found,
-            [(0, "[1]".into()), (2, "{}".into()), (4, "7".into())]
-        );
-    }
-
-    #[test]
-    fn text_that_is_not_utf8_is_refused_with_its_position() {
-        let refused = |bytes: &[u8]| {
-            let error = document("x.json".to_owned(), bytes.to_vec()).err().unwrap();
-            error.to_string()
-        };
-        assert_eq!(refused(b"\xff\xfe{"), "x.json:1:1: not UTF-8");
-        assert_eq!(refused(b"[\n1,\n \"ab\xff\"]"), "x.json:3:5: not UTF-8");
-    }
 }

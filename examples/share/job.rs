@@ -2,19 +2,15 @@
 //! releases the ones that newer documents replace.
 //!
 //! Where to start reading: `parse` is the game code, `world` shows what it needs from the library, `ui`
-//! is the frame loop, `run` has the threads. `tokens` reads JSON. `node` and `keys` are the objects;
-//! `schedule` and `in_flight` keep the workers busy, but not too far ahead.
+//! is the frame loop, `run` has the threads. `tokens` reads JSON. `keys` has what all documents
+//! share; `schedule` and `in_flight` keep the workers busy, but not too far ahead.
 
 pub mod digest;
-pub mod frame_times;
 pub mod in_flight;
-pub mod invalid;
 pub mod keys;
-pub mod node;
 pub mod parse;
 pub mod run;
 pub mod schedule;
 pub mod tokens;
 pub mod ui;
-pub mod worker;
 pub mod world;

@@ -71,10 +71,11 @@ pub fn run(run: &Run, options: &Options) -> String {
         size(rate(run.seen.bytes, run.elapsed).round() as u64),
     );
     line("objects/s", shown_rate(rate(objects, run.elapsed)));
-    line("frames", grouped(frames.count()));
-    line("frame time p50", short_time(frames.quantile(0.5)));
-    line("frame time p99", short_time(frames.quantile(0.99)));
-    line("frame time max", short_time(frames.max()));
+    let frame_time = |nanos| short_time(Duration::from_nanos(nanos));
+    line("frames", grouped(frames.len()));
+    line("frame time p50", frame_time(frames.value_at_quantile(0.5)));
+    line("frame time p99", frame_time(frames.value_at_quantile(0.99)));
+    line("frame time max", frame_time(frames.max()));
     line("peak live objects", grouped(run.seen.peak_live));
     line(
         "peak of documents in flight",

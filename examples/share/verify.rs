@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::input::Document;
 use crate::job::digest::Digest;
-use crate::job::run::Run;
+use crate::job::run::{Activity, Run};
 use crate::job::ui::Seen;
 use releasepool_examples_common::{label, output::grouped};
 use std::panic;
@@ -64,6 +64,16 @@ pub struct Check {
     pub finding: String,
 }
 
+impl Check {
+    fn new(what: &'static str, holds: bool, finding: String) -> Self {
+        Self {
+            what,
+            holds,
+            finding,
+        }
+    }
+}
+
 pub struct Verdict(pub Vec<Check>);
 
 impl Verdict {
@@ -74,13 +84,29 @@ impl Verdict {
 
 /// Verifies the run. If `is_complete`, there was time for every document, and none may be missing.
 pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Verdict {
+    let sum = |count: fn(&Activity) -> u64| run.threads.iter().map(count).sum::<u64>();
+    let (sent, taken) = (sum(|thread| thread.handed_over), run.seen.taken);
+    // Of each thread, so that the report's rows leave nothing out.
+    let (destroyed, created) = (sum(|thread| thread.totals.destroyed), run.created());
+    let (handed, reclaimed) = (sum(|thread| thread.totals.handed_over), run.seen.reclaimed);
+    let by_workers = format!(
+        "{} by the workers, {} taken by the UI thread",
+        grouped(sent),
+        grouped(taken)
+    );
+    let to_reclaimer = format!(
+        "{} documents handed to the reclaimer, {} counted by the library",
+        grouped(reclaimed),
+        grouped(handed)
+    );
+    let all = format!("{} of {}", grouped(destroyed), grouped(created));
     Verdict(vec![
         digests(run, expected, is_complete),
-        hand_over(run),
+        Check::new("handed over", sent == taken, by_workers),
         live_objects(run.live_objects),
         entries(run),
-        destroyed(run),
-        reclaimed(run),
+        Check::new("destroyed", destroyed == created, all),
+        Check::new("reclaimed", handed == reclaimed, to_reclaimer),
         temporaries(),
     ])
 }
@@ -97,107 +123,48 @@ fn digests(run: &Run, expected: &Expected, is_complete: bool) -> Check {
     }
     let total = expected.len() as u64;
     let all = documents == total;
-    Check {
-        what: "digests",
-        holds: equal == compared && documents > 0 && (all || !is_complete),
-        finding: format!(
-            "{} of {} equal those of a parse without the library{}",
-            grouped(equal),
-            grouped(compared),
-            if all {
-                String::new()
-            } else {
-                let (documents, total) = (grouped(documents), grouped(total));
-                format!("; time was for {documents} of {total} documents")
-            }
-        ),
-    }
-}
-
-fn hand_over(run: &Run) -> Check {
-    let sent: u64 = run.threads.iter().map(|thread| thread.handed_over).sum();
-    Check {
-        what: "handed over",
-        holds: sent == run.seen.taken,
-        finding: format!(
-            "{} by the workers, {} taken by the UI thread",
-            grouped(sent),
-            grouped(run.seen.taken)
-        ),
-    }
+    let (some, total) = (grouped(documents), grouped(total));
+    let part = format!("; time was for {some} of {total} documents");
+    let part = if all { "" } else { &part };
+    let (right, compared_with) = (grouped(equal), grouped(compared));
+    Check::new(
+        "digests",
+        equal == compared && documents > 0 && (all || !is_complete),
+        format!("{right} of {compared_with} equal those of a parse without the library{part}"),
+    )
 }
 
 pub fn live_objects(live: u64) -> Check {
-    Check {
-        what: "live objects",
-        holds: live == 0,
-        finding: grouped(live),
-    }
+    Check::new("live objects", live == 0, grouped(live))
 }
 
 /// Compares the calls that the example counted with the releases that the library counted, for each
 /// thread. If a thread had drained another thread's entry, the figures of both would differ.
 fn entries(run: &Run) -> Check {
-    let differ = |thread: &&crate::job::run::Activity| {
+    let differ = |thread: &&Activity| {
         thread.autoreleased != thread.totals.released || thread.created != thread.totals.created
     };
-    let wrong: Vec<&str> = run
-        .threads
-        .iter()
-        .filter(differ)
-        .map(|thread| thread.thread.as_str())
-        .collect();
+    let wrong = run.threads.iter().filter(differ);
+    let wrong: Vec<&str> = wrong.map(|thread| thread.thread.as_str()).collect();
     let total: u64 = run.threads.iter().map(|t| t.autoreleased).sum();
-    Check {
-        what: "entries",
-        holds: wrong.is_empty(),
-        finding: if wrong.is_empty() {
-            format!(
-                "{}, each released by the thread that autoreleased it",
-                grouped(total)
-            )
-        } else {
-            format!(
-                "made, autoreleased and released differ on {}",
-                wrong.join(", ")
-            )
-        },
-    }
-}
-
-/// Compares what was created with the sum of what each thread destroyed, so that the report's rows
-/// leave nothing out.
-fn destroyed(run: &Run) -> Check {
-    let created = run.created();
-    let destroyed: u64 = run.threads.iter().map(|t| t.totals.destroyed).sum();
-    Check {
-        what: "destroyed",
-        holds: destroyed == created,
-        finding: format!("{} of {}", grouped(destroyed), grouped(created)),
-    }
-}
-
-fn reclaimed(run: &Run) -> Check {
-    let handed: u64 = run.threads.iter().map(|t| t.totals.handed_over).sum();
-    Check {
-        what: "reclaimed",
-        holds: handed == run.seen.reclaimed,
-        finding: format!(
-            "{} documents handed to the reclaimer, {} counted by the library",
-            grouped(run.seen.reclaimed),
-            grouped(handed)
+    let finding = match &wrong[..] {
+        [] => format!(
+            "{}, each released by the thread that autoreleased it",
+            grouped(total)
         ),
-    }
+        names => format!(
+            "made, autoreleased and released differ on {}",
+            names.join(", ")
+        ),
+    };
+    Check::new("entries", wrong.is_empty(), finding)
 }
 
 pub fn temporaries() -> Check {
     let elsewhere = label::destroyed_elsewhere();
-    Check {
-        what: "temporaries",
-        holds: elsewhere == 0,
-        finding: format!(
-            "{} destroyed by another thread than the one that made them",
-            grouped(elsewhere)
-        ),
-    }
+    let finding = format!(
+        "{} destroyed by another thread than the one that made them",
+        grouped(elsewhere)
+    );
+    Check::new("temporaries", elsewhere == 0, finding)
 }

@@ -1,8 +1,7 @@
 //! A summary of a graph, which the UI thread computes by walking it.
 
-use crate::job::invalid::Invalid;
-use crate::job::node::{Member, Node, Value};
-use crate::job::tokens::{Scalar, Token, Tokens};
+use crate::job::tokens::{Invalid, Scalar, Token, Tokens};
+use crate::job::world::{Member, Node, Value};
 use std::slice;
 
 /// Counts of all values, with a sum and a hash of their contents. Equal graphs have equal digests.
@@ -69,16 +68,11 @@ impl Walk {
         match token {
             Token::Scalar(Scalar::Null) => self.scalar(0.0),
             Token::Scalar(Scalar::Bool(value)) => self.scalar(f64::from(u8::from(value))),
-            Token::Scalar(Scalar::Int(value)) => self.scalar(value as f64),
-            Token::Scalar(Scalar::UInt(value)) => self.scalar(value as f64),
-            Token::Scalar(Scalar::Float(value)) => self.scalar(value),
-            Token::Scalar(Scalar::Text(text)) => {
-                self.digest.texts += 1;
-                self.text(&text);
-            }
+            Token::Scalar(Scalar::Number(value)) => self.scalar(value),
+            Token::Scalar(Scalar::Text(text)) => self.text(&text),
             Token::Key(key) => {
                 self.digest.entries += 1;
-                self.text(&key);
+                self.key(&key);
             }
             Token::ArrayBegins => self.digest.arrays += 1,
             Token::DictBegins => self.digest.dicts += 1,
@@ -93,7 +87,7 @@ impl Walk {
             let next = match innermost {
                 Rest::Items(items) => items.next(),
                 Rest::Members(members) => members.next().map(|(key, value)| {
-                    self.text(key);
+                    self.key(key);
                     value
                 }),
             };
@@ -109,13 +103,8 @@ impl Walk {
         match value {
             Value::Null => self.scalar(0.0),
             Value::Bool(value) => self.scalar(f64::from(u8::from(*value))),
-            Value::Int(value) => self.scalar(*value as f64),
-            Value::UInt(value) => self.scalar(*value as f64),
-            Value::Float(value) => self.scalar(*value),
-            Value::Text(text) => {
-                self.digest.texts += 1;
-                self.text(text);
-            }
+            Value::Number(value) => self.scalar(*value),
+            Value::Text(text) => self.text(text),
             Value::Node(node) => return Some(self.node(node)),
         }
         None
@@ -141,6 +130,11 @@ impl Walk {
     }
 
     pub fn text(&mut self, text: &str) {
+        self.digest.texts += 1;
+        self.key(text);
+    }
+
+    pub fn key(&mut self, text: &str) {
         // FNV-1a, eight bytes at a time.
         let mut hash = self.hash ^ text.len() as u64;
         for chunk in text.as_bytes().chunks(8) {

@@ -6,11 +6,9 @@
 //!
 //! Nothing here recurses, so a document may be nested as deep as memory lasts.
 
-use crate::job::invalid::Invalid;
 use crate::job::keys::KnownKeys;
-use crate::job::node::{Member, Node, Value};
-use crate::job::tokens::{Scalar, Token, Tokens};
-use crate::job::world::World;
+use crate::job::tokens::{Invalid, Scalar, Token, Tokens};
+use crate::job::world::{Member, Node, Value, World};
 use releasepool::{AutoreleasePool, Ref};
 use releasepool_examples_common::label::Label;
 
@@ -67,9 +65,7 @@ impl Graph<'_, '_> {
         let value = match token {
             Token::Scalar(Scalar::Null) => Value::Null,
             Token::Scalar(Scalar::Bool(value)) => Value::Bool(value),
-            Token::Scalar(Scalar::Int(value)) => Value::Int(value),
-            Token::Scalar(Scalar::UInt(value)) => Value::UInt(value),
-            Token::Scalar(Scalar::Float(value)) => Value::Float(value),
+            Token::Scalar(Scalar::Number(value)) => Value::Number(value),
             Token::Scalar(Scalar::Text(text)) => Value::Text(self.world.create_text(pool, &text)),
             Token::ArrayBegins => return self.open.push(Open::Array(self.items.len())),
             Token::DictBegins => {
@@ -114,45 +110,76 @@ mod tests {
     use crate::job::digest::Digest;
     use crate::job::keys::Keys;
 
-    /// Returns the digest of the graph, which is that of the text.
-    fn digest_of(text: &str) -> Result<Digest, String> {
+    /// Checks the graph's digest, which is that of the text, and what `serde_json` makes of the text.
+    fn digest_of(text: &str) -> Digest {
         let world = World::default();
         let shared = Keys::default();
         let keys = KnownKeys::new(&world, &shared);
-        let root = parse(&world, &keys, text).map_err(|invalid| invalid.message);
-        let expected = Digest::of_text(text).map_err(|invalid| invalid.message);
-        assert_eq!(
-            root.as_ref().map(Digest::of).map_err(Clone::clone),
-            expected
-        );
-        expected
+        let fault = |invalid: Invalid| invalid.message;
+        let root = parse(&world, &keys, text).map_err(fault).unwrap();
+        let digest = Digest::of(&root);
+        assert_eq!(Digest::of_text(text).map_err(fault), Ok(digest));
+        if let Ok(tree) = serde_json::from_str(text) {
+            assert!(is_equal(&root, &tree), "{text}");
+        }
+        digest
+    }
+
+    fn is_equal(ours: &Value, tree: &serde_json::Value) -> bool {
+        match ours {
+            Value::Null => tree.is_null(),
+            Value::Bool(value) => tree == value,
+            Value::Number(value) => tree.as_f64() == Some(*value),
+            Value::Text(text) => tree == &**text,
+            Value::Node(node) => match &**node {
+                Node::Array(items) => tree.as_array().is_some_and(|tree| {
+                    items.len() == tree.len()
+                        && items
+                            .iter()
+                            .zip(tree)
+                            .all(|(item, tree)| is_equal(item, tree))
+                }),
+                Node::Dict(members) => members
+                    .iter()
+                    .all(|(key, value)| is_equal(value, &tree[&**key])),
+            },
+        }
     }
 
     #[test]
     fn values_of_all_kinds_are_parsed() {
+        for text in [
+            " [ [ ] , { \"\" : { } } , false ]\r\n",
+            "7",
+            "-0.0",
+            "\"x\"",
+            "null ",
+            "[1.5e-3,\"\\ud83d\\ude00\",{\"k\":[{}]}]",
+        ] {
+            digest_of(text);
+        }
         let text =
             r#"{"a": [null, true, -1, 18446744073709551615, 1e300, "\u00e9\n", [], {}], "b": ""}"#;
-        let digest = digest_of(text).unwrap();
+        let digest = digest_of(text);
         assert_eq!((digest.scalars, digest.texts), (5, 2));
         assert_eq!((digest.arrays, digest.dicts, digest.entries), (2, 2, 2));
-        let escaped = digest_of(&text.replace('a', "\\u0061")).unwrap();
-        assert_eq!(escaped, digest);
-        assert_eq!(digest_of("7").unwrap().values(), 1);
+        assert_eq!(digest_of(&text.replace('a', "\\u0061")), digest);
+        assert_eq!(digest_of("7").values(), 1);
     }
 
     #[test]
     fn containers_may_be_large_and_deep() {
         let items: Vec<_> = (0..3_000).map(|n| format!("\"{n}\"")).collect();
         let array = format!("[{}]", items.join(","));
-        assert_eq!(digest_of(&array).unwrap().texts, 3_000);
+        assert_eq!(digest_of(&array).texts, 3_000);
         let members: Vec<_> = items.iter().map(|key| format!("{key}:[{key}]")).collect();
-        let dict = digest_of(&format!("{{{}}}", members.join(","))).unwrap();
+        let dict = digest_of(&format!("{{{}}}", members.join(",")));
         assert_eq!(dict.entries, 3_000);
         for depth in [120, 300_000] {
             let deep = "[".repeat(depth) + &"]".repeat(depth);
-            assert_eq!(digest_of(&deep).unwrap().arrays, depth as u64);
+            assert_eq!(digest_of(&deep).arrays, depth as u64);
             let deep = "{\"a\":[0,".repeat(depth / 2) + "[]" + &"]}".repeat(depth / 2);
-            assert_eq!(digest_of(&deep).unwrap().dicts, depth as u64 / 2);
+            assert_eq!(digest_of(&deep).dicts, depth as u64 / 2);
         }
     }
 }

@@ -4,13 +4,13 @@ use crate::args::Options;
 use crate::error::Error;
 use crate::input::Document;
 use crate::job::in_flight::{InFlight, Peak};
-use crate::job::keys::Keys;
+use crate::job::keys::{Keys, KnownKeys};
+use crate::job::parse::parse;
 use crate::job::schedule::{End, Schedule};
 use crate::job::ui::{self, Arrival, Parsed, Seen, Ui};
-use crate::job::worker::work;
-use crate::job::world::World;
+use crate::job::world::{Value, World};
 use crate::progress::Progress;
-use releasepool::{BlockAllocator, BlockStats, Looper, PoolManager, Totals};
+use releasepool::{AutoreleasePool, BlockAllocator, BlockStats, Looper, PoolManager, Totals};
 use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
@@ -64,10 +64,7 @@ pub fn run(
 ) -> Result<Run, Error> {
     // A single document may leave millions of releases to the next drains. `InFlight` bounds them.
     PoolManager::global().set_backlog_watermark(usize::MAX);
-    let reclaimer = Looper::reclaimer("reclaimer").map_err(|source| Error::Spawn {
-        name: "reclaimer".to_owned(),
-        source,
-    })?;
+    let reclaimer = reclaimer()?;
     let result = run_by(documents, options, end, &reclaimer, stopped, progress);
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
@@ -96,6 +93,15 @@ pub fn run(
     }
     run.blocks = BlockAllocator::process().stats();
     Ok(run)
+}
+
+/// Starts a thread that destroys what is handed to it.
+pub fn reclaimer() -> Result<Looper, Error> {
+    let name = "reclaimer";
+    Looper::reclaimer(name).map_err(|source| Error::Spawn {
+        name: name.to_owned(),
+        source,
+    })
 }
 
 /// Returns the number of live objects, after what is left to other threads has been released.
@@ -247,6 +253,32 @@ fn worker(
         handed_over,
         totals: own_totals(),
     })
+}
+
+/// Does the work of a worker, which the comparison does, too: parses the documents of `schedule` and
+/// passes the roots to `hand_over`, until that returns false.
+pub fn work(
+    world: &World,
+    keys: &Keys,
+    documents: &[Document],
+    schedule: impl Iterator<Item = usize>,
+    mut hand_over: impl FnMut(usize, Value) -> bool,
+) -> Result<(), Error> {
+    let keys = KnownKeys::new(world, keys);
+    for document in schedule {
+        let pool = AutoreleasePool::new();
+        let root = parse(world, &keys, &documents[document].text)
+            .map_err(|invalid| Error::invalid(document, &documents[document], invalid))?;
+        // This thread's pool still owns the root while the receiver inspects it. The last of the
+        // two to release it destroys the graph.
+        if let Value::Node(root) = &root {
+            world.autorelease(&pool, root.clone());
+        }
+        if !hand_over(document, root) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Returns what all threads did, or the error of the first invalid document in the list,

@@ -2,10 +2,10 @@
 
 use crate::args::Options;
 use crate::job::digest::Digest;
-use crate::job::frame_times::FrameTimes;
 use crate::job::in_flight::{self, Permit};
-use crate::job::node::Value;
+use crate::job::world::Value;
 use crate::progress::{Figures, Progress};
+use hdrhistogram::Histogram;
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager,
     PoolRef, Ref,
@@ -22,6 +22,9 @@ const SCENE: usize = 4;
 
 /// The part of a frame's time that is for arrivals; a game needs the rest for other work.
 const SHARE: f64 = 0.5;
+
+/// An hour in nanoseconds.
+const HOUR: u64 = 3_600_000_000_000;
 
 /// The frame time if frames start whenever there is work.
 const UNTIMED: Duration = Duration::from_millis(8);
@@ -53,7 +56,9 @@ pub struct Seen {
     pub taken: u64,
     /// The bytes of text of the documents taken.
     pub bytes: u64,
-    pub frames: FrameTimes,
+    /// The times of frames in nanoseconds, with three digits, up to an hour. Their memory does not grow with the
+    /// length of the run.
+    pub frames: Histogram<u64>,
     pub peak_live: u64,
     /// Objects created, references autoreleased, and documents handed to the reclaimer, counted by
     /// the example itself.
@@ -68,12 +73,17 @@ impl Seen {
             digests: vec![Vec::new(); documents],
             taken: 0,
             bytes: 0,
-            frames: FrameTimes::new(),
+            frames: Histogram::new_with_max(HOUR, 3).expect("three digits are supported"),
             peak_live: 0,
             created: 0,
             autoreleased: 0,
             reclaimed: 0,
         }
+    }
+
+    fn record(&mut self, frame: Duration) {
+        let nanos = u64::try_from(frame.as_nanos()).unwrap_or(u64::MAX);
+        self.frames.saturating_record(nanos);
     }
 }
 
@@ -129,7 +139,7 @@ impl<'u> Ui<'u> {
     pub fn run(mut self, mut frames: FrameLoop, progress: &mut Progress) -> Seen {
         frames.run(|frame| self.frame(frame, progress));
         if let Some(last) = frames.last_report() {
-            self.seen.frames.record(last.busy);
+            self.seen.record(last.busy);
         }
         let pool = AutoreleasePool::new();
         while let Some(shown) = self.scene.pop_front() {
@@ -145,7 +155,7 @@ impl<'u> Ui<'u> {
 
     fn frame(&mut self, frame: &Frame<'_>, progress: &mut Progress) -> ControlFlow<()> {
         if let Some(last) = frame.last_report() {
-            self.seen.frames.record(last.busy);
+            self.seen.record(last.busy);
         }
         let going_on = self.take_arrivals(frame.pool());
         self.hand_over();

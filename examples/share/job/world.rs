@@ -1,7 +1,26 @@
-//! What the job needs from the library: counted objects, and pools of each thread.
+//! What the job needs from the library: the counted objects of a graph, and pools of each thread.
 
 use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
 use std::cell::Cell;
+
+/// A value of a document. Only what needs memory of its own is a counted object.
+pub enum Value {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(Ref<str>),
+    Node(Ref<Node>),
+}
+
+/// A container, which retains its contents. However deep they are nested, the library destroys them within
+/// a bounded stack.
+pub enum Node {
+    Array(Box<[Value]>),
+    Dict(Box<[Member]>),
+}
+
+/// A key and its value.
+pub type Member = (Ref<str>, Value);
 
 /// One thread's objects and pools, which it counts to verify what the library counts.
 #[derive(Default)]

@@ -30,14 +30,29 @@ pub trait Pools<P: Payload>: Sized + 'static {
     /// Creates an object and adds it to the current pool.
     fn add(&mut self, seed: u64);
 
-    /// Releases the objects of the current pool.
-    fn drain(&mut self);
-}
+    /// Returns where the objects begin that are added from now on, if an inner pool is a mark.
+    fn mark(&self) -> usize {
+        unreachable!("these pools cannot be nested")
+    }
 
-/// Pools that can be nested.
-pub trait Nested<P: Payload>: Pools<P> {
+    /// Releases the objects that were added since the mark.
+    fn release_from(&mut self, _: usize) {
+        unreachable!("these pools have no marks")
+    }
+
+    /// Releases the objects of the current pool.
+    #[inline(always)]
+    fn drain(&mut self) {
+        self.release_from(0);
+    }
+
     /// Opens an inner pool for `work`, and releases its objects afterwards.
-    fn nested(&mut self, work: impl FnOnce(&mut Self));
+    #[inline(always)]
+    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
+        let mark = self.mark();
+        work(self);
+        self.release_from(mark);
+    }
 }
 
 /// A stack of vectors, each of which is a pool.

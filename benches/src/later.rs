@@ -4,10 +4,11 @@
 //! ways to send them, and [`values`] what is sent.
 
 mod apart;
-pub mod values;
+mod values;
 mod ways;
 
 use crate::objects::{Count, Counted, Payload};
+use crate::table::Row;
 use crate::workload::{Role, Workload};
 use apart::{Apart, Gate};
 use std::thread;
@@ -24,22 +25,24 @@ const BATCH: u64 = 1_000;
 /// Threads that are started in a turn.
 const THREADS: u64 = 16;
 
+/// Nanoseconds that the sender of a value may need, if it need not wake the receiver.
+const ALONE: f64 = 60.0;
+
+/// Nanoseconds that the sender of many values may need for each.
+const TOGETHER: f64 = 15.0;
+
+/// Nanoseconds that the sender of a large graph may be stalled.
+const STALL: f64 = 100_000.0;
+
 /// What the thread does that destroys the values, while they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Receiver {
+enum Receiver {
     /// It is in a destructor that takes long, so it need not be woken, and disturbs nobody.
     Busy,
     /// It destroys them as they come.
     AtWork,
     /// It sleeps, and must be woken.
     Asleep,
-}
-
-impl Receiver {
-    /// Returns how many values to send in a turn: one, if the receiver sleeps.
-    fn values(self, several: u64) -> u64 {
-        if self == Self::Asleep { 1 } else { several }
-    }
 }
 
 /// Measures one turn.
@@ -124,8 +127,11 @@ fn made_and_sent<W: Way<T>, T: 'static>(count: u64, make: Make<T>) -> Workload {
 }
 
 /// Returns all ways to send values one by one, that of the process's reclaimer first.
-pub fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<Workload> {
-    let (many, few) = (receiver.values(BATCH), receiver.values(THREADS));
+fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<Workload> {
+    let (many, few) = match receiver {
+        Receiver::Asleep => (1, 1),
+        _ => (BATCH, THREADS),
+    };
     vec![
         sent::<OfProcess, T>(receiver, many, make),
         sent::<ByOwner, T>(receiver, many, make),
@@ -141,7 +147,7 @@ pub fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<W
 
 /// Returns all ways to send a thousand values together, that of a pool first. The values come one by
 /// one.
-pub fn together<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
+fn together<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
     fn collected<W: Way<Vec<T>>, T: 'static>(make: Make<T>) -> Workload {
         let workload = sent::<Collected<W, T>, T>(Receiver::Busy, BATCH, make);
         workload.named(format!("Vec, {}", W::NAME))
@@ -158,34 +164,58 @@ pub fn together<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
     ]
 }
 
-/// Returns ways to send one large value to a receiver that sleeps, that of the process's reclaimer first.
-pub fn one_large<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
-    let receiver = Receiver::Asleep;
-    vec![
-        sent::<OfProcess, T>(receiver, 1, make),
-        sent::<Mpsc<T>, T>(receiver, 1, make),
-        sent::<Rayon, T>(receiver, 1, make),
-        sent::<Deferred, T>(receiver, 1, make),
-        sent::<Basedrop, T>(receiver, 1, make),
-        sent::<Spawned, T>(receiver, 1, make),
-        sent::<Here, T>(receiver, 1, make),
-    ]
+/// Compares ways to send one large value to a receiver that sleeps.
+fn one_large<T: Send + 'static>(what: &str, make: Make<T>) -> Row {
+    let mut all = one_by_one(Receiver::Asleep, make);
+    // The other ways of the library do no less.
+    all.retain(|way| way.role != Role::Ours);
+    Row::of(what, 1, &all)
 }
 
-/// Returns the sending of values to the process's reclaimer, and their destruction here.
-pub fn later_or_here<T: Send + 'static>(count: u64, make: Make<T>) -> [Workload; 2] {
-    [
-        sent::<OfProcess, T>(Receiver::Busy, count, make),
-        sent::<Here, T>(Receiver::Busy, count, make).role(Role::Peer),
-    ]
+/// Compares sending values of a kind to the process's reclaimer with dropping them.
+fn break_even<T: Send + 'static>(kind: &str, count: u64, make: Make<T>) -> Row {
+    let later = sent::<OfProcess, T>(Receiver::Busy, count, make);
+    let here = sent::<Here, T>(Receiver::Busy, count, make).role(Role::Peer);
+    Row::of(format!("sent or dropped: {kind}"), 1, &[later, here])
 }
 
 /// Returns the making and sending of values to the process's reclaimer, and their making and destruction
 /// here. What is freed elsewhere, or here, then makes the next one slower, or faster.
-pub fn made_and_dropped<T: Send + 'static>(count: u64, make: Make<T>) -> [Workload; 2] {
-    [
-        made_and_sent::<OfProcess, T>(count, make),
-        made_and_sent::<Here, T>(count, make).role(Role::Peer),
+fn made_and_dropped<T: Send + 'static>(count: u64, make: Make<T>) -> [Workload; 2] {
+    let here = made_and_sent::<Here, T>(count, make).role(Role::Peer);
+    [made_and_sent::<OfProcess, T>(count, make), here]
+}
+
+/// Returns all rows.
+pub fn rows() -> Vec<Row> {
+    let one = |how, receiver| {
+        let what = format!("a value dropped later, the sender's part; the receiver {how}");
+        Row::of(what, 1, &one_by_one(receiver, values::object))
+    };
+    fn cycle<T: Send + 'static>(kind: &str, count: u64, make: Make<T>) -> Row {
+        let what = format!("made, and sent or dropped: {kind}");
+        Row::of(what, 1, &made_and_dropped(count, make))
+    }
+    let many = "1,000 values dropped later together, the sender's part";
+    let graph = "a graph of 20,000 modules dropped later, the sender's stall";
+    vec![
+        one("busy", Receiver::Busy).within(ALONE),
+        one("destroying meanwhile", Receiver::AtWork),
+        one("asleep", Receiver::Asleep),
+        Row::of(many, 1, &together(values::object)).within(TOGETHER),
+        break_even("4 KiB inside the value", 16, values::inline),
+        break_even("a box of 64 bytes", 1_000, values::small_box),
+        break_even("a vector of 4 KiB", 100, values::small_vector),
+        break_even("a vector of 1 MiB", 16, values::large_vector),
+        break_even("a mapping of 1 MiB", 16, values::mapping),
+        break_even("a vector of 100 texts", 100, values::texts),
+        break_even("a HashMap of 1,000 texts", 16, values::hash_map),
+        break_even("a tree of 1,111 nodes", 16, values::tree),
+        break_even("a BTreeMap of 10,000 texts", 8, values::ordered_map),
+        cycle("a box of 64 bytes", 1_000, values::small_box),
+        cycle("a vector of 100 texts", 100, values::texts),
+        cycle("a tree of 1,111 nodes", 16, values::tree),
+        one_large(graph, values::graph).within(STALL),
     ]
 }
 

@@ -3,6 +3,7 @@
 //! Every thread is an owner, as in a Python without a lock, so the measured threads drain, too.
 
 use crate::crew;
+use crate::table::Row;
 use crate::workload::{Workload, repeated, timed_half};
 use releasepool::{Foreign, RemoteRelease};
 use std::mem::{swap, take};
@@ -232,33 +233,31 @@ fn empty<Q: Queue>() -> Workload {
     repeated(Q::NAME, 100, Q::drain, |_, _| settle::<Q>())
 }
 
-/// Returns references that threads give up, of which only the push is timed.
-pub fn given_up() -> [Workload; 4] {
-    [
-        pushes::<Remote>(),
-        pushes::<Locked>(),
-        pushes::<Swapped>(),
-        pushes::<Channel>(),
-    ]
+/// Calls a function for each kind of queue.
+macro_rules! each_queue {
+    ($function:ident) => {
+        [
+            $function::<Remote>(),
+            $function::<Locked>(),
+            $function::<Swapped>(),
+            $function::<Channel>(),
+        ]
+    };
 }
 
-/// Returns references that threads give up, and that an owner releases after each hundred.
-pub fn given_up_and_released() -> [Workload; 4] {
-    [
-        cycles::<Remote>(),
-        cycles::<Locked>(),
-        cycles::<Swapped>(),
-        cycles::<Channel>(),
-    ]
-}
-
-/// Returns drains of a queue in which nothing waits, as owners make them each time they get a lock.
-pub fn empty_drains() -> [Workload; 4] {
-    [
-        empty::<Remote>(),
-        empty::<Locked>(),
-        empty::<Swapped>(),
-        empty::<Channel>(),
+/// Returns all rows: pushes, of which only these are timed; pushes, and the releases after each hundred;
+/// and drains of a queue in which nothing waits, as owners make them each time they get a lock.
+pub fn rows() -> Vec<Row> {
+    let pushed = "references given up to their owner, the push only";
+    let released = "references given up to their owner, and released after each 100";
+    let none = "drains of no references to their owner";
+    let (pushes, cycles) = (each_queue!(pushes), each_queue!(cycles));
+    vec![
+        Row::of(pushed, 1, &pushes),
+        Row::of(pushed, 2, &pushes),
+        Row::of(released, 1, &cycles),
+        Row::of(released, 2, &cycles),
+        Row::of(none, 1, &each_queue!(empty)),
     ]
 }
 
@@ -286,8 +285,5 @@ pub fn check() {
             }
         }
     }
-    check::<Remote>();
-    check::<Locked>();
-    check::<Swapped>();
-    check::<Channel>();
+    each_queue!(check);
 }

@@ -1,10 +1,5 @@
 //! The rows of the benchmarks `core` and `sharing`: what is compared with what, and what is asked.
 
-mod elsewhere;
-
-pub use elsewhere::{check_elsewhere, elsewhere};
-
-use crate::budget;
 use crate::chain::*;
 use crate::conversions::conversions;
 use crate::handing::*;
@@ -14,6 +9,8 @@ use crate::references::*;
 use crate::sharing::*;
 use crate::table::{Row, Target};
 use crate::workload::Workload;
+use crate::{budget, later, remote};
+use std::thread;
 
 /// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
 const EMPTY_POOL: f64 = 2.5;
@@ -87,11 +84,6 @@ fn batches<P: Payload>(batch: u64) -> Vec<Row> {
     titles.into_iter().zip(&ours).map(row).collect()
 }
 
-/// Compares the first workload with the others on one thread, without targets.
-fn beside(title: &str, workloads: &[Workload]) -> Row {
-    Row::new(title, 1, &workloads[0]).beside(1, &workloads[1..])
-}
-
 /// Compares ways to open and close an empty pool with the clone and drop of an `Arc`.
 fn empty() -> [Row; 3] {
     let [opened, within, by_token] = empty_pools();
@@ -152,7 +144,7 @@ pub fn core() -> Vec<Row> {
     let clone_and_drop = Row::new("clone and drop", 1, cloned)
         .against(Target::AtMost(1.03), 1, arc)
         .beside(1, &clones[2..]);
-    rows.push(beside("entry and release alone", &alone));
+    rows.push(Row::of("entry and release alone", 1, &alone));
     rows.extend(empty());
     rows.extend([
         pool_of_one::<Plain>(),
@@ -161,10 +153,10 @@ pub fn core() -> Vec<Row> {
         drained_for_one::<Dropping>(),
         retained.against(Target::AtMost(1.05), 1, arc),
         clone_and_drop,
-        beside("new and drop, no destructor", &new_and_drop::<Plain>()),
-        beside("new and drop, destructor", &new_and_drop::<Dropping>()),
-        beside("downgrade and drop", &downgrades()),
-        beside("upgrade and drop", &upgrades()),
+        Row::of("new and drop, no destructor", 1, &new_and_drop::<Plain>()),
+        Row::of("new and drop, destructor", 1, &new_and_drop::<Dropping>()),
+        Row::of("downgrade and drop", 1, &downgrades()),
+        Row::of("upgrade and drop", 1, &upgrades()),
         dropped(1_000),
         dropped(CHAIN),
     ]);
@@ -232,8 +224,8 @@ pub fn sharing() -> Vec<Row> {
         all_loads(1),
         all_loads(2),
         loads("loads, 1,000 per pool", 1, 1_000),
-        beside("loads, 10 per pool", &[slot_load(10), arc_swap_load()]),
-        beside("loads beside a writer", &[slot, swap]),
+        Row::of("loads, 10 per pool", 1, &[slot_load(10), arc_swap_load()]),
+        Row::of("loads beside a writer", 1, &[slot, swap]),
         hot(1, 1_000).beside(1, &[hot_arc()]),
         hot(2, 1_000).against(Target::Faster(20.0), 2, &hot_arc()),
         hot(2, 100).beside(2, &[hot_arc()]),
@@ -244,18 +236,37 @@ pub fn sharing() -> Vec<Row> {
             2,
             &hot_arc(),
         ),
-        beside(
+        Row::of(
             "a pool of one object, after a HotRef was dropped",
+            1,
             &[after, alone],
         ),
-        beside(
+        Row::of(
             "objects handed over, the sender's part only; creating them not timed",
+            1,
             &handed_over(),
         )
         .within(5.0),
     ];
     rows.extend([1, 2].into_iter().flat_map(slots_without_pools));
-    rows.extend(elsewhere());
+    rows.extend(later::rows());
+    rows.extend(remote::rows());
     rows.push(budget::row());
     rows
+}
+
+/// Checks that all implementations destroy each value once, and release each reference once.
+///
+/// # Errors
+/// If one does not; what it does instead is printed as a panic's message.
+pub fn check_elsewhere() -> Result<(), String> {
+    // On a spawned thread, like all measurements.
+    let check = thread::spawn(|| {
+        later::check();
+        remote::check();
+    });
+    let check = check.join();
+    check.map_err(|_| "what is sent elsewhere is not destroyed or released once".to_owned())?;
+    println!("Checked: what is sent elsewhere is destroyed or released once.\n");
+    Ok(())
 }

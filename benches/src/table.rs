@@ -48,6 +48,11 @@ impl Row {
         }
     }
 
+    /// Creates a row that compares the first workload, which is ours, with the others, without targets.
+    pub fn of(what: impl Into<String>, threads: usize, workloads: &[Workload]) -> Self {
+        Self::new(what, threads, &workloads[0]).beside(threads, &workloads[1..])
+    }
+
     /// Creates a row that is measured by a function of its own, and has a target.
     pub(crate) fn alone(
         what: impl Into<String>,

@@ -1,7 +1,7 @@
 //! Crates that keep the memory of objects for reuse. What they return is kept in a vector, which
 //! keeps its capacity.
 
-use super::{Nested, Pools};
+use super::Pools;
 use bumpalo::Bump;
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
@@ -38,16 +38,12 @@ impl<P: Payload> Pools<P> for Arena<P> {
     }
 
     #[inline(always)]
-    fn drain(&mut self) {
-        black_box(&mut self.kept).clear();
+    fn mark(&self) -> usize {
+        self.kept.len()
     }
-}
 
-impl<P: Payload> Nested<P> for Arena<P> {
     #[inline(always)]
-    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
-        let mark = self.kept.len();
-        work(self);
+    fn release_from(&mut self, mark: usize) {
         black_box(&mut self.kept).truncate(mark);
     }
 }
@@ -56,15 +52,6 @@ impl<P: Payload> Nested<P> for Arena<P> {
 pub struct Keys<P: Payload> {
     keys: Vec<usize>,
     slab: Arc<Slab<P>>,
-}
-
-impl<P: Payload> Keys<P> {
-    #[inline(always)]
-    fn release_from(&mut self, mark: usize) {
-        for key in black_box(&mut self.keys).drain(mark..) {
-            self.slab.remove(key);
-        }
-    }
 }
 
 impl<P: Payload> Pools<P> for Keys<P> {
@@ -88,17 +75,15 @@ impl<P: Payload> Pools<P> for Keys<P> {
     }
 
     #[inline(always)]
-    fn drain(&mut self) {
-        self.release_from(0);
+    fn mark(&self) -> usize {
+        self.keys.len()
     }
-}
 
-impl<P: Payload> Nested<P> for Keys<P> {
     #[inline(always)]
-    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
-        let mark = self.keys.len();
-        work(self);
-        self.release_from(mark);
+    fn release_from(&mut self, mark: usize) {
+        for key in black_box(&mut self.keys).drain(mark..) {
+            self.slab.remove(key);
+        }
     }
 }
 

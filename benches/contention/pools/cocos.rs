@@ -1,6 +1,6 @@
 //! The pools of Cocos2d-x, for one thread.
 
-use super::{Nested, Pools, Stack};
+use super::{Pools, Stack};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
 use std::hint::black_box;
@@ -86,9 +86,7 @@ impl<P: Payload> Pools<P> for Cocos<P> {
         let objects = self.stack.take(instead);
         self.release(objects);
     }
-}
 
-impl<P: Payload> Nested<P> for Cocos<P> {
     #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         let inner = self.spare.pop().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Implementations that defer destruction: basedrop and crossbeam-epoch.
 
-use super::{Nested, Pools};
+use super::Pools;
 use basedrop::{Collector, Handle, Shared};
 use crossbeam_epoch::{self as epoch, Guard, Owned};
 use parking_lot::Mutex;
@@ -68,26 +68,6 @@ pub struct Basedrop<P> {
     owed: u64,
 }
 
-impl<P> Basedrop<P> {
-    #[inline(always)]
-    fn release_from(&mut self, mark: usize) {
-        self.owed += (self.vec.len() - mark) as u64;
-        black_box(&mut self.vec).truncate(mark);
-        if self.owed == 0 {
-            return;
-        }
-        let collector = if self.owed > PATIENCE {
-            Some(self.garbage.0.lock())
-        } else {
-            self.garbage.0.try_lock()
-        };
-        if let Some(mut collector) = collector {
-            Garbage::collect(&mut collector, 2 * self.owed);
-            self.owed = 0;
-        }
-    }
-}
-
 impl<P: Payload> Pools<P> for Basedrop<P> {
     const NAME: &str = "basedrop";
     const NOTE: Option<&str> =
@@ -110,17 +90,26 @@ impl<P: Payload> Pools<P> for Basedrop<P> {
     }
 
     #[inline(always)]
-    fn drain(&mut self) {
-        self.release_from(0);
+    fn mark(&self) -> usize {
+        self.vec.len()
     }
-}
 
-impl<P: Payload> Nested<P> for Basedrop<P> {
     #[inline(always)]
-    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
-        let mark = self.vec.len();
-        work(self);
-        self.release_from(mark);
+    fn release_from(&mut self, mark: usize) {
+        self.owed += (self.vec.len() - mark) as u64;
+        black_box(&mut self.vec).truncate(mark);
+        if self.owed == 0 {
+            return;
+        }
+        let collector = if self.owed > PATIENCE {
+            Some(self.garbage.0.lock())
+        } else {
+            self.garbage.0.try_lock()
+        };
+        if let Some(mut collector) = collector {
+            Garbage::collect(&mut collector, 2 * self.owed);
+            self.owed = 0;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pools behind locks. Vectors keep their capacity, and no object is destroyed under a lock.
 
-use super::{Nested, Pools, Stack};
+use super::{Pools, Stack};
 use dashmap::DashMap;
 use parking_lot::Mutex;
 use releasepool_benches::objects::Payload;
@@ -121,9 +121,7 @@ impl<P: Payload, M: Map<Arc<P>>> Pools<P> for Keyed<P, M> {
         let objects = self.map.with(self.me, |stack| stack.take(instead));
         self.release(objects);
     }
-}
 
-impl<P: Payload, M: Map<Arc<P>>> Nested<P> for Keyed<P, M> {
     #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         let inner = self.spare.pop().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! releasepool's pools.
 
-use super::{Nested, Pools};
+use super::Pools;
 use releasepool::{AutoreleasePool, Ref};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
@@ -58,9 +58,7 @@ impl<P: Payload, const IN_BLOCKS: bool> Pools<P> for Ours<P, IN_BLOCKS> {
     fn drain(&mut self) {
         self.pool.drain();
     }
-}
 
-impl<P: Payload, const IN_BLOCKS: bool> Nested<P> for Ours<P, IN_BLOCKS> {
     #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         work(black_box(&mut Self::open()));

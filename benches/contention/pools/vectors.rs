@@ -1,6 +1,6 @@
 //! Vectors of pointers, for one type of objects. They keep their capacity.
 
-use super::{Nested, Pools};
+use super::Pools;
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
 use std::hint::black_box;
@@ -34,13 +34,6 @@ pub type Arcs<P> = Kept<Arc<P>>;
 pub type Triomphes<P> = Kept<triomphe::Arc<P>>;
 pub type Boxes<P> = Kept<Box<P>>;
 
-impl<R> Kept<R> {
-    #[inline(always)]
-    fn release_from(&mut self, mark: usize) {
-        black_box(&mut self.0).truncate(mark);
-    }
-}
-
 impl<P: Payload, R: Pointer<P>> Pools<P> for Kept<R> {
     const NAME: &str = R::NAME;
     const ROLE: Role = R::ROLE;
@@ -57,16 +50,12 @@ impl<P: Payload, R: Pointer<P>> Pools<P> for Kept<R> {
     }
 
     #[inline(always)]
-    fn drain(&mut self) {
-        self.release_from(0);
+    fn mark(&self) -> usize {
+        self.0.len()
     }
-}
 
-impl<P: Payload, R: Pointer<P>> Nested<P> for Kept<R> {
     #[inline(always)]
-    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
-        let mark = self.0.len();
-        work(self);
-        self.release_from(mark);
+    fn release_from(&mut self, mark: usize) {
+        black_box(&mut self.0).truncate(mark);
     }
 }

@@ -1,6 +1,6 @@
 //! Nested pools with few objects or none.
 
-use crate::pools::Nested;
+use crate::pools::Pools;
 use crate::pools::arenas::{Arena, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::Basedrop;
@@ -18,7 +18,7 @@ const POOLS: u64 = 1_000;
 const TOWERS: u64 = 100;
 const HEIGHT: u64 = 8;
 
-fn empty<I: Nested<P>, P: Payload>() -> Workload {
+fn empty<I: Pools<P>, P: Payload>() -> Workload {
     let shared = Arc::<I::Shared>::default();
     let make = move || I::here(&shared);
     Workload::timed(I::NAME, POOLS, make, |pools| {
@@ -31,14 +31,14 @@ fn empty<I: Nested<P>, P: Payload>() -> Workload {
     })
 }
 
-fn tower<I: Nested<P>, P: Payload>(pools: &mut I, height: u64) {
+fn tower<I: Pools<P>, P: Payload>(pools: &mut I, height: u64) {
     pools.add(height);
     if height > 1 {
         pools.nested(|inner| tower(inner, height - 1));
     }
 }
 
-fn towers<I: Nested<P>, P: Payload>() -> Workload {
+fn towers<I: Pools<P>, P: Payload>() -> Workload {
     let shared = Arc::<I::Shared>::default();
     let make = move || I::here(&shared);
     Workload::timed(I::NAME, TOWERS * HEIGHT, make, |pools| {

@@ -1,12 +1,12 @@
 //! Objects that are alive for one frame.
 
+use crate::pools::Pools;
 use crate::pools::arenas::{Arena, Bumped, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Epoch};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
 use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Boxes, Triomphes};
-use crate::pools::{Nested, Pools};
 use crate::scenario::{Scenario, with_pools};
 use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::workload::Workload;
@@ -39,7 +39,7 @@ fn one_by_one<I: Pools<P>, P: Payload>() -> Workload {
     })
 }
 
-fn frames_of_pools<I: Nested<P>, P: Payload>() -> Workload {
+fn frames_of_pools<I: Pools<P>, P: Payload>() -> Workload {
     let shared = Arc::<I::Shared>::default();
     let make = move || I::here(&shared);
     Workload::timed(I::NAME, FRAME, make, |pools| {

@@ -4,30 +4,13 @@ use crate::rival;
 use crate::scenario::{Contestant, Scenario};
 use crossbeam_epoch as epoch;
 use releasepool::{PoolManager, autoreleasepool};
-use releasepool_benches::crew::SpinBarrier;
+use releasepool_benches::crew;
 use releasepool_benches::objects::Count;
-use releasepool_benches::workload::Workload;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest wait for objects that are destroyed later.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Does the work on this many threads. Returns true if none of them panicked.
-fn work(workload: &Workload, threads: usize) -> bool {
-    let barrier = SpinBarrier::default();
-    thread::scope(|scope| {
-        let work = || {
-            let mut job = workload.job();
-            barrier.wait(threads);
-            job(1);
-            job(2);
-        };
-        let crew: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let ends: Vec<_> = crew.into_iter().map(|member| member.join()).collect();
-        ends.iter().all(Result::is_ok)
-    })
-}
 
 /// Waits until deferred destructions are done.
 fn settle() -> Count {
@@ -48,7 +31,7 @@ fn settle() -> Count {
 pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
     Count::reset();
     let workload = (contestant.counted)();
-    if !work(&workload, threads) {
+    if !crew::run(threads, &workload) {
         return Err("a thread panicked".to_owned());
     }
     drop(workload);

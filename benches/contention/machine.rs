@@ -1,7 +1,7 @@
 //! The machine and the build, which all figures depend on.
 
 use releasepool_benches::contest::parallelism;
-use releasepool_benches::results::Machine;
+use releasepool_benches::text::{counted, date};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sysinfo::{CpuRefreshKind, System};
@@ -76,29 +76,27 @@ fn rivals() -> String {
     RIVALS.iter().map(version).collect::<Vec<_>>().join(", ")
 }
 
-/// Describes the machine and the build.
-pub fn describe() -> Machine {
+/// Describes the machine and the build, and says when the run began.
+pub fn facts() -> Vec<String> {
     let malloc = output("getconf", &["GNU_LIBC_VERSION"]);
     let malloc = malloc.unwrap_or_else(|| "the operating system".to_owned());
     let began = SystemTime::now().duration_since(UNIX_EPOCH);
+    let date = date(began.map_or(0, |time| time.as_secs()));
     let checks = if cfg!(debug_assertions) {
         ", debug assertions"
     } else {
         ""
     };
-    Machine {
-        processor: processor(),
-        parallelism: parallelism(),
-        system: System::kernel_long_version(),
-        toolchain: env!("BENCHES_TOOLCHAIN").to_owned(),
-        flags: format!(
-            "profile bench: {}; {}{checks}",
-            profile(),
-            env!("BENCHES_FLAGS")
-        ),
-        allocator: format!("malloc of {malloc}"),
-        rivals: rivals(),
-        commit: commit(),
-        began: began.map_or(0, |time| time.as_secs()),
-    }
+    let (profile, flags) = (profile(), env!("BENCHES_FLAGS"));
+    let (processor, threads) = (processor(), counted(parallelism(), "thread"));
+    let commit = commit().unwrap_or_else(|| "unknown".to_owned());
+    vec![
+        format!("processor: {processor}, {threads} at the same time"),
+        format!("system: {}", System::kernel_long_version()),
+        format!("compiler: {}", env!("BENCHES_TOOLCHAIN")),
+        format!("build: profile bench: {profile}; {flags}{checks}"),
+        format!("allocator: malloc of {malloc}"),
+        format!("rivals: {}", rivals()),
+        format!("commit: {commit}, on {date}"),
+    ]
 }

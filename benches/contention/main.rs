@@ -99,10 +99,8 @@ fn run(options: &Options) -> Result<(), String> {
         wrong_input(format!("--markdown: {error}"));
     }
 
-    let machine = machine::describe();
-    markdown::machine(&machine)
-        .iter()
-        .for_each(|line| println!("{line}"));
+    let machine = machine::facts();
+    machine.iter().for_each(|fact| println!("{fact}"));
     rival::prepare(&mut scenarios, options.quick);
     eprintln!("checking that all implementations do the same work");
     check::check(&mut scenarios)

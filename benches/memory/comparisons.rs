@@ -20,22 +20,22 @@ pub fn in_blocks<P: Payload>(batch: u64) -> Workload {
     .role(Role::Ours)
 }
 
-fn ours(all: &[Contestant], work: Work) -> &Workload {
-    all[0].work(work).expect("the first one can do all works")
+fn ours(all: &[Contestant], work: Work) -> Workload {
+    (all[0].work)(work).expect("the first one can do all works")
 }
 
 /// Compares releasepool's allocator with all others that can do the work.
 fn row(all: &[Contestant], what: &str, work: Work, threads: usize, target: Target) -> Row {
-    let mut row = Row::new(what, threads, ours(all, work));
+    let mut row = Row::new(what, threads, &ours(all, work));
     for theirs in &all[1..] {
         let target = match theirs.role {
             Role::Peer => target,
             _ => Target::None,
         };
-        if let Some(workload) = theirs.work(work)
+        if let Some(workload) = (theirs.work)(work)
             && (threads == 1 || theirs.on_threads())
         {
-            row = row.against(target, threads, &workload.clone().role(theirs.role));
+            row = row.against(target, threads, &workload.role(theirs.role));
         }
     }
     row
@@ -63,7 +63,7 @@ pub fn rows(all: &[Contestant]) -> Vec<Row> {
     ];
     let mut rows = Vec::new();
     for (what, work, target) in works {
-        let on_two = row(all, what, work, 2, Target::None).beside(1, [ours(all, work)]);
+        let on_two = row(all, what, work, 2, Target::None).beside(1, [&ours(all, work)]);
         rows.extend([row(all, what, work, 1, target), on_two]);
     }
     // This work brings its second thread with it.

@@ -11,76 +11,69 @@ use mimalloc::MiMalloc;
 use releasepool_benches::workload::{Role, Workload};
 use std::alloc::System;
 
-type Works = Vec<(Work, Workload)>;
+/// Returns the workload of a work, unless the allocator cannot do it.
+type Works = fn(Work) -> Option<Workload>;
 
 pub struct Contestant {
     pub name: &'static str,
     /// [`Role::Peer`] if targets are about it: it frees single blocks, on any thread.
     pub role: Role,
-    works: Works,
+    pub work: Works,
     /// The works with every block checked.
-    checked: Works,
+    pub checked: Works,
     /// Allocates many objects, in a process of its own.
     pub usage: fn(bool) -> [u64; 2],
 }
 
-/// Returns the work for allocators that cannot free single blocks.
-fn in_batches<M: Memory>() -> Works {
-    vec![(Work::Lifo, lifo::<M>()), (Work::Fifo, fifo::<M>())]
+/// The work for allocators that cannot free single blocks.
+fn in_batches<M: Memory>(work: Work) -> Option<Workload> {
+    match work {
+        Work::Lifo => Some(lifo::<M>()),
+        Work::Fifo => Some(fifo::<M>()),
+        _ => None,
+    }
 }
 
-/// Returns the work for allocators that can, on one thread.
-fn alone<M: Memory>() -> Works {
-    let mut works = in_batches::<M>();
-    works.extend([(Work::Pairs, pairs::<M>()), (Work::Mixed, mixed::<M>())]);
-    works
+/// The work for allocators that can, on one thread.
+fn alone<M: Memory>(work: Work) -> Option<Workload> {
+    match work {
+        Work::Pairs => Some(pairs::<M>()),
+        Work::Mixed => Some(mixed::<M>()),
+        other => in_batches::<M>(other),
+    }
 }
 
-/// Returns the work for allocators that can, on any thread.
-fn shared<M: Shared>() -> Works {
-    let mut works = alone::<M>();
-    works.push((Work::Cross, cross::<M>()));
-    works
-}
-
-fn find(works: &Works, work: Work) -> Option<&Workload> {
-    let mut works = works.iter();
-    works.find(|(other, _)| *other == work).map(|(_, w)| w)
+/// The work for allocators that can, on any thread.
+fn shared<M: Shared>(work: Work) -> Option<Workload> {
+    match work {
+        Work::Cross => Some(cross::<M>()),
+        other => alone::<M>(other),
+    }
 }
 
 impl Contestant {
-    fn new<M: Memory>(role: Role, works: Works, checked: Works) -> Self {
+    fn new<M: Memory>(role: Role, work: Works, checked: Works) -> Self {
         Self {
             name: M::NAME,
             role,
-            works,
+            work,
             checked,
             usage: usage::<M>,
         }
     }
 
     fn shared<M: Shared>(role: Role) -> Self {
-        Self::new::<M>(role, shared::<M>(), shared::<Checked<M>>())
-    }
-
-    /// Returns the workload, unless the allocator cannot do this work.
-    pub fn work(&self, work: Work) -> Option<&Workload> {
-        find(&self.works, work)
-    }
-
-    /// Returns the workload with every block checked.
-    pub fn checked(&self, work: Work) -> Option<&Workload> {
-        find(&self.checked, work)
+        Self::new::<M>(role, shared::<M>, shared::<Checked<M>>)
     }
 
     /// Returns true if several threads can do its work at the same time.
     pub fn on_threads(&self) -> bool {
-        self.work(Work::Cross).is_some()
+        (self.work)(Work::Cross).is_some()
     }
 
     /// Returns true if it can free single blocks.
     pub fn replaces(&self) -> bool {
-        self.work(Work::Mixed).is_some()
+        (self.work)(Work::Mixed).is_some()
     }
 }
 
@@ -94,15 +87,11 @@ pub fn all() -> Vec<Contestant> {
         #[cfg(feature = "snmalloc")]
         Contestant::shared::<By<snmalloc_rs::SnMalloc>>(Role::Peer),
         Contestant::shared::<Locked>(Role::Peer),
-        Contestant::new::<Blocks>(
-            Role::Reference,
-            alone::<Blocks>(),
-            alone::<Checked<Blocks>>(),
-        ),
+        Contestant::new::<Blocks>(Role::Reference, alone::<Blocks>, alone::<Checked<Blocks>>),
         Contestant::new::<Bump>(
             Role::Reference,
-            in_batches::<Bump>(),
-            in_batches::<Checked<Bump>>(),
+            in_batches::<Bump>,
+            in_batches::<Checked<Bump>>,
         ),
     ]
 }

@@ -41,89 +41,15 @@ fn fill(pool: &AutoreleasePool) {
 }
 
 /// The measurement of one call.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Call {
     /// CPU time of the thread.
     time: Duration,
-    /// The longest step, which cannot be divided: a destructor, or the allocator's consolidation of
-    /// free memory in it.
-    step: Duration,
+    /// The time without the longest step, which cannot be divided: a destructor, or the allocator's
+    /// consolidation of free memory in it.
+    divisible: Duration,
 }
 
-impl Call {
-    /// Returns the time without the longest step.
-    fn divisible(self) -> Duration {
-        self.time.saturating_sub(self.step)
-    }
-}
-
-/// The measurements of all calls that it took to drain a pool, several times.
-#[derive(Clone, Debug)]
-struct Calls {
-    rounds: Vec<Vec<Call>>,
-}
-
-impl Calls {
-    /// Drains 100,000 objects with a budget of a millisecond per call, `rounds` times.
-    fn measure(rounds: usize) -> Self {
-        let mut pool = AutoreleasePool::new();
-        let rounds = (0..rounds).map(|_| round(&mut pool)).collect();
-        Self { rounds }
-    }
-
-    fn all(&self) -> impl Iterator<Item = Call> {
-        self.rounds.iter().flatten().copied()
-    }
-
-    /// Returns the number of calls that took longer than the limit, without their longest step.
-    fn beyond(&self) -> usize {
-        self.all().filter(|call| call.divisible() > LIMIT).count()
-    }
-
-    /// Returns the time of each round's longest call, without its longest step, in milliseconds.
-    fn longest_by_round(&self) -> Vec<f64> {
-        let longest = |round: &Vec<Call>| round.iter().map(|call| call.divisible()).max();
-        let times = self.rounds.iter().filter_map(longest);
-        times.map(|time| time.as_secs_f64() * 1e3).collect()
-    }
-
-    /// Returns the row, with a target that is judged by every single call, not by the median.
-    fn row(&self) -> Measured {
-        let samples = self.longest_by_round();
-        let late = self.beyond();
-        let result = match late {
-            _ if samples.len() < least_rounds() => Judged::TooFew,
-            0 => Judged::Met,
-            _ => Judged::Missed,
-        };
-        let calls = self.all().count();
-        let longest = self.all().map(|call| call.time).max().unwrap_or_default();
-        let target = Verdict {
-            asked: format!("no call longer than {} ms", LIMIT.as_secs_f64() * 1e3),
-            samples: samples.iter().copied().map(Some).collect(),
-            result,
-            remark: Some(format!(
-                "{late} of {calls} calls were longer; with its longest step the longest took {longest:?}"
-            )),
-        };
-        let side = Side {
-            name: "drain_within(1 ms), CPU time".to_owned(),
-            role: Role::Ours,
-            threads: 1,
-            note: None,
-            samples: Samples::alone(samples.iter().map(|milliseconds| milliseconds * 1e6)),
-        };
-        Measured {
-            what: WHAT.to_owned(),
-            about: Vec::new(),
-            threads: 1,
-            oversubscribed: false,
-            sides: vec![side],
-            targets: vec![target],
-        }
-    }
-}
-
+/// Drains 100,000 objects with a budget of a millisecond per call.
 fn round(pool: &mut AutoreleasePool) -> Vec<Call> {
     fill(pool);
     let mut calls = Vec::new();
@@ -132,22 +58,66 @@ fn round(pool: &mut AutoreleasePool) -> Vec<Call> {
         let drained = pool.drain_within(Budget::Time(BUDGET));
         let time = cpu_time() - before;
         let step = drained.slowest.map_or(Duration::ZERO, |(_, time)| time);
-        calls.push(Call { time, step });
+        let divisible = time.saturating_sub(step);
+        calls.push(Call { time, divisible });
         if drained.remaining == 0 {
             return calls;
         }
     }
 }
 
-/// Measures the budget, on a spawned thread like all other measurements.
+/// Measures the row, whose target is judged by every single call, not by the median.
 fn measure(effort: Effort) -> Measured {
     let rounds = if effort.least < Effort::FULL.least {
         effort.least
     } else {
         20
     };
-    let calls = thread::spawn(move || Calls::measure(rounds)).join();
-    calls.expect("the measurement does not panic").row()
+    // On a spawned thread, like all measurements.
+    let rounds: Vec<_> = thread::scope(|scope| {
+        let drains = scope.spawn(|| {
+            let mut pool = AutoreleasePool::new();
+            (0..rounds).map(|_| round(&mut pool)).collect()
+        });
+        drains.join().expect("the measurement does not panic")
+    });
+    let calls = || rounds.iter().flatten();
+    let late = calls().filter(|call| call.divisible > LIMIT).count();
+    let longest = calls().map(|call| call.time).max().unwrap_or_default();
+    let longest_of = |round: &Vec<Call>| round.iter().map(|call| call.divisible).max();
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+    let samples = rounds.iter().filter_map(longest_of).map(milliseconds);
+    let samples: Vec<_> = samples.collect();
+    let result = match late {
+        _ if samples.len() < least_rounds() => Judged::TooFew,
+        0 => Judged::Met,
+        _ => Judged::Missed,
+    };
+    let remark = format!(
+        "{late} of {} calls were longer; with its longest step the longest took {longest:?}",
+        calls().count()
+    );
+    let target = Verdict {
+        asked: format!("no call longer than {} ms", milliseconds(LIMIT)),
+        samples: samples.iter().copied().map(Some).collect(),
+        result,
+        remark: Some(remark),
+    };
+    let side = Side {
+        name: "drain_within(1 ms), CPU time".to_owned(),
+        role: Role::Ours,
+        threads: 1,
+        note: None,
+        samples: Samples::alone(samples.iter().map(|milliseconds| milliseconds * 1e6)),
+    };
+    Measured {
+        what: WHAT.to_owned(),
+        about: Vec::new(),
+        threads: 1,
+        oversubscribed: false,
+        sides: vec![side],
+        targets: vec![target],
+    }
 }
 
 /// Returns the row.

@@ -33,19 +33,26 @@ fn conversion<S: 'static, R: 'static>(
     })
 }
 
-/// Returns a row that compares a conversion to a `Ref` with that to an `Arc`: `Of` is one of them.
-macro_rules! row {
-    ($title:expr, $times:expr, $make:expr, $convert:expr) => {{
-        let ours = {
-            use releasepool::Ref as Of;
-            conversion("Ref", $times, $make, $convert)
-        };
-        let arc = {
-            use std::sync::Arc as Of;
-            conversion("Arc", $times, $make, $convert)
-        };
-        Row::new($title, 1, &ours).against(Target::AtMost(1.1), 1, &arc)
-    }};
+/// Returns rows that compare a conversion to a `Ref` with that to an `Arc`: `Of` is one of them. Each has a
+/// title, the number of conversions in a turn, a function that makes the source, and the conversion.
+macro_rules! rows {
+    ($($title:literal: $times:expr, $make:expr, |$source:pat_param| $convert:expr;)*) => {
+        [$({
+            let ours = {
+                use releasepool::Ref as Of;
+                conversion("Ref", $times, $make, |$source| $convert)
+            };
+            let arc = {
+                use std::sync::Arc as Of;
+                conversion("Arc", $times, $make, |$source| $convert)
+            };
+            row($title, &ours, &arc)
+        }),*]
+    };
+}
+
+fn row(title: &str, ours: &Workload, arc: &Workload) -> Row {
+    Row::new(title, 1, ours).against(Target::AtMost(1.1), 1, arc)
 }
 
 fn numbers() -> Vec<u64> {
@@ -88,83 +95,36 @@ fn arcs_in_a_vec() -> Workload {
 
 /// Returns a row for each conversion.
 pub fn conversions() -> Vec<Row> {
+    let some = || (0..SMALL).collect::<Vec<_>>();
     let in_a_block = conversion(
         "Ref",
         LOOP,
         || (BlockAllocator::new(), (0..SMALL).collect::<Vec<_>>()),
         |(blocks, values)| Ref::<[u64]>::new_slice_in(values, blocks),
     );
-    let by_arc = conversion(
-        "Arc",
-        LOOP,
-        || (0..SMALL).collect::<Vec<_>>(),
-        |values| Arc::<[u64]>::from(&values[..]),
-    );
-    let asked = Target::AtMost(1.1);
-    vec![
-        row!("from &[u64], 1,024 values", LOOP, numbers, |values| {
-            Of::<[u64]>::from(&values[..])
-        }),
-        row!(
-            "from a slice of a Copy type with padding, 1,024 values",
-            LOOP,
-            padded,
-            |values| Of::<[Padded]>::from(&values[..])
-        ),
-        row!(
-            "from &[String], 1,024 values",
-            LOOP / 10,
-            strings,
-            |values| { Of::<[String]>::from(&values[..]) }
-        ),
-        row!(
-            "from a new Vec<u64>, 1,024 values",
-            LOOP,
-            numbers,
-            |values| { Of::<[u64]>::from(values.clone()) }
-        ),
-        row!(
-            "from a new Box<[u64]>, 1,024 values",
-            LOOP,
-            numbers,
-            |values| { Of::<[u64]>::from(values.clone().into_boxed_slice()) }
-        ),
-        row!("from &str, 1,024 bytes", LOOP, text, |text| {
-            Of::<str>::from(&text[..])
-        }),
-        row!(
-            "collected, exact size_hint, 1,024 values",
-            LOOP,
-            || (),
-            |()| (0..LEN).map(|n| n * 3).collect::<Of<[u64]>>()
-        ),
-        row!(
-            "collected, copied from a slice, 1,024 values",
-            LOOP,
-            numbers,
-            |values| values.iter().copied().collect::<Of<[u64]>>()
-        ),
-        row!(
-            "collected, unknown length, 1,024 values",
-            LOOP,
-            numbers,
-            |values| {
-                let some = values.iter().copied().filter(|n| n % 3 != 0);
-                some.collect::<Of<[u64]>>()
-            }
-        ),
-        row!(
-            "collected, exact size_hint, 1,000,000 values",
-            1,
-            || (),
-            |()| (0..MANY).map(|n| n * 3).collect::<Of<[u64]>>()
-        ),
-        Row::new("in a block, from &[u64], 32 values", 1, &in_a_block).against(asked, 1, &by_arc),
-        Row::new(
-            "created in a pool of 100, from &[u64], 32 values",
-            1,
-            &created_in_a_pool(),
-        )
-        .against(asked, 1, &arcs_in_a_vec()),
-    ]
+    let by_arc = conversion("Arc", LOOP, some, |values| Arc::<[u64]>::from(&values[..]));
+    let mut all = Vec::from(rows! {
+        "from &[u64], 1,024 values": LOOP, numbers, |values| Of::<[u64]>::from(&values[..]);
+        "from a slice of a Copy type with padding, 1,024 values":
+            LOOP, padded, |values| Of::<[Padded]>::from(&values[..]);
+        "from &[String], 1,024 values": LOOP / 10, strings, |values| Of::<[String]>::from(&values[..]);
+        "from a new Vec<u64>, 1,024 values": LOOP, numbers, |values| Of::<[u64]>::from(values.clone());
+        "from a new Box<[u64]>, 1,024 values":
+            LOOP, numbers, |values| Of::<[u64]>::from(values.clone().into_boxed_slice());
+        "from &str, 1,024 bytes": LOOP, text, |text| Of::<str>::from(&text[..]);
+        "collected, exact size_hint, 1,024 values":
+            LOOP, || (), |()| (0..LEN).map(|n| n * 3).collect::<Of<[u64]>>();
+        "collected, copied from a slice, 1,024 values":
+            LOOP, numbers, |values| values.iter().copied().collect::<Of<[u64]>>();
+        "collected, unknown length, 1,024 values":
+            LOOP, numbers, |values| values.iter().copied().filter(|n| n % 3 != 0).collect::<Of<[u64]>>();
+        "collected, exact size_hint, 1,000,000 values":
+            1, || (), |()| (0..MANY).map(|n| n * 3).collect::<Of<[u64]>>();
+    });
+    let pooled = "created in a pool of 100, from &[u64], 32 values";
+    all.extend([
+        row("in a block, from &[u64], 32 values", &in_a_block, &by_arc),
+        row(pooled, &created_in_a_pool(), &arcs_in_a_vec()),
+    ]);
+    all
 }

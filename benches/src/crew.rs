@@ -93,19 +93,19 @@ pub fn together(crew: &[Sample]) -> bool {
     }
 }
 
-/// Runs a workload on new threads and returns the mean of their times.
-///
-/// # Panics
-/// If a job panics.
-pub fn run(threads: usize, workload: &Workload, turns: u64) -> Duration {
+/// Runs three turns of a workload on each of several new threads, at the same time. Returns true if none
+/// panicked.
+pub fn run(threads: usize, workload: &Workload) -> bool {
     let barrier = SpinBarrier::default();
-    let total = thread::scope(|scope| {
-        let spawn = |_| scope.spawn(|| barrier.sample(threads, &mut workload.job(), turns));
-        let crew: Vec<_> = (0..threads).map(spawn).collect();
-        let times = crew.into_iter().map(|member| member.join());
-        times
-            .map(|sample| sample.expect("a job panicked").time)
-            .sum::<Duration>()
-    });
-    total / threads as u32
+    thread::scope(|scope| {
+        let work = || {
+            let mut job = workload.job();
+            barrier.wait(threads);
+            job(1);
+            job(2);
+        };
+        let crew: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let ends: Vec<_> = crew.into_iter().map(|member| member.join()).collect();
+        ends.iter().all(Result::is_ok)
+    })
 }

@@ -2,9 +2,9 @@
 //! it, too.
 
 use crate::comparison::Outcome;
-use crate::results::{Machine, Measured, Results};
+use crate::results::{Measured, Results};
 use crate::terminal::{balance, judged};
-use crate::text::{counted, date, digits, number};
+use crate::text::{counted, digits, number};
 use crate::workload::Role;
 
 const BEGIN: &str = "<!-- Written by the benchmark: benches/README.md says how. -->";
@@ -29,24 +29,6 @@ pub fn replaced(page: &str, part: &str) -> Result<String, String> {
     let split = split.and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = split.ok_or_else(|| format!("no line {BEGIN}, or no line {END}"))?;
     Ok(format!("{before}{BEGIN}\n\n{part}\n{END}{after}"))
-}
-
-/// Describes the machine and the build.
-pub fn machine(machine: &Machine) -> [String; 7] {
-    let threads = counted(machine.parallelism, "thread");
-    let commit = machine.commit.as_deref().unwrap_or("unknown");
-    [
-        format!(
-            "processor: {}, {threads} at the same time",
-            machine.processor
-        ),
-        format!("system: {}", machine.system),
-        format!("compiler: {}", machine.toolchain),
-        format!("build: {}", machine.flags),
-        format!("allocator: {}", machine.allocator),
-        format!("rivals: {}", machine.rivals),
-        format!("commit: {commit}, on {}", date(machine.began)),
-    ]
 }
 
 /// Says in how many rows each side is ahead, and how many targets are met.
@@ -124,27 +106,12 @@ pub fn sentence(row: &Measured) -> String {
         Some(time) => format!("{} ns", number(time.median)),
         None => "no time that can be measured".to_owned(),
     };
-    let Some(standing) = row.standing() else {
-        return format!("{on} takes {time}.");
-    };
-    let (peer, ratio) = (
-        &standing.peer.name,
-        standing.ratio.map(|ratio| ratio.figure()),
-    );
-    let times = ratio.map_or(f64::NAN, |ratio| ratio.median);
-    match standing.outcome {
-        Outcome::Slower => format!(
-            "{on} takes {time}; {peer}, the fastest alternative, takes {} times as long.",
-            number(times)
-        ),
-        Outcome::Faster => format!(
-            "{on} takes {time}, {} times as long as {peer}, the fastest alternative.",
-            number(1.0 / times)
-        ),
-        Outcome::Even => format!("{on} takes {time}, as long as {peer}, the fastest alternative."),
-        Outcome::TooNoisy | Outcome::TooFew => {
-            format!("{on} takes {time}; against {peer}: {}.", ahead(row))
+    match row.standing() {
+        Some(standing) => {
+            let (peer, ahead) = (&standing.peer.name, ahead(row));
+            format!("{on} takes {time}. Against {peer}, the fastest alternative, ahead: {ahead}.")
         }
+        None => format!("{on} takes {time}."),
     }
 }
 
@@ -192,7 +159,7 @@ pub fn table(results: &Results) -> String {
     } else {
         ""
     };
-    let facts = machine(&results.machine).join("; ");
+    let facts = results.machine.join("; ");
     let mut text = format!("{quick}{facts}.\n\n{}\n\n", summary(results));
     text += &line(TITLES);
     text += &format!("|{}\n", "---|".repeat(TITLES.len()));

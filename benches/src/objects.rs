@@ -109,6 +109,21 @@ impl Count {
     }
 }
 
+/// Checks that three turns of a workload create and destroy a counted object for each operation, besides those
+/// made `beforehand`.
+///
+/// # Panics
+/// If they do not.
+pub fn check(workload: &Workload, beforehand: u64) {
+    Count::reset();
+    workload.job()(3);
+    let count = Count::now();
+    let expected = 3 * workload.operations + beforehand;
+    let name = &workload.name;
+    assert_eq!(count.made, expected, "{name}: created");
+    assert_eq!(count.destroyed, expected, "{name}: destroyed");
+}
+
 /// Objects in a pool, unless a workload says otherwise.
 pub const POOL: u64 = 1_000;
 

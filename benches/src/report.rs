@@ -5,7 +5,7 @@
 //! threads, so no label has to find a free place, and a phone is wide enough; that is less code here than by a
 //! library for charts.
 
-use crate::markdown::{TITLES, cells, machine, sentence, summary};
+use crate::markdown::{TITLES, cells, sentence, summary};
 use crate::results::{Measured, Results, Side};
 use crate::text::{counted, digits, number};
 use crate::workload::Role;
@@ -163,7 +163,7 @@ pub fn html(results: &Results) -> String {
                 @if results.quick {
                     p { b { "A quick run: its figures are not reliable." } }
                 }
-                ul { @for fact in machine(&results.machine) { li { (fact) } } }
+                ul { @for fact in &results.machine { li { (fact) } } }
                 p { (summary(results)) }
                 p {
                     "A point is the median of a row, a line through it the quartiles; "

@@ -9,35 +9,12 @@ use serde::{Deserialize, Serialize};
 /// A whole run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
-    /// The machine and the build.
-    pub machine: Machine,
+    /// Facts on the machine and the build, which all figures depend on.
+    pub machine: Vec<String>,
     /// True if it was a short run, with less reliable figures.
     pub quick: bool,
     /// The rows, in the order of the output.
     pub rows: Vec<Measured>,
-}
-
-/// Everything that a figure depends on, except the code.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Machine {
-    /// The processor's name.
-    pub processor: String,
-    /// The number of threads that can run at the same time.
-    pub parallelism: usize,
-    /// The operating system and its version.
-    pub system: String,
-    /// `rustc --version` of the compiler that built the benchmark.
-    pub toolchain: String,
-    /// The profile and flags of the build.
-    pub flags: String,
-    /// The implementation of `malloc`.
-    pub allocator: String,
-    /// The crates that it is compared with, and their versions.
-    pub rivals: String,
-    /// The commit, if it is known, and a remark if files were changed since.
-    pub commit: Option<String>,
-    /// The start of the run, in seconds since 1970, UTC.
-    pub began: u64,
 }
 
 /// One kind of work, done by several implementations that took turns in one run.

@@ -43,9 +43,16 @@ pub trait Way<T>: Sized + 'static {
     }
 }
 
-/// Implements a way that sends a marker like any other value.
-macro_rules! way {
-    ($way:ty, $role:ident, $name:literal, $new:expr, |$this:pat_param, $value:ident| $send:expr) => {
+/// Defines ways that send a marker like any other value: each with its role and name, how it is made, and how
+/// it sends.
+macro_rules! ways {
+    ($(
+        $(#[$doc:meta])*
+        $way:ident $(($field:ty))?: $role:ident, $name:literal, $new:expr, |$this:pat_param, $value:ident| $send:expr;
+    )*) => {$(
+        $(#[$doc])*
+        pub struct $way $(($field))?;
+
         impl<T: Send + 'static> Way<T> for $way {
             const NAME: &str = $name;
             const ROLE: Role = Role::$role;
@@ -63,40 +70,25 @@ macro_rules! way {
                 $send;
             }
         }
-    };
+    )*};
 }
 
-/// The reclaimer of the process.
-pub struct OfProcess;
-way!(OfProcess, Peer, "drop_later", Self, |_, value| drop_later(
-    value
-));
-
-/// The reclaimer of the process, to which an owner's drop sends the value.
-pub struct ByOwner;
-way!(ByOwner, Ours, "Later, dropped", Self, |_, value| drop(
-    Later::new(value)
-));
+ways! {
+    /// The reclaimer of the process.
+    OfProcess: Peer, "drop_later", Self, |_, value| drop_later(value);
+    /// The reclaimer of the process, to which an owner's drop sends the value.
+    ByOwner: Ours, "Later, dropped", Self, |_, value| drop(Later::new(value));
+    /// A reclaimer of the program's own.
+    OfLooper(Looper): Ours, "Looper::drop_later", Self(new_reclaimer()), |this, value| this.0.drop_later(value);
+    /// rayon's global pool, of one thread.
+    Rayon: Peer, "rayon::spawn", rayon_of_one(), |_, value| rayon::spawn(move || drop(value));
+    /// The crate defer-drop.
+    Deferred: Peer, "defer-drop", Self, |_, value| drop(DeferDrop::new(value));
+}
 
 fn new_reclaimer() -> Looper {
     Looper::reclaimer("reclaimer").expect("a thread starts")
 }
-
-/// A reclaimer of the program's own.
-pub struct OfLooper(Looper);
-way!(
-    OfLooper,
-    Ours,
-    "Looper::drop_later",
-    Self(new_reclaimer()),
-    |this, value| this.0.drop_later(value)
-);
-
-/// rayon's global pool, of one thread.
-pub struct Rayon;
-way!(Rayon, Peer, "rayon::spawn", rayon_of_one(), |_, value| {
-    rayon::spawn(move || drop(value))
-});
 
 fn rayon_of_one() -> Rayon {
     static GLOBAL: Once = Once::new();
@@ -106,12 +98,6 @@ fn rayon_of_one() -> Rayon {
     });
     Rayon
 }
-
-/// The crate defer-drop.
-pub struct Deferred;
-way!(Deferred, Peer, "defer-drop", Self, |_, value| drop(
-    DeferDrop::new(value)
-));
 
 /// A pool of values, one message for all.
 pub struct ByPool(HandoffPool, Looper);

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Table(Vec<Vec<String>>);
 
 impl Table {
-    pub fn row<const N: usize>(&mut self, cells: [impl Into<String>; N]) {
+    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
         self.0.push(cells.into_iter().map(Into::into).collect());
     }
 }

@@ -3,7 +3,7 @@
 use crate::args::Options;
 use crate::comparison::Comparison;
 use crate::input::Document;
-use crate::job::run::Run;
+use crate::job::run::{Activity, Run};
 use crate::output::{Table, counted, rate, short_time, shown_rate, size};
 use crate::verify::{Check, Verdict};
 use releasepool_examples_common::output::grouped;
@@ -38,27 +38,25 @@ fn text_bytes(documents: &[Document]) -> u64 {
     documents.iter().map(|d| d.text.len() as u64).sum()
 }
 
+/// A column of the table of threads.
+type Column = (&'static str, fn(&Activity) -> u64);
+
+const COLUMNS: [Column; 6] = [
+    ("pools pushed", |thread| thread.totals.pools_pushed),
+    ("created", |thread| thread.totals.created),
+    ("autoreleased", |thread| thread.autoreleased),
+    ("released here", |thread| thread.totals.released),
+    ("destroyed", |thread| thread.totals.destroyed),
+    ("handed over", |thread| thread.handed_over),
+];
+
 pub fn run(run: &Run, options: &Options) -> String {
     let mut table = Table::default();
-    table.row([
-        "thread",
-        "pools pushed",
-        "created",
-        "autoreleased",
-        "released here",
-        "destroyed",
-        "handed over",
-    ]);
+    let titles = COLUMNS.map(|(title, _)| title.to_owned());
+    table.row(["thread".to_owned()].into_iter().chain(titles));
     for thread in &run.threads {
-        table.row([
-            thread.thread.clone(),
-            grouped(thread.totals.pools_pushed),
-            grouped(thread.totals.created),
-            grouped(thread.autoreleased),
-            grouped(thread.totals.released),
-            grouped(thread.totals.destroyed),
-            grouped(thread.handed_over),
-        ]);
+        let cells = COLUMNS.map(|(_, count)| grouped(count(thread)));
+        table.row([thread.thread.clone()].into_iter().chain(cells));
     }
     let frames = &run.seen.frames;
     let (documents, objects, peak) = (run.seen.taken, run.created(), run.in_flight);

@@ -283,23 +283,14 @@ pub fn work(
 
 /// Returns what all threads did, or the error of the first invalid document in the list,
 /// regardless of which worker was first to find one.
-fn all_or_first_error(results: Vec<Result<Activity, Error>>) -> Result<Vec<Activity>, Error> {
-    let mut threads = Vec::new();
-    let mut errors = Vec::new();
-    for result in results {
-        match result {
-            Ok(activity) => threads.push(activity),
-            Err(error) => errors.push(error),
-        }
-    }
-    let position = |error: &Error| match error {
-        Error::Invalid { document, .. } => *document,
-        _ => 0,
+fn all_or_first_error(mut results: Vec<Result<Activity, Error>>) -> Result<Vec<Activity>, Error> {
+    let position = |result: &Result<_, Error>| match result {
+        Err(Error::Invalid { document, .. }) => (0, *document),
+        Err(_) => (0, 0),
+        Ok(_) => (1, 0),
     };
-    match errors.into_iter().min_by_key(position) {
-        Some(error) => Err(error),
-        None => Ok(threads),
-    }
+    results.sort_by_key(position);
+    results.into_iter().collect()
 }
 
 /// Returns the library's counts for the calling thread.

@@ -1,7 +1,7 @@
 //! The machine and the build, which all figures depend on.
 
 use releasepool_benches::contest::parallelism;
-use releasepool_benches::text::{counted, date};
+use releasepool_benches::terminal::{counted, date};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 use sysinfo::{CpuRefreshKind, System};

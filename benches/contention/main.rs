@@ -2,13 +2,14 @@
 //! releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
-//! * `rival`, `serving`: alternatives with another global allocator, in processes of their own
+//! * `allocator`, `rival`, `serving`: alternatives with another global allocator, in processes of their own
 //! * `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
 //! * `machine`: what the figures depend on
 //!
 //! See README.md.
 
+mod allocator;
 mod check;
 mod handing;
 mod machine;
@@ -92,7 +93,7 @@ fn list_rows() {
 
 fn run(options: &Options) -> Result<(), String> {
     let mut scenarios = options.select().unwrap_or_else(|error| wrong_input(error));
-    let root = rival::root();
+    let root = allocator::root();
     let page = options.markdown.as_ref().map(|file| root.join(file));
     // Before anything is measured.
     if let Some(Err(error)) = page.as_ref().map(|page| with_table(page, "")) {
@@ -165,7 +166,7 @@ fn with_table(page: &Path, table: &str) -> Result<String, String> {
 fn memory(quick: bool) -> Result<Vec<Measured>, String> {
     let file = folder().join("memory.json");
     fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
-    let mut command = rival::cargo();
+    let mut command = allocator::cargo();
     command.args([
         "bench",
         "--package",
@@ -173,7 +174,7 @@ fn memory(quick: bool) -> Result<Vec<Measured>, String> {
         "--bench",
         "memory",
     ]);
-    if rival::is_built("snmalloc") {
+    if allocator::is_built("snmalloc") {
         command.args(["--features", "snmalloc"]);
     }
     command

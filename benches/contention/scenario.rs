@@ -1,7 +1,7 @@
 //! Scenarios and their contestants.
 
+use crate::allocator::Elsewhere;
 use crate::pools::Pools;
-use crate::rival::Elsewhere;
 use releasepool_benches::objects::{Counted, Dropping, Payload};
 use releasepool_benches::table::Row;
 use releasepool_benches::workload::{Role, Workload};

@@ -1,12 +1,9 @@
 //! All scenarios.
 
-mod config;
 mod frame;
 mod handoff;
-mod hot;
-mod nested;
+mod shared;
 mod temporaries;
-mod threads;
 pub mod trees;
 
 use crate::rival;
@@ -14,13 +11,13 @@ use crate::scenario::{Contestant, Scenario};
 
 /// Returns all scenarios, in the order of the output.
 pub fn all() -> Vec<Scenario> {
-    let mut all = temporaries::all();
-    all.extend(nested::all());
+    let mut all = temporaries::temporaries();
+    all.extend(temporaries::nested());
     all.extend([
-        hot::scenario(),
-        config::scenario(),
+        shared::hot(),
+        shared::config(),
         handoff::scenario(),
-        threads::scenario(),
+        temporaries::threads(),
         trees::scenario(),
         frame::scenario(),
     ]);

@@ -1,8 +1,7 @@
 //! The comparisons of allocators, and of ways to create objects, with their targets.
 
-use crate::arena;
 use crate::contestants::Contestant;
-use crate::works::Work;
+use crate::works::{self, Work};
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::{POOL, Payload, Plain, arc_in_a_vec, in_a_vec};
 use releasepool_benches::pooled::{by_autorelease, by_create};
@@ -70,9 +69,9 @@ pub fn rows(all: &[Contestant]) -> Vec<Row> {
     let what = "one thread allocates, another frees";
     rows.push(row(all, what, Work::Cross, 1, Target::AtMostTheBest(1.5)));
     let arenas = [
-        arena::newest_first(),
-        arena::oldest_first(),
-        arena::bumpalo(),
+        works::newest_first(),
+        works::oldest_first(),
+        works::bumpalo(),
     ];
     let in_an_arena = Row::new("1,000 of 64 bytes in an arena", 1, &arenas[0]);
     rows.push(in_an_arena.beside(1, &arenas[1..]));

@@ -2,7 +2,6 @@
 //! allocators, and objects in blocks with other objects. See README.md.
 
 mod allocators;
-mod arena;
 mod box2d;
 mod check;
 mod checked;

@@ -1,36 +1,8 @@
 //! The peak memory of each allocator: it allocates many objects in a process that does nothing else.
 
-use crate::allocators::Memory;
 use crate::contestants::{self, Contestant};
-use crate::works::{Live, SIZES};
+use crate::works::OBJECTS;
 use releasepool_benches::{resident, terminal};
-
-/// Objects that are alive at the same time.
-const OBJECTS: usize = 100_000;
-
-/// Objects of mixed sizes that are replaced.
-const REPLACED: u64 = 1_000_000;
-
-/// Allocates objects of 64 bytes, or of many sizes, which are replaced at random. Returns the sum of the
-/// objects' sizes, and the peak of the resident memory, or 0 if the system does not tell it.
-pub fn usage<M: Memory>(is_mixed: bool) -> [u64; 2] {
-    let sizes = if is_mixed { SIZES } else { 64..=64 };
-    let mut live = Live::<M>::none(OBJECTS, sizes);
-    let before = resident::now();
-    live.fill();
-    let mut requested = live.bytes();
-    for seed in 0..if is_mixed { REPLACED } else { 0 } {
-        live.replace_one(seed);
-        if seed % 10_000 == 0 {
-            requested = requested.max(live.bytes());
-        }
-    }
-    let peak = resident::peak().zip(before);
-    [
-        requested as u64,
-        peak.map_or(0, |(peak, before)| peak - before),
-    ]
-}
 
 /// The prefix of work with mixed sizes.
 const MIXED: &str = "mixed: ";

@@ -1,7 +1,10 @@
 //! The work that allocators do.
 
 use crate::allocators::Memory;
-use releasepool_benches::workload::Workload;
+use bumpalo::Bump;
+use releasepool::{StackAllocator, StackBox};
+use releasepool_benches::resident;
+use releasepool_benches::workload::{Role, Workload, timed};
 use std::alloc::Layout;
 use std::hint::black_box;
 use std::ops::RangeInclusive;
@@ -186,4 +189,83 @@ pub fn mixed<M: Memory>() -> Workload {
             live.replace_one(seed);
         }
     })
+}
+
+// --- peak memory ---------------------------------------------------------------
+
+/// Objects that are alive at the same time.
+pub const OBJECTS: usize = 100_000;
+
+/// Objects of mixed sizes that are replaced.
+const REPLACED: u64 = 1_000_000;
+
+/// Allocates objects of 64 bytes, or of many sizes, which are replaced at random. Returns the sum of the
+/// objects' sizes, and the peak of the resident memory, or 0 if the system does not tell it.
+pub fn usage<M: Memory>(is_mixed: bool) -> [u64; 2] {
+    let sizes = if is_mixed { SIZES } else { 64..=64 };
+    let mut live = Live::<M>::none(OBJECTS, sizes);
+    let before = resident::now();
+    live.fill();
+    let mut requested = live.bytes();
+    for seed in 0..if is_mixed { REPLACED } else { 0 } {
+        live.replace_one(seed);
+        if seed % 10_000 == 0 {
+            requested = requested.max(live.bytes());
+        }
+    }
+    let peak = resident::peak().zip(before);
+    [
+        requested as u64,
+        peak.map_or(0, |(peak, before)| peak - before),
+    ]
+}
+
+// --- an arena ------------------------------------------------------------------
+
+/// A value of 64 bytes.
+type Value = [u64; 8];
+
+type DropAll = fn(&mut Vec<StackBox<'static, Value>>);
+
+/// Returns boxes in a `StackAllocator`, which is empty after each turn and need not be reset.
+fn boxes(name: &'static str, drop_all: DropAll) -> Workload {
+    Workload::new(name, BATCH, move || {
+        // Leaked, as the boxes in the vector refer to it.
+        let arena: &'static StackAllocator = Box::leak(Box::new(StackAllocator::with_capacity(
+            2 * BATCH as usize * size_of::<Value>(),
+        )));
+        let mut boxes = Vec::with_capacity(BATCH as usize);
+        timed(move || {
+            for seed in 0..BATCH {
+                let value = arena.alloc([seed; 8]);
+                // Not the box itself: storing its two words would take longer than allocating it.
+                black_box(&*value);
+                boxes.push(value);
+            }
+            drop_all(black_box(&mut boxes));
+            assert!(arena.is_empty() && boxes.is_empty());
+        })
+    })
+}
+
+pub fn newest_first() -> Workload {
+    boxes("StackAllocator, newest first", |boxes| {
+        while boxes.pop().is_some() {}
+    })
+}
+
+pub fn oldest_first() -> Workload {
+    boxes("StackAllocator, oldest first", Vec::clear).role(Role::Ours)
+}
+
+/// Returns values in bumpalo, which drops nothing and reuses all memory at once.
+pub fn bumpalo() -> Workload {
+    let make = || Bump::with_capacity(2 * BATCH as usize * size_of::<Value>());
+    let workload = Workload::timed("bumpalo, reset", BATCH, make, |bump| {
+        for seed in 0..BATCH {
+            black_box(Bump::alloc(bump, [seed; 8]));
+        }
+        bump.reset();
+    });
+    workload.role(Role::Reference)
 }

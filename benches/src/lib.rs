@@ -9,8 +9,7 @@
 //! * [`rows`]: the comparisons of the benchmarks `core` and `sharing`
 //! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as the table
 //!   in docs/PERFORMANCE.md, and as a page of charts
-//! * [`text`]: numbers as text
-//! * [`objects`], [`pooled`], [`references`], [`chain`], [`conversions`]: the costs of one object
+//! * [`objects`], [`pooled`], [`references`], [`conversions`]: the costs of one object
 //! * [`sharing`], [`handing`]: the costs of sharing objects between threads
 //! * [`later`]: the costs of having another thread destroy values
 //! * [`remote`]: the costs of giving up references that only their owner may release
@@ -18,7 +17,6 @@
 //! * [`budget`]: a check that a drain keeps to its time budget
 
 pub mod budget;
-pub mod chain;
 pub mod comparison;
 pub mod contest;
 pub mod conversions;
@@ -38,5 +36,4 @@ pub mod rows;
 pub mod sharing;
 pub mod table;
 pub mod terminal;
-pub mod text;
 pub mod workload;

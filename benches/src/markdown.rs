@@ -3,8 +3,7 @@
 
 use crate::comparison::Outcome;
 use crate::results::{Measured, Results};
-use crate::terminal::{balance, judged};
-use crate::text::{counted, digits, number};
+use crate::terminal::{balance, counted, digits, judged, number};
 use crate::workload::Role;
 
 const BEGIN: &str = "<!-- Written by the benchmark: benches/README.md says how. -->";

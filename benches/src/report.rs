@@ -7,7 +7,7 @@
 
 use crate::markdown::{TITLES, cells, sentence, summary};
 use crate::results::{Measured, Results, Side};
-use crate::text::{counted, digits, number};
+use crate::terminal::{counted, digits, number};
 use crate::workload::Role;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use crate::comparison::{Judged, Outcome, Spread};
 use crate::contest::Samples;
-use crate::text::counted;
+use crate::terminal::counted;
 use crate::workload::Role;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,5 @@
 //! The rows of the benchmarks `core` and `sharing`: what is compared with what, and what is asked.
 
-use crate::chain::*;
 use crate::conversions::conversions;
 use crate::handing::*;
 use crate::objects::*;

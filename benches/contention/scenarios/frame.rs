@@ -3,12 +3,11 @@
 use crate::handing::{
     Handing, Here, Sender, collected, kept, pool_of_blocks, pool_of_global, vectors,
 };
-use crate::pools::Pools;
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Collected};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, Created};
 use crate::pools::vectors::{Arcs, Triomphes};
+use crate::pools::{Autoreleased, Created, Pools};
 use crate::scenario::{Checked, Contestant, Measured, Scenario};
 use crate::ui::Handed;
 use arc_swap::ArcSwap;

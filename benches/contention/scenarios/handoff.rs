@@ -4,7 +4,7 @@ use crate::handing::{
     Handing, Here, Sender, channel, collected, locked, messages, pool_of_blocks, pool_of_global,
     vectors,
 };
-use crate::pools::ours::{BLOCKS, GLOBAL};
+use crate::pools::{BLOCKS, GLOBAL};
 use crate::scenario::{Checked, Contestant, Measured, Scenario};
 use crate::ui::Handed;
 use releasepool_benches::objects::Payload;

@@ -1,16 +1,18 @@
-//! One object that all threads use.
+//! One object that all threads use; and a pointer that all threads read and some replace now and then.
 
-use super::config::Guarded;
 use crate::pools::deferred::Collected;
-use crate::scenario::{Scenario, contestant};
-use basedrop::Shared;
-use crossbeam_epoch as epoch;
-use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
+use crate::scenario::{Contestant, Scenario, contestant};
+use arc_swap::ArcSwap;
+use basedrop::{Shared, SharedCell};
+use crossbeam_epoch::{self as epoch, Atomic, Owned};
+use parking_lot::RwLock;
+use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::{Role, Workload, repeated};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use trc::{SharedTrc, Trc};
 
 const POOL_REF: &str = "releasepool (PoolRef)";
@@ -74,12 +76,12 @@ fn plain<P: Payload>() -> Workload {
     repeated("", USES, make, |hot, _| black_box(hot.clone()).touch())
 }
 
-fn basedrop<P: Payload>() -> Workload {
+fn hot_basedrop<P: Payload>() -> Workload {
     let hot = Arc::new(Collected::new(|handle| Shared::new(handle, P::new(1))));
     uses(hot, |hot| black_box(hot.value.clone()).touch())
 }
 
-fn guarded<P: Payload>() -> Workload {
+fn hot_guarded<P: Payload>() -> Workload {
     let hot = Arc::new(Guarded::<P>::new());
     let make = move || hot.clone();
     Workload::timed("", USES, make, |hot| {
@@ -90,7 +92,7 @@ fn guarded<P: Payload>() -> Workload {
     })
 }
 
-pub fn scenario() -> Scenario {
+pub fn hot() -> Scenario {
     Scenario {
         id: "hot",
         title: "One hot object, retained and released by all",
@@ -112,9 +114,208 @@ pub fn scenario() -> Scenario {
             contestant!("triomphe", Role::Peer, triomphes()),
             contestant!("trc", Role::Peer, trcs())
                 .note("plain counts by thread, converted once; these references are not Send"),
-            contestant!("basedrop", Role::Peer, basedrop()),
-            contestant!("crossbeam-epoch", Role::Peer, guarded())
+            contestant!("basedrop", Role::Peer, hot_basedrop()),
+            contestant!("crossbeam-epoch", Role::Peer, hot_guarded())
                 .note("loaded under a guard, pinned once for 1,000 uses; not counted"),
         ],
+    }
+}
+
+// --- a pointer -----------------------------------------------------------------
+
+const SLOT: &str = "releasepool (slot)";
+const SLOT_FULL: &str = "releasepool (load_full)";
+
+/// Loads in a frame, for which a pool or a guard is opened.
+const LOADS: u64 = 100;
+/// Frames between two stores of a thread.
+const FRAMES: u64 = 100;
+
+/// Returns frames of loads. `here` creates a value for each thread, such as a pool. `store` is called
+/// in the first of each [`FRAMES`] frames, and `load` in each frame.
+fn frames<S: Send + Sync + 'static, T: 'static>(
+    shared: S,
+    here: impl Fn() -> T + Send + Sync + 'static,
+    store: impl Fn(&S, u64) + Copy + Send + Sync + 'static,
+    load: impl Fn(&S, &mut T) + Copy + Send + Sync + 'static,
+) -> Workload {
+    let shared = Arc::new(shared);
+    let make = move || (shared.clone(), here(), 0);
+    Workload::timed("", LOADS, make, move |(shared, here, frame)| {
+        if *frame % FRAMES == 0 {
+            store(shared, *frame);
+        }
+        *frame += 1;
+        load(shared, here);
+    })
+}
+
+/// Returns frames of loads that are independent of each other.
+fn single<S: Send + Sync + 'static>(
+    shared: S,
+    store: impl Fn(&S, u64) + Copy + Send + Sync + 'static,
+    load: impl Fn(&S) + Copy + Send + Sync + 'static,
+) -> Workload {
+    let load = move |shared: &S, (): &mut ()| {
+        for _ in 0..LOADS {
+            load(shared);
+        }
+    };
+    frames(shared, || (), store, load)
+}
+
+fn new_slot<P: Payload>() -> Slot<P> {
+    Slot::new(Ref::new(P::new(1)))
+}
+
+fn slot<P: Payload>() -> Workload {
+    frames(
+        new_slot::<P>(),
+        AutoreleasePool::new,
+        |slot, seed| slot.store(Ref::new(P::new(seed))),
+        |slot, pool| {
+            for _ in 0..LOADS {
+                black_box(slot).load(pool).touch();
+            }
+            pool.drain();
+        },
+    )
+}
+
+fn slot_full<P: Payload>() -> Workload {
+    single(
+        new_slot::<P>(),
+        |slot, seed| slot.store(Ref::new(P::new(seed))),
+        |slot| black_box(slot).load_full().touch(),
+    )
+}
+
+fn swap<P: Payload>(load: impl Fn(&ArcSwap<P>) + Copy + Send + Sync + 'static) -> Workload {
+    let store = |swap: &ArcSwap<P>, seed| swap.store(Arc::new(P::new(seed)));
+    single(ArcSwap::from_pointee(P::new(1)), store, load)
+}
+
+fn swap_guard<P: Payload>() -> Workload {
+    swap::<P>(|swap| black_box(swap).load().touch())
+}
+
+fn swap_full<P: Payload>() -> Workload {
+    swap::<P>(|swap| black_box(swap).load_full().touch())
+}
+
+fn lock<P: Payload>() -> Workload {
+    single(
+        RwLock::new(Arc::new(P::new(1))),
+        |lock, seed| {
+            let new = Arc::new(P::new(seed));
+            // The old object is destroyed after the lock is released.
+            let _old = std::mem::replace(&mut *lock.write(), new);
+        },
+        |lock| {
+            let object = black_box(lock).read().clone();
+            object.touch();
+        },
+    )
+}
+
+/// A pointer that is read under guards of crossbeam-epoch, which destroys the objects.
+struct Guarded<P: Payload>(Atomic<P>);
+
+impl<P: Payload> Guarded<P> {
+    fn new() -> Self {
+        Self(Atomic::new(P::new(1)))
+    }
+
+    fn store(&self, value: P) {
+        let guard = epoch::pin();
+        let old = self.0.swap(Owned::new(value), Ordering::AcqRel, &guard);
+        // SAFETY: no new reader can reach the old object, and only this call got it.
+        unsafe { guard.defer_destroy(old) };
+    }
+
+    #[inline(always)]
+    fn load(&self, guard: &epoch::Guard) {
+        let shared = black_box(&self.0).load(Ordering::Acquire, guard);
+        // SAFETY: the pointer is never null, and the guard keeps the object alive.
+        unsafe { shared.deref() }.touch();
+    }
+}
+
+impl<P: Payload> Drop for Guarded<P> {
+    fn drop(&mut self) {
+        // SAFETY: no other thread has a reference to this value.
+        unsafe { std::mem::replace(&mut self.0, Atomic::null()).try_into_owned() };
+    }
+}
+
+fn guarded<P: Payload>() -> Workload {
+    frames(
+        Guarded::<P>::new(),
+        || (),
+        |pointer, seed| pointer.store(P::new(seed)),
+        |pointer, ()| {
+            let guard = epoch::pin();
+            for _ in 0..LOADS {
+                pointer.load(&guard);
+            }
+        },
+    )
+}
+
+fn guarded_each<P: Payload>() -> Workload {
+    single(
+        Guarded::<P>::new(),
+        |pointer, seed| pointer.store(P::new(seed)),
+        |pointer| pointer.load(&epoch::pin()),
+    )
+}
+
+fn basedrop<P: Payload>() -> Workload {
+    single(
+        Collected::new(|handle| SharedCell::new(Shared::new(handle, P::new(1)))),
+        |cell, seed| {
+            cell.value.set(Shared::new(&cell.handle, P::new(seed)));
+            cell.garbage.collect_all();
+        },
+        |cell| black_box(&cell.value).get().touch(),
+    )
+}
+
+fn contestants() -> Vec<Contestant> {
+    let mut all = vec![
+        contestant!(SLOT, Role::Ours, slot())
+            .note("slot.load(&pool), drained after 100 loads; not counted"),
+        contestant!(SLOT_FULL, Role::Ours, slot_full()).note("slot.load_full(), counted"),
+        contestant!("arc-swap", Role::Peer, swap_guard()).note("load, a guard"),
+        contestant!("arc-swap, load_full", Role::Peer, swap_full()).note("counted"),
+        contestant!("RwLock of Arc", Role::Peer, lock()).note("parking_lot's; read and clone"),
+        contestant!("crossbeam-epoch", Role::Peer, guarded())
+            .note("Atomic, pinned once for 100 loads; not counted"),
+        contestant!("crossbeam-epoch, pin each", Role::Peer, guarded_each())
+            .note("Atomic, pinned for each load; not counted"),
+    ];
+    // basedrop's cell relies on the memory ordering of x86 (its issue 10). On other processors a
+    // reader may find a destroyed object.
+    if cfg!(target_arch = "x86_64") {
+        all.push(
+            contestant!("basedrop", Role::Peer, basedrop())
+                .note("SharedCell, counted; the thread that stores runs the collector"),
+        );
+    }
+    all
+}
+
+pub fn config() -> Scenario {
+    Scenario {
+        id: "config",
+        title: "Configuration that all read and few replace",
+        what: "All threads load the same pointer and read the object; after 10,000 loads a thread \
+               stores a new object. An operation is one load.",
+        remarks: "A reference from slot.load(&pool) is valid until the pool is drained. load_full of \
+                  either gives a reference that can be kept. crossbeam-epoch needs unsafe code, and \
+                  its references are valid under the guard only.",
+        helpers: 0,
+        peak: false,
+        contestants: contestants(),
     }
 }

@@ -1,16 +1,16 @@
-//! Objects that are alive for one frame.
+//! Objects that are alive for one frame; nested pools with few objects or none; and threads that are alive
+//! for a short time.
 
-use crate::pools::Pools;
-use crate::pools::arenas::{Arena, Bumped, Keys};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Epoch};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
-use crate::pools::ours::{Autoreleased, Created};
-use crate::pools::vectors::{Arcs, Boxes, Triomphes};
+use crate::pools::vectors::{Arcs, Arena, Boxes, Bumped, Keys, Triomphes};
+use crate::pools::{Autoreleased, Created, Pools};
 use crate::scenario::{Scenario, with_pools};
 use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::workload::Workload;
 use std::sync::Arc;
+use std::thread;
 
 /// Objects of a frame, with inner pools and without.
 const FRAME: u64 = 1_000;
@@ -76,7 +76,7 @@ fn in_batches(
 const ANY_TYPE: &str = "A pool takes objects of any type, the vectors those of one type. Box + Vec has \
                         one owner for each object.";
 
-pub fn all() -> Vec<Scenario> {
+pub fn temporaries() -> Vec<Scenario> {
     vec![
         Scenario {
             contestants: with_pools!(one_by_one(): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes),
@@ -139,4 +139,107 @@ pub fn all() -> Vec<Scenario> {
                 Triomphes, Arena, Keys, ByMutex, ByDashMap, Basedrop),
         },
     ]
+}
+
+// --- nested pools --------------------------------------------------------------
+
+/// Pools that are opened and closed in a turn.
+const POOLS: u64 = 1_000;
+/// Towers of nested pools that are built in a turn, and their height.
+const TOWERS: u64 = 100;
+const HEIGHT: u64 = 8;
+
+fn empty<I: Pools<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    let make = move || I::here(&shared);
+    Workload::timed(I::NAME, POOLS, make, |pools| {
+        // So that the outer pool is not empty.
+        pools.add(0);
+        for _ in 0..POOLS {
+            pools.nested(|_| ());
+        }
+        pools.drain();
+    })
+}
+
+fn tower<I: Pools<P>, P: Payload>(pools: &mut I, height: u64) {
+    pools.add(height);
+    if height > 1 {
+        pools.nested(|inner| tower(inner, height - 1));
+    }
+}
+
+fn towers<I: Pools<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    let make = move || I::here(&shared);
+    Workload::timed(I::NAME, TOWERS * HEIGHT, make, |pools| {
+        for _ in 0..TOWERS {
+            pools.nested(|pools| tower(pools, HEIGHT));
+        }
+    })
+}
+
+pub fn nested() -> [Scenario; 2] {
+    [
+        Scenario {
+            id: "nested-empty",
+            title: "Empty pools in a pool",
+            what: "Each thread opens a pool inside its pool and closes it without adding objects. \
+                   An operation is one such pool.",
+            remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
+            helpers: 0,
+            peak: false,
+            contestants: with_pools!(empty(): Created, Cocos, Arcs, ByMutex, ByDashMap),
+        },
+        Scenario {
+            id: "nested-deep",
+            title: "Pools in pools, 8 deep, an object in each",
+            what: "Each thread opens a pool, creates an object in it, opens an inner pool, and so \
+                   on until 8 are open; then it closes all. An operation is one pool and its object.",
+            remarks: "A pool takes objects of any type, and a mark in a vector those of one type.",
+            helpers: 0,
+            peak: false,
+            contestants: with_pools!(towers(): Created, Autoreleased, Cocos, Arcs, Triomphes, Arena, Keys,
+                ByMutex, ByDashMap, Basedrop),
+        },
+    ]
+}
+
+// --- short threads -------------------------------------------------------------
+
+/// Threads that are started in a turn, one after the other.
+const LIVES: u64 = 4;
+/// Objects that each of them creates.
+const OBJECTS: u64 = 100;
+
+fn lives<I: Pools<P>, P: Payload>() -> Workload {
+    let shared = Arc::<I::Shared>::default();
+    let make = move || shared.clone();
+    Workload::timed(I::NAME, LIVES, make, |shared| {
+        for _ in 0..LIVES {
+            let shared = shared.clone();
+            let life = thread::spawn(move || {
+                let mut pools = I::here(&shared);
+                for seed in 0..OBJECTS {
+                    pools.add(seed);
+                }
+                pools.drain();
+            });
+            life.join().expect("the thread does not panic");
+        }
+    })
+}
+
+pub fn threads() -> Scenario {
+    Scenario {
+        id: "threads",
+        title: "Threads that come and go",
+        what: "Each thread starts another one, which opens a pool, creates 100 objects in it, drains \
+               it and ends, and waits for it. An operation is one such thread.",
+        remarks: "The time includes the start and the end of the thread by the operating system.",
+        helpers: 0,
+        peak: false,
+        contestants: with_pools!(lives(): Created, Autoreleased, Arcs, Triomphes, Global, ByMutex,
+            ByDashMap, Basedrop, Epoch),
+    }
 }

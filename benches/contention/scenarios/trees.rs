@@ -1,6 +1,6 @@
 //! Deep trees that are dropped.
 
-use crate::pools::ours::{BLOCKS, GLOBAL};
+use crate::pools::{BLOCKS, GLOBAL};
 use crate::scenario::{Scenario, contestant};
 use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};

@@ -42,38 +42,25 @@ fn profile() -> String {
 }
 
 /// The crates that are alternatives, or hold them.
-const RIVALS: &[&str] = &[
-    "arc-swap",
-    "basedrop",
-    "bumpalo",
-    "crossbeam-channel",
-    "crossbeam-epoch",
-    "dashmap",
-    "defer-drop",
-    "hazarc",
-    "kovan",
-    "mimalloc",
-    "parking_lot",
-    "rayon",
-    "shared_arena",
-    "sharded-slab",
-    "snmalloc-rs",
-    "tikv-jemallocator",
-    "trc",
-    "triomphe",
-];
+const RIVALS: &str = "\
+    arc-swap basedrop bumpalo crossbeam-channel crossbeam-epoch dashmap defer-drop hazarc kovan \
+    mimalloc parking_lot rayon shared_arena sharded-slab snmalloc-rs tikv-jemallocator trc triomphe";
 
 /// Returns the alternatives with the versions that the workspace has locked.
 fn rivals() -> String {
     let lock = include_str!("../../Cargo.lock");
-    let version = |name: &&str| {
+    let version = |name: &str| {
         let package = lock
             .split(&format!("name = \"{name}\"\nversion = \""))
             .nth(1);
         let version = package.and_then(|rest| rest.split('"').next());
         format!("{name} {}", version.unwrap_or("unknown"))
     };
-    RIVALS.iter().map(version).collect::<Vec<_>>().join(", ")
+    RIVALS
+        .split(' ')
+        .map(version)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Describes the machine and the build, and says when the run began.

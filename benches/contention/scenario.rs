@@ -108,16 +108,22 @@ impl Contestant {
     }
 }
 
-/// Creates a contestant: `contestant!(name, role, work(arguments))`, where `work` is generic over the
-/// objects.
-macro_rules! contestant {
-    ($name:expr, $role:expr, $work:ident($($argument:expr),*)) => {
-        $crate::scenario::Contestant::new(
+/// Creates contestants, each from its role, name, note, and the expression of its workload, in which `P` is the
+/// type of the objects.
+macro_rules! contestants {
+    ($($role:ident $name:expr $(, $note:expr)? => $work:expr;)*) => {
+        vec![$($crate::scenario::Contestant::new(
             $name,
-            $role,
-            || $work::<$crate::scenario::Measured>($($argument),*),
-            || $work::<$crate::scenario::Checked>($($argument),*),
-        )
+            releasepool_benches::workload::Role::$role,
+            || {
+                type P = $crate::scenario::Measured;
+                $work
+            },
+            || {
+                type P = $crate::scenario::Checked;
+                $work
+            },
+        )$(.note($note))?),*]
     };
 }
 
@@ -136,7 +142,7 @@ macro_rules! with_pools {
     };
 }
 
-pub(crate) use {contestant, with_pools};
+pub(crate) use {contestants, with_pools};
 
 /// The objects that are measured: 48 bytes with a destructor.
 pub type Measured = Dropping;

@@ -5,7 +5,7 @@
 
 use crate::objects::{Dropping as Object, Payload};
 use crate::workload::{Role, Workload, timed_half};
-use basedrop::{Collector, Shared};
+use basedrop::Collector;
 use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -32,24 +32,9 @@ fn drained_objects() -> Vec<Ref<Object>> {
     objects(Ref::new)
 }
 
-/// Returns a channel of `R`, of which `send` sends as many as it wants.
-fn channel<R: 'static>(
-    name: &str,
-    send: fn(&crossbeam_channel::Sender<R>, Vec<Arc<Object>>),
-) -> Workload {
-    Workload::new(name, BATCH, move || {
-        let (sender, receiver) = crossbeam_channel::unbounded();
-        let prepare = move || {
-            receiver.try_iter().for_each(drop);
-            objects(Arc::new)
-        };
-        timed_half(prepare, move |objects| send(&sender, objects))
-    })
-}
-
-/// Returns ways to hand a batch of objects over: by one message for all, by one for each, by channels of
-/// both kinds, by basedrop's queue to its collector; and their destruction on the sender itself.
-pub fn handed_over() -> [Workload; 6] {
+/// Returns ways to hand a batch of objects over: by one message for all, by one for each, by a channel of
+/// vectors; and their destruction on the sender itself. The scenario `handoff` has more.
+pub fn handed_over() -> [Workload; 4] {
     let together = Workload::new("HandoffPool, drain_on", BATCH, || {
         let to = this_thread();
         let mut pool = HandoffPool::new();
@@ -68,25 +53,19 @@ pub fn handed_over() -> [Workload; 6] {
             }
         })
     });
-    let channel_of_each = channel("Arc, crossbeam channel", |sender, objects| {
-        for object in objects {
-            sender.send(object).expect("the receiver exists");
-        }
-    });
-    let channel_of_vectors = channel("Arc, crossbeam channel of Vec", |sender, objects| {
-        let mut batch = Vec::new();
-        for object in objects {
-            batch.push(object);
-        }
-        sender.send(batch).expect("the receiver exists");
-    });
-    let basedrop = Workload::new("basedrop Shared, dropped", BATCH, || {
-        let handle = collector().handle();
+    let vectors = Workload::new("Arc, crossbeam channel of Vec", BATCH, || {
+        let (sender, receiver) = crossbeam_channel::unbounded();
         let prepare = move || {
-            collector().collect();
-            objects(|object| Shared::new(&handle, object))
+            receiver.try_iter().for_each(drop);
+            objects(Arc::new)
         };
-        timed_half(prepare, drop)
+        timed_half(prepare, move |objects| {
+            let mut batch = Vec::new();
+            for object in objects {
+                batch.push(object);
+            }
+            sender.send(batch).expect("the receiver exists");
+        })
     });
     let here = Workload::new("Arc, dropped here", BATCH, || {
         timed_half(|| objects(Arc::new), drop)
@@ -94,9 +73,7 @@ pub fn handed_over() -> [Workload; 6] {
     [
         together,
         each.role(Role::Ours),
-        channel_of_each,
-        channel_of_vectors,
-        basedrop,
+        vectors,
         here.role(Role::Reference),
     ]
 }

@@ -49,14 +49,15 @@ enum Receiver {
 fn turn<W: Way<T>, T>(way: &mut W, receiver: Receiver, send: impl FnOnce(&mut W)) -> Duration {
     // A way without a receiver may start threads, which would inherit the processor.
     let apart = W::HAS_RECEIVER.then(Apart::new);
-    let gate = Gate::new();
-    if receiver != Receiver::Busy {
-        gate.open();
-    }
-    if let Some(apart) = &apart {
-        way.mark(gate.marker(apart.others));
+    let gate = apart.as_ref().map(|apart| {
+        let (mut gate, marker) = Gate::new(apart.others);
+        if receiver != Receiver::Busy {
+            gate.open();
+        }
+        way.mark(marker);
         gate.wait_for_arrival();
-    }
+        gate
+    });
     if receiver == Receiver::Asleep {
         // Long enough for any thread to fall asleep.
         thread::sleep(Duration::from_millis(1));
@@ -65,7 +66,7 @@ fn turn<W: Way<T>, T>(way: &mut W, receiver: Receiver, send: impl FnOnce(&mut W)
     send(way);
     way.flush();
     let time = start.elapsed();
-    gate.open();
+    drop(gate);
     way.finish();
     time
 }

@@ -5,13 +5,11 @@ use crate::handing::{
     vectors,
 };
 use crate::pools::{BLOCKS, GLOBAL};
-use crate::scenario::{Checked, Contestant, Measured, Scenario};
+use crate::scenario::{Scenario, contestants};
 use crate::ui::Handed;
 use releasepool_benches::objects::Payload;
-use releasepool_benches::workload::{Role, Workload, timed_half};
+use releasepool_benches::workload::{Workload, timed_half};
 use std::sync::Arc;
-
-const EACH: &str = "releasepool, release each";
 
 /// Objects in a batch.
 const BATCH: u64 = 1_000;
@@ -35,18 +33,6 @@ fn batches<P: Payload, S: Sender<Handed<P>>>((ui, here): Handing<impl Here<S>>) 
     })
 }
 
-/// Creates the contestant of a way to hand objects over.
-macro_rules! handing {
-    ($name:expr, $role:expr, $handing:ident) => {
-        Contestant::new(
-            $name,
-            $role,
-            || batches::<Measured, _>($handing::<Handed<Measured>>()),
-            || batches::<Checked, _>($handing::<Handed<Checked>>()),
-        )
-    };
-}
-
 pub fn scenario() -> Scenario {
     Scenario {
         id: "handoff",
@@ -60,21 +46,21 @@ pub fn scenario() -> Scenario {
                   frees.",
         helpers: 1,
         peak: false,
-        contestants: vec![
-            handing!(BLOCKS, Role::Ours, pool_of_blocks)
-                .note("HandoffPool, drained on the UI thread after each batch"),
-            handing!(GLOBAL, Role::Ours, pool_of_global)
-                .note("HandoffPool, drained on the UI thread after each batch"),
-            handing!(EACH, Role::Ours, messages)
-                .note("ThreadHandle::release, a message for each object"),
-            handing!("Arc + channel", Role::Peer, channel)
-                .note("crossbeam's, unbounded; a message for each object"),
-            handing!("Arc + channel of Vec", Role::Peer, vectors)
-                .note("crossbeam's, unbounded; a vector for each batch"),
-            handing!("Arc + Vec behind a mutex", Role::Peer, locked)
-                .note("parking_lot's; locked for each object"),
-            handing!("basedrop", Role::Peer, collected)
-                .note("Shared, dropped; the UI thread runs the collector"),
-        ],
+        contestants: contestants! {
+            Ours BLOCKS, "HandoffPool, drained on the UI thread after each batch" =>
+                batches::<P, _>(pool_of_blocks::<Handed<P>>());
+            Ours GLOBAL, "HandoffPool, drained on the UI thread after each batch" =>
+                batches::<P, _>(pool_of_global::<Handed<P>>());
+            Ours "releasepool, release each", "ThreadHandle::release, a message for each object" =>
+                batches::<P, _>(messages::<Handed<P>>());
+            Peer "Arc + channel", "crossbeam's, unbounded; a message for each object" =>
+                batches::<P, _>(channel::<Handed<P>>());
+            Peer "Arc + channel of Vec", "crossbeam's, unbounded; a vector for each batch" =>
+                batches::<P, _>(vectors::<Handed<P>>());
+            Peer "Arc + Vec behind a mutex", "parking_lot's; locked for each object" =>
+                batches::<P, _>(locked::<Handed<P>>());
+            Peer "basedrop", "Shared, dropped; the UI thread runs the collector" =>
+                batches::<P, _>(collected::<Handed<P>>());
+        },
     }
 }

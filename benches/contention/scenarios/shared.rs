@@ -1,26 +1,38 @@
 //! One object that all threads use; and a pointer that all threads read and some replace now and then.
 
 use crate::pools::deferred::Collected;
-use crate::scenario::{Contestant, Scenario, contestant};
+use crate::scenario::{Scenario, contestants};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
 use crossbeam_epoch::{self as epoch, Atomic, Owned};
 use parking_lot::RwLock;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
 use releasepool_benches::objects::Payload;
-use releasepool_benches::workload::{Role, Workload, repeated};
+use releasepool_benches::workload::{Workload, repeated};
 use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use trc::{SharedTrc, Trc};
 
-const POOL_REF: &str = "releasepool (PoolRef)";
-const REF: &str = "releasepool (Ref)";
-const HOT_REF: &str = "releasepool (HotRef)";
-
-/// Uses for which a pool or a guard is opened.
+/// Uses of the hot object for which a pool or a guard is opened.
 const USES: u64 = 1_000;
+
+/// Calls `touch` for each use, with a thread's reference to the object that all threads share.
+fn uses<R: 'static>(
+    make: impl Fn() -> R + Send + Sync + 'static,
+    touch: impl Fn(&R) + Copy + Send + Sync + 'static,
+) -> Workload {
+    repeated("", USES, make, move |hot, _| touch(hot))
+}
+
+/// Returns uses of clones of this reference.
+fn clones<R: Clone + Send + Sync + 'static>(
+    hot: R,
+    touch: impl Fn(&R) + Copy + Send + Sync + 'static,
+) -> Workload {
+    uses(move || hot.clone(), touch)
+}
 
 fn pool_ref<P: Payload>() -> Workload {
     let hot = Ref::new(P::new(1));
@@ -33,52 +45,6 @@ fn pool_ref<P: Payload>() -> Workload {
         }
         pool.drain();
     })
-}
-
-/// Calls `touch` for each use, with a thread's reference to the object that all threads share.
-fn uses<R: Clone + Send + Sync + 'static>(
-    hot: R,
-    touch: impl Fn(&R) + Copy + Send + Sync + 'static,
-) -> Workload {
-    repeated("", USES, move || hot.clone(), move |hot, _| touch(hot))
-}
-
-fn refs<P: Payload>() -> Workload {
-    uses(Ref::new(P::new(1)), |hot| black_box(hot.clone()).touch())
-}
-
-fn hot_refs<P: Payload>() -> Workload {
-    let hot = Hot::try_new(Ref::new(P::new(1))).expect("there is room");
-    let make = move || hot.get();
-    repeated("", USES, make, |hot, _| {
-        black_box(HotRef::clone(hot)).touch()
-    })
-}
-
-fn arcs<P: Payload>() -> Workload {
-    uses(Arc::new(P::new(1)), |hot| black_box(hot.clone()).touch())
-}
-
-fn triomphes<P: Payload>() -> Workload {
-    let hot = triomphe::Arc::new(P::new(1));
-    uses(hot, |hot| black_box(hot.clone()).touch())
-}
-
-/// Counts the references of each thread by a plain count, and the threads by an atomic one.
-fn trcs<P: Payload>() -> Workload {
-    let hot = SharedTrc::from_trc(&Trc::new(P::new(1)));
-    let make = move || SharedTrc::to_trc(hot.clone());
-    repeated("", USES, make, |hot, _| black_box(hot.clone()).touch())
-}
-
-fn plain<P: Payload>() -> Workload {
-    let make = || Rc::new(P::new(1));
-    repeated("", USES, make, |hot, _| black_box(hot.clone()).touch())
-}
-
-fn hot_basedrop<P: Payload>() -> Workload {
-    let hot = Arc::new(Collected::new(|handle| Shared::new(handle, P::new(1))));
-    uses(hot, |hot| black_box(hot.value.clone()).touch())
 }
 
 fn hot_guarded<P: Payload>() -> Workload {
@@ -103,28 +69,34 @@ pub fn hot() -> Scenario {
                   need unsafe code.",
         helpers: 0,
         peak: false,
-        contestants: vec![
-            contestant!(POOL_REF, Role::Ours, pool_ref())
-                .note("added to a pool once for 1,000 uses; copied for each use"),
-            contestant!(HOT_REF, Role::Ours, hot_refs())
-                .note("cloned and dropped; the owner is kept"),
-            contestant!(REF, Role::Ours, refs()).note("cloned and dropped"),
-            contestant!("Rc", Role::Reference, plain()).note("plain counts, one thread only"),
-            contestant!("Arc", Role::Peer, arcs()),
-            contestant!("triomphe", Role::Peer, triomphes()),
-            contestant!("trc", Role::Peer, trcs())
-                .note("plain counts by thread, converted once; these references are not Send"),
-            contestant!("basedrop", Role::Peer, hot_basedrop()),
-            contestant!("crossbeam-epoch", Role::Peer, hot_guarded())
-                .note("loaded under a guard, pinned once for 1,000 uses; not counted"),
-        ],
+        contestants: contestants! {
+            Ours "releasepool (PoolRef)", "added to a pool once for 1,000 uses; copied for each use" =>
+                pool_ref::<P>();
+            Ours "releasepool (HotRef)", "cloned and dropped; the owner is kept" => {
+                let hot = Hot::try_new(Ref::new(P::new(1))).expect("there is room");
+                uses(move || hot.get(), |hot| black_box(HotRef::clone(hot)).touch())
+            };
+            Ours "releasepool (Ref)", "cloned and dropped" =>
+                clones(Ref::new(P::new(1)), |hot| black_box(hot.clone()).touch());
+            Reference "Rc", "plain counts, one thread only" =>
+                uses(|| Rc::new(P::new(1)), |hot| black_box(hot.clone()).touch());
+            Peer "Arc" => clones(Arc::new(P::new(1)), |hot| black_box(hot.clone()).touch());
+            Peer "triomphe" => clones(triomphe::Arc::new(P::new(1)), |hot| black_box(hot.clone()).touch());
+            Peer "trc", "plain counts by thread, converted once; these references are not Send" => {
+                let hot = SharedTrc::from_trc(&Trc::new(P::new(1)));
+                uses(move || SharedTrc::to_trc(hot.clone()), |hot| black_box(hot.clone()).touch())
+            };
+            Peer "basedrop" => {
+                let hot = Arc::new(Collected::new(|handle| Shared::new(handle, P::new(1))));
+                clones(hot, |hot| black_box(hot.value.clone()).touch())
+            };
+            Peer "crossbeam-epoch", "loaded under a guard, pinned once for 1,000 uses; not counted" =>
+                hot_guarded::<P>();
+        },
     }
 }
 
 // --- a pointer -----------------------------------------------------------------
-
-const SLOT: &str = "releasepool (slot)";
-const SLOT_FULL: &str = "releasepool (load_full)";
 
 /// Loads in a frame, for which a pool or a guard is opened.
 const LOADS: u64 = 100;
@@ -182,25 +154,9 @@ fn slot<P: Payload>() -> Workload {
     )
 }
 
-fn slot_full<P: Payload>() -> Workload {
-    single(
-        new_slot::<P>(),
-        |slot, seed| slot.store(Ref::new(P::new(seed))),
-        |slot| black_box(slot).load_full().touch(),
-    )
-}
-
 fn swap<P: Payload>(load: impl Fn(&ArcSwap<P>) + Copy + Send + Sync + 'static) -> Workload {
     let store = |swap: &ArcSwap<P>, seed| swap.store(Arc::new(P::new(seed)));
     single(ArcSwap::from_pointee(P::new(1)), store, load)
-}
-
-fn swap_guard<P: Payload>() -> Workload {
-    swap::<P>(|swap| black_box(swap).load().touch())
-}
-
-fn swap_full<P: Payload>() -> Workload {
-    swap::<P>(|swap| black_box(swap).load_full().touch())
 }
 
 fn lock<P: Payload>() -> Workload {
@@ -248,64 +204,49 @@ impl<P: Payload> Drop for Guarded<P> {
     }
 }
 
-fn guarded<P: Payload>() -> Workload {
-    frames(
-        Guarded::<P>::new(),
-        || (),
-        |pointer, seed| pointer.store(P::new(seed)),
-        |pointer, ()| {
-            let guard = epoch::pin();
-            for _ in 0..LOADS {
-                pointer.load(&guard);
-            }
-        },
-    )
-}
-
-fn guarded_each<P: Payload>() -> Workload {
-    single(
-        Guarded::<P>::new(),
-        |pointer, seed| pointer.store(P::new(seed)),
-        |pointer| pointer.load(&epoch::pin()),
-    )
-}
-
-fn basedrop<P: Payload>() -> Workload {
-    single(
-        Collected::new(|handle| SharedCell::new(Shared::new(handle, P::new(1)))),
-        |cell, seed| {
-            cell.value.set(Shared::new(&cell.handle, P::new(seed)));
-            cell.garbage.collect_all();
-        },
-        |cell| black_box(&cell.value).get().touch(),
-    )
-}
-
-fn contestants() -> Vec<Contestant> {
-    let mut all = vec![
-        contestant!(SLOT, Role::Ours, slot())
-            .note("slot.load(&pool), drained after 100 loads; not counted"),
-        contestant!(SLOT_FULL, Role::Ours, slot_full()).note("slot.load_full(), counted"),
-        contestant!("arc-swap", Role::Peer, swap_guard()).note("load, a guard"),
-        contestant!("arc-swap, load_full", Role::Peer, swap_full()).note("counted"),
-        contestant!("RwLock of Arc", Role::Peer, lock()).note("parking_lot's; read and clone"),
-        contestant!("crossbeam-epoch", Role::Peer, guarded())
-            .note("Atomic, pinned once for 100 loads; not counted"),
-        contestant!("crossbeam-epoch, pin each", Role::Peer, guarded_each())
-            .note("Atomic, pinned for each load; not counted"),
-    ];
-    // basedrop's cell relies on the memory ordering of x86 (its issue 10). On other processors a
-    // reader may find a destroyed object.
-    if cfg!(target_arch = "x86_64") {
-        all.push(
-            contestant!("basedrop", Role::Peer, basedrop())
-                .note("SharedCell, counted; the thread that stores runs the collector"),
-        );
+fn load_guarded<P: Payload>(pointer: &Guarded<P>, (): &mut ()) {
+    let guard = epoch::pin();
+    for _ in 0..LOADS {
+        pointer.load(&guard);
     }
-    all
 }
 
 pub fn config() -> Scenario {
+    let mut contestants = contestants! {
+        Ours "releasepool (slot)", "slot.load(&pool), drained after 100 loads; not counted" => slot::<P>();
+        Ours "releasepool (load_full)", "slot.load_full(), counted" => single(
+            new_slot::<P>(),
+            |slot, seed| slot.store(Ref::new(P::new(seed))),
+            |slot| black_box(slot).load_full().touch(),
+        );
+        Peer "arc-swap", "load, a guard" => swap::<P>(|swap| black_box(swap).load().touch());
+        Peer "arc-swap, load_full", "counted" => swap::<P>(|swap| black_box(swap).load_full().touch());
+        Peer "RwLock of Arc", "parking_lot's; read and clone" => lock::<P>();
+        Peer "crossbeam-epoch", "Atomic, pinned once for 100 loads; not counted" => frames(
+            Guarded::<P>::new(),
+            || (),
+            |pointer, seed| pointer.store(P::new(seed)),
+            load_guarded,
+        );
+        Peer "crossbeam-epoch, pin each", "Atomic, pinned for each load; not counted" => single(
+            Guarded::<P>::new(),
+            |pointer, seed| pointer.store(P::new(seed)),
+            |pointer| pointer.load(&epoch::pin()),
+        );
+        Peer "basedrop", "SharedCell, counted; the thread that stores runs the collector" => single(
+            Collected::new(|handle| SharedCell::new(Shared::new(handle, P::new(1)))),
+            |cell, seed| {
+                cell.value.set(Shared::new(&cell.handle, P::new(seed)));
+                cell.garbage.collect_all();
+            },
+            |cell| black_box(&cell.value).get().touch(),
+        );
+    };
+    // basedrop's cell relies on the memory ordering of x86 (its issue 10). On other processors a
+    // reader may find a destroyed object.
+    if !cfg!(target_arch = "x86_64") {
+        contestants.pop();
+    }
     Scenario {
         id: "config",
         title: "Configuration that all read and few replace",
@@ -316,6 +257,6 @@ pub fn config() -> Scenario {
                   its references are valid under the guard only.",
         helpers: 0,
         peak: false,
-        contestants: contestants(),
+        contestants,
     }
 }

@@ -1,12 +1,12 @@
 //! Deep trees that are dropped.
 
 use crate::pools::{BLOCKS, GLOBAL};
-use crate::scenario::{Scenario, contestant};
+use crate::scenario::{Scenario, contestants};
 use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::table::{Row, Target};
-use releasepool_benches::workload::{Role, Workload, timed_half};
+use releasepool_benches::workload::{Workload, timed_half};
 use std::rc::Rc;
 use std::sync::Arc;
 use triomphe::Arc as Triomphe;
@@ -153,15 +153,15 @@ pub fn scenario() -> Scenario {
                   Those of the others destroy the nodes of one type, in one direction.",
         helpers: 0,
         peak: false,
-        contestants: vec![
-            contestant!(BLOCKS, Role::Ours, in_blocks()).note("no hand-written destructor"),
-            contestant!(GLOBAL, Role::Ours, refs()).note("no hand-written destructor"),
-            contestant!("Rc", Role::Reference, rcs()).note(BY_HAND),
-            contestant!("Box", Role::Reference, boxes()).note(BY_HAND),
-            contestant!("Arc", Role::Peer, arcs()).note(BY_HAND),
-            contestant!("triomphe", Role::Peer, triomphes()).note(BY_HAND),
-            contestant!("basedrop", Role::Peer, basedrop())
-                .note("no hand-written destructor; a collector for each thread, which it runs"),
-        ],
+        contestants: contestants! {
+            Ours BLOCKS, "no hand-written destructor" => in_blocks::<P>();
+            Ours GLOBAL, "no hand-written destructor" => refs::<P>();
+            Reference "Rc", BY_HAND => rcs::<P>();
+            Reference "Box", BY_HAND => boxes::<P>();
+            Peer "Arc", BY_HAND => arcs::<P>();
+            Peer "triomphe", BY_HAND => triomphes::<P>();
+            Peer "basedrop", "no hand-written destructor; a collector for each thread, which it runs" =>
+                basedrop::<P>();
+        },
     }
 }

@@ -7,7 +7,7 @@
 
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A set of processors. On other systems the operating system decides.
 #[cfg(not(target_os = "linux"))]
@@ -75,66 +75,49 @@ impl Drop for Apart {
     }
 }
 
-#[derive(Default)]
-struct State {
-    arrived: bool,
-    open: bool,
-}
-
-/// A gate that one thread passes, and another one opens.
-#[derive(Default)]
+/// A gate that one thread passes, and another one opens for good, at the latest when it drops this.
 pub struct Gate {
-    state: Mutex<State>,
-    changed: Condvar,
+    arrived: Receiver<()>,
+    opener: Option<Sender<()>>,
 }
 
 /// A value whose destructor passes a gate: it waits until the gate is open. First it moves its thread to
 /// the processors of receivers.
 pub struct Marker {
-    gate: Arc<Gate>,
+    arrived: Sender<()>,
+    open: Receiver<()>,
     processors: Processors,
 }
 
 impl Gate {
-    /// Creates a closed gate.
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self::default())
-    }
-
-    /// Returns a value to be destroyed by the thread that is to pass the gate.
-    pub fn marker(self: &Arc<Self>, processors: Processors) -> Marker {
-        Marker {
-            gate: self.clone(),
+    /// Creates a closed gate, and a value to be destroyed by the thread that is to pass it.
+    pub fn new(processors: Processors) -> (Self, Marker) {
+        let ((arrives, arrived), (opener, open)) = (channel(), channel());
+        let opener = Some(opener);
+        let marker = Marker {
+            arrived: arrives,
+            open,
             processors,
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        (Self { arrived, opener }, marker)
     }
 
     /// Waits until a thread has arrived at the gate.
     pub fn wait_for_arrival(&self) {
-        let state = self
-            .changed
-            .wait_while(self.state(), |state| !state.arrived);
-        drop(state.expect("no thread panics here"));
+        self.arrived.recv().expect("the marker is destroyed once");
     }
 
-    /// Opens the gate for good.
-    pub fn open(&self) {
-        self.state().open = true;
-        self.changed.notify_all();
+    /// Opens the gate.
+    pub fn open(&mut self) {
+        self.opener = None;
     }
 }
 
 impl Drop for Marker {
     fn drop(&mut self) {
         self.processors.restrict_this_thread();
-        let gate = &self.gate;
-        gate.state().arrived = true;
-        gate.changed.notify_all();
-        let state = gate.changed.wait_while(gate.state(), |state| !state.open);
-        drop(state.expect("no thread panics here"));
+        // If nobody waits for it, the gate is open.
+        _ = self.arrived.send(());
+        _ = self.open.recv();
     }
 }

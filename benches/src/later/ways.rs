@@ -36,9 +36,9 @@ pub trait Way<T>: Sized + 'static {
 
     /// Waits until all values have been destroyed.
     fn finish(&mut self) {
-        let gate = Gate::new();
+        let (mut gate, marker) = Gate::new(Processors::default());
         gate.open();
-        self.mark(gate.marker(Processors::default()));
+        self.mark(marker);
         gate.wait_for_arrival();
     }
 }

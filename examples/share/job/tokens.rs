@@ -4,9 +4,8 @@
 //! so refuses those that are nested deeper than 128.
 
 use memchr::memchr2;
-use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
+use serde_json::{Deserializer, Value};
 use std::borrow::Cow;
-use std::fmt;
 
 /// A fault in a document.
 #[derive(Debug)]
@@ -177,9 +176,13 @@ impl<'t> Tokens<'t> {
                 return Ok(Scalar::Text(Cow::Borrowed(text)));
             }
         }
-        let mut source = serde_json::Deserializer::from_str(rest).into_iter();
+        let mut source = Deserializer::from_str(rest).into_iter();
         let scalar = match source.next() {
-            Some(Ok(scalar)) => scalar,
+            Some(Ok(Value::Null)) => Scalar::Null,
+            Some(Ok(Value::Bool(value))) => Scalar::Bool(value),
+            Some(Ok(Value::Number(value))) => Scalar::Number(value.as_f64().unwrap_or_default()),
+            Some(Ok(Value::String(text))) => Scalar::Text(Cow::Owned(text)),
+            Some(Ok(_)) => unreachable!("`value` reads arrays and dictionaries"),
             Some(Err(error)) => return Err(Invalid::of_part(rest, self.at, &error)),
             None => return Err(self.fault("a value is missing")),
         };
@@ -206,54 +209,9 @@ fn without_escapes(text: &str) -> Option<&str> {
     (text.as_bytes()[end] == b'"' && !has_controls).then_some(string)
 }
 
-impl<'t> Deserialize<'t> for Scalar<'t> {
-    fn deserialize<D: Deserializer<'t>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(ScalarVisitor)
-    }
-}
-
-struct ScalarVisitor;
-
-impl<'t> Visitor<'t> for ScalarVisitor {
-    type Value = Scalar<'t>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Bool(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Number(value as f64))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Number(value as f64))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Number(value))
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'t str) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Scalar<'t>, E> {
-        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn tokens_of(text: &str) -> Result<usize, Invalid> {
         let mut tokens = Tokens::new(text);

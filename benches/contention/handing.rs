@@ -60,17 +60,9 @@ impl<T: Object, const IN_BLOCKS: bool> Sender<T> for Pool<IN_BLOCKS> {
     }
 }
 
-fn pool<const IN_BLOCKS: bool>() -> Handing<impl Here<Pool<IN_BLOCKS>>> {
+pub fn pool<const IN_BLOCKS: bool>() -> Handing<impl Here<Pool<IN_BLOCKS>>> {
     let (ui, to) = ui_with_pool();
     (ui, move || Pool(HandoffPool::new(), to.clone()))
-}
-
-pub fn pool_of_blocks<T: Object>() -> Handing<impl Here<Pool<true>>> {
-    pool()
-}
-
-pub fn pool_of_global<T: Object>() -> Handing<impl Here<Pool<false>>> {
-    pool()
 }
 
 /// Sends a message for each object.

@@ -8,7 +8,7 @@ use releasepool_benches::workload::Workload;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Blocks in a batch. No allocator uses batches of this size itself.
@@ -60,54 +60,28 @@ impl Pipe {
     }
 }
 
-/// The thread that frees. It sleeps while other workloads are measured.
-struct Freeing {
-    turns: Option<Sender<u64>>,
-    times: Receiver<Duration>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Freeing {
-    fn spawn<M: Shared>(pipe: Arc<Pipe>) -> Self {
-        let (turns, orders) = channel();
-        let (done, times) = channel();
-        let thread = thread::spawn(move || {
-            let mut memory = M::here();
-            for turns in orders {
-                let time = pipe.together(turns, || {
-                    Pipe::pass(&pipe.full, &pipe.empty, |batch| {
-                        for block in batch.0.drain(..) {
-                            // SAFETY: the other thread allocated the block with this layout from a
-                            // `Shared` allocator, and gave it up.
-                            unsafe { memory.dealloc(block, SMALL) };
-                        }
-                    });
+/// Starts the thread that frees: for each number of turns that it gets, it sends how long they took. It sleeps
+/// while other workloads are measured, and ends with the channel.
+fn freeing<M: Shared>(pipe: Arc<Pipe>) -> (Sender<u64>, Receiver<Duration>) {
+    let ((turns, orders), (done, times)) = (channel(), channel());
+    thread::spawn(move || {
+        let mut memory = M::here();
+        for turns in orders {
+            let time = pipe.together(turns, || {
+                Pipe::pass(&pipe.full, &pipe.empty, |batch| {
+                    for block in batch.0.drain(..) {
+                        // SAFETY: the other thread allocated the block with this layout from a
+                        // `Shared` allocator, and gave it up.
+                        unsafe { memory.dealloc(block, SMALL) };
+                    }
                 });
-                if done.send(time).is_err() {
-                    break;
-                }
+            });
+            if done.send(time).is_err() {
+                break;
             }
-        });
-        Self {
-            turns: Some(turns),
-            times,
-            thread: Some(thread),
         }
-    }
-
-    fn begin(&self, turns: u64) {
-        let orders = self.turns.as_ref().expect("only `drop` takes it");
-        orders.send(turns).expect("the other thread is running");
-    }
-}
-
-impl Drop for Freeing {
-    fn drop(&mut self) {
-        self.turns = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().expect("the thread does not panic");
-        }
-    }
+    });
+    (turns, times)
 }
 
 /// Returns the allocation of blocks on one thread and their release on another. The time is the
@@ -115,10 +89,10 @@ impl Drop for Freeing {
 pub fn cross<M: Shared>() -> Workload {
     Workload::new(M::NAME, SENT as u64, || {
         let pipe = Arc::new(Pipe::new());
-        let freeing = Freeing::spawn::<M>(pipe.clone());
+        let (orders, times) = freeing::<M>(pipe.clone());
         let mut memory = M::here();
         Box::new(move |turns| {
-            freeing.begin(turns);
+            orders.send(turns).expect("the other thread is running");
             let time = pipe.together(turns, || {
                 Pipe::pass(&pipe.empty, &pipe.full, |batch| {
                     for seed in 0..SENT as u64 {
@@ -126,7 +100,7 @@ pub fn cross<M: Shared>() -> Workload {
                     }
                 });
             });
-            let other = freeing.times.recv();
+            let other = times.recv();
             time.max(other.expect("the other thread is running"))
         })
     })

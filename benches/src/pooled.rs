@@ -78,19 +78,15 @@ pub fn by_autorelease<P: Payload>(batch: u64) -> Workload {
 
 /// Returns a pool of objects from the global allocator, which `autorelease` finds by itself.
 pub fn implicitly<P: Payload>(batch: u64) -> Workload {
+    let turn = move |(): &mut ()| {
+        let pool = AutoreleasePool::new();
+        for seed in 0..batch {
+            autorelease(black_box(Ref::new(P::new(seed))));
+        }
+        drop(pool);
+    };
     let name = "autorelease(Ref::new), pool opened";
-    Workload::timed(
-        name,
-        batch,
-        || (),
-        move |()| {
-            let pool = AutoreleasePool::new();
-            for seed in 0..batch {
-                autorelease(black_box(Ref::new(P::new(seed))));
-            }
-            drop(pool);
-        },
-    )
+    Workload::timed(name, batch, || (), turn)
 }
 
 /// Returns a vector of `Rc`s, which are not counted atomically.

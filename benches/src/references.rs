@@ -124,19 +124,14 @@ pub fn upgrades() -> [Workload; 2] {
 
 /// Returns the conversion of a pool's reference to a counted one, and its drop.
 pub fn retain() -> Workload {
-    let name = "PoolRef::retain, drop";
-    Workload::timed(
-        name,
-        LOOP,
-        || (),
-        |()| {
-            let pool = AutoreleasePool::new();
-            let lent = pool.create(Plain::new(1));
-            for _ in 0..LOOP {
-                drop(black_box(PoolRef::retain(lent)));
-            }
-        },
-    )
+    let turn = |(): &mut ()| {
+        let pool = AutoreleasePool::new();
+        let lent = pool.create(Plain::new(1));
+        for _ in 0..LOOP {
+            drop(black_box(PoolRef::retain(lent)));
+        }
+    };
+    Workload::timed("PoolRef::retain, drop", LOOP, || (), turn)
 }
 
 // --- chains --------------------------------------------------------------------

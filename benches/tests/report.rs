@@ -30,33 +30,22 @@ fn forty(first: &[f64], rest: &[f64]) -> Vec<f64> {
 #[test]
 fn a_table_of_outcomes() {
     use Outcome::{Even, Faster, Slower, TooFew, TooNoisy};
-    let noisy = [0.4, 18.7, 31.0];
+    let (near, noisy, far) = ([17.0, 18.7, 31.0], [0.4, 18.7, 31.0], [0.3, 3.0]);
+    let one_of_eight = forty(&[0.9], &[3.0])[..8].to_vec();
     let table: &[(&str, Vec<f64>, Outcome)] = &[
         ("one round", vec![18.7], TooFew),
         ("seven rounds that agree", vec![3.0; 7], TooFew),
         ("eight rounds that agree", vec![3.0; 8], Slower),
-        (
-            "eight rounds, one differs",
-            forty(&[0.9], &[3.0])[..8].to_vec(),
-            TooNoisy,
-        ),
+        ("one of eight differs", one_of_eight, TooNoisy),
         ("equal", forty(&[], &[0.99, 1.0, 1.01]), Even),
         ("one percent, sure", vec![1.01; 40], Even),
         ("six percent, sure", vec![1.06; 40], Slower),
         ("a tenth", forty(&[], &[0.88, 0.9, 0.92]), Faster),
         // The median is 18.7, but a third of the rounds are below 1.
         ("18.7 times, noisy", forty(&[], &noisy), TooNoisy),
-        (
-            "18.7 times, an outlier",
-            forty(&[0.1], &[17.0, 18.7, 31.0]),
-            Slower,
-        ),
+        ("18.7 times, an outlier", forty(&[0.1], &near), Slower),
         ("wide around 1", forty(&[], &[0.5, 1.0, 2.0]), TooNoisy),
-        (
-            "median 1, quartiles far away",
-            forty(&[1.0; 16], &[0.3, 3.0]),
-            TooNoisy,
-        ),
+        ("median 1, far quartiles", forty(&[1.0; 16], &far), TooNoisy),
     ];
     for (name, ratios, expected) in table {
         assert_eq!(of(ratios), *expected, "{name}");
@@ -73,40 +62,22 @@ fn a_table_of_outcomes() {
 #[test]
 fn a_table_of_limits() {
     use Judged::{Met, Missed, TooFew, TooNoisy};
-    let table: &[(&str, Vec<f64>, f64, bool, Judged)] = &[
-        ("kept", vec![0.9; 40], 1.0, false, Met),
-        ("missed", vec![1.1; 40], 1.0, false, Missed),
-        ("kept from below", vec![4.0; 40], 3.0, true, Met),
-        ("missed from below", vec![2.0; 40], 3.0, true, Missed),
-        ("exactly", vec![1.0; 40], 1.0, false, Met),
-        ("one round", vec![0.9], 1.0, false, TooFew),
-        (
-            "around it",
-            forty(&[], &[0.8, 0.99, 1.01, 1.2]),
-            1.0,
-            false,
-            TooNoisy,
-        ),
-        (
-            "half of the rounds far away",
-            forty(&[0.9; 20], &[0.1, 5.0]),
-            1.0,
-            false,
-            TooNoisy,
-        ),
-        (
-            "kept by far, although noisy",
-            forty(&[], &[0.1, 0.4, 0.8]),
-            1.0,
-            false,
-            Met,
-        ),
-        ("narrowly kept", forty(&[], &[0.97, 0.98]), 1.0, false, Met),
+    let around = [0.8, 0.99, 1.01, 1.2];
+    let table: &[(&str, Vec<f64>, Judged)] = &[
+        ("kept", vec![0.9; 40], Met),
+        ("missed", vec![1.1; 40], Missed),
+        ("exactly", vec![1.0; 40], Met),
+        ("one round", vec![0.9], TooFew),
+        ("around it", forty(&[], &around), TooNoisy),
+        ("half far away", forty(&[0.9; 20], &[0.1, 5.0]), TooNoisy),
+        ("kept by far, noisy", forty(&[], &[0.1, 0.4, 0.8]), Met),
+        ("narrowly kept", forty(&[], &[0.97, 0.98]), Met),
     ];
-    for (name, values, limit, at_least, expected) in table {
-        let spread = Spread::of(values.iter().copied()).expect("all count");
-        assert_eq!(spread.judge(*limit, *at_least), *expected, "{name}");
+    for (name, values, expected) in table {
+        assert_eq!(spread(values).judge(1.0, false), *expected, "{name}");
     }
+    assert_eq!(spread(&[4.0; 40]).judge(3.0, true), Met);
+    assert_eq!(spread(&[2.0; 40]).judge(3.0, true), Missed);
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! A mix of all kinds of work, like a frame of a game.
 
-use crate::handing::{
-    Handing, Here, Sender, collected, kept, pool_of_blocks, pool_of_global, vectors,
-};
+use crate::handing::{Handing, Here, Sender, collected, kept, pool, vectors};
 use crate::pools::cocos::Cocos;
 use crate::pools::deferred::{Basedrop, Collected};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
 use crate::pools::vectors::{Arcs, Triomphes};
-use crate::pools::{Autoreleased, Created, Pools};
-use crate::scenario::{Checked, Contestant, Measured, Scenario};
+use crate::pools::{Autoreleased, BLOCKS, Created, GLOBAL, Pools};
+use crate::scenario::{Scenario, contestants};
 use crate::ui::Handed;
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
@@ -68,15 +66,6 @@ where
         let object = black_box(&**lock).read().clone();
         object.touch();
     })
-}
-
-fn arc_in_lock<P: Payload, I>() -> Sharing<impl Access<Lock<Arc<P>>>, impl Touch<Lock<Arc<P>>, I>> {
-    in_lock(Arc::new(P::new(1)))
-}
-
-fn triomphe_in_lock<P: Payload, I>()
--> Sharing<impl Access<Lock<triomphe::Arc<P>>>, impl Touch<Lock<triomphe::Arc<P>>, I>> {
-    in_lock(triomphe::Arc::new(P::new(1)))
 }
 
 /// arc-swap's guard.
@@ -143,39 +132,6 @@ fn frames<P: Payload, I: Pools<P>, S: 'static, H: Sender<Handed<P>>>(
     })
 }
 
-/// Creates a contestant from its pools, its way to share, and its way to hand over. Without a name it
-/// has that of the pools.
-macro_rules! frames {
-    ($pools:ident, $sharing:ident, $handing:ident, $note:expr) => {
-        frames!(
-            <$pools<Measured> as Pools<Measured>>::NAME,
-            $pools,
-            $sharing,
-            $handing,
-            $note
-        )
-    };
-    ($name:expr, $pools:ident, $sharing:ident, $handing:ident, $note:expr) => {
-        Contestant::new(
-            $name,
-            <$pools<Measured> as Pools<Measured>>::ROLE,
-            || {
-                frames::<Measured, $pools<Measured>, _, _>(
-                    $sharing::<Measured, _>(),
-                    $handing::<Handed<Measured>>(),
-                )
-            },
-            || {
-                frames::<Checked, $pools<Checked>, _, _>(
-                    $sharing::<Checked, _>(),
-                    $handing::<Handed<Checked>>(),
-                )
-            },
-        )
-        .note($note)
-    };
-}
-
 const SLOT_AND_POOL: &str = "shared: slot.load(&pool); handed over: HandoffPool";
 const LOCK_AND_CHANNEL: &str = "shared: RwLock of Arc; handed over: a channel of Vec";
 
@@ -191,33 +147,27 @@ pub fn scenario() -> Scenario {
                   one type each.",
         helpers: 1,
         peak: false,
-        contestants: vec![
-            frames!(Created, in_slot, pool_of_blocks, SLOT_AND_POOL),
-            frames!(Autoreleased, in_slot, pool_of_global, SLOT_AND_POOL),
-            frames!(
-                Cocos,
-                alone,
-                kept,
-                "one thread does everything, no UI thread"
-            ),
-            frames!(Arcs, arc_in_lock, vectors, LOCK_AND_CHANNEL),
-            frames!(Triomphes, triomphe_in_lock, vectors, LOCK_AND_CHANNEL),
-            frames!(
-                "arc-swap",
-                Arcs,
-                in_swap,
-                vectors,
-                "temporaries: Arc + Vec; handed over: a channel of Vec"
-            ),
-            frames!(Global, arc_in_lock, vectors, LOCK_AND_CHANNEL),
-            frames!(ByMutex, arc_in_lock, vectors, LOCK_AND_CHANNEL),
-            frames!(ByDashMap, arc_in_lock, vectors, LOCK_AND_CHANNEL),
-            frames!(
-                Basedrop,
-                in_cell,
-                collected,
-                "shared: SharedCell; handed over: to the collector"
-            ),
-        ],
+        contestants: contestants! {
+            Ours BLOCKS, SLOT_AND_POOL =>
+                frames::<P, Created<P>, _, _>(in_slot::<P, _>(), pool::<true>());
+            Ours GLOBAL, SLOT_AND_POOL =>
+                frames::<P, Autoreleased<P>, _, _>(in_slot::<P, _>(), pool::<false>());
+            Reference "single-threaded, as Cocos2d-x", "one thread does everything, no UI thread" =>
+                frames::<P, Cocos<P>, _, _>(alone::<P, _>(), kept::<Handed<P>>());
+            Peer "Arc + Vec", LOCK_AND_CHANNEL =>
+                frames::<P, Arcs<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
+            Peer "triomphe + Vec", LOCK_AND_CHANNEL =>
+                frames::<P, Triomphes<P>, _, _>(in_lock(triomphe::Arc::new(P::new(1))), vectors::<Handed<P>>());
+            Peer "arc-swap", "temporaries: Arc + Vec; handed over: a channel of Vec" =>
+                frames::<P, Arcs<P>, _, _>(in_swap::<P, _>(), vectors::<Handed<P>>());
+            Peer "one pool behind a mutex", LOCK_AND_CHANNEL =>
+                frames::<P, Global<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
+            Peer "stacks by thread, mutex", LOCK_AND_CHANNEL =>
+                frames::<P, ByMutex<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
+            Peer "stacks by thread, DashMap", LOCK_AND_CHANNEL =>
+                frames::<P, ByDashMap<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
+            Peer "basedrop", "shared: SharedCell; handed over: to the collector" =>
+                frames::<P, Basedrop<P>, _, _>(in_cell::<P, _>(), collected::<Handed<P>>());
+        },
     }
 }

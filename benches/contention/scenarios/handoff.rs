@@ -1,9 +1,6 @@
 //! Objects that workers create and the UI thread destroys.
 
-use crate::handing::{
-    Handing, Here, Sender, channel, collected, locked, messages, pool_of_blocks, pool_of_global,
-    vectors,
-};
+use crate::handing::{Handing, Here, Sender, channel, collected, locked, messages, pool, vectors};
 use crate::pools::{BLOCKS, GLOBAL};
 use crate::scenario::{Scenario, contestants};
 use crate::ui::Handed;
@@ -48,9 +45,9 @@ pub fn scenario() -> Scenario {
         peak: false,
         contestants: contestants! {
             Ours BLOCKS, "HandoffPool, drained on the UI thread after each batch" =>
-                batches::<P, _>(pool_of_blocks::<Handed<P>>());
+                batches::<P, _>(pool::<true>());
             Ours GLOBAL, "HandoffPool, drained on the UI thread after each batch" =>
-                batches::<P, _>(pool_of_global::<Handed<P>>());
+                batches::<P, _>(pool::<false>());
             Ours "releasepool, release each", "ThreadHandle::release, a message for each object" =>
                 batches::<P, _>(messages::<Handed<P>>());
             Peer "Arc + channel", "crossbeam's, unbounded; a message for each object" =>

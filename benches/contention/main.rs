@@ -108,11 +108,7 @@ fn run(options: &Options) -> Result<(), String> {
         .map_err(|error| format!("implementations do different work: {error}"))?;
     println!("\nChecked: all implementations do the same work and destroy what they create.");
 
-    let effort = if options.quick {
-        Effort::QUICK
-    } else {
-        Effort::FULL
-    };
+    let effort = Effort::of(options.quick);
     terminal::explain();
     let mut rows = measure(&scenarios, options, effort);
     let all = page.is_some();

@@ -59,6 +59,11 @@ impl Effort {
         least: 8,
     };
 
+    /// Returns the effort of a run, which may be a quick one.
+    pub fn of(is_quick: bool) -> Self {
+        if is_quick { Self::QUICK } else { Self::FULL }
+    }
+
     /// Returns the effort where threads share a processor. A sample spans several of their time slices
     /// then; a shorter one would measure threads that were alone on it.
     pub(crate) fn oversubscribed(self) -> Self {

@@ -118,14 +118,9 @@ pub fn sentence(row: &Measured) -> String {
 pub fn cells(row: &Measured) -> [String; 6] {
     let ours = row.ours();
     let targets: Vec<_> = row.targets.iter().map(judged).collect();
-    let more = if row.oversubscribed {
-        ", more than processors"
-    } else {
-        ""
-    };
     [
         row.what.clone(),
-        format!("{}{more}", row.threads),
+        row.on(row.threads),
         format!("{} {}", ours.name, digits(ours.samples.time())),
         ahead(row),
         others(row),

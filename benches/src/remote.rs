@@ -78,42 +78,54 @@ trait Queue: 'static {
     fn drain() -> usize;
 }
 
-/// `RemoteRelease`.
-struct Remote;
+/// Defines queues, each with its name in the output, how it takes over a reference, and how it releases all and
+/// returns their number.
+macro_rules! queues {
+    ($($(#[$doc:meta])* $queue:ident, $name:literal: |$thing:ident| $push:expr, $drain:expr;)*) => {$(
+        $(#[$doc])*
+        struct $queue;
+
+        impl Queue for $queue {
+            const NAME: &'static str = $name;
+
+            #[inline]
+            fn push($thing: NonNull<Thing>) {
+                $push;
+            }
+
+            #[inline]
+            fn drain() -> usize {
+                $drain
+            }
+        }
+    )*};
+}
 
 static REMOTE: RemoteRelease<Thing> = RemoteRelease::new(|| true);
+static LOCKED: Mutex<Vec<GivenUp>> = Mutex::new(Vec::new());
+static SWAPPED: Mutex<Vec<GivenUp>> = Mutex::new(Vec::new());
 
-impl Queue for Remote {
-    const NAME: &'static str = "RemoteRelease";
+thread_local! {
+    static SPARE: std::cell::RefCell<Vec<GivenUp>> = const { std::cell::RefCell::new(Vec::new()) };
+}
 
-    #[inline]
-    fn push(thing: NonNull<Thing>) {
+type Ends = (
+    crossbeam_channel::Sender<GivenUp>,
+    crossbeam_channel::Receiver<GivenUp>,
+);
+
+static CHANNEL: LazyLock<Ends> = LazyLock::new(crossbeam_channel::unbounded);
+
+queues! {
+    /// `RemoteRelease`.
+    Remote, "RemoteRelease": |thing| {
         // SAFETY: the caller owns the reference, which any thread may release.
         let accepted = unsafe { REMOTE.push(thing) };
         assert!(accepted, "the queue is open");
-    }
+    }, REMOTE.drain().expect("every thread is an owner");
 
-    #[inline]
-    fn drain() -> usize {
-        REMOTE.drain().expect("every thread is an owner")
-    }
-}
-
-/// A vector behind a mutex, as PyO3 has it: the owner takes the vector, with its memory.
-struct Locked;
-
-static LOCKED: Mutex<Vec<GivenUp>> = Mutex::new(Vec::new());
-
-impl Queue for Locked {
-    const NAME: &'static str = "Mutex<Vec>, taken, as in PyO3";
-
-    #[inline]
-    fn push(thing: NonNull<Thing>) {
-        LOCKED.lock().expect("no panics").push(GivenUp(thing));
-    }
-
-    #[inline]
-    fn drain() -> usize {
+    /// A vector behind a mutex, as PyO3 has it: the owner takes the vector, with its memory.
+    Locked, "Mutex<Vec>, taken, as in PyO3": |thing| LOCKED.lock().expect("no panics").push(GivenUp(thing)), {
         let mut queue = LOCKED.lock().expect("no panics");
         if queue.is_empty() {
             return 0;
@@ -123,64 +135,25 @@ impl Queue for Locked {
         let count = taken.len();
         taken.into_iter().for_each(GivenUp::release);
         count
-    }
-}
+    };
 
-/// A vector behind a mutex, which the owner swaps for an empty one with memory.
-struct Swapped;
+    /// A vector behind a mutex, which the owner swaps for an empty one with memory.
+    Swapped, "Mutex<Vec>, swapped": |thing| SWAPPED.lock().expect("no panics").push(GivenUp(thing)),
+    SPARE.with_borrow_mut(|spare| {
+        let mut queue = SWAPPED.lock().expect("no panics");
+        if queue.is_empty() {
+            return 0;
+        }
+        swap(&mut *queue, spare);
+        drop(queue);
+        let count = spare.len();
+        spare.drain(..).for_each(GivenUp::release);
+        count
+    });
 
-static SWAPPED: Mutex<Vec<GivenUp>> = Mutex::new(Vec::new());
-
-thread_local! {
-    static SPARE: std::cell::RefCell<Vec<GivenUp>> = const { std::cell::RefCell::new(Vec::new()) };
-}
-
-impl Queue for Swapped {
-    const NAME: &'static str = "Mutex<Vec>, swapped";
-
-    #[inline]
-    fn push(thing: NonNull<Thing>) {
-        SWAPPED.lock().expect("no panics").push(GivenUp(thing));
-    }
-
-    #[inline]
-    fn drain() -> usize {
-        SPARE.with_borrow_mut(|spare| {
-            let mut queue = SWAPPED.lock().expect("no panics");
-            if queue.is_empty() {
-                return 0;
-            }
-            swap(&mut *queue, spare);
-            drop(queue);
-            let count = spare.len();
-            spare.drain(..).for_each(GivenUp::release);
-            count
-        })
-    }
-}
-
-/// crossbeam's channel.
-struct Channel;
-
-type Ends = (
-    crossbeam_channel::Sender<GivenUp>,
-    crossbeam_channel::Receiver<GivenUp>,
-);
-
-static CHANNEL: LazyLock<Ends> = LazyLock::new(crossbeam_channel::unbounded);
-
-impl Queue for Channel {
-    const NAME: &'static str = "crossbeam channel";
-
-    #[inline]
-    fn push(thing: NonNull<Thing>) {
-        CHANNEL.0.send(GivenUp(thing)).expect("it has a receiver");
-    }
-
-    #[inline]
-    fn drain() -> usize {
-        CHANNEL.1.try_iter().map(GivenUp::release).count()
-    }
+    /// crossbeam's channel.
+    Channel, "crossbeam channel": |thing| CHANNEL.0.send(GivenUp(thing)).expect("it has a receiver"),
+    CHANNEL.1.try_iter().map(GivenUp::release).count();
 }
 
 /// Drains a queue, and counts what was released.

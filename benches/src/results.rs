@@ -97,6 +97,14 @@ impl Measured {
         &self.sides[0]
     }
 
+    /// Returns the number of threads, and a remark if there were more than processors.
+    pub fn on(&self, threads: impl std::fmt::Display) -> String {
+        if self.oversubscribed {
+            return format!("{threads}, more than processors");
+        }
+        threads.to_string()
+    }
+
     /// Compares it with the alternative that has the smallest median, of those on as many threads.
     /// Returns `None` if there is none.
     pub fn standing(&self) -> Option<Standing<'_>> {

@@ -248,13 +248,8 @@ pub fn asked(mut rows: Vec<Row>, arguments: &[String]) -> Vec<Measured> {
         list(&rows);
         return Vec::new();
     }
-    let effort = if has("--quick") {
-        Effort::QUICK
-    } else {
-        Effort::FULL
-    };
     terminal::explain();
-    let measured = print(&rows, effort);
+    let measured = print(&rows, Effort::of(has("--quick")));
     terminal::conclude(&measured);
     measured
 }

@@ -33,12 +33,8 @@ pub fn explain() {
 
 /// Prints the figures of a row.
 pub fn measured(row: &Measured) {
-    let more = if row.oversubscribed {
-        ", more than processors"
-    } else {
-        ""
-    };
-    let head = format!("{}, {}{more}", row.what, counted(row.threads, "thread"));
+    let threads = row.on(counted(row.threads, "thread"));
+    let head = format!("{}, {threads}", row.what);
     let mut table = figures([
         (head.as_str(), 64),
         ("ns per operation", 22),

@@ -162,8 +162,8 @@ fn block_with(blocks: &BlockAllocator) {
     }
 }
 
-/// Defines the benchmarks: each has its attribute, and its operation on the state that the setup makes, with how
-/// often that is repeated. The attribute comes from outside, as it needs that hygiene.
+/// Defines the benchmarks: each has its attribute, and its operation on the state that the setup makes, with
+/// how often that is repeated. The attribute comes from outside, as it needs that hygiene.
 macro_rules! hot_paths {
     ($($hash:tt $attribute:tt
         $name:ident: |$state:ident: $type:ty, $i:pat_param in $times:ident| $operation:expr;)*) => {
@@ -207,9 +207,11 @@ hot_paths! {
     #[library_benchmark(config = counted(50_023, 0), setup = pool)]
     empty_pool: |outer: AutoreleasePool, _ in TIMES| black_box(AutoreleasePool::new());
     #[library_benchmark(config = counted(301_233, 0), setup = pool)]
-    scope_with_destructor: |outer: AutoreleasePool, i in TIMES| autoreleasepool(|pool| { black_box(pool.create(Counted([i; 6]))); });
+    scope_with_destructor: |outer: AutoreleasePool, i in TIMES|
+        autoreleasepool(|pool| { black_box(pool.create(Counted([i; 6]))); });
     #[library_benchmark(config = counted(203_227, 0), setup = pool)]
-    scope_of_one_object: |outer: AutoreleasePool, i in TIMES| autoreleasepool(|pool| { black_box(pool.create([i; 6])); });
+    scope_of_one_object: |outer: AutoreleasePool, i in TIMES|
+        autoreleasepool(|pool| { black_box(pool.create([i; 6])); });
     #[library_benchmark(config = counted(9_024, 0), setup = pool_and_slot)]
     slot_load: |state: PoolAnd<Slot<Bytes>>, _ in TIMES| black_box(black_box(&state.1).load(&state.0));
     #[library_benchmark(config = counted(34_456, 0), setup = handoff)]

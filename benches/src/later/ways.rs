@@ -48,7 +48,8 @@ pub trait Way<T>: Sized + 'static {
 macro_rules! ways {
     ($(
         $(#[$doc:meta])*
-        $way:ident $(($field:ty))?: $role:ident, $name:literal, $new:expr, |$this:pat_param, $value:ident| $send:expr;
+        $way:ident $(($field:ty))?: $role:ident, $name:literal, $new:expr,
+            |$this:pat_param, $value:ident| $send:expr;
     )*) => {$(
         $(#[$doc])*
         pub struct $way $(($field))?;

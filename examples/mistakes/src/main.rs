@@ -22,7 +22,6 @@ fn main() -> ExitCode {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => MISTAKES.iter().for_each(show),
         ["--help" | "-h"] => help(),
-        ["--list"] => list(""),
         ref names => {
             for name in names {
                 let Some(mistake) = find(name) else {
@@ -43,17 +42,12 @@ fn help() {
          \n\
          Usage: cargo run -p releasepool-mistakes [-- NAME...]\n\
          \n\
-         Without a name it makes all of them. --list lists only the names; these are:\n"
+         Without a name it makes all of them. These are:\n"
     );
-    list("  ");
-}
-
-/// Lists the mistakes in two columns.
-fn list(indent: &str) {
     let names = MISTAKES.iter().map(|mistake| mistake.name.len());
     let width = names.max().unwrap_or(0);
     for mistake in MISTAKES {
-        println!("{indent}{:width$}  {}", mistake.name, mistake.what);
+        println!("  {:width$}  {}", mistake.name, mistake.what);
     }
 }
 

@@ -56,8 +56,8 @@ pub struct Seen {
     pub taken: u64,
     /// The bytes of text of the documents taken.
     pub bytes: u64,
-    /// The times of frames in nanoseconds, with three digits, up to an hour. Their memory does not grow with the
-    /// length of the run.
+    /// The times of frames in nanoseconds, with three digits, up to an hour. Their memory does not grow
+    /// with the length of the run.
     pub frames: Histogram<u64>,
     pub peak_live: u64,
     /// Objects created, references autoreleased, and documents handed to the reclaimer, counted by

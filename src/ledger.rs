@@ -27,8 +27,7 @@
 //! * `told`: the types by which callers describe objects and calls, and the end of the process
 //! * `threads`: the calling thread's state, and threads by number, with their names
 //! * `label`: the names of pools; `call_stack`: the user's functions that made a call
-//! * `object_record`: records, the chunks that they are in, and the descriptor for other processes;
-//!   `pairing`: which release undoes which retain
+//! * `object_record`: records, the chunks that they are in, and the descriptor for other processes
 //! * `index`: the record of an address, and the pools that hold an object
 //! * `balance`: retains and releases of chosen types, and objects that threads retain by turns
 //! * `life`: creations and deaths, misuse that they show, and descriptions of objects for messages
@@ -50,8 +49,6 @@ mod no_ledger;
 pub(crate) mod object_name;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod object_record;
-#[cfg(feature = "leak-detection")]
-pub(crate) mod pairing;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod threads;
 mod told;

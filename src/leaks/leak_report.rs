@@ -2,11 +2,10 @@
 
 use crate::event::words::{At, Grouped, known};
 use crate::foreign::own_memory;
-use crate::ledger::balance::{self, not_met, short_name};
+use crate::ledger::balance::{self, Line, Place, fold, not_met, short_name};
 use crate::ledger::life::{Holding, PoolEntries, holders};
 use crate::ledger::object_name::{ObjectName, has_namer};
 use crate::ledger::object_record::{BALANCED, Record};
-use crate::ledger::pairing::{Line, Place, fold};
 use crate::ledger::threads::thread_label;
 use crate::ledger::{call_stack, index};
 use std::collections::HashMap;

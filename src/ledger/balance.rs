@@ -1,13 +1,17 @@
-//! Balance: retains and releases of objects of chosen types, with their sites.
+//! Balance: retains and releases of objects of chosen types, with their sites, and objects that threads
+//! retain by turns.
 //!
-//! The ledger counts them by site and thread, as [`Line`]s; [`pairing`](super::pairing) decides
-//! which release undoes which retain.
+//! A reference does not say where it was retained, so the ledger cannot tell which retain a release
+//! undoes. It counts both by site and thread, as [`Line`]s, and [`fold`] pairs them: the release of a
+//! drain with a retain that became an entry of that pool; other releases first with retains of the same
+//! function on the same thread, then of the same thread, then with the rest. Which retain became an
+//! entry is guessed when it is autoreleased ([`enter`]). The number of retains without a release is
+//! exact; their places are the likeliest ones.
 
-use super::call_stack::calling_function;
+use super::call_stack::{Frame, calling_function};
 use super::index::with_record;
 use super::label::PoolLabel;
 use super::object_record::{AddressMap, Hidden, Record};
-use super::pairing::{LINES, Line, Place, enter};
 use super::threads::{Inside, named_own_number, own_number};
 use super::told::ReleasedBy;
 use crate::event::{Event, EventKind};
@@ -133,29 +137,20 @@ pub(crate) fn released(thin: NonNull<u8>, n: u32, by: ReleasedBy) {
 
 #[cold]
 fn note(thin: NonNull<u8>, place: Place, retains: u64, releases: u64) {
-    let Some(_inside) = Inside::enter() else {
-        return;
-    };
-    let address = thin.addr().get();
-    if !LINES_OF.contains_key(&Hidden::new(address)) {
-        return;
-    }
-    let new = line(place, retains, releases);
-    let Some(mut lines) = LINES_OF.get_mut(&Hidden::new(address)) else {
-        return;
-    };
-    if let Some(line) = lines.iter_mut().find(|line| line.is_alike(&new)) {
-        line.retains += retains;
-        line.releases += releases;
-    } else if lines.len() < LINES {
-        lines.push(new);
-    } else if let Some(last) = lines.last_mut() {
-        last.place = Place::Elsewhere;
-        last.function = None;
-        last.pool = None;
-        last.retains += retains;
-        last.releases += releases;
-    }
+    with_lines(thin, place, retains, releases, |lines, new| {
+        if let Some(line) = lines.iter_mut().find(|line| line.is_alike(&new)) {
+            line.retains += retains;
+            line.releases += releases;
+        } else if lines.len() < LINES {
+            lines.push(new);
+        } else if let Some(last) = lines.last_mut() {
+            last.place = Place::Elsewhere;
+            last.function = None;
+            last.pool = None;
+            last.retains += retains;
+            last.releases += releases;
+        }
+    });
 }
 
 /// Records that the caller is about to move a reference into a pool, by a call at `site`.
@@ -172,16 +167,29 @@ pub(crate) fn autoreleased(
 
 #[cold]
 fn note_entry(thin: NonNull<u8>, site: &'static Location<'static>, pool: PoolLabel) {
+    with_lines(thin, Place::Site(site), 1, 0, |lines, call| {
+        enter(lines, &call, pool);
+    });
+}
+
+/// Calls `f` with the lines of an object, if it is recorded, and with the line of this call.
+fn with_lines(
+    thin: NonNull<u8>,
+    place: Place,
+    retains: u64,
+    releases: u64,
+    f: impl FnOnce(&mut Vec<Line>, Line),
+) {
     let Some(_inside) = Inside::enter() else {
         return;
     };
     let address = Hidden::new(thin.addr().get());
-    if !LINES_OF.contains_key(&address) {
-        return;
-    }
-    let call = line(Place::Site(site), 1, 0);
-    if let Some(mut lines) = LINES_OF.get_mut(&address) {
-        enter(&mut lines, &call, pool);
+    if LINES_OF.contains_key(&address) {
+        // Not under the lock, as it may read symbols.
+        let call = line(place, retains, releases);
+        if let Some(mut lines) = LINES_OF.get_mut(&address) {
+            f(&mut lines, call);
+        }
     }
 }
 
@@ -205,6 +213,141 @@ pub(crate) fn lines_of(address: usize) -> Vec<Line> {
         .get(&Hidden::new(address))
         .map(|lines| lines.clone())
         .unwrap_or_default()
+}
+
+// Lines, and how releases are paired with the retains that they undo.
+
+/// How many different lines are kept for an object; all further lines are counted together.
+const LINES: usize = 64;
+
+/// The place of a retain or a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    /// At this line: a retain, or a release by a raw call.
+    Site(&'static Location<'static>),
+    Released(ReleasedBy),
+    /// One of many places.
+    Elsewhere,
+}
+
+/// The retains, or the releases, of one object at one place on one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) place: Place,
+    /// The function of the user that made the call, if symbols tell.
+    pub(crate) function: Option<&'static Frame>,
+    pub(crate) thread: u64,
+    /// For retains: the pool whose entries they have become.
+    pool: Option<PoolLabel>,
+    pub(crate) retains: u64,
+    pub(crate) releases: u64,
+}
+
+impl Line {
+    /// Returns whether both lines are for the same place, function, thread and pool.
+    fn is_alike(&self, other: &Self) -> bool {
+        (self.place, self.function, self.thread, self.pool)
+            == (other.place, other.function, other.thread, other.pool)
+    }
+}
+
+/// Makes one of the retains an entry of `pool`: the retain from which `call`, which autoreleases,
+/// has most likely got its reference. The likeliest is a retain by the same line; else by the same
+/// function on the same thread; else by the same thread. If several match, it is the creation, or
+/// else the latest.
+fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
+    let likelihood = |nth: &usize| {
+        let line = &lines[*nth];
+        let is_creation = *nth == 0;
+        (
+            same_thread(line, call) && same_source_line(line, call),
+            same_thread(line, call) && same_function(line, call),
+            same_thread(line, call),
+            is_creation,
+            *nth,
+        )
+    };
+    let is_own = |nth: &usize| lines[*nth].retains != 0 && lines[*nth].pool.is_none();
+    let Some(source) = (0..lines.len()).filter(is_own).max_by_key(likelihood) else {
+        return;
+    };
+    let entry = Line {
+        pool: Some(pool),
+        retains: 1,
+        releases: 0,
+        ..lines[source]
+    };
+    if let Some(known) = lines.iter_mut().find(|line| line.is_alike(&entry)) {
+        known.retains += 1;
+    } else if lines.len() < LINES {
+        lines.push(entry);
+    } else {
+        return;
+    }
+    lines[source].retains -= 1;
+}
+
+fn same_thread(a: &Line, b: &Line) -> bool {
+    a.thread == b.thread
+}
+
+/// Returns whether both are in one function, which is known.
+fn same_function(a: &Line, b: &Line) -> bool {
+    let function = |line: &Line| line.function.map(|frame| &frame.function);
+    function(a).is_some() && function(a) == function(b)
+}
+
+fn same_source_line(a: &Line, b: &Line) -> bool {
+    match (a.place, b.place) {
+        (Place::Site(a), Place::Site(b)) => (a.file(), a.line()) == (b.file(), b.line()),
+        _ => false,
+    }
+}
+
+/// Folds retains and releases that balance; returns the lines with retains that have no release,
+/// and their numbers in `retains`.
+pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
+    let mut retains: Vec<Line> = lines
+        .iter()
+        .filter(|line| line.retains != 0)
+        .cloned()
+        .collect();
+    let mut releases: Vec<Line> = lines
+        .iter()
+        .filter(|line| line.releases != 0)
+        .cloned()
+        .collect();
+    // A drain releases entries of its pool.
+    let entry = |retain: &Line, release: &Line| {
+        retain
+            .pool
+            .is_some_and(|pool| release.place == Place::Released(ReleasedBy::Pool(pool)))
+    };
+    let no_entry = |retain: &Line| retain.pool.is_none();
+    type Rule<'a> = &'a dyn Fn(&Line, &Line) -> bool;
+    let rules: [Rule<'_>; 7] = [
+        &|a, b| entry(a, b) && same_thread(a, b),
+        &entry,
+        &|a, b| no_entry(a) && same_function(a, b) && same_thread(a, b),
+        &|a, b| no_entry(a) && same_function(a, b),
+        &|a, b| no_entry(a) && same_thread(a, b),
+        &|a, _| no_entry(a),
+        &|_, _| true,
+    ];
+    for applies in rules {
+        for release in &mut releases {
+            // The latest retain first: references are mostly released in the reverse order.
+            for retain in retains.iter_mut().rev() {
+                if applies(retain, release) {
+                    let n = retain.retains.min(release.releases);
+                    retain.retains -= n;
+                    release.releases -= n;
+                }
+            }
+        }
+    }
+    retains.retain(|line| line.retains != 0);
+    retains
 }
 
 // Finds objects whose counts change on several threads by turns: each change then fetches the cache
@@ -276,5 +419,148 @@ mod tests {
         }
         assert_eq!(not_met(), ["Unknown"]);
         choose(std::iter::empty());
+    }
+
+    fn line(place: Place, function: &str, thread: u64, retains: u64, releases: u64) -> Line {
+        let function = Frame {
+            function: function.to_owned(),
+            file: None,
+            line: 1,
+        };
+        Line {
+            place,
+            function: Some(Box::leak(Box::new(function))),
+            thread,
+            pool: None,
+            retains,
+            releases,
+        }
+    }
+
+    #[track_caller]
+    fn retains(function: &str, thread: u64, n: u64) -> Line {
+        line(Place::Site(Location::caller()), function, thread, n, 0)
+    }
+
+    fn releases(function: &str, thread: u64, n: u64) -> Line {
+        line(Place::Released(ReleasedBy::Handle), function, thread, 0, n)
+    }
+
+    fn drains(function: &str, thread: u64, n: u64, pool: PoolLabel) -> Line {
+        let by = ReleasedBy::Pool(pool);
+        line(Place::Released(by), function, thread, 0, n)
+    }
+
+    fn left(lines: &[Line]) -> Vec<(String, u64, u64)> {
+        let left = fold(lines);
+        let name = |line: &Line| line.function.unwrap().function.clone();
+        left.iter()
+            .map(|line| (name(line), line.thread, line.retains))
+            .collect()
+    }
+
+    #[test]
+    fn a_retain_and_a_release_in_one_function_balance() {
+        let lines = [
+            retains("create", 1, 1),
+            retains("keep", 1, 1),
+            retains("draw", 1, 60),
+            releases("draw", 1, 60),
+            releases("create", 1, 1),
+        ];
+        assert_eq!(left(&lines), [("keep".to_owned(), 1, 1)]);
+    }
+
+    #[test]
+    fn what_another_function_releases_balances_on_the_same_thread_first() {
+        let lines = [
+            retains("load", 1, 1),
+            retains("show", 2, 1),
+            releases("hide", 2, 1),
+        ];
+        assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
+        let lines = [retains("load", 1, 2), releases("hide", 2, 1)];
+        assert_eq!(left(&lines), [("load".to_owned(), 1, 1)]);
+    }
+
+    /// Autoreleases by a new line, and returns the function whose retain became the entry.
+    #[track_caller]
+    fn entered(lines: &mut Vec<Line>, function: &str, thread: u64) -> String {
+        let before = lines.clone();
+        let call = retains(function, thread, 1);
+        enter(lines, &call, PoolLabel::ROOT);
+        let sum = |lines: &[Line]| lines.iter().map(|line| line.retains).sum::<u64>();
+        assert_eq!(sum(lines), sum(&before));
+        let was_taken = |at: &usize| lines[*at].retains < before[*at].retains;
+        let source = (0..before.len()).find(was_taken).unwrap();
+        lines[source].function.unwrap().function.clone()
+    }
+
+    #[test]
+    fn the_likeliest_retain_becomes_the_entry() {
+        // The same line, even if another function's name is the same.
+        let mut lines = vec![retains("draw", 1, 1)];
+        let (latest, call) = (retains("upgrade", 1, 1), retains("draw", 1, 1));
+        let by_line = Line {
+            place: call.place,
+            ..latest
+        };
+        lines.push(by_line);
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        assert_eq!((lines[0].retains, lines[1].retains), (1, 0));
+        // Then the same function, then the creation, then the latest.
+        let mut lines = vec![
+            retains("load", 1, 1),
+            retains("show", 1, 1),
+            retains("keep", 1, 1),
+            retains("keep", 2, 1),
+        ];
+        assert_eq!(entered(&mut lines, "show", 1), "show");
+        assert_eq!(entered(&mut lines, "show", 1), "load");
+        assert_eq!(entered(&mut lines, "show", 1), "keep");
+        assert_eq!(lines[2].retains, 0, "the one of thread 1");
+        assert_eq!(entered(&mut lines, "show", 1), "keep");
+        assert_eq!(lines[3].retains, 0, "there is no other");
+        let all = lines.clone();
+        enter(&mut lines, &retains("show", 1, 1), PoolLabel::ROOT);
+        assert_eq!(lines.len(), all.len(), "all are entries");
+    }
+
+    #[test]
+    fn entries_are_counted_by_their_line() {
+        let mut lines = vec![retains("load", 1, 2), retains("keep", 1, 1)];
+        let call = retains("load", 1, 1);
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        let counts: Vec<_> = lines.iter().map(|line| line.retains).collect();
+        assert_eq!(counts, [0, 1, 2]);
+        // Without room for one more line, the retain stays unchanged.
+        let mut lines: Vec<_> = (0..LINES).map(|_| retains("load", 1, 1)).collect();
+        enter(&mut lines, &call, PoolLabel::ROOT);
+        assert!(lines.iter().all(|line| line.retains == 1) && lines.len() == LINES);
+    }
+
+    #[test]
+    fn a_drain_balances_with_the_entries_of_its_pool() {
+        let mut lines = vec![retains("load", 1, 1)];
+        assert_eq!(entered(&mut lines, "load", 1), "load");
+        lines.push(retains("button", 1, 3));
+        let mut drained = lines.clone();
+        drained.push(drains("main", 1, 1, PoolLabel::ROOT));
+        assert_eq!(left(&drained), [("button".to_owned(), 1, 3)]);
+        // A drain on another thread, for entries that were handed over.
+        drained[3].thread = 2;
+        assert_eq!(left(&drained), [("button".to_owned(), 1, 3)]);
+        // Releases of another pool, and of a handle, do not undo the entry as long as another
+        // retain is left.
+        let mut lines = lines.clone();
+        lines.push(drains("main", 1, 1, PoolLabel::TOKEN));
+        lines.push(releases("main", 1, 1));
+        let both = [("button".to_owned(), 1, 1), ("load".to_owned(), 1, 1)];
+        let mut found = left(&lines);
+        found.sort();
+        assert_eq!(found, both);
+        lines.push(releases("quit", 1, 2));
+        assert_eq!(left(&lines), []);
     }
 }

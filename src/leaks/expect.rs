@@ -3,15 +3,16 @@
 use super::leak_report::{CountAndNoun, PoolHolder, labelled};
 use crate::event::{Event, EventKind};
 use crate::ledger::balance::short_name;
-use crate::ledger::life::{PoolEntries, holders};
+use crate::ledger::life::copied;
 use crate::ledger::threads::{at_end_of_drain, drained_last, number};
 use crate::ledger::{index, object_record};
 use crate::object::destroy::release_weak;
 use crate::object::header::{Thin, header};
 use crate::object::weak::Weak;
 use crate::pool::drain::this_thread;
+use crate::sync::with_room;
 use crate::thread::current::{current_label, current_or_closed};
-use std::panic::Location;
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 /// The number of outermost drains within which an object that a pool of the calling thread holds
@@ -26,48 +27,28 @@ struct Expectation {
     thread: u64,
     /// The number of outermost drains that the thread has made since the call.
     drains: u32,
-    /// The next expectation in the list.
-    next: Expectations,
 }
-
-/// A linked list, so that no thread allocates while the list is locked: the global allocator may
-/// drain a pool.
-type Expectations = Option<Box<Expectation>>;
 
 // SAFETY: an expectation has only a weak reference and never accesses the value; any thread may
 // free an object's memory.
 unsafe impl Send for Expectation {}
 
-// The lock is std's even in loom builds, as nothing yields while it is held.
-static EXPECTED: Mutex<Expectations> = Mutex::new(None);
+/// The expectations of all threads, the oldest first. The lock is std's even in loom builds, as nothing
+/// yields while it is held. No thread allocates meanwhile: the global allocator may drain a pool.
+static EXPECTED: Mutex<VecDeque<Expectation>> = Mutex::new(VecDeque::new());
 
-fn with_expected<R>(f: impl FnOnce(&mut Expectations) -> R) -> R {
+fn with_expected<R>(f: impl FnOnce(&mut VecDeque<Expectation>) -> R) -> R {
     f(&mut EXPECTED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn put(list: &mut Expectations, mut expectation: Box<Expectation>) {
-    expectation.next = list.take();
-    *list = Some(expectation);
+fn put(expectation: Expectation) {
+    with_room(|f| with_expected(f), |all| all.push_back(expectation));
 }
 
-fn pop(list: &mut Expectations) -> Expectations {
-    let mut first = list.take()?;
-    *list = first.next.take();
-    Some(first)
-}
-
-/// Takes the expectations of a thread out of the list; the oldest first.
-fn take_those_of(thread: u64) -> Expectations {
-    with_expected(|expected| {
-        let (mut own, mut others) = (None, None);
-        while let Some(expectation) = pop(expected) {
-            let is_own = expectation.thread == thread;
-            put(if is_own { &mut own } else { &mut others }, expectation);
-        }
-        while let Some(other) = pop(&mut others) {
-            put(expected, other);
-        }
-        own
+fn take_first_of(thread: u64) -> Option<Expectation> {
+    with_expected(|all| {
+        let first = all.iter().position(|expected| expected.thread == thread)?;
+        all.remove(first)
     })
 }
 
@@ -115,14 +96,12 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
     if weak.strong_count() == 0 {
         return;
     }
-    let expectation = Box::new(Expectation {
+    put(Expectation {
         thin: weak.into_payload().cast(),
         name: name.to_owned(),
         thread: number(current_or_closed().key()),
         drains: 0,
-        next: None,
     });
-    with_expected(|expected| put(expected, expectation));
     at_end_of_drain(check);
     // Makes the thread's pools: a thread without pools would exit without a drain. A thread that
     // has exited has no pools any more.
@@ -134,16 +113,17 @@ pub fn expect_gone<T: ?Sized>(weak: Weak<T>, name: &str) {
 /// Tests the objects that the calling thread expects to be gone, at the end of an outermost drain.
 fn check() {
     let thread = number(current_or_closed().key());
-    let mut own = take_those_of(thread);
+    let is_own = |expectation: &&Expectation| expectation.thread == thread;
+    let own = with_expected(|all| all.iter().filter(is_own).count());
     let mut waits = false;
-    while let Some(mut expectation) = pop(&mut own) {
+    for mut expectation in std::iter::from_fn(|| take_first_of(thread)).take(own) {
         expectation.drains += 1;
         // SAFETY: the weak reference keeps the memory.
         let strong = unsafe { header(expectation.thin) }.count.strong();
         let is_alive = strong != 0;
         if is_alive && expectation.drains < DRAINS_IN_POOL && is_in_own_pool(&expectation) {
             waits = true;
-            with_expected(|expected| put(expected, expectation));
+            put(expectation);
             continue;
         }
         if is_alive {
@@ -165,36 +145,19 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
     holders.is_some_and(|holders| holders.iter().any(own))
 }
 
-/// A copy of the ledger's record of an object.
-struct Known {
-    site: &'static Location<'static>,
-    /// True if the object's retains and releases are counted.
-    counted: bool,
-    pools: Vec<PoolEntries>,
-}
-
 /// Emits the event.
 fn report(expectation: &Expectation, strong: usize) {
     // SAFETY: the weak reference keeps the memory.
     let type_name = unsafe { header(expectation.thin) }.type_info.type_name();
-    // Allocates before locking the record.
-    let mut pools = Vec::with_capacity(object_record::HOLDERS + 1);
-    let known = index::with_record(expectation.thin.addr().get(), |record| {
-        pools.extend(holders(record));
-        Known {
-            site: record.site,
-            counted: record.flags & object_record::BALANCED != 0,
-            pools,
-        }
-    });
+    let known = copied(expectation.thin.addr().get());
     let mut event = Event::new(EventKind::StillAlive, current_label())
         .of_type(type_name)
         .count(strong)
         .name(&expectation.name);
-    let counted = known.as_ref().is_some_and(|known| known.counted);
+    let counted = known.as_ref().is_some_and(|known| known.is_counted);
     event = event.next_step(next_step(type_name, expectation.thin, counted));
     if let Some(known) = known {
-        let pools = labelled(known.pools);
+        let pools = labelled(known.holders);
         if let Some(first) = pools.first() {
             event = event.pool(first.pool());
         }
@@ -229,16 +192,14 @@ fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
 fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
     let entries: usize = pools.iter().map(PoolHolder::entries).sum();
     let others = strong.saturating_sub(entries);
-    let mut said = String::new();
     if pools.is_empty() {
-        said += "no pool holds it";
-    } else {
-        let pools: Vec<_> = pools.iter().map(ToString::to_string).collect();
-        said += &format!("held by {}", pools.join(" and by "));
-        if others != 0 {
-            let others = CountAndNoun(others, "other reference", "other references");
-            said += &format!(", and by {others}");
-        }
+        return "no pool holds it".to_owned();
+    }
+    let pools: Vec<_> = pools.iter().map(ToString::to_string).collect();
+    let mut said = format!("held by {}", pools.join(" and by "));
+    if others != 0 {
+        let others = CountAndNoun(others, "other reference", "other references");
+        said += &format!(", and by {others}");
     }
     said
 }

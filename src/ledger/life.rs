@@ -18,6 +18,9 @@ use std::sync::{Mutex, PoisonError};
 /// True if call frames are recorded.
 pub(crate) static FRAMES: Setting = Setting::new(0);
 
+/// True if deaths are noted, to detect misuse. In models, the ledger may have records of earlier executions.
+const NOTES_DEATHS: bool = CHECKS && !CHECKED;
+
 local! {
     /// How many objects this thread has created.
     static SERIAL: Cell<u64> = Cell::new(0);
@@ -86,27 +89,27 @@ pub(crate) fn died(thin: NonNull<u8>) {
 /// when its value died.
 pub(crate) fn freed(thin: NonNull<u8>) {
     let address = thin.addr().get();
-    if !remove(address, true) && CHECKS && !CHECKED {
+    if !remove(address, true) && NOTES_DEATHS {
         note_freed(address);
     }
 }
 
 /// Removes a record; returns whether there was one.
 fn remove(address: usize, freed: bool) -> bool {
-    if CHECKS && !CHECKED {
+    if NOTES_DEATHS {
         note_keyless_thread();
     }
     // Notes the death before the record is removed: another thread may check a weak reference at
     // any time.
     let note = |record: &Record| {
-        if CHECKS && !CHECKED {
+        if NOTES_DEATHS {
             note_dead(record, freed);
         }
     };
     let Some(record) = index::take(address, note) else {
         return false;
     };
-    if CHECKS && !CHECKED {
+    if NOTES_DEATHS {
         // SAFETY: `take` has passed us the record (invariant 1 of `ledger`).
         let record = unsafe { record.as_ref() };
         if record.is_held() && index::is_complete() {
@@ -212,7 +215,6 @@ fn find_dead(address: usize) -> Option<Dead> {
 #[track_caller]
 pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();
-    // In models, the ledger may have records of earlier executions.
     if CHECKED || index::is_recorded(address) || !index::is_complete() {
         return;
     }
@@ -289,11 +291,13 @@ impl fmt::Display for Holding<'_> {
 }
 
 /// A copy of a record, so that describing it holds no lock.
-struct Copied {
+pub(crate) struct Copied {
     type_name: fn() -> &'static str,
-    site: &'static Location<'static>,
+    pub(crate) site: &'static Location<'static>,
     thread: u64,
-    holders: Vec<PoolEntries>,
+    /// True if retains and releases of the object are counted.
+    pub(crate) is_counted: bool,
+    pub(crate) holders: Vec<PoolEntries>,
 }
 
 impl Copied {
@@ -303,12 +307,13 @@ impl Copied {
             type_name: record.type_name,
             site: record.site,
             thread: record.thread,
+            is_counted: record.flags & BALANCED != 0,
             holders,
         }
     }
 }
 
-fn copied(address: usize) -> Option<Copied> {
+pub(crate) fn copied(address: usize) -> Option<Copied> {
     // Allocates before locking the record.
     let holders = Vec::with_capacity(object_record::HOLDERS + 1);
     index::with_record(address, |record| Copied::of(record, holders))

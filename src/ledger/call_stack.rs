@@ -40,7 +40,7 @@ pub(crate) fn capture() -> Box<[usize]> {
 }
 
 /// A function of the user, and the line of its call.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Frame {
     pub(crate) function: String,
     pub(crate) file: Option<String>,

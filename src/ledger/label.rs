@@ -1,8 +1,6 @@
 //! The names of pools, for records.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
-use std::ptr;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The greatest number of different names that are kept. They are never freed, so that records can
@@ -10,7 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 const NAMES: usize = 4_096;
 
 /// A name of a pool, at an address that never changes. Other processes read it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub(crate) struct PoolName {
     bytes: *const u8,
@@ -41,8 +39,8 @@ static OTHER: PoolName = PoolName::new("(one of many names)");
 static KNOWN: LazyLock<Mutex<HashMap<&'static str, &'static PoolName>>> =
     LazyLock::new(Mutex::default);
 
-/// The name of a pool; equal names have equal addresses.
-#[derive(Clone, Copy, Debug)]
+/// The name of a pool; equal names have equal addresses, by which labels are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(crate) struct PoolLabel(&'static PoolName);
 
@@ -79,32 +77,6 @@ impl PoolLabel {
     }
 }
 
-impl PartialEq for PoolLabel {
-    fn eq(&self, other: &Self) -> bool {
-        ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for PoolLabel {}
-
-impl Hash for PoolLabel {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        ptr::hash(self.0, state);
-    }
-}
-
-impl PartialOrd for PoolLabel {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for PoolLabel {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.name().cmp(other.name())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +87,7 @@ mod tests {
         let inside = Inside::enter();
         let known = KNOWN.lock();
         // As in the allocator that the table has called.
-        assert!(ptr::eq(PoolLabel::of("nested").0, &OTHER));
+        assert_eq!(PoolLabel::of("nested").0, &OTHER);
         drop((known, inside));
         assert_eq!(PoolLabel::of("nested").name(), "nested");
     }

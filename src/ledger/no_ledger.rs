@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 
 /// The name of a pool; empty without the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PoolLabel;
 
 impl PoolLabel {

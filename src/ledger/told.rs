@@ -65,7 +65,7 @@ impl RawCall {
 }
 
 /// The kind of code that gave up a strong reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ReleasedBy {
     /// By the drop of a handle, a message or a slot.
     Handle,

@@ -145,12 +145,13 @@ impl Event {
         }
         match figure {
             "thread" => f.write_str(&self.thread),
-            "pool" => PoolName(self).fmt(f),
+            "pool" => self.write_pool(f),
             "type" => f.write_str(type_name),
             "count" => Grouped(self.count).fmt(f),
-            "types" => TypeList(self).fmt(f),
+            "types" => self.write_types(f),
             "site" => At(self.site).fmt(f),
-            "again" => SoFar(self.occurrences).fmt(f),
+            "again" if self.occurrences <= 1 => Ok(()),
+            "again" => write!(f, " ({} times so far)", Grouped(self.occurrences)),
             "age" => fmt::Debug::fmt(&self.age.unwrap_or_default(), f),
             "home" => f.write_str(self.home.as_deref().unwrap_or("an unknown one")),
             "message" => f.write_str(self.message.as_deref().unwrap_or("(no message)")),
@@ -161,11 +162,10 @@ impl Event {
             "fed_by" if self.fed_by.is_empty() => {
                 f.write_str("destructors have autoreleased into the drain that runs them")
             }
-            "fed_by" => write!(
-                f,
-                "the drain has released {}, which led to others",
-                self.fed_by
-            ),
+            "fed_by" => {
+                let released = self.fed_by;
+                write!(f, "the drain has released {released}, which led to others")
+            }
             "end" if self.count > 1_000 => f.write_str("the drain leaves the rest for later"),
             "end" => f.write_str("the drain ends only when they stop"),
             #[cfg(feature = "leak-detection")]
@@ -178,38 +178,25 @@ impl Event {
             _ => unreachable!("a figure that events do not have: {figure}"),
         }
     }
-}
 
-/// Displays the pool: `pool "ui" of manager "physics"`.
-struct PoolName<'e>(&'e Event);
-
-impl Display for PoolName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "pool {:?}", self.0.pool.as_deref().unwrap_or("unnamed"))?;
-        match &self.0.manager {
+    /// Writes the pool: `pool "ui" of manager "physics"`.
+    fn write_pool(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pool {:?}", self.pool.as_deref().unwrap_or("unnamed"))?;
+        match &self.manager {
             Some(manager) => write!(f, " of manager {manager:?}"),
             None => Ok(()),
         }
     }
-}
 
-/// Displays the types: `, most of them String (9,000), i32 (700)`.
-struct TypeList<'e>(&'e Event);
-
-impl Display for TypeList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Event {
-            types,
-            sampled,
-            count,
-            ..
-        } = self.0;
+    /// Writes the types: `, most of them String (9,000), i32 (700)`.
+    fn write_types(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (types, sampled, count) = (&self.types, self.sampled, self.count);
         for (nth, (name, n)) in types.iter().take(NAMED).enumerate() {
             match nth {
                 0 if sampled < count => {
-                    write!(f, ", {} of which were sampled: ", Grouped(*sampled))?;
+                    write!(f, ", {} of which were sampled: ", Grouped(sampled))?;
                 }
-                0 if types.len() == 1 && *count == 1 => return write!(f, ", a {name}"),
+                0 if types.len() == 1 && count == 1 => return write!(f, ", a {name}"),
                 0 if types.len() == 1 => return write!(f, ", all of them {name}"),
                 0 => f.write_str(", most of them ")?,
                 _ => f.write_str(", ")?,
@@ -217,18 +204,6 @@ impl Display for TypeList<'_> {
             write!(f, "{name} ({})", Grouped(*n))?;
         }
         Ok(())
-    }
-}
-
-/// Displays the occurrences: ` (10 times so far)`, or nothing for the first one.
-struct SoFar(usize);
-
-impl Display for SoFar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 | 1 => Ok(()),
-            n => write!(f, " ({} times so far)", Grouped(n)),
-        }
     }
 }
 
@@ -242,126 +217,96 @@ mod tests {
         Event::new(kind, "main (#0.1)".to_owned())
     }
 
-    /// Tests how messages begin, after the words `thread main (#0.1)`.
-    fn starts(messages: &[(Event, &str)]) {
-        for (event, start) in messages {
-            let message = event.to_string();
-            let rest = message.strip_prefix("thread main (#0.1)").unwrap();
-            assert!(rest.starts_with(start), "{message}");
-        }
+    fn assert_says(event: &Event, words: &str) {
+        let message = event.to_string();
+        assert!(message.contains(words), "{message}");
     }
 
     #[test]
-    fn watermark_messages_name_the_pool_its_length_and_its_types() {
+    fn the_most_common_types_are_named() {
         let types = vec![("String", 9_000), ("i32", 700), ("u8", 200), ("u16", 100)];
-        let two = vec![("String", 4_000), ("i32", 96)];
-        let root = || event(EventKind::RootWatermark).pool("root").count(10_000);
-        let level = event(EventKind::PoolWatermark).pool("level").count(100_076);
-        let backlog = |n| event(EventKind::BacklogWatermark).pool("ui").count(n);
-        starts(&[
+        for (types, count, words) in [
             (
-                root().types(types.clone(), 10_000),
-                ", pool \"root\": 10,000 entries wait, most of them String (9,000), i32 (700), u8 \
-                 (200); ",
+                types,
+                10_000,
+                "10,000 entries wait, most of them String (9,000), i32 (700), u8 (200);",
             ),
             (
-                root().types(types, 4_096).manager(1, Some("physics")),
-                ", pool \"root\" of manager \"physics\": 10,000 entries wait, 4,096 of which were \
-                 sampled: String (9,000)",
+                vec![("String", 10)],
+                10,
+                "10 entries wait, all of them String;",
             ),
-            (
-                root().types(vec![("String", 10_000)], 10_000),
-                ", pool \"root\": 10,000 entries wait, all of them String; ",
-            ),
-            (
-                root().count(1).types(vec![("String", 1)], 1),
-                ", pool \"root\": 1 entry waits, a String; ",
-            ),
-            (
-                level.types(two, 4_096),
-                ", pool \"level\": the pool has grown to 100,076 entries, 4,096 of which were \
-                 sampled: String (4,000), i32 (96); drain it",
-            ),
-            (
-                backlog(2_000),
-                ", pool \"ui\": 2,000 releases wait in the backlog and the inbox; ",
-            ),
-            (
-                backlog(1),
-                ", pool \"ui\": 1 release waits in the backlog and the inbox; ",
-            ),
-        ]);
+            (vec![("String", 1)], 1, "1 entry waits, a String;"),
+        ] {
+            let event = event(EventKind::RootWatermark).count(count);
+            assert_says(&event.types(types, count), words);
+        }
     }
 
     #[test]
     fn the_site_of_a_call_is_named() {
         let here = Location::caller();
         let stray = event(EventKind::NoPool).of_type("String");
-        let at = format!(": String autoreleased without a pool at {here} (10 times so far); ");
-        starts(&[
-            (stray.clone(), ": String autoreleased without a pool; "),
-            (stray.at(here).times(10), &at),
-        ]);
+        assert_says(&stray, ": String autoreleased without a pool; ");
+        let words = format!(" without a pool at {here} (10 times so far); ");
+        assert_says(&stray.at(here).times(10), &words);
     }
 
     #[test]
     fn a_count_of_one_takes_the_singular() {
+        use EventKind::*;
         for (kind, count, words) in [
-            (EventKind::OpenAtExit, 1, "ended with 1 guard pool open;"),
-            (EventKind::OpenAtExit, 2, "ended with 2 guard pools open;"),
-            (EventKind::CutOff, 1, "; 1 entry is leaked:"),
-            (EventKind::CutOff, 2, "; 2 entries are leaked:"),
+            (OpenAtExit, 1, "ended with 1 guard pool open;"),
+            (OpenAtExit, 2, "ended with 2 guard pools open;"),
+            (CutOff, 1, "; 1 entry is leaked:"),
+            (CutOff, 2, "; 2 entries are leaked:"),
             (
-                EventKind::PostsDropped,
+                PostsDropped,
                 1,
-                "while 1 delayed post was not due; it was dropped and",
+                "1 delayed post was not due; it was dropped and",
             ),
             (
-                EventKind::PostsDropped,
+                PostsDropped,
                 2,
-                "while 2 delayed posts were not due; they were dropped and",
+                "2 delayed posts were not due; they were dropped and",
             ),
+            (ForeignLeft, 1, "with 1 reference; it is leaked:"),
+            (ForeignLeft, 2, "with 2 references; they are leaked:"),
             (
-                EventKind::ForeignLeft,
+                BacklogWatermark,
                 1,
-                "does not own, with 1 reference; it is leaked:",
+                "1 release waits in the backlog and the inbox; ",
             ),
             (
-                EventKind::ForeignLeft,
-                2,
-                "with 2 references; they are leaked:",
-            ),
-            (
-                EventKind::EndlessDrain,
+                EndlessDrain,
                 1_000,
                 "for 1,000 generations, the latest a T;",
             ),
         ] {
-            let message = event(kind).pool("p").of_type("T").count(count).to_string();
-            assert!(message.contains(words), "{message}");
+            assert_says(&event(kind).pool("p").of_type("T").count(count), words);
         }
     }
 
     #[test]
     fn earlier_occurrences_are_counted() {
-        let mut panic = event(EventKind::Panic).times(100);
+        use EventKind::*;
+        let mut panic = event(Panic).times(100);
         panic.message = Some("bomb".to_owned());
-        assert!(panic.to_string().ends_with(" (100 times so far): bomb"));
+        assert_says(&panic, " (100 times so far): bomb");
         for kind in [
-            EventKind::NoPool,
-            EventKind::PoolWatermark,
-            EventKind::EndlessDrain,
-            EventKind::CutOff,
-            EventKind::OpenAtExit,
-            EventKind::EpochHeld,
-            EventKind::HomeGone,
-            EventKind::ForeignLeft,
-            EventKind::PostsDropped,
+            NoPool,
+            PoolWatermark,
+            EndlessDrain,
+            CutOff,
+            OpenAtExit,
+            EpochHeld,
+            HomeGone,
+            ForeignLeft,
+            PostsDropped,
         ] {
             let once = event(kind).age(Duration::from_secs(1));
             assert!(!once.to_string().contains("so far"), "{once}");
-            let message = once.times(1_000).to_string();
-            assert!(message.contains(" (1,000 times so far)"), "{message}");
+            assert_says(&once.times(1_000), " (1,000 times so far)");
         }
     }
 }

@@ -253,32 +253,4 @@ mod tests {
         let others = values.iter().filter(|(_, value)| !is_number(value));
         assert_eq!(others.map(|(&name, _)| name).collect::<Vec<_>>(), ["library"]);
     }
-
-    #[test]
-    fn the_words_have_the_addresses_of_the_statics() {
-        assert_eq!(REGISTRY_AT.0, (&raw const REGISTRY).cast());
-        assert_eq!(ORPHANS_AT.0, (&raw const ORPHANS).cast());
-    }
-
-    #[test]
-    fn entries_become_lines() {
-        const VERSION: &[Entry] = &[Entry {
-            name: "version",
-            value: Value::Text("one"),
-        }];
-        const PAGE: &[Entry] = entries! {
-            page { size = 2_048, prev = 0, }
-            slot { live = u64::MAX, }
-        };
-        const SIZES: &[Entry] = &[Entry {
-            name: "sizes",
-            value: Value::List(&[16, 320]),
-        }];
-        const PARTS: &[&[&[Entry]]] = &[&[VERSION], &[PAGE, SIZES]];
-        let expected = "version=one\npage.size=2048\npage.prev=0\nslot.live=18446744073709551615\nsizes=16,320\n";
-        let text = text::<{ len(PARTS) }>(PARTS);
-        let text = std::str::from_utf8(&text).unwrap();
-        assert_eq!(text.trim_end_matches('\n'), expected.trim_end());
-        assert_eq!(text.len() % 4, 0);
-    }
 }

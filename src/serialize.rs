@@ -22,39 +22,16 @@ impl Serialize for ThreadKey {
     }
 }
 
-/// Serializes the fields, and `live_objects`.
-impl Serialize for Snapshot {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The pattern has no `..`, so that a new field that is not serialized does not compile.
-        let Self {
-            threads,
-            departed,
-            orphans,
-            kept,
-            hot_objects,
-            hot_let_go,
-        } = self;
-        let mut fields = serializer.serialize_struct("Snapshot", 7)?;
-        fields.serialize_field("live_objects", &self.live_objects())?;
-        fields.serialize_field("orphans", orphans)?;
-        fields.serialize_field("kept", kept)?;
-        fields.serialize_field("hot_objects", hot_objects)?;
-        fields.serialize_field("hot_let_go", hot_let_go)?;
-        fields.serialize_field("threads", threads)?;
-        fields.serialize_field("departed", departed)?;
-        fields.end()
-    }
-}
-
-/// Implements `Serialize` for structures, with all their fields: a field that is missing in the
-/// list does not compile.
+/// Implements `Serialize` for structures, with all their fields, and before them, in parentheses, figures
+/// that a function returns: a field that is missing in the list does not compile.
 macro_rules! serialize_fields {
-    ($($type:ident { $($field:ident),+ $(,)? })+) => {$(
+    ($($type:ident { $(($figure:ident))* $($field:ident),+ $(,)? })+) => {$(
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let Self { $($field),+ } = self;
-                let len = [$(stringify!($field)),+].len();
+                let len = [$(stringify!($figure),)* $(stringify!($field)),+].len();
                 let mut fields = serializer.serialize_struct(stringify!($type), len)?;
+                $(fields.serialize_field(stringify!($figure), &self.$figure())?;)*
                 $(fields.serialize_field(stringify!($field), $field)?;)+
                 fields.end()
             }
@@ -63,6 +40,7 @@ macro_rules! serialize_fields {
 }
 
 serialize_fields! {
+    Snapshot { (live_objects) orphans, kept, hot_objects, hot_let_go, threads, departed }
     ThreadSnapshot { key, name, open_pools, root_entries, backlog, inbox, totals }
     Totals { pools_pushed, autoreleased, released, created, destroyed, handed_over }
     ShutdownReport { released, holders, orphans, hot, epoch_holders, elapsed }

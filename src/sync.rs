@@ -12,7 +12,7 @@
 //! This folder uses no other module of the crate.
 
 #[cfg(not(any(releasepool_shuttle, all(loom, feature = "loom"))))]
-mod native;
+pub(crate) mod native;
 #[cfg(all(doc, not(all(loom, feature = "loom"))))]
 pub use native::user_atomic;
 #[cfg(not(any(releasepool_shuttle, all(loom, feature = "loom"))))]
@@ -51,25 +51,17 @@ pub(crate) use table::{Table, reserve, shrink, with_room};
 
 /// Compiles items that describe the crate's structures to readers outside of the process, on
 /// platforms that have such readers: see [`layout`](crate::layout).
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri),
-    not(any(releasepool_shuttle, all(loom, feature = "loom")))
-))]
 macro_rules! described {
-    ($($item:item)*) => { $($item)* };
-}
-#[cfg(not(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri),
-    not(any(releasepool_shuttle, all(loom, feature = "loom")))
-)))]
-macro_rules! described {
-    ($($item:item)*) => {};
+    ($($item:item)*) => {$(
+        #[cfg(all(
+            target_os = "linux",
+            target_pointer_width = "64",
+            any(target_arch = "x86_64", target_arch = "aarch64"),
+            not(miri),
+            not(any(releasepool_shuttle, all(loom, feature = "loom")))
+        ))]
+        $item
+    )*};
 }
 pub(crate) use described;
 

@@ -1,6 +1,6 @@
-//! The standard library: its atomics, locks and thread-locals, unchanged; and what it lacks: values that
-//! are made at their first use even while they are being made, a thread's exit that is noticed in
-//! destructors of pthread keys, too, and thread-locals on systems without native ones.
+//! The standard library's atomics, locks and thread-locals; and what it lacks: values that are made at
+//! their first use even while they are being made, a thread's exit that is noticed in destructors of
+//! pthread keys, too, and thread-locals on systems without native ones.
 
 use super::unchecked::{Locked, Monitor};
 use std::any::Any;
@@ -15,22 +15,36 @@ pub(crate) use std::alloc::{alloc, dealloc};
 mod roll;
 pub(crate) use roll::{Link, Roll};
 
-// The module is `key_locals` where std has no native thread-locals.
-#[cfg_attr(
-    any(
-        releasepool_key_locals,
-        target_os = "android",
-        target_os = "haiku",
-        target_os = "illumos",
-        target_os = "nto",
-        target_os = "openbsd",
-        target_os = "solaris",
-        target_env = "ohos",
-    ),
-    path = "native/key_locals.rs"
-)]
-mod locals;
-pub(crate) use locals::*;
+/// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
+/// time in a thread's life, including its teardown, and an access is one instruction.
+///
+/// Windows with the GNU toolchain has no native thread-locals, and the crate no other ones for it: std
+/// keeps the value under a key of the system and frees it at the thread's end; a later access then finds
+/// a new initial value. So the crate's work at a thread's end may run without the thread's state.
+#[allow(unused_macros, reason = "`key_locals` replaces it")]
+macro_rules! local {
+    ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
+        std::thread_local! { $(#[$doc])* $vis static $name: $t = const {
+            assert!(!std::mem::needs_drop::<$t>());
+            $init
+        } }
+    };
+}
+
+// Where std has no native thread-locals, replaces the macro above.
+#[cfg(any(
+    releasepool_key_locals,
+    target_os = "android",
+    target_os = "haiku",
+    target_os = "illumos",
+    target_os = "nto",
+    target_os = "openbsd",
+    target_os = "solaris",
+    target_env = "ohos",
+))]
+#[macro_use]
+pub(crate) mod key_locals;
+pub(crate) use local;
 
 pub(crate) mod locks {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
@@ -177,22 +191,6 @@ pub(crate) const CHECKED: bool = false;
 /// True if tables start small, so that rare paths are common: in the crate's own tests.
 pub(crate) const SMALL: bool = cfg!(test);
 
-/// A place whose accesses the model checker checks for races; does nothing here.
-#[derive(Debug)]
-pub(crate) struct Witness;
-
-impl Witness {
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) fn write(&self) {}
-
-    #[inline(always)]
-    pub(crate) fn read(&self) {}
-}
-
 /// Aborts the process. Models report the reason, `_why`.
 pub(crate) fn abort(_why: &str) -> ! {
     std::process::abort()
@@ -261,7 +259,7 @@ pub(crate) fn at_thread_exit(exit: fn()) -> bool {
 /// thread that std still knows. The exit of that thread is not noticed.
 #[cfg(unix)]
 mod late_exit {
-    use super::{EXIT, FORGOTTEN, local};
+    use super::{EXIT, FORGOTTEN};
     use std::cell::Cell;
     use std::ffi::c_void;
     use std::ptr;

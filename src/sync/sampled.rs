@@ -94,20 +94,6 @@ macro_rules! local {
 }
 pub(crate) use local;
 
-/// Does nothing, as shuttle has no memory model.
-#[derive(Debug)]
-pub(crate) struct Witness;
-
-impl Witness {
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-
-    pub(crate) fn write(&self) {}
-
-    pub(crate) fn read(&self) {}
-}
-
 /// Fails the execution with the reason `why`.
 pub(crate) fn abort(why: &str) -> ! {
     panic!("{why}")

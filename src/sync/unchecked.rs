@@ -1,5 +1,5 @@
-//! What the standard library and shuttle have in common: cells and numbers whose accesses nothing checks,
-//! and locks.
+//! What the standard library and shuttle have in common: cells, memory and numbers whose accesses nothing
+//! checks, and locks.
 
 use super::atomic::{AtomicU64, Ordering};
 use super::const_fn;
@@ -35,6 +35,22 @@ impl OwnedU64 {
     pub(crate) fn store(&self, value: u64, order: Ordering) {
         self.0.store(value, order);
     }
+}
+
+/// A place whose accesses the model checker checks for races; does nothing here.
+#[derive(Debug)]
+pub(crate) struct Witness;
+
+impl Witness {
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn write(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn read(&self) {}
 }
 
 /// The guard of a locked [`Monitor`].

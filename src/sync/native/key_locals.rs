@@ -17,8 +17,6 @@
 //! thread-local at the end of a list of all that have one, and counts those before it. Threads that race for this
 //! all put the same thread-local there, so only one of them succeeds, and the others find it: no place is lost, and
 //! there are as many places as thread-locals in use.
-//!
-//! A table is a chain of blocks, which grows when its thread uses a place that is beyond them.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -30,8 +28,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// 4, and is 4 on these systems.
 const ROUNDS: usize = 4;
 
-/// The number of values in a block of a table: more than the crate has thread-locals, but in its own tests.
-const BLOCK: usize = if super::SMALL { 8 } else { 64 };
+/// The number of values in a table: more than the crate has thread-locals.
+const PLACES: usize = 64;
 
 /// A thread-local with values that have no destructor.
 pub(crate) struct Local<T: 'static> {
@@ -54,15 +52,8 @@ static FIRST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 struct Table {
     /// How many rounds of destructors have passed.
     rounds: Cell<usize>,
-    block: Block,
-}
-
-/// A part of a table.
-struct Block {
     /// Null if the thread has not used them yet.
-    values: [Cell<*mut c_void>; BLOCK],
-    /// Null if there is no further block.
-    next: Cell<*const Block>,
+    values: [Cell<*mut c_void>; PLACES],
 }
 
 impl<T: 'static> Local<T> {
@@ -76,7 +67,10 @@ impl<T: 'static> Local<T> {
     pub(crate) fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         let table = table().unwrap_or_else(new_table);
         // SAFETY: the thread's own table, which only its end frees.
-        let cell = unsafe { &table.as_ref().block }.cell(self.place.index(&FIRST));
+        let values = unsafe { &table.as_ref().values };
+        let Some(cell) = values.get(self.place.index(&FIRST)) else {
+            super::abort("the crate has more thread-locals than places for them");
+        };
         let value = NonNull::new(cell.get().cast::<T>()).unwrap_or_else(|| {
             let value = allocate::<T>();
             // SAFETY: memory for a `T`.
@@ -132,35 +126,6 @@ impl Place {
     }
 }
 
-impl Block {
-    const EMPTY: Self = Self {
-        values: [const { Cell::new(ptr::null_mut()) }; BLOCK],
-        next: Cell::new(ptr::null()),
-    };
-
-    /// Returns the cell with this index, in this block or a later one.
-    #[inline]
-    fn cell(&self, index: usize) -> &Cell<*mut c_void> {
-        match self.values.get(index) {
-            Some(cell) => cell,
-            None => self.further().cell(index - BLOCK),
-        }
-    }
-
-    /// Returns the next block, and makes it if there is none.
-    #[cold]
-    fn further(&self) -> &Self {
-        if self.next.get().is_null() {
-            let block = allocate::<Self>();
-            // SAFETY: memory for a `Block`.
-            unsafe { block.write(Self::EMPTY) };
-            self.next.set(block.as_ptr());
-        }
-        // SAFETY: made above, now or earlier; only the thread's end frees it.
-        unsafe { &*self.next.get() }
-    }
-}
-
 /// Returns the key of the tables. Aborts if the system has no keys left.
 fn key() -> libc::pthread_key_t {
     static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
@@ -193,7 +158,7 @@ fn new_table() -> NonNull<Table> {
     unsafe {
         table.write(Table {
             rounds: Cell::new(0),
-            block: Block::EMPTY,
+            values: [const { Cell::new(ptr::null_mut()) }; PLACES],
         });
     }
     set_table(table.as_ptr());
@@ -216,44 +181,29 @@ fn allocate<T>() -> NonNull<T> {
 /// The destructor of the key: puts the table back, or frees it in the last round.
 unsafe extern "C" fn end(table: *mut c_void) {
     let table = table.cast::<Table>();
-    let mut further = {
-        // SAFETY: the value of the key is the thread's table.
-        let Table { rounds, block } = unsafe { &*table };
-        rounds.set(rounds.get() + 1);
-        if rounds.get() < ROUNDS {
-            return set_table(table);
-        }
-        free_values(block)
-    };
-    // SAFETY: `allocate` has allocated the table and its blocks; no function of the crate is running, as the
-    // thread is running this destructor.
-    unsafe {
-        libc::free(table.cast());
-        while !further.is_null() {
-            let block = further;
-            further = free_values(&*block);
-            libc::free(block.cast_mut().cast());
-        }
+    // SAFETY: the value of the key is the thread's table.
+    let Table { rounds, values } = unsafe { &*table };
+    rounds.set(rounds.get() + 1);
+    if rounds.get() < ROUNDS {
+        return set_table(table);
     }
-}
-
-/// Frees the values in a block, and returns the next block.
-fn free_values(block: &Block) -> *const Block {
-    for value in &block.values {
-        // SAFETY: null, or `allocate` has allocated it; the only caller is `end`, see there.
-        unsafe { libc::free(value.replace(ptr::null_mut())) };
+    for value in values {
+        // SAFETY: null, or `allocate` has allocated it; no function of the crate is running, as the thread
+        // is running this destructor.
+        unsafe { libc::free(value.get()) };
     }
-    block.next.get()
+    // SAFETY: `allocate` has allocated the table, and nothing uses it any more.
+    unsafe { libc::free(table.cast()) };
 }
 
 /// Declares a thread-local with a constant initializer and no destructor: it can be accessed at any
 /// time in a thread's life, including its teardown.
 macro_rules! local {
     ($(#[$doc:meta])* $vis:vis static $name:ident : $t:ty = $init:expr;) => {
-        $(#[$doc])* $vis static $name: $crate::sync::Local<$t> = $crate::sync::Local::new(|| $init);
+        $(#[$doc])* $vis static $name: $crate::sync::native::key_locals::Local<$t> =
+            $crate::sync::native::key_locals::Local::new(|| $init);
     };
 }
-pub(crate) use local;
 
 #[cfg(test)]
 mod tests {
@@ -261,58 +211,30 @@ mod tests {
     use std::sync::Barrier;
     use std::thread;
 
-    const RACERS: usize = 32;
-
-    /// Has [`RACERS`] threads call `f` at once, and returns what it returns.
-    fn race<R: Send>(f: impl Fn() -> R + Sync) -> Vec<R> {
-        let start = Barrier::new(RACERS);
-        let run = || {
-            start.wait();
-            f()
-        };
-        thread::scope(|scope| {
-            let racers: Vec<_> = (0..RACERS).map(|_| scope.spawn(run)).collect();
-            let joined = racers.into_iter().map(|racer| racer.join().unwrap());
-            joined.collect()
-        })
-    }
-
     #[test]
     fn threads_that_race_for_a_place_lose_none() {
+        const RACERS: usize = 32;
         static TWO: [Place; 2] = [const { Place::new() }; 2];
         static LIST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+        let start = Barrier::new(RACERS);
         // Half of the threads begin with the second one.
-        let turn = AtomicUsize::new(0);
-        let taken = race(|| {
-            let turn = turn.fetch_add(1, Ordering::Relaxed) % 2;
+        let take = |nth: usize| {
+            start.wait();
             let mut both = [0; 2];
-            for which in [turn, 1 - turn] {
+            for which in [nth % 2, 1 - nth % 2] {
                 both[which] = TWO[which].index(&LIST);
             }
             both
+        };
+        let taken: Vec<_> = thread::scope(|scope| {
+            let take = &take;
+            let racer = |nth| scope.spawn(move || take(nth));
+            let racers: Vec<_> = (0..RACERS).map(racer).collect();
+            let joined = racers.into_iter().map(|racer| racer.join().unwrap());
+            joined.collect()
         });
         let one = taken[0];
         assert!(one == [0, 1] || one == [1, 0], "{one:?}");
         assert!(taken.iter().all(|other| *other == one), "{taken:?}");
-        assert_eq!(TWO.each_ref().map(|place| place.index(&LIST)), one);
-    }
-
-    #[test]
-    fn tables_grow_with_the_places() {
-        const MANY: usize = 2 * BLOCK + 1;
-        static LOCALS: [Local<Cell<usize>>; MANY] = [const { Local::new(|| Cell::new(7)) }; MANY];
-        for thread in race(|| {
-            LOCALS.iter().enumerate().for_each(|(i, local)| {
-                assert_eq!(local.with(Cell::get), 7, "no other thread-local's value");
-                local.with(|value| value.set(i));
-            });
-            let values = LOCALS.iter().map(|local| local.with(Cell::get));
-            values.collect::<Vec<_>>()
-        }) {
-            assert_eq!(thread, (0..MANY).collect::<Vec<_>>());
-        }
-        // Other tests use the crate's thread-locals, which are fewer than 64.
-        let places = LOCALS.each_ref().map(|local| local.place.index(&FIRST));
-        assert!(places.iter().all(|&place| place < MANY + 64), "{places:?}");
     }
 }

@@ -31,7 +31,6 @@
 //! * `index`: the record of an address, and the pools that hold an object
 //! * `balance`: retains and releases of chosen types, and objects that threads retain by turns
 //! * `life`: creations and deaths, misuse that they show, and descriptions of objects for messages
-//! * `no_ledger`: what stands for all of these without the feature
 //! * `object_name`: names of single objects, also without the feature
 
 #[cfg(feature = "leak-detection")]
@@ -44,8 +43,6 @@ pub(crate) mod index;
 mod label;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod life;
-#[cfg(not(feature = "leak-detection"))]
-mod no_ledger;
 pub(crate) mod object_name;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod object_record;
@@ -64,5 +61,53 @@ pub(crate) use self::{
     threads::{awaits_drain, drained, drained_last, note_thread},
 };
 #[cfg(not(feature = "leak-detection"))]
-pub(crate) use no_ledger::*;
+pub(crate) use {no_ledger::*, told::PoolLabel};
+
 pub(crate) use told::{CHECKS, ObjectDescription, RawCall, ReleasedBy, abort};
+
+/// The ledger without the feature: all functions are empty.
+#[cfg(not(feature = "leak-detection"))]
+mod no_ledger {
+    use super::told::{ObjectDescription, PoolLabel, RawCall, ReleasedBy};
+    use crate::sync::const_fn;
+    use std::panic::Location;
+    use std::ptr::NonNull;
+
+    const_fn! {
+        #[inline(always)]
+        pub(crate) fn awaits_drain() -> bool {
+            false
+        }
+    }
+
+    /// Defines functions that do nothing, or return a value that says that nothing is known.
+    macro_rules! empty {
+        ($($name:ident($($argument:ty),*) $(-> $result:ty = $value:expr)?;)*) => {$(
+            #[inline(always)]
+            pub(crate) fn $name($(_: $argument),*) $(-> $result)? {
+                $($value)?
+            }
+        )*};
+    }
+
+    empty! {
+        drained();
+        drained_last();
+        note_thread();
+        check_raw_call(NonNull<u8>, RawCall);
+        describe_live(NonNull<u8>) -> String = String::new();
+        here(&str) -> String = String::new();
+        type_and_rest(NonNull<u8>) -> Option<(&'static str, String)> = None;
+        site_of(NonNull<u8>) -> Option<&'static Location<'static>> = None;
+        type_info_of(NonNull<u8>) -> Option<*const ()> = None;
+        retyped(NonNull<u8>, *const (), fn() -> &'static str);
+        created(NonNull<u8>, ObjectDescription);
+        died(NonNull<u8>);
+        freed(NonNull<u8>);
+        entered_pool(NonNull<u8>, PoolLabel);
+        left_pool(NonNull<u8>, u32, PoolLabel);
+        retained(NonNull<u8>);
+        autoreleased(NonNull<u8>, &'static Location<'static>, impl FnOnce() -> PoolLabel);
+        released(NonNull<u8>, u32, ReleasedBy);
+    }
+}

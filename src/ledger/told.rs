@@ -3,8 +3,6 @@
 
 #[cfg(feature = "leak-detection")]
 use super::label::PoolLabel;
-#[cfg(not(feature = "leak-detection"))]
-use super::no_ledger::PoolLabel;
 
 /// True if misuse of raw pointers, handles and blocks is detected: in debug builds and with the
 /// feature `checks`.
@@ -61,6 +59,24 @@ impl RawCall {
             Self::Decrement => "released more often than it was retained",
             Self::WeakFromRaw => "used after its memory was freed",
         }
+    }
+}
+
+/// The name of a pool; empty without the ledger.
+#[cfg(not(feature = "leak-detection"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PoolLabel;
+
+#[cfg(not(feature = "leak-detection"))]
+impl PoolLabel {
+    pub(crate) const UNNAMED: Self = Self;
+    pub(crate) const ROOT: Self = Self;
+    pub(crate) const TOKEN: Self = Self;
+    pub(crate) const HANDOFF: Self = Self;
+
+    #[inline(always)]
+    pub(crate) fn of(_name: &str) -> Self {
+        Self
     }
 }
 

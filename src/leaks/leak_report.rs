@@ -8,7 +8,8 @@ use crate::ledger::object_name::{ObjectName, has_namer};
 use crate::ledger::object_record::{BALANCED, Record};
 use crate::ledger::threads::thread_label;
 use crate::ledger::{call_stack, index};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::hash_map::{Entry, HashMap};
 use std::fmt;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
@@ -87,12 +88,11 @@ impl LeakReport {
 
     /// Returns a sentence that says how to find out what keeps the objects.
     fn next_step(&self) -> String {
-        let unexplained =
-            |group: &&LeakGroup| group.pooled < group.objects && group.unreleased.is_empty();
+        let is_pooled = |group: &LeakGroup| group.pooled == group.objects;
+        let unexplained = |group: &&LeakGroup| !is_pooled(group) && group.unreleased.is_empty();
         let unexplained = self.groups.iter().filter(unexplained);
-        let mut names: Vec<_> = unexplained
-            .map(|group| short_name(group.type_name))
-            .collect();
+        let names = unexplained.map(|group| short_name(group.type_name));
+        let mut names: Vec<_> = names.collect();
         if !names.is_empty() {
             names.sort_unstable();
             names.dedup();
@@ -102,11 +102,7 @@ impl LeakReport {
                  before these objects are created, and run this again"
             );
         }
-        if self
-            .groups
-            .iter()
-            .all(|group| group.pooled == group.objects)
-        {
+        if self.groups.iter().all(is_pooled) {
             return "drain or drop these pools first".to_owned();
         }
         "drop the references that were retained at these places, and drain the pools".to_owned()
@@ -251,13 +247,11 @@ impl Collected {
     }
 
     fn finish(mut self) -> LeakGroup {
-        self.threads
-            .sort_by_key(|&(thread, n)| (std::cmp::Reverse(n), thread));
-        self.pools.sort_by_key(|&(.., n)| std::cmp::Reverse(n));
-        let threads = self
-            .threads
-            .iter()
-            .map(|&(thread, n)| (thread_label(thread), n));
+        let (threads, pools) = (&mut self.threads, &mut self.pools);
+        threads.sort_by_key(|&(thread, n)| (Reverse(n), thread));
+        pools.sort_by_key(|&(.., n)| Reverse(n));
+        let labelled_thread = |&(thread, n): &(u64, usize)| (thread_label(thread), n);
+        let threads = threads.iter().map(labelled_thread);
         let frames = self.frames.as_deref().unwrap_or_default();
         let backtrace = call_stack::of_user(frames, FUNCTIONS);
         LeakGroup {
@@ -323,21 +317,13 @@ pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
     for group in by_address.into_values() {
         let site = group.site;
         let key = (group.name.get(), site.file(), site.line(), site.column());
-        match by_name.get_mut(&key) {
-            Some(known) => known.merge(group),
-            None => {
-                by_name.insert(key, group);
-            }
+        match by_name.entry(key) {
+            Entry::Occupied(mut known) => known.get_mut().merge(group),
+            Entry::Vacant(place) => _ = place.insert(group),
         }
     }
     let mut groups: Vec<_> = by_name.into_values().map(Collected::finish).collect();
-    let place = |group: &LeakGroup| (group.site.file(), group.site.line(), group.site.column());
-    groups.sort_by(|a, b| {
-        let by_bytes = b.bytes.cmp(&a.bytes);
-        by_bytes
-            .then_with(|| a.type_name.cmp(b.type_name))
-            .then_with(|| place(a).cmp(&place(b)))
-    });
+    groups.sort_by_key(|group| (Reverse(group.bytes), group.type_name, group.site));
     LeakReport {
         objects: groups.iter().map(LeakGroup::objects).sum(),
         bytes: groups.iter().map(LeakGroup::bytes).sum(),
@@ -593,15 +579,12 @@ impl UnreleasedRetain {
 impl fmt::Display for UnreleasedRetain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (place, thread) = (&self.place, &self.thread);
-        let times = if self.count == 1 { "once" } else { "times" };
-        write!(f, "retained ")?;
-        if self.count != 1 {
-            write!(f, "{} ", Grouped(self.count as usize))?;
+        f.write_str("retained ")?;
+        match self.count {
+            1 => f.write_str("once")?,
+            n => write!(f, "{} times", Grouped(n as usize))?,
         }
-        write!(
-            f,
-            "{times} and not released: at {place}, by thread {thread}"
-        )
+        write!(f, " and not released: at {place}, by thread {thread}")
     }
 }
 
@@ -620,7 +603,7 @@ pub(super) fn unreleased(objects: &[usize]) -> Vec<UnreleasedRetain> {
             }
         }
     }
-    sum.sort_by_key(|line| std::cmp::Reverse(line.retains));
+    sum.sort_by_key(|line| Reverse(line.retains));
     sum.truncate(LINES);
     let described = |line: &Line| UnreleasedRetain {
         place: place(line),

@@ -5,10 +5,10 @@ use super::leak_report::LeakReport;
 use crate::ledger::life::own_serial;
 use crate::ledger::object_record::Record;
 use crate::ledger::threads::number;
-use crate::sync::with_room;
+use crate::sync::{Numbers, Table};
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The objects that one thread creates during some time: the thread's key, and the numbers of
 /// objects that it had created at the beginning and at the end.
@@ -35,12 +35,10 @@ impl Span {
     }
 }
 
-// The lock is std's even in loom builds, as nothing yields while it is held.
-type Spans = Arc<Mutex<Vec<Span>>>;
+/// The spans of a scope, by unique numbers.
+type Spans = Arc<Table<u64, Span>>;
 
-fn with_spans<R>(spans: &Spans, f: impl FnOnce(&mut Vec<Span>) -> R) -> R {
-    f(&mut spans.lock().unwrap_or_else(PoisonError::into_inner))
-}
+static NEXT: Numbers = Numbers::new();
 
 /// The objects that a thread has created since the scope began; see
 /// [`leaks::scope`](crate::leaks::scope).
@@ -60,9 +58,9 @@ pub struct Scope {
 
 impl Scope {
     pub(super) fn begin() -> Self {
-        Self {
-            spans: Arc::new(Mutex::new(vec![Span::begin()])),
-        }
+        let spans = Spans::new(Table::new());
+        spans.insert(NEXT.next(), Span::begin());
+        Self { spans }
     }
 
     /// Returns a report of the scope's live objects.
@@ -70,21 +68,8 @@ impl Scope {
     /// Linear in the number of live objects of the process.
     #[must_use]
     pub fn report(&self) -> LeakReport {
-        let mut spans = Vec::new();
-        // Allocates while the lock is not held.
-        while spans.is_empty() {
-            let copy = |all: &mut Vec<Span>| {
-                if all.len() <= spans.capacity() {
-                    spans.extend_from_slice(all);
-                }
-                all.len()
-            };
-            let n = with_spans(&self.spans, copy);
-            if spans.is_empty() {
-                spans = Vec::with_capacity(n);
-            }
-        }
-        leak_report::collect(|record| spans.iter().any(|span| span.includes(record)))
+        let spans = self.spans.all();
+        leak_report::collect(|record| spans.iter().any(|(_, span)| span.includes(record)))
     }
 
     /// Asserts that no object of the scope is alive.
@@ -132,10 +117,11 @@ impl ScopeHandle {
     /// value is dropped.
     #[must_use = "the thread leaves the scope when this is dropped"]
     pub fn enter(&self) -> ScopeEntry {
-        let span = Span::begin();
-        with_room(|f| with_spans(&self.spans, f), |spans| spans.push(span));
+        let (number, span) = (NEXT.next(), Span::begin());
+        self.spans.insert(number, span);
         ScopeEntry {
             spans: self.spans.clone(),
+            number,
             span,
             _thread: PhantomData,
         }
@@ -154,6 +140,7 @@ impl ScopeHandle {
 #[derive(Debug)]
 pub struct ScopeEntry {
     spans: Spans,
+    number: u64,
     span: Span,
     /// Dropping the entry ends the part of the dropping thread, so the entry must stay on its
     /// thread.
@@ -162,15 +149,7 @@ pub struct ScopeEntry {
 
 impl Drop for ScopeEntry {
     fn drop(&mut self) {
-        let end = own_serial();
-        let span = self.span;
-        with_spans(&self.spans, |spans| {
-            let is_own = |known: &&mut Span| {
-                known.to.is_none() && (known.thread, known.from) == (span.thread, span.from)
-            };
-            if let Some(known) = spans.iter_mut().rev().find(is_own) {
-                known.to = Some(end);
-            }
-        });
+        let to = Some(own_serial());
+        self.spans.insert(self.number, Span { to, ..self.span });
     }
 }

@@ -51,17 +51,11 @@ impl Check<'_> {
     /// Returns the limits of loom's exploration.
     fn plan(&self) -> Plan {
         let builder = self.builder;
-        let (bound, limit) = match builder.seeds {
-            Some(_) => (
-                Some(builder.preemption_bound.unwrap_or(1)),
-                Some(builder.executions_per_seed),
-            ),
-            None => (builder.preemption_bound, None),
-        };
+        let sampled = builder.seeds.is_some();
         Plan {
-            preemption_bound: bound,
+            preemption_bound: builder.preemption_bound.or(sampled.then_some(1)),
             max_branches: builder.max_branches,
-            limit,
+            limit: sampled.then_some(builder.executions_per_seed),
         }
     }
 
@@ -120,12 +114,7 @@ impl Check<'_> {
     /// Checks the model in all modes and with all seeds.
     fn all(&self) -> Result<Report, Failure> {
         let builder = self.builder;
-        let mut report = Report {
-            name: self.name.clone(),
-            executions: 0,
-            outcomes: BTreeSet::new(),
-            extent: self.extent(),
-        };
+        let mut report = self.report(self.extent());
         for &mode in &builder.modes {
             let seeds: Vec<_> = match builder.seeds.clone() {
                 Some(seeds) => seeds.map(Some).collect(),
@@ -150,20 +139,15 @@ impl Check<'_> {
                     },
                 }
             }
-            if let (Some(wanted), None, None) = (
-                builder.outcomes_in.get(&mode),
-                &builder.seeds,
-                &builder.must_fail,
-            ) {
+            let wanted = builder.outcomes_in.get(&mode);
+            if let (Some(wanted), None, None) = (wanted, &builder.seeds, &builder.must_fail) {
                 self.compare(&in_mode, wanted, &format!("mode {mode}"))?;
             }
             report.outcomes.append(&mut in_mode);
         }
         if let Some(text) = &builder.must_fail {
-            return Err(self.failure(
-                "in all modes".to_owned(),
-                format!("the model passed, but should have failed with {text:?}"),
-            ));
+            let message = format!("the model passed, but should have failed with {text:?}");
+            return Err(self.failure("in all modes".to_owned(), message));
         }
         if let (Some(wanted), None) = (&builder.outcomes, &builder.seeds) {
             self.compare(&report.outcomes, wanted, "in all modes")?;
@@ -195,6 +179,16 @@ impl Check<'_> {
         }
         outcomes.extend(reached.into_keys());
         Ok(executions)
+    }
+
+    /// Returns the report of a check that has not begun.
+    fn report(&self, extent: String) -> Report {
+        Report {
+            name: self.name.clone(),
+            executions: 0,
+            outcomes: BTreeSet::new(),
+            extent,
+        }
     }
 
     fn failure(&self, when: String, message: String) -> Failure {
@@ -230,10 +224,17 @@ impl Check<'_> {
         Err(self.failure(when.to_owned(), message))
     }
 
-    /// Describes the failure of `run`, and writes the interleaving to a file.
-    fn failed(&self, run: &ModelRun, failed: Failed) -> Failure {
+    /// Describes the failure of `run`.
+    fn failure_of(&self, run: &ModelRun, failed: Failed) -> Failure {
         let mut failure = self.failure(Self::when(run), explained(failed.message));
         failure.0.execution = Some(failed.execution);
+        failure
+    }
+
+    /// Describes the failure of `run`, and writes the interleaving to a file.
+    fn failed(&self, run: &ModelRun, failed: Failed) -> Failure {
+        let execution = failed.execution;
+        let mut failure = self.failure_of(run, failed);
         // Writes no file for a failure that is expected.
         if self.builder.must_fail.is_some() || !self.builder.writes_file {
             return failure;
@@ -243,8 +244,8 @@ impl Check<'_> {
         let _ = std::fs::remove_file(&file);
         self.prepare(run);
         let body = self.body(&Reached::default());
-        let written = self.plan().write_path(failed.execution, file.clone(), body)
-            && run.complete(&file).is_ok();
+        let written =
+            self.plan().write_path(execution, file.clone(), body) && run.complete(&file).is_ok();
         if written {
             let with = self.builder.replay_with.as_deref();
             failure.0.command = Some(command(&file, with));
@@ -259,12 +260,7 @@ impl Check<'_> {
     fn replay(&self, file: &Path, skip_others: bool) -> Result<Report, Failure> {
         let complain = |message| self.failure("replay".to_owned(), message);
         let (run, path) = ModelRun::read(file).map_err(complain)?;
-        let mut report = Report {
-            name: self.name.clone(),
-            executions: 0,
-            outcomes: BTreeSet::new(),
-            extent: format!("skipped: another model, {}, is replayed", run.name),
-        };
+        let mut report = self.report(format!("skipped: another model, {}, is replayed", run.name));
         if skip_others && run.name != self.name {
             return Ok(report);
         }
@@ -287,16 +283,10 @@ impl Check<'_> {
                 if allowed.is_none_or(|allowed| report.outcomes.is_subset(allowed)) {
                     return Ok(report);
                 }
-                self.failure(
-                    Self::when(&run),
-                    format!("an unexpected outcome: {:?}", report.outcomes),
-                )
+                let message = format!("an unexpected outcome: {:?}", report.outcomes);
+                self.failure(Self::when(&run), message)
             }
-            Err(failed) => {
-                let mut failure = self.failure(Self::when(&run), explained(failed.message));
-                failure.0.execution = Some(failed.execution);
-                failure
-            }
+            Err(failed) => self.failure_of(&run, failed),
         };
         failure.0.when = format!("replay of {}, {}", file.display(), failure.0.when);
         Err(failure)
@@ -323,15 +313,15 @@ const TITLE: &str = "releasepool model 1";
 /// The model, mode and seed to which an interleaving belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ModelRun {
-    pub(super) name: String,
-    pub(super) mode: Mode,
-    pub(super) seed: Option<u64>,
+    name: String,
+    mode: Mode,
+    seed: Option<u64>,
 }
 
 impl ModelRun {
     /// Returns the file for this run's failing interleaving: beside the program, or else in the
     /// directory for temporary files.
-    pub(super) fn file(&self) -> PathBuf {
+    fn file(&self) -> PathBuf {
         let exe = std::env::current_exe().ok();
         let beside = exe.and_then(|exe| Some(exe.parent()?.join("failed-models")));
         let directory = beside
@@ -347,7 +337,7 @@ impl ModelRun {
     }
 
     /// Puts this description before the path that loom has written to `file`.
-    pub(super) fn complete(&self, file: &Path) -> io::Result<()> {
+    fn complete(&self, file: &Path) -> io::Result<()> {
         let path = std::fs::read_to_string(file)?;
         let mut text = format!("{TITLE}\nname={}\nmode={}\n", self.name, self.mode);
         if let Some(seed) = self.seed {
@@ -357,7 +347,7 @@ impl ModelRun {
     }
 
     /// Reads a file; returns the run and loom's path.
-    pub(super) fn read(file: &Path) -> Result<(Self, String), String> {
+    fn read(file: &Path) -> Result<(Self, String), String> {
         let complain = |what: &str| format!("{}: {what}", file.display());
         let text = std::fs::read_to_string(file).map_err(|e| complain(&e.to_string()))?;
         let (head, path) = text
@@ -368,25 +358,21 @@ impl ModelRun {
             let mut lines = head.lines().filter_map(|line| line.split_once('='));
             lines.find(|(k, _)| *k == key).map(|(_, value)| value)
         };
-        let seed = value("seed").map(|seed| {
-            seed.parse()
-                .map_err(|_| complain("the seed is not a number"))
-        });
+        let (name, mode) = (value("name"), value("mode").and_then(Mode::from_name));
+        let seed = value("seed").map(str::parse).transpose();
         let run = Self {
-            name: value("name")
+            name: name
                 .ok_or_else(|| complain("the name is missing"))?
                 .to_owned(),
-            mode: value("mode")
-                .and_then(Mode::from_name)
-                .ok_or_else(|| complain("the mode is missing or unknown"))?,
-            seed: seed.transpose()?,
+            mode: mode.ok_or_else(|| complain("the mode is missing or unknown"))?,
+            seed: seed.map_err(|_| complain("the seed is not a number"))?,
         };
         Ok((run, path.to_owned()))
     }
 }
 
 /// Returns the command that replays `file` in this program.
-pub(super) fn command(file: &Path, with: Option<&str>) -> String {
+fn command(file: &Path, with: Option<&str>) -> String {
     let quote = |text: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@".contains(c);
         if !text.is_empty() && text.chars().all(plain) {

@@ -83,7 +83,6 @@ mod looper;
 mod proxy;
 
 mod call;
-mod clock;
 mod config;
 mod drop_later;
 mod frame_loop;

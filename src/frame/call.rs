@@ -31,31 +31,17 @@ impl<T> OneShot<T> {
         self.parker.unpark();
     }
 
-    /// Waits for the value and takes it.
-    pub(super) fn take(&self) -> T {
+    /// Waits for the value, for `limit` at most if there is one, and takes it.
+    pub(super) fn take_within(&self, limit: Option<Duration>) -> Option<T> {
+        let until = limit.map(|limit| elapsed().saturating_add(limit));
         loop {
-            if let Some(value) = self.take_now() {
+            let left = until.map(|until| until.saturating_sub(elapsed()));
+            let value = self.value.lock().take();
+            if value.is_some() || left == Some(Duration::ZERO) {
                 return value;
             }
-            self.parker.park(None);
+            self.parker.park(left);
         }
-    }
-
-    /// Waits for the value, for `limit` at most, and takes it.
-    pub(super) fn take_within(&self, limit: Duration) -> Option<T> {
-        let until = elapsed().saturating_add(limit);
-        loop {
-            let left = until.saturating_sub(elapsed());
-            let value = self.take_now();
-            if value.is_some() || left.is_zero() {
-                return value;
-            }
-            self.parker.park(Some(left));
-        }
-    }
-
-    fn take_now(&self) -> Option<T> {
-        self.value.lock().take()
     }
 }
 
@@ -105,9 +91,8 @@ impl<F: FnOnce() -> R, R> PendingCall<F, R> {
             let taken = {
                 let mut stage = self.stage.lock();
                 match *stage {
-                    Stage::Posted(_) if closed => std::mem::replace(&mut *stage, Stage::Taken),
-                    Stage::Done(_) => std::mem::replace(&mut *stage, Stage::Taken),
-                    _ => Stage::Taken,
+                    Stage::Posted(_) if !closed => Stage::Taken,
+                    _ => std::mem::replace(&mut *stage, Stage::Taken),
                 }
             };
             match taken {

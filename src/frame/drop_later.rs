@@ -256,17 +256,7 @@ impl LooperProxy {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later<T: Send + 'static>(&self, value: T) {
         // SAFETY: the value is not used again.
-        unsafe { self.drop_later_from(&mut ManuallyDrop::new(value)) };
-    }
-
-    /// Does what [`drop_later`](Self::drop_later) does.
-    ///
-    /// # Safety
-    /// Takes the value: the caller does not use it again.
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub(super) unsafe fn drop_later_from<T: Send + 'static>(&self, value: &mut ManuallyDrop<T>) {
-        // SAFETY: by the contract.
-        unsafe { self.send(value, 0) };
+        unsafe { self.send(&mut ManuallyDrop::new(value), 0) };
     }
 
     /// Has the looper's thread destroy `value`, and counts `bytes` for the bound on bytes: see
@@ -276,9 +266,8 @@ impl LooperProxy {
     /// As [`drop_later`](Self::drop_later) does.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn drop_later_weighed<T: Send + 'static>(&self, value: T, bytes: usize) {
-        let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is not used again.
-        unsafe { self.send(&mut value, bytes as u64) };
+        unsafe { self.send(&mut ManuallyDrop::new(value), bytes as u64) };
     }
 
     /// Has the looper's thread destroy `value`, if there is room for it: see
@@ -323,7 +312,7 @@ impl LooperProxy {
                 destroy_all();
                 there.put(());
             });
-            if posted.is_err() || done.take_within(left).is_none() {
+            if posted.is_err() || done.take_within(Some(left)).is_none() {
                 return is_idle();
             }
             if is_idle() {
@@ -334,19 +323,13 @@ impl LooperProxy {
         }
     }
 
-    /// Waits for the end of the looper, for `timeout` at most. Returns whether it has ended: its thread
-    /// has nothing left to do.
-    pub(super) fn has_ended_within(&self, timeout: Duration) -> bool {
-        self.reclaim.has_ended_within(timeout)
-    }
-
     /// Sends a value to the looper; where that is not possible, destroys it. The value is not moved but
     /// into the message: see [`later_value::message`].
     ///
     /// # Safety
     /// Takes the value: the caller does not use it again.
     #[cfg_attr(feature = "leak-detection", track_caller)]
-    unsafe fn send<T: Send + 'static>(&self, value: &mut ManuallyDrop<T>, bytes: u64) {
+    pub(super) unsafe fn send<T: Send + 'static>(&self, value: &mut ManuallyDrop<T>, bytes: u64) {
         let record = &self.thread().0;
         loop {
             // SAFETY: the value is used again only if it was not taken.

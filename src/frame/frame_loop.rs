@@ -1,11 +1,9 @@
-//! `FrameLoop`: makes the frames of a UI thread.
+//! `FrameLoop`: makes the frames of a UI thread, and computes their times.
 
-use super::clock::Clock;
 use super::config::{FrameConfig, Pacing};
 use super::later;
 use super::loop_state::{LoopState, Task, run_in_pool};
-use super::one_frame::FrameReport;
-use super::one_frame::{Frame, ResetAtEnd};
+use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
 use super::proxy::FrameProxy;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::block::thread_heaps;
@@ -367,5 +365,131 @@ impl fmt::Debug for FrameLoop {
             .field("config", &self.config)
             .field("frames", &self.index)
             .finish_non_exhaustive()
+    }
+}
+
+/// Computes the times of each frame.
+#[derive(Debug, Default)]
+struct Clock {
+    /// When the last frame began; `None` if time starts with the next frame.
+    last: Option<Duration>,
+    /// The time that no step has covered yet.
+    leftover: Duration,
+    suspended: bool,
+}
+
+impl Clock {
+    /// Begins a frame at `now`; returns its times.
+    fn frame(&mut self, now: Duration, config: &FrameConfig) -> Times {
+        let passed = self
+            .last
+            .map_or(Duration::ZERO, |last| now.saturating_sub(last));
+        if !self.suspended {
+            self.last = Some(now);
+        }
+        let delta = passed.min(config.max_delta);
+        let Pacing::Fixed { step } = config.pacing else {
+            return Times {
+                delta,
+                steps: 1,
+                step: delta,
+                leftover: Duration::ZERO,
+            };
+        };
+        let time = self.leftover + delta;
+        let due = time.as_nanos() / step.as_nanos();
+        let steps = u32::try_from(due).unwrap_or(u32::MAX).min(config.max_steps);
+        // Whole steps beyond the limit are dropped; only a part of a step is kept.
+        let rest = time.as_nanos() % step.as_nanos();
+        self.leftover = Duration::from_nanos(u64::try_from(rest).unwrap_or(u64::MAX));
+        Times {
+            delta,
+            steps,
+            step,
+            leftover: self.leftover,
+        }
+    }
+
+    /// Stops time until [`resume`](Self::resume).
+    fn suspend(&mut self) {
+        self.suspended = true;
+        self.last = None;
+    }
+
+    /// Lets time go on, from the next frame.
+    fn resume(&mut self) {
+        self.suspended = false;
+        self.last = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// Asserts deltas, steps and leftovers of frames that begin at these times; all in milliseconds.
+    fn assert_times(
+        config: &FrameConfig,
+        at: [u64; 4],
+        deltas: [u64; 4],
+        steps: [u32; 4],
+        leftovers: [u64; 4],
+    ) {
+        let mut clock = Clock::default();
+        let times = at.map(|now| clock.frame(ms(now), config));
+        assert_eq!(times.map(|times| times.delta), deltas.map(ms));
+        assert_eq!(times.map(|times| times.steps), steps);
+        assert_eq!(times.map(|times| times.leftover), leftovers.map(ms));
+    }
+
+    #[test]
+    fn a_frame_covers_the_time_since_the_last_one_in_steps() {
+        let variable = FrameConfig::new();
+        let at = [1_000, 1_016, 1_016, 1_050];
+        assert_times(&variable, at, [0, 16, 0, 34], [1; 4], [0; 4]);
+        let at = [5_000, 9_000, 8_000, 8_050];
+        let limited = variable.clone().max_delta(ms(100));
+        assert_times(&limited, at, [0, 100, 0, 50], [1; 4], [0; 4]);
+        let fixed = variable.fixed_step(ms(10));
+        let at = [0, 9, 18, 40];
+        assert_times(&fixed, at, [0, 9, 9, 22], [0, 0, 1, 3], [0, 9, 8, 0]);
+        let at = [0, 95, 100, 110];
+        let capped = fixed.max_steps(3);
+        assert_times(&capped, at, [0, 95, 5, 10], [0, 3, 1, 1], [0, 5, 0, 0]);
+    }
+
+    #[test]
+    fn time_stops_while_suspended_and_starts_again_on_resume() {
+        let config = FrameConfig::new();
+        let mut clock = Clock::default();
+        clock.frame(ms(0), &config);
+        clock.suspend();
+        assert_eq!(clock.frame(ms(10), &config).delta, ms(0));
+        assert_eq!(clock.frame(ms(20), &config).delta, ms(0));
+        clock.resume();
+        assert_eq!(clock.frame(ms(30), &config).delta, ms(0));
+        assert_eq!(clock.frame(ms(47), &config).delta, ms(17));
+    }
+
+    #[test]
+    fn extreme_settings_do_not_overflow() {
+        let config = FrameConfig::new()
+            .fixed_step(Duration::ZERO)
+            .max_steps(u32::MAX)
+            .max_delta(Duration::MAX);
+        let mut clock = Clock::default();
+        clock.frame(Duration::ZERO, &config);
+        assert_eq!(clock.frame(Duration::MAX, &config).steps, u32::MAX);
+        let config = FrameConfig::new()
+            .fixed_step(Duration::MAX)
+            .max_delta(Duration::MAX);
+        let mut clock = Clock::default();
+        for now in [Duration::ZERO, Duration::MAX / 2, Duration::MAX] {
+            clock.frame(now, &config);
+        }
     }
 }

@@ -179,7 +179,7 @@ pub fn drop_later<T: Send + 'static>(value: T) {
 unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
     match reclaimer() {
         // SAFETY: by the contract.
-        Some(reclaimer) => unsafe { reclaimer.drop_later_from(value) },
+        Some(reclaimer) => unsafe { reclaimer.send(value, 0) },
         // SAFETY: by the contract.
         None => unsafe { ManuallyDrop::drop(value) },
     }
@@ -261,7 +261,7 @@ fn close(running: &LooperProxy) {
 /// Waits until a reclaimer that was told to end has ended, for `limit` at most; then waits for its thread, which
 /// has nothing left to do. Returns whether it has ended.
 fn has_ended(closed: &LooperProxy, limit: Duration) -> bool {
-    if !closed.has_ended_within(limit) {
+    if !closed.reclaim.has_ended_within(limit) {
         return false;
     }
     let looper = {

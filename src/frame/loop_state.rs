@@ -153,8 +153,8 @@ impl LoopState {
 
     /// Requests a frame, and wakes the loop if no other request is pending.
     pub(super) fn request_frame(&self) {
-        let first = self.timers.lock().request_frame();
-        if first {
+        let before = std::mem::replace(&mut self.timers.lock().frame_requested, true);
+        if !before {
             self.wake();
         }
     }
@@ -223,7 +223,7 @@ impl LoopState {
 
     /// Clears the request for a frame, when one begins.
     pub(super) fn clear_request(&self) {
-        self.timers.lock().clear_request();
+        self.timers.lock().frame_requested = false;
     }
 
     /// Returns whether there is a reason for a frame: a closure, or a request. Releases need no
@@ -261,7 +261,8 @@ impl LoopState {
     /// Returns, in order, the delayed posts that are due now. The iterator takes each post out only
     /// at its turn, so that an earlier post can cancel a later one.
     fn pop_due(&self) -> impl Iterator<Item = Delayed> + '_ {
-        let cutoff = self.timers.lock().cutoff();
+        // A post that becomes due or is made after the round has begun waits for the next round.
+        let cutoff = PostId::after(Duration::ZERO);
         std::iter::from_fn(move || {
             let post = self.timers.lock().pop_due(cutoff);
             self.shrink_delayed();
@@ -270,7 +271,7 @@ impl LoopState {
     }
 
     fn change_delayed(&self, f: &mut dyn FnMut(&mut DelayedPosts)) {
-        f(self.timers.lock().delayed());
+        f(&mut self.timers.lock().delayed);
     }
 
     fn shrink_delayed(&self) {
@@ -288,8 +289,8 @@ impl LoopState {
         } else {
             self.round(each);
         }
-        let left = self.timers.lock().take_all();
-        if left.len() > 0 {
+        let left = std::mem::take(&mut self.timers.lock().delayed);
+        if !left.is_empty() {
             let event = Event::new(EventKind::PostsDropped, current_label());
             event.count(left.len()).emit();
             for post in left {
@@ -297,9 +298,7 @@ impl LoopState {
             }
         }
     }
-}
 
-impl LoopState {
     /// Puts the delayed posts that are due before the thread's posted closures: the thread's next
     /// loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
@@ -356,6 +355,16 @@ pub struct PostId {
 }
 
 impl PostId {
+    /// Returns the id of a post that is made now and due after `delay`. A post takes its id under the lock
+    /// of a loop's timers, so the serial numbers of one loop's posts increase in the order of the posts.
+    fn after(delay: Duration) -> Self {
+        static NEXT: Numbers = Numbers::new();
+        Self {
+            due: elapsed().saturating_add(delay),
+            serial: NEXT.next(),
+        }
+    }
+
     fn key(self) -> (Duration, u64) {
         (self.due, self.serial)
     }
@@ -379,10 +388,6 @@ impl Delayed {
     }
 }
 
-/// The serial numbers of posts. A post takes its number under the lock of a loop's timers, so the
-/// numbers of one loop's posts increase in the order of the posts.
-static NEXT: Numbers = Numbers::new();
-
 /// Delayed posts, and whether a frame was requested. A lock guards both. The loop tests them before
 /// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
@@ -397,32 +402,16 @@ struct Timers {
 type DelayedPosts = VecDeque<(PostId, Delayed)>;
 
 /// Adds a post to a list with room for it; returns its id, and whether it is now the first to be due.
-pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
-    let id = PostId {
-        due: elapsed().saturating_add(delay),
-        serial: NEXT.next(),
-    };
+fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
+    let id = PostId::after(delay);
     let place = posts.partition_point(|(before, _)| before.key() < id.key());
     posts.insert(place, (id, post));
     (id, place == 0)
 }
 
-/// The limit of one round: posts that become due or are made after the round has begun wait for the
-/// next round.
-#[derive(Clone, Copy, Debug)]
-struct Cutoff {
-    now: Duration,
-    serial: u64,
-}
-
 impl Timers {
-    /// Returns the delayed posts, to change their room or to [`insert`] one.
-    pub(super) fn delayed(&mut self) -> &mut DelayedPosts {
-        &mut self.delayed
-    }
-
     /// Removes a post; returns its closure, which the caller must drop after unlocking.
-    pub(super) fn cancel(&mut self, id: PostId) -> Option<Delayed> {
+    fn cancel(&mut self, id: PostId) -> Option<Delayed> {
         let place = self
             .delayed
             .binary_search_by_key(&id.key(), |(id, _)| id.key());
@@ -430,19 +419,11 @@ impl Timers {
         Some(post)
     }
 
-    /// Returns the limit of a round that begins now.
-    fn cutoff(&self) -> Cutoff {
-        Cutoff {
-            now: elapsed(),
-            serial: NEXT.next(),
-        }
-    }
-
-    /// Takes out the first post if it is due; only one, so that this post can still cancel later
-    /// ones.
-    fn pop_due(&mut self, cutoff: Cutoff) -> Option<Delayed> {
+    /// Takes out the first post if it comes before `cutoff`; only one, so that this post can still cancel
+    /// later ones.
+    fn pop_due(&mut self, cutoff: PostId) -> Option<Delayed> {
         let (first, _) = self.delayed.front()?;
-        if first.key() >= (cutoff.now, cutoff.serial) {
+        if first.key() >= cutoff.key() {
             return None;
         }
         let (_, post) = self.delayed.pop_front()?;
@@ -451,30 +432,13 @@ impl Timers {
 
     /// Returns how long it is until the first post is due; zero if it is due, `None` if there is no
     /// post.
-    pub(super) fn next_due(&self) -> Option<Duration> {
+    fn next_due(&self) -> Option<Duration> {
         let (first, _) = self.delayed.front()?;
         Some(first.due.saturating_sub(elapsed()))
-    }
-
-    /// Requests a frame; returns whether this is the first request since the last frame.
-    pub(super) fn request_frame(&mut self) -> bool {
-        !std::mem::replace(&mut self.frame_requested, true)
-    }
-
-    /// Clears the request, when a frame begins.
-    pub(super) fn clear_request(&mut self) {
-        self.frame_requested = false;
     }
 
     /// Returns whether a frame is requested or a post is due.
     fn has_work_now(&self) -> bool {
         self.frame_requested || self.next_due() == Some(Duration::ZERO)
-    }
-
-    /// Takes out all remaining posts, for the loop's end.
-    pub(super) fn take_all(&mut self) -> impl ExactSizeIterator<Item = Delayed> + use<> {
-        std::mem::take(&mut self.delayed)
-            .into_iter()
-            .map(|(_, post)| post)
     }
 }

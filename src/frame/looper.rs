@@ -139,7 +139,8 @@ impl Looper {
                 thread_exit();
             });
         })?;
-        let (state, reclaim) = ready.take();
+        let ready = ready.take_within(None);
+        let (state, reclaim) = ready.expect("the thread has put it there");
         Ok(Self {
             proxy: LooperProxy { state, reclaim },
             thread: Some(thread),

@@ -5,7 +5,6 @@
 //! end of a loop or thread, `run_inbox`) runs it like any message, and the closure gets a frame of
 //! its own.
 
-use super::clock::Times;
 use super::config::FrameConfig;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
@@ -21,6 +20,25 @@ use crate::unwind::FirstPanic;
 use std::fmt;
 use std::ptr::NonNull;
 use std::time::Duration;
+
+/// The times of one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) delta: Duration,
+    pub(super) steps: u32,
+    pub(super) step: Duration,
+    pub(super) leftover: Duration,
+}
+
+impl Times {
+    /// No time has passed, and no update is due.
+    pub(super) const NONE: Self = Self {
+        delta: Duration::ZERO,
+        steps: 0,
+        step: Duration::ZERO,
+        leftover: Duration::ZERO,
+    };
+}
 
 /// One frame of a [`FrameLoop`](crate::FrameLoop).
 ///

@@ -18,7 +18,7 @@
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
 use crate::sync::epoch::{Collector, Guard, LocalHandle};
-use crate::sync::{Hint, Table, const_fn, elapsed, lazy};
+use crate::sync::{Hint, PlainMap, const_fn, elapsed, lazy};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
@@ -67,7 +67,7 @@ lazy! {
 
 /// The watches of all participants, by their addresses. Invisible to models, as nothing yields
 /// while the table is locked.
-static WATCHES: Table<usize, Weak<PinWatch>> = Table::new();
+static WATCHES: PlainMap<usize, Weak<PinWatch>> = PlainMap::new();
 
 /// The part of a participant that other threads read, for reports.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! created, entered_pool, left_pool, died
 //!     │
 //!     ▼
-//! index: payload address ─► Record        a DashMap
+//! index: payload address ─► ObjectRecord  a DashMap
 //!                             │
 //! LEDGER ─► chunk ─► chunk    └─ in a chunk, which another process reads while this one is stopped
 //! ```

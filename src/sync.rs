@@ -41,13 +41,13 @@ mod unchecked;
 pub(crate) use unchecked::*;
 
 mod counter;
+mod map;
 mod sleeper;
-mod table;
 #[allow(unused_imports, reason = "for the feature leak-detection")]
 pub(crate) use counter::Published;
 pub(crate) use counter::{Bits, Counter, Hint, Numbers, Setting};
+pub(crate) use map::{PlainMap, reserve, shrink, with_room};
 pub(crate) use sleeper::{Parker, Sleeper, Ticket};
-pub(crate) use table::{Table, reserve, shrink, with_room};
 
 /// Compiles items that describe the crate's structures to readers outside of the process, on
 /// platforms that have such readers: see [`layout`](crate::layout).

@@ -18,7 +18,7 @@
 use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::size_class::SIZES;
 use crate::ledger::{CHECKS, abort};
-use crate::sync::Table;
+use crate::sync::PlainMap;
 use crate::thread::current::current_label;
 use std::num::NonZero;
 use std::ptr::NonNull;
@@ -95,9 +95,9 @@ pub(super) fn poison_links(block: NonNull<u8>) {
 /// Addresses of chunks, in several tables, as every free looks one up. Models use std's locks here,
 /// too: they have nothing to check in these tables, which must outlive an execution, as the
 /// process-wide allocator frees its chunks at its very end.
-static CHUNKS: [Table<usize, ()>; 16] = [const { Table::new() }; 16];
+static CHUNKS: [PlainMap<usize, ()>; 16] = [const { PlainMap::new() }; 16];
 
-fn table(chunk: usize) -> &'static Table<usize, ()> {
+fn table(chunk: usize) -> &'static PlainMap<usize, ()> {
     &CHUNKS[chunk / CHUNK_BYTES % CHUNKS.len()]
 }
 

@@ -4,7 +4,7 @@
 use crate::object::header::Thin;
 use crate::object::object_memory::block_of;
 use crate::sync::cell::Cell;
-use crate::sync::{Table, array_of, local};
+use crate::sync::{PlainMap, array_of, local};
 use std::alloc::Layout;
 use std::hash::Hasher;
 use std::ptr::NonNull;
@@ -14,14 +14,14 @@ const REGION: usize = 65_536;
 
 /// The regions that have had blocks. A chunk that was given back to the system stays in the set,
 /// so an object that other code puts there later is taken for one of the library.
-static REGIONS: Table<usize, (), AddressHasher> = Table::new();
+static REGIONS: PlainMap<usize, (), AddressHasher> = PlainMap::new();
 
 /// The bytes of memory whose addresses share a map.
 const SHARD: usize = 1 << 20;
 const SHARDS: usize = 64;
 
 /// Sizes by address.
-type Sizes = Table<usize, usize, AddressHasher>;
+type Sizes = PlainMap<usize, usize, AddressHasher>;
 
 /// A multiplicative hash of an address.
 #[derive(Default)]

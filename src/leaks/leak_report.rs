@@ -5,7 +5,7 @@ use crate::foreign::own_memory;
 use crate::ledger::balance::{self, Line, Place, fold, not_met, short_name};
 use crate::ledger::life::{Holding, PoolEntries, holders};
 use crate::ledger::object_name::{ObjectName, has_namer};
-use crate::ledger::object_record::{BALANCED, Record};
+use crate::ledger::object_record::{BALANCED, ObjectRecord};
 use crate::ledger::threads::thread_label;
 use crate::ledger::{call_stack, index};
 use std::cmp::Reverse;
@@ -202,7 +202,7 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(record: &Record, name: ObjectName) -> Self {
+    fn new(record: &ObjectRecord, name: ObjectName) -> Self {
         Self {
             name,
             site: record.site,
@@ -216,7 +216,7 @@ impl Collected {
         }
     }
 
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &ObjectRecord) {
         self.objects += 1;
         self.bytes += record.bytes;
         add(&mut self.threads, record.thread, 1);
@@ -297,7 +297,7 @@ fn names() -> HashMap<usize, ObjectName> {
 }
 
 /// Returns a report of the live objects for which `includes` returns true.
-pub(super) fn collect(includes: impl Fn(&Record) -> bool) -> LeakReport {
+pub(super) fn collect(includes: impl Fn(&ObjectRecord) -> bool) -> LeakReport {
     // Groups by the addresses of site and type info first, which is quick; then by their contents,
     // as one line may have several addresses, and one type several type infos.
     let names = names();

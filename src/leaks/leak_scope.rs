@@ -3,9 +3,9 @@
 use super::leak_report;
 use super::leak_report::LeakReport;
 use crate::ledger::life::own_serial;
-use crate::ledger::object_record::Record;
+use crate::ledger::object_record::ObjectRecord;
 use crate::ledger::threads::number;
-use crate::sync::{Numbers, Table};
+use crate::sync::{Numbers, PlainMap};
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ impl Span {
         }
     }
 
-    fn includes(&self, record: &Record) -> bool {
+    fn includes(&self, record: &ObjectRecord) -> bool {
         let is_before_end = self.to.is_none_or(|to| record.serial < to);
         record.thread == self.thread && record.serial >= self.from && is_before_end
     }
 }
 
 /// The spans of a scope, by unique numbers.
-type Spans = Arc<Table<u64, Span>>;
+type Spans = Arc<PlainMap<u64, Span>>;
 
 static NEXT: Numbers = Numbers::new();
 
@@ -58,7 +58,7 @@ pub struct Scope {
 
 impl Scope {
     pub(super) fn begin() -> Self {
-        let spans = Spans::new(Table::new());
+        let spans = Spans::new(PlainMap::new());
         spans.insert(NEXT.next(), Span::begin());
         Self { spans }
     }

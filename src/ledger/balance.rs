@@ -11,7 +11,7 @@
 use super::call_stack::{Frame, calling_function};
 use super::index::with_record;
 use super::label::PoolLabel;
-use super::object_record::{AddressMap, Hidden, Record};
+use super::object_record::{AddressMap, Hidden, ObjectRecord};
 use super::threads::{Inside, named_own_number, own_number};
 use super::told::ReleasedBy;
 use crate::event::{Event, EventKind};
@@ -375,7 +375,7 @@ fn sample_retain(thin: NonNull<u8>) {
 #[cold]
 fn sample(thin: NonNull<u8>, site: &'static Location<'static>) {
     let (thread, now) = (own_number(), elapsed());
-    let note = |record: &mut Record| {
+    let note = |record: &mut ObjectRecord| {
         let is_contended = record.moves.retained(thread, now);
         is_contended.then_some((record.type_name, record.site))
     };

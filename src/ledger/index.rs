@@ -2,7 +2,7 @@
 //! the object.
 
 use super::label::PoolLabel;
-use super::object_record::{self, AddressMap, HOLDERS, Hidden, Holder, Record};
+use super::object_record::{self, AddressMap, HOLDERS, Hidden, Holder, ObjectRecord};
 use super::threads::{Inside, own_number};
 use crate::sync::{Counter, Setting};
 use dashmap::DashMap;
@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 /// A record, owned by its entry in the index.
-struct Place(NonNull<Record>);
+struct Place(NonNull<ObjectRecord>);
 
 // SAFETY: the record belongs to the entry, and is accessed under the entry's lock (invariant 1 of
 // `ledger`). The record points to statics, and to frames, which are plain numbers.
@@ -72,7 +72,7 @@ pub(super) fn note_unrecorded() {
 }
 
 /// Adds a record, which the caller gives up. The caller is inside the ledger.
-pub(super) fn insert(address: usize, record: NonNull<Record>) {
+pub(super) fn insert(address: usize, record: NonNull<ObjectRecord>) {
     if let Some(stale) = index().insert(Hidden::new(address), Place(record)) {
         // Frees the record of an object whose death could not be recorded.
         // SAFETY: its entry, which owned the record, has just been removed.
@@ -82,7 +82,10 @@ pub(super) fn insert(address: usize, record: NonNull<Record>) {
 
 /// Takes a record out of the index; the caller then owns it. First calls `f`, as [`with_record`]
 /// does: a thread that no longer finds the record sees the effects of `f`.
-pub(super) fn take(address: usize, f: impl FnOnce(&Record)) -> Option<NonNull<Record>> {
+pub(super) fn remove(
+    address: usize,
+    f: impl FnOnce(&ObjectRecord),
+) -> Option<NonNull<ObjectRecord>> {
     let index = INDEX.get()?;
     let place = match Inside::enter() {
         Some(_inside) => {
@@ -103,12 +106,12 @@ pub(super) fn take(address: usize, f: impl FnOnce(&Record)) -> Option<NonNull<Re
 fn remove_inside(
     index: &AddressMap<Place>,
     address: usize,
-    f: impl FnOnce(&Record),
+    f: impl FnOnce(&ObjectRecord),
 ) -> Option<Place> {
     for _ in 0..PATIENCE {
         match index.try_entry(Hidden::new(address)) {
             Some(Entry::Occupied(entry)) => {
-                // SAFETY: as in `take`.
+                // SAFETY: as in `remove`.
                 f(unsafe { entry.get().0.as_ref() });
                 return Some(entry.remove());
             }
@@ -123,7 +126,7 @@ fn remove_inside(
 /// Calls `f` with the record of an object, if there is one.
 ///
 /// `f` must not call foreign code, nor the ledger.
-pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -> Option<R> {
+pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut ObjectRecord) -> R) -> Option<R> {
     let _inside = Inside::enter()?;
     let mut place = INDEX.get()?.get_mut(&Hidden::new(address))?;
     // SAFETY: the entry is locked for writing (invariant 1 of `ledger`).
@@ -133,7 +136,7 @@ pub(crate) fn with_record<R>(address: usize, f: impl FnOnce(&mut Record) -> R) -
 /// Calls `f` with the records of all live objects, shard by shard.
 ///
 /// `f` must not call the ledger, and no foreign code but the global allocator.
-pub(crate) fn for_each(mut f: impl FnMut(&Record)) {
+pub(crate) fn for_each(mut f: impl FnMut(&ObjectRecord)) {
     let Some(_inside) = Inside::enter() else {
         return;
     };

@@ -2,7 +2,7 @@
 //! that the ledger detects, and descriptions of objects for messages.
 
 use super::object_name::ObjectName;
-use super::object_record::{self, BALANCED, Hidden, NewRecord, Record, hash};
+use super::object_record::{self, BALANCED, Hidden, NewRecord, ObjectRecord, hash};
 use super::threads::{Inside, named_own_number, note_keyless_thread, own_number, thread_label};
 use super::told::{CHECKS, ObjectDescription, RawCall, abort};
 use super::{balance, call_stack, index};
@@ -101,16 +101,16 @@ fn remove(address: usize, freed: bool) -> bool {
     }
     // Notes the death before the record is removed: another thread may check a weak reference at
     // any time.
-    let note = |record: &Record| {
+    let note = |record: &ObjectRecord| {
         if NOTES_DEATHS {
             note_dead(record, freed);
         }
     };
-    let Some(record) = index::take(address, note) else {
+    let Some(record) = index::remove(address, note) else {
         return false;
     };
     if NOTES_DEATHS {
-        // SAFETY: `take` has passed us the record (invariant 1 of `ledger`).
+        // SAFETY: `index::remove` has passed us the record (invariant 1 of `ledger`).
         let record = unsafe { record.as_ref() };
         if record.is_held() && index::is_complete() {
             // SAFETY: the destructor runs later, or the memory is freed later.
@@ -165,7 +165,7 @@ fn with_ring<R>(address: usize, f: impl FnOnce(&mut Ring) -> R) -> R {
 }
 
 /// Notes an object that the calling thread has destroyed.
-fn note_dead(record: &Record, freed: bool) {
+fn note_dead(record: &ObjectRecord, freed: bool) {
     let dead = Dead {
         address: record.address,
         // SAFETY: the destructor runs later, or the memory is freed later.
@@ -246,7 +246,7 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
 /// # Safety
 /// The memory of the object can be read.
 #[cold]
-unsafe fn destroyed_while_held(record: &Record) -> ! {
+unsafe fn destroyed_while_held(record: &ObjectRecord) -> ! {
     // SAFETY: forwards the contract.
     let name = unsafe { ObjectName::of_record(record) }.get();
     let (at, thread) = (record.address.get(), current_label());
@@ -265,7 +265,7 @@ unsafe fn destroyed_while_held(record: &Record) -> ! {
 pub(crate) type PoolEntries = ((&'static str, u64), usize);
 
 /// Returns the pools that hold an object.
-pub(crate) fn holders(record: &Record) -> impl Iterator<Item = PoolEntries> {
+pub(crate) fn holders(record: &ObjectRecord) -> impl Iterator<Item = PoolEntries> {
     let named = record.holders.iter().filter_map(|holder| {
         let label = holder.label?;
         (holder.entries != 0).then(|| ((label.name(), holder.thread), holder.entries as usize))
@@ -301,7 +301,7 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    fn of(record: &Record, mut holders: Vec<PoolEntries>) -> Self {
+    fn of(record: &ObjectRecord, mut holders: Vec<PoolEntries>) -> Self {
         holders.extend(self::holders(record));
         Self {
             type_name: record.type_name,

@@ -4,8 +4,8 @@
 //! Only reports ask for names, so objects cost nothing more.
 
 #[cfg(feature = "leak-detection")]
-use super::object_record::Record;
-use crate::sync::Table;
+use super::object_record::ObjectRecord;
+use crate::sync::PlainMap;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
@@ -127,7 +127,7 @@ impl ObjectName {
     /// # Safety
     /// If the type info has a namer, the memory of the object can be read.
     #[cfg(feature = "leak-detection")]
-    pub(crate) unsafe fn of_record(record: &Record) -> Self {
+    pub(crate) unsafe fn of_record(record: &ObjectRecord) -> Self {
         let thin = std::ptr::with_exposed_provenance_mut::<u8>(record.address.get());
         let named = namer_of(record.type_info).zip(NonNull::new(thin));
         let of_object = named.and_then(|(namer, thin)| {
@@ -164,7 +164,7 @@ impl ObjectName {
 
 /// Keeps a name for ever; equal names once.
 fn kept(name: String) -> &'static str {
-    static NAMES: Table<&str, &str> = Table::new();
+    static NAMES: PlainMap<&str, &str> = PlainMap::new();
     NAMES.get(&*name).unwrap_or_else(|| {
         let name = String::leak(name);
         NAMES.get_or_insert(name, name)

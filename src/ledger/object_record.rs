@@ -80,7 +80,7 @@ const FRAMES: u32 = 2;
 
 /// The ledger's record of one live object.
 #[repr(C)]
-pub(crate) struct Record {
+pub(crate) struct ObjectRecord {
     pub(crate) address: Hidden,
     pub(crate) type_info: *const (),
     pub(crate) type_name: fn() -> &'static str,
@@ -104,14 +104,14 @@ pub(crate) struct Record {
 
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    assert!(std::mem::offset_of!(Record, file) == 24);
-    assert!(std::mem::offset_of!(Record, thread) == 48);
-    assert!(std::mem::offset_of!(Record, holders) == 72);
-    assert!(std::mem::offset_of!(Record, more) == 120);
+    assert!(std::mem::offset_of!(ObjectRecord, file) == 24);
+    assert!(std::mem::offset_of!(ObjectRecord, thread) == 48);
+    assert!(std::mem::offset_of!(ObjectRecord, holders) == 72);
+    assert!(std::mem::offset_of!(ObjectRecord, more) == 120);
     assert!(std::mem::offset_of!(Chunk, records) == 8);
 };
 
-impl Record {
+impl ObjectRecord {
     /// Returns whether a pool has an entry for the object.
     pub(super) fn is_held(&self) -> bool {
         self.more != 0 || self.holders.iter().any(|holder| holder.entries != 0)
@@ -133,7 +133,7 @@ pub(crate) struct NewRecord {
 #[repr(C)]
 struct Chunk {
     next: *mut Chunk,
-    records: [Record; IN_CHUNK],
+    records: [ObjectRecord; IN_CHUNK],
 }
 
 /// Leads readers outside the process to the ledger: [layout](self#layout).
@@ -150,7 +150,7 @@ pub(crate) struct Descriptor {
 pub(crate) static LEDGER: Descriptor = Descriptor {
     magic: *b"RPLEDGER",
     version: 1,
-    record_size: size_of::<Record>() as u32,
+    record_size: size_of::<ObjectRecord>() as u32,
     in_chunk: IN_CHUNK as u32,
     first: std::mem::offset_of!(Chunk, records) as u32,
     newest: Published::new(),
@@ -181,10 +181,10 @@ fn stripe(address: usize) -> &'static Mutex<Free> {
 }
 
 /// Writes a record for a new object; the caller owns the record.
-pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
-    let record: *mut Record = take(new.address).cast();
+pub(crate) fn write(new: NewRecord) -> NonNull<ObjectRecord> {
+    let record: *mut ObjectRecord = free_record(new.address).cast();
     let (file, site) = (new.site.file(), new.site);
-    let value = Record {
+    let value = ObjectRecord {
         // Nothing yet: the address is written last, below, for readers outside the process.
         address: Hidden::NONE,
         type_info: new.object.type_info,
@@ -217,7 +217,7 @@ pub(crate) fn write(new: NewRecord) -> NonNull<Record> {
 ///
 /// # Safety
 /// The caller owns the record (invariant 1 of `ledger`), and gives it up.
-pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
+pub(crate) unsafe fn take_back(record: NonNull<ObjectRecord>) -> u32 {
     let free: *mut FreeRecord = record.as_ptr().cast();
     let record = record.as_ptr();
     // If the record has no frames, this reads only its first cache line.
@@ -238,8 +238,8 @@ pub(crate) unsafe fn take_back(record: NonNull<Record>) -> u32 {
     }
 }
 
-/// Takes a free record.
-fn take(address: usize) -> *mut FreeRecord {
+/// Takes a free record out of its stripe.
+fn free_record(address: usize) -> *mut FreeRecord {
     let mut list = stripe(address)
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
@@ -265,7 +265,7 @@ fn grow() -> *mut FreeRecord {
     let mut first = ptr::null_mut();
     // SAFETY: the chunk was just allocated, and zeroed; the places of records are within it.
     unsafe {
-        let records: *mut Record = (&raw mut (*chunk).records).cast();
+        let records: *mut ObjectRecord = (&raw mut (*chunk).records).cast();
         for nth in (0..IN_CHUNK).rev() {
             let free: *mut FreeRecord = records.add(nth).cast();
             (*free).next = first;

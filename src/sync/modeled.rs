@@ -1,7 +1,7 @@
 //! What loom and shuttle have in common.
 
 use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use super::table::Table;
+use super::map::PlainMap;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -107,21 +107,21 @@ pub(crate) fn live_objects() -> Vec<(NonNull<u8>, &'static str)> {
 /// seldom share a word.
 const WORDS: u64 = 4;
 
-/// A [`Table`] whose operations the checker sees.
+/// A [`PlainMap`] whose operations the checker sees.
 ///
 /// It does not see the table's own lock, so each operation on a key first does a
 /// read-modify-write of the key's word. Threads may switch before the read-modify-write, but
 /// not between it and the operation.
 #[derive(Debug)]
 pub(crate) struct Map<K: Eq + Hash, V> {
-    map: Table<K, V>,
+    map: PlainMap<K, V>,
     words: [AtomicUsize; WORDS as usize],
 }
 
 impl<K: Ord + Hash + Copy, V: Clone> Map<K, V> {
     pub(crate) fn new() -> Self {
         Self {
-            map: Table::new(),
+            map: PlainMap::new(),
             words: std::array::from_fn(|_| AtomicUsize::new(0)),
         }
     }

@@ -366,4 +366,4 @@ impl<T> Monitor<T> {
 }
 
 /// A concurrent map for slow paths.
-pub(crate) use super::table::Table as Map;
+pub(crate) use super::map::PlainMap as Map;

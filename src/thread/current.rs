@@ -7,14 +7,14 @@ use super::registry::REGISTRY;
 use crate::event::words;
 use crate::sync::cell::Cell;
 use crate::sync::thread::{ThreadId, current_id, current_name};
-use crate::sync::{Table, at_thread_exit, lazy, local};
+use crate::sync::{PlainMap, at_thread_exit, lazy, local};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 lazy! {
     /// Keys by std's thread id. Code accesses the table when a thread is entered, exits, or is
     /// looked up by id.
-    static BY_ID: Table<ThreadId, ThreadKey> = Table::new();
+    static BY_ID: PlainMap<ThreadId, ThreadKey> = PlainMap::new();
 }
 
 /// Returns the record of the thread with std's `id`, if it has been entered and has not exited.

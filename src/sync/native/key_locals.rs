@@ -49,7 +49,7 @@ struct Place {
 static FIRST: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
 
 /// The values of a thread.
-struct Table {
+struct Values {
     /// How many rounds of destructors have passed.
     rounds: Cell<usize>,
     /// Null if the thread has not used them yet.
@@ -97,7 +97,7 @@ impl Place {
         // Relaxed, here and below: what is read is the same whoever has written it, and says nothing of other
         // memory; the places are statics.
         match self.number.load(Ordering::Relaxed) {
-            0 => self.take(first),
+            0 => self.find_or_append(first),
             number => number - 1,
         }
     }
@@ -106,7 +106,7 @@ impl Place {
     /// this place, or found it appended, so it is there once.
     #[cold]
     #[inline(never)]
-    fn take(&'static self, first: &'static AtomicPtr<Self>) -> usize {
+    fn find_or_append(&'static self, first: &'static AtomicPtr<Self>) -> usize {
         let this = ptr::from_ref(self).cast_mut();
         let mut link = first;
         let mut index = 0;
@@ -139,12 +139,12 @@ fn key() -> libc::pthread_key_t {
     })
 }
 
-fn table() -> Option<NonNull<Table>> {
+fn table() -> Option<NonNull<Values>> {
     // SAFETY: nothing deletes the key.
     NonNull::new(unsafe { libc::pthread_getspecific(key()) }.cast())
 }
 
-fn set_table(table: *const Table) {
+fn set_table(table: *const Values) {
     // SAFETY: nothing deletes the key.
     if unsafe { libc::pthread_setspecific(key(), table.cast()) } != 0 {
         super::abort("there is no memory for a thread-local");
@@ -152,11 +152,11 @@ fn set_table(table: *const Table) {
 }
 
 #[cold]
-fn new_table() -> NonNull<Table> {
-    let table = allocate::<Table>();
-    // SAFETY: memory for a `Table`.
+fn new_table() -> NonNull<Values> {
+    let table = allocate::<Values>();
+    // SAFETY: memory for a `Values`.
     unsafe {
-        table.write(Table {
+        table.write(Values {
             rounds: Cell::new(0),
             values: [const { Cell::new(ptr::null_mut()) }; PLACES],
         });
@@ -180,9 +180,9 @@ fn allocate<T>() -> NonNull<T> {
 
 /// The destructor of the key: puts the table back, or frees it in the last round.
 unsafe extern "C" fn end(table: *mut c_void) {
-    let table = table.cast::<Table>();
+    let table = table.cast::<Values>();
     // SAFETY: the value of the key is the thread's table.
-    let Table { rounds, values } = unsafe { &*table };
+    let Values { rounds, values } = unsafe { &*table };
     rounds.set(rounds.get() + 1);
     if rounds.get() < ROUNDS {
         return set_table(table);

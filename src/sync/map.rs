@@ -16,9 +16,9 @@ type Entries<K, V, H> = HashMap<K, V, BuildHasherDefault<H>>;
 
 /// A map for slow paths. An insertion happens before every read that finds it. Cloning a value must
 /// not allocate.
-pub(crate) struct Table<K, V, H = DefaultHasher>(Mutex<Entries<K, V, H>>);
+pub(crate) struct PlainMap<K, V, H = DefaultHasher>(Mutex<Entries<K, V, H>>);
 
-impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> Table<K, V, H> {
+impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(HashMap::with_hasher(BuildHasherDefault::new())))
     }
@@ -81,9 +81,9 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> Table<K, V, H> {
     }
 }
 
-impl<K, V, H> fmt::Debug for Table<K, V, H> {
+impl<K, V, H> fmt::Debug for PlainMap<K, V, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").finish_non_exhaustive()
+        f.debug_struct("PlainMap").finish_non_exhaustive()
     }
 }
 

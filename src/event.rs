@@ -298,7 +298,6 @@ pub struct Event {
     /// How to find out what keeps the object.
     #[cfg(feature = "leak-detection")]
     next_step: Option<String>,
-    /// Id of the manager.
     manager_id: u64,
     /// Type of the panic's payload.
     payload: Option<TypeId>,
@@ -333,10 +332,8 @@ setters! {
     of_type(name: &'static str) type_name = Some(name);
     at(site: impl Into<Option<&'static Location<'static>>>) site = site.into().and_then(words::known);
     count(count: usize) count = count;
-    /// Sets the number of occurrences for which the event stands.
     times(occurrences: usize) occurrences = occurrences;
     fed_by(releases: &'static str) fed_by = releases;
-    /// Sets how often a pool that has grown beyond its watermark has doubled since.
     doublings(doublings: u32) doublings = doublings;
     age(age: Duration) age = Some(age);
     /// Sets where the object was created, if that is known.

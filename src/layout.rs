@@ -30,7 +30,6 @@ described! {
     pub(crate) enum Value {
         /// An offset, a size or another number.
         Number(u64),
-        /// A list of numbers.
         List(&'static [usize]),
         /// A text for people.
         Text(&'static str),
@@ -216,13 +215,11 @@ pub(crate) struct FixedArc<T>(*const T);
 impl<T> FixedArc<T> {
     pub(crate) const NONE: Self = Self(ptr::null());
 
-    /// Returns the value, if there is one.
     pub(crate) fn as_deref(&self) -> Option<&T> {
         // SAFETY: null, or from `Arc::into_raw`, with a reference that `self` owns.
         unsafe { self.0.as_ref() }
     }
 
-    /// Returns a clone of the `Arc`, if there is one.
     pub(crate) fn get(&self) -> Option<Arc<T>> {
         if self.0.is_null() {
             return None;

@@ -49,7 +49,6 @@ mod on {
     /// The level of the spans of drains: low, as small pools are drained by the million.
     const DRAIN: Level = Level::TRACE;
 
-    /// The level of the spans of frames.
     const FRAME: Level = Level::DEBUG;
 
     /// Returns whether a subscriber may want spans of drains. If not, callers drain without
@@ -108,7 +107,6 @@ mod on {
             Self(is_on(FRAME).then(|| enter_frame(index)))
         }
 
-        /// Ends the span.
         #[inline]
         pub(crate) fn end(self, end: impl FnOnce() -> FrameEnd) {
             if let Some(open) = self.0 {
@@ -179,13 +177,11 @@ mod on {
 mod no_spans {
     use super::{DrainBegin, DrainEnd, FrameEnd};
 
-    /// Returns whether a subscriber may want spans of drains.
     #[inline(always)]
     pub(crate) fn wants_drains() -> bool {
         false
     }
 
-    /// Runs `drain`.
     #[inline(always)]
     pub(crate) fn of_drain<R>(
         _: impl FnOnce() -> Option<DrainBegin>,
@@ -195,7 +191,6 @@ mod no_spans {
         drain()
     }
 
-    /// The span of a frame.
     pub(crate) struct FrameSpan;
 
     impl FrameSpan {

@@ -68,7 +68,6 @@ fn without_key() -> String {
     label(current_name().as_deref(), "without a key")
 }
 
-/// Returns the calling thread's label.
 pub(crate) fn current_label() -> String {
     let read = CURRENT.with(Cell::get);
     read()

@@ -45,7 +45,6 @@ impl<T> OneShot<T> {
     }
 }
 
-/// Progress of a call.
 enum Stage<F, R> {
     /// The closure has not begun.
     Posted(F),
@@ -56,12 +55,12 @@ enum Stage<F, R> {
 }
 
 /// A call. Its caller and its message share it; the one that comes first takes the closure.
-pub(super) struct PendingCall<F, R> {
+pub(super) struct Call<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,
 }
 
-impl<F: FnOnce() -> R, R> PendingCall<F, R> {
+impl<F: FnOnce() -> R, R> Call<F, R> {
     pub(super) fn new(f: F) -> Self {
         Self {
             stage: Lock::new(Stage::Posted(f)),

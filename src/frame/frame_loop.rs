@@ -90,7 +90,6 @@ pub struct FrameLoop {
     config: FrameConfig,
     events: Option<HostEvents>,
     clock: Clock,
-    /// When the last frame began.
     began: Option<Duration>,
     index: u64,
     last: Option<FrameReport>,
@@ -302,7 +301,7 @@ impl FrameLoop {
                     times,
                     last: last.as_ref(),
                 };
-                let closures = state.round(|task| task.run_in(&mut frame));
+                let closures = state.run_waiting(|task| task.run_in(&mut frame));
                 f(&mut frame);
                 let high_water = arena.0.get().map_or(0, StackAllocator::peak);
                 drop(arena);
@@ -313,7 +312,7 @@ impl FrameLoop {
             })
         };
         // A host may run its event loop inside a destructor.
-        let (round, arena_high_water, drained) = settle_scope(|| this_thread::with(frame));
+        let (ran, arena_high_water, drained) = settle_scope(|| this_thread::with(frame));
         thread_heaps::idle();
         let busy = elapsed().saturating_sub(began);
         let outside = &self.state.thread.0.outside;
@@ -321,8 +320,8 @@ impl FrameLoop {
         outside.last_frame.set(busy.as_nanos() as u64);
         let report = FrameReport {
             index,
-            closures: round.closures,
-            panics: round.panics,
+            closures: ran.closures,
+            panics: ran.panics,
             delta: times.delta,
             steps: times.steps,
             waited,

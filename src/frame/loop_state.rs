@@ -4,7 +4,7 @@
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
 //! and the timers: the delayed posts, and a pending request for a frame.
 
-use super::call::PendingCall;
+use super::call::Call;
 use super::in_flight::InFlightPosts;
 use super::one_frame::{self, Frame, in_own_frame};
 use crate::event::{Event, EventKind};
@@ -47,7 +47,6 @@ impl Task {
         }
     }
 
-    /// Runs the closure in `frame`.
     pub(super) fn run_in(self, frame: &mut Frame<'_>) {
         match self {
             Self::Posted(message) => one_frame::run_in(message, frame),
@@ -56,7 +55,7 @@ impl Task {
     }
 }
 
-/// How many closures a round has run, and how many of them panicked.
+/// How many closures have run, and how many of them panicked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ran {
     pub(super) closures: usize,
@@ -101,7 +100,6 @@ impl LoopState {
         Ok(())
     }
 
-    /// Posts `f` with a delay.
     pub(super) fn post_after<F>(
         &self,
         delay: Duration,
@@ -145,7 +143,7 @@ impl LoopState {
                 Ok(f())
             };
         }
-        let call = Arc::new(PendingCall::new(f));
+        let call = Arc::new(Call::new(f));
         let message = call.clone();
         let refused = self.post(move || message.run(target)).is_err();
         call.wait(|| refused || self.is_closed())
@@ -234,8 +232,8 @@ impl LoopState {
     }
 
     /// Passes to `each` the delayed posts that are due and the closures that are in the inbox when
-    /// the round begins. Reports panics.
-    pub(super) fn round(&self, mut each: impl FnMut(Task)) -> Ran {
+    /// this is called. Reports panics.
+    pub(super) fn run_waiting(&self, mut each: impl FnMut(Task)) -> Ran {
         let mut ran = Ran::default();
         // Posted closures never run inside a destructor.
         if in_destructor() {
@@ -287,7 +285,7 @@ impl LoopState {
         if in_destructor() {
             self.leave_to_thread();
         } else {
-            self.round(each);
+            self.run_waiting(each);
         }
         let left = std::mem::take(&mut self.timers.lock().delayed);
         if !left.is_empty() {

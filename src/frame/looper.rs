@@ -270,7 +270,7 @@ fn serve(state: &LoopState, reclaim: &Reclaim) {
     while state.wait_for_work() {
         reclaim.note_busy(true);
         run_in_pool("looper", RELEASE_BUDGET, || {
-            state.round(run_command);
+            state.run_waiting(run_command);
         });
         reclaim.made_room();
         reclaim.note_busy(state.thread.0.releases.waiting() != 0);

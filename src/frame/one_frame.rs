@@ -21,7 +21,6 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// The times of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) delta: Duration,

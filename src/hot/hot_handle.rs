@@ -447,7 +447,6 @@ impl<T: ?Sized> fmt::Debug for HotTableFull<T> {
 /// An event reports an object that is alive this long after its owner let it go.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Returns the number of hot objects.
 pub(crate) fn hot() -> u64 {
     TABLE.taken.get()
 }

@@ -67,7 +67,6 @@ pub(super) fn death(row: RowIndex) {
     }
 }
 
-/// Notes a row, and counts a death.
 #[cold]
 #[inline(never)]
 fn noted_death(book: &'static Book, row: RowIndex) {

@@ -145,7 +145,6 @@ fn is_in_own_pool(expectation: &Expectation) -> bool {
     holders.is_some_and(|holders| holders.iter().any(own))
 }
 
-/// Emits the event.
 fn report(expectation: &Expectation, strong: usize) {
     // SAFETY: the weak reference keeps the memory.
     let type_name = unsafe { header(expectation.thin) }.type_info.type_name();

@@ -268,7 +268,6 @@ impl Collected {
     }
 }
 
-/// Adds `n` to the sum for `key`.
 fn add<K: PartialEq>(sums: &mut Vec<(K, usize)>, key: K, n: usize) {
     match sums.iter_mut().find(|sum| sum.0 == key) {
         Some(sum) => sum.1 += n,

@@ -50,7 +50,6 @@ impl PoolLabel {
     pub(crate) const TOKEN: Self = Self(&TOKEN);
     pub(crate) const HANDOFF: Self = Self(&HANDOFF);
 
-    /// Returns the label for this name.
     pub(crate) fn of(name: &str) -> Self {
         let Some(_inside) = super::threads::Inside::enter() else {
             return Self(&OTHER);

@@ -342,7 +342,6 @@ pub(crate) fn type_and_rest(thin: NonNull<u8>) -> Option<(&'static str, String)>
     Some(((object.type_name)(), live(&object)))
 }
 
-/// Returns the site of a live object.
 pub(crate) fn site_of(thin: NonNull<u8>) -> Option<&'static Location<'static>> {
     index::with_record(thin.addr().get(), |record| record.site)
 }

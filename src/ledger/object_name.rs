@@ -22,7 +22,6 @@ struct Namer {
 /// Where the objects of a class have what tells their names.
 #[derive(Clone, Copy)]
 pub(crate) struct NamePlaces {
-    /// The type info of the class.
     pub(crate) type_info: *const (),
     /// The bytes from the place of the type info's address in a header to the payload.
     #[cfg_attr(

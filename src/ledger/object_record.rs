@@ -75,7 +75,6 @@ impl Holder {
 /// Retains and releases of the object are counted; see [`balance`](super::balance).
 pub(crate) const BALANCED: u32 = 1;
 
-/// The record has frames.
 const FRAMES: u32 = 2;
 
 /// The ledger's record of one live object.
@@ -335,10 +334,8 @@ impl Hasher for AddressHasher {
     }
 }
 
-/// A map by addresses.
 pub(crate) type AddressMap<V> = DashMap<Hidden, V, BuildHasherDefault<AddressHasher>>;
 
-/// Returns the hash of an address.
 pub(super) fn hash(address: usize) -> u64 {
     let mut hasher = AddressHasher::default();
     hasher.write_usize(address);

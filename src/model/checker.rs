@@ -224,7 +224,6 @@ impl Check<'_> {
         Err(self.failure(when.to_owned(), message))
     }
 
-    /// Describes the failure of `run`.
     fn failure_of(&self, run: &ModelRun, failed: Failed) -> Failure {
         let mut failure = self.failure(Self::when(run), explained(failed.message));
         failure.0.execution = Some(failed.execution);
@@ -256,7 +255,6 @@ impl Check<'_> {
         failure
     }
 
-    /// Runs the interleaving in `file`.
     fn replay(&self, file: &Path, skip_others: bool) -> Result<Report, Failure> {
         let complain = |message| self.failure("replay".to_owned(), message);
         let (run, path) = ModelRun::read(file).map_err(complain)?;

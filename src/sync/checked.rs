@@ -34,7 +34,14 @@ pub(crate) mod cell;
 pub(crate) mod explore;
 pub(crate) mod settings;
 pub(crate) mod time;
-pub mod user_atomic;
+
+/// The crate's atomics, for users' models.
+pub mod user_atomic {
+    pub use super::atomic::{
+        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+        AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+}
 
 pub(crate) use atomic::FreeWitness;
 pub(crate) use cell::OwnedU64;

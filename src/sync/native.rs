@@ -165,7 +165,6 @@ impl<T> Deref for Lazy<T> {
     }
 }
 
-/// Returns null pointers.
 pub(crate) const fn null_pointers<T, const N: usize>() -> [atomic::AtomicPtr<T>; N] {
     [const { atomic::AtomicPtr::new(std::ptr::null_mut()) }; N]
 }
@@ -317,8 +316,9 @@ mod late_exit {
     }
 
     unsafe extern "C" fn run(_: *mut c_void) {
-        let std_is_pending = !STD_COMES_FIRST && EXIT.try_with(|e| e.0.get().is_some()) == Ok(true);
-        if std_is_pending && LATE.with(|late| !late.waited.replace(true)) {
+        let std_comes_later =
+            !STD_COMES_FIRST && EXIT.try_with(|e| e.0.get().is_some()) == Ok(true);
+        if std_comes_later && LATE.with(|late| !late.waited.replace(true)) {
             set(ptr::without_provenance(1));
             return;
         }

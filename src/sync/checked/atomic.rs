@@ -1,15 +1,16 @@
-//! loom's atomics, with the modes and weakened orderings of [`settings`](super::settings).
+//! loom's atomics, with the modes and weakened orderings of [`settings`](super::settings): the crate's own,
+//! and those of users' models.
 
 use super::explore::Halt;
 use super::settings::{is_split, ordering, point, rmw_mode, spurious};
 use std::panic::Location;
 
-pub(crate) use std::sync::atomic::Ordering;
+pub use std::sync::atomic::Ordering;
 
 /// Makes a fence, like std's `fence`; does nothing if a model has weakened the ordering to
 /// `Relaxed`.
 #[track_caller]
-pub(crate) fn fence(order: Ordering) {
+pub fn fence(order: Ordering) {
     let _halt = Halt;
     let order = ordering(Location::caller(), "fence", order);
     if order != Ordering::Relaxed {
@@ -23,23 +24,45 @@ pub(crate) trait FreeWitness {
 }
 
 /// Returns the ordering of a read-modify-write that stands for a load with `order`.
-pub(super) fn as_rmw(order: Ordering) -> Ordering {
+fn as_rmw(order: Ordering) -> Ordering {
     match order {
         Ordering::SeqCst => Ordering::AcqRel,
         o => o,
     }
 }
 
-/// Defines the operations that all kinds of atomics have. `$ordering` is called before each
-/// operation with its place, its part and its ordering, and returns the ordering to use.
+/// Defines the constructor and the operations that all kinds of atomics have. In the mode `Rmw`,
+/// `load` calls the method `$load` with an argument that changes nothing; that of a `pointer` makes
+/// an exchange.
 macro_rules! operations {
-    ($vis:vis $std:ident $t:ty, $ordering:path) => {
-        /// Stores the value, like std's `store`.
-        #[allow(dead_code, reason = "not every atomic needs it")]
+    ($name:ident $t:ty, $($load:tt)*) => {
+        /// Creates the atomic, like std's `new`.
         #[track_caller]
-        $vis fn store(&self, value: $t, order: Ordering) {
+        pub fn new(value: $t) -> Self {
+            Self(loom::sync::atomic::$name::new(value))
+        }
+
+        /// Loads the value, like std's `load`.
+        #[track_caller]
+        pub fn load(&self, order: Ordering) -> $t {
             let _halt = Halt;
-            self.store_in_mode(value, $ordering(Location::caller(), "store", order));
+            self.load_in_mode(ordering(Location::caller(), "load", order))
+        }
+
+        #[track_caller]
+        fn load_in_mode(&self, order: Ordering) -> $t {
+            if rmw_mode() {
+                load_by_rmw!(self.0, order, $($load)*)
+            } else {
+                self.0.load(order)
+            }
+        }
+
+        /// Stores the value, like std's `store`.
+        #[track_caller]
+        pub fn store(&self, value: $t, order: Ordering) {
+            let _halt = Halt;
+            self.store_in_mode(value, ordering(Location::caller(), "store", order));
         }
 
         #[track_caller]
@@ -64,12 +87,11 @@ macro_rules! operations {
             Ok(before)
         }
 
-        rmw!($vis $std $t, $ordering, swap);
+        rmw!($name $t, swap);
 
         /// Compares and exchanges, like std's `compare_exchange`.
-        #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
-        $vis fn compare_exchange(
+        pub fn compare_exchange(
             &self,
             current: $t,
             new: $t,
@@ -78,21 +100,17 @@ macro_rules! operations {
         ) -> Result<$t, $t> {
             let _halt = Halt;
             let at = Location::caller();
-            let success = $ordering(at, "rmw", success);
-            let failure = $ordering(at, "failure", failure);
+            let success = ordering(at, "rmw", success);
+            let failure = ordering(at, "failure", failure);
             if is_split(at) {
                 return self.split(|before| (before == current).then_some(new));
             }
             self.0.compare_exchange(current, new, success, failure)
         }
-    };
-}
 
-macro_rules! compare_exchange_weak {
-    ($t:ty) => {
-        #[allow(dead_code, reason = "not every atomic needs it")]
+        /// Compares and exchanges, like std's `compare_exchange_weak`.
         #[track_caller]
-        pub(crate) fn compare_exchange_weak(
+        pub fn compare_exchange_weak(
             &self,
             current: $t,
             new: $t,
@@ -100,25 +118,41 @@ macro_rules! compare_exchange_weak {
             failure: Ordering,
         ) -> Result<$t, $t> {
             if spurious() {
-                return Err(self
-                    .0
-                    .load(ordering(Location::caller(), "failure", failure)));
+                let failure = ordering(Location::caller(), "failure", failure);
+                return Err(self.0.load(failure));
             }
             self.compare_exchange(current, new, success, failure)
+        }
+
+        /// Updates the value by a function, like std's `fetch_update`.
+        #[track_caller]
+        pub fn fetch_update(
+            &self,
+            success: Ordering,
+            failure: Ordering,
+            mut f: impl FnMut($t) -> Option<$t>,
+        ) -> Result<$t, $t> {
+            let mut before = self.load(failure);
+            while let Some(new) = f(before) {
+                match self.compare_exchange(before, new, success, failure) {
+                    Ok(before) => return Ok(before),
+                    Err(now) => before = now,
+                }
+            }
+            Err(before)
         }
     };
 }
 
 /// Defines read-modify-writes of one operand; `$std` is std's atomic that computes the same.
 macro_rules! rmw {
-    ($vis:vis $std:ident $t:ty, $ordering:path, $($name:ident)*) => {$(
+    ($std:ident $t:ty, $($name:ident)*) => {$(
         /// Does what std's function of this name does.
-        #[allow(dead_code, reason = "not every atomic needs it")]
         #[track_caller]
-        $vis fn $name(&self, value: $t, order: Ordering) -> $t {
+        pub fn $name(&self, value: $t, order: Ordering) -> $t {
             let _halt = Halt;
             let at = Location::caller();
-            let order = $ordering(at, "rmw", order);
+            let order = ordering(at, "rmw", order);
             if is_split(at) {
                 let compute = |before| {
                     let atomic = std::sync::atomic::$std::new(before);
@@ -131,34 +165,6 @@ macro_rules! rmw {
             self.0.$name(value, order)
         }
     )*};
-}
-
-/// Defines the constructor and `load`. In the mode `Rmw`, `load` calls the method `$load` with an
-/// argument that changes nothing; that of a `pointer` makes an exchange.
-macro_rules! new_and_load {
-    ($vis:vis $name:ident $t:ty, $ordering:path, $($load:tt)*) => {
-        /// Creates the atomic, like std's `new`.
-        #[track_caller]
-        $vis fn new(value: $t) -> Self {
-            Self(loom::sync::atomic::$name::new(value))
-        }
-
-        /// Loads the value, like std's `load`.
-        #[track_caller]
-        $vis fn load(&self, order: Ordering) -> $t {
-            let _halt = Halt;
-            self.load_in_mode($ordering(Location::caller(), "load", order))
-        }
-
-        #[track_caller]
-        fn load_in_mode(&self, order: Ordering) -> $t {
-            if rmw_mode() {
-                load_by_rmw!(self.0, order, $($load)*)
-            } else {
-                self.0.load(order)
-            }
-        }
-    };
 }
 
 macro_rules! load_by_rmw {
@@ -174,19 +180,38 @@ macro_rules! load_by_rmw {
     };
 }
 
-pub(super) use {load_by_rmw, new_and_load, operations, rmw};
-
-macro_rules! integer {
-    ($name:ident, $t:ty) => {
+macro_rules! atomic {
+    ($name:ident $t:ty, $load:ident($nothing:expr), $($method:ident)*) => {
+        /// A drop-in for std's atomic, which models check in both [modes](crate::model::Mode). It
+        /// has no `const` constructor, and only works in models.
         #[derive(Debug)]
-        pub(crate) struct $name(loom::sync::atomic::$name);
+        pub struct $name(loom::sync::atomic::$name);
 
         impl $name {
-            new_and_load!(pub(crate) $name $t, ordering, fetch_add(0));
-            operations!(pub(crate) $name $t, ordering);
-            compare_exchange_weak!($t);
-            rmw!(pub(crate) $name $t, ordering, fetch_add fetch_sub fetch_or);
+            operations!($name $t, $load($nothing));
+            rmw!($name $t, $($method)*);
         }
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(<$t>::default())
+            }
+        }
+
+        impl From<$t> for $name {
+            #[track_caller]
+            fn from(value: $t) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+}
+
+macro_rules! integers {
+    ($($name:ident $t:ty),*) => {$(
+        atomic!($name $t, fetch_add(0), fetch_add fetch_sub fetch_and fetch_nand fetch_or
+            fetch_xor fetch_max fetch_min);
 
         impl FreeWitness for $name {
             #[track_caller]
@@ -194,13 +219,18 @@ macro_rules! integer {
                 self.0.with_mut(|_| ());
             }
         }
-    };
+    )*};
 }
 
-integer!(AtomicU64, u64);
-integer!(AtomicUsize, usize);
+integers!(
+    AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
+    AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize
+);
+atomic!(AtomicBool bool, fetch_or(false), fetch_and fetch_nand fetch_or fetch_xor);
 
-pub(crate) struct AtomicPtr<T>(loom::sync::atomic::AtomicPtr<T>);
+/// A drop-in for std's atomic, which models check in both [modes](crate::model::Mode). It has no
+/// `const` constructor, and only works in models.
+pub struct AtomicPtr<T>(loom::sync::atomic::AtomicPtr<T>);
 
 impl<T> std::fmt::Debug for AtomicPtr<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -209,14 +239,19 @@ impl<T> std::fmt::Debug for AtomicPtr<T> {
 }
 
 impl<T> AtomicPtr<T> {
-    new_and_load!(pub(crate) AtomicPtr *mut T, ordering, pointer);
-    operations!(pub(crate) AtomicPtr *mut T, ordering);
-    compare_exchange_weak!(*mut T);
+    operations!(AtomicPtr *mut T, pointer);
 }
 
 impl<T> FreeWitness for AtomicPtr<T> {
     #[track_caller]
     fn freed(&mut self) {
         self.0.with_mut(|_| ());
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
     }
 }

@@ -449,18 +449,6 @@ mod tests {
     }
 
     #[test]
-    fn a_retain_and_a_release_in_one_function_balance() {
-        let lines = [
-            retains("create", 1, 1),
-            retains("keep", 1, 1),
-            retains("draw", 1, 60),
-            releases("draw", 1, 60),
-            releases("create", 1, 1),
-        ];
-        assert_eq!(left(&lines), [("keep".to_owned(), 1, 1)]);
-    }
-
-    #[test]
     fn what_another_function_releases_balances_on_the_same_thread_first() {
         let lines = [
             retains("load", 1, 1),

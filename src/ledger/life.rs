@@ -34,10 +34,7 @@ pub(crate) fn own_serial() -> u64 {
 /// Records a new object at `thin`, created by the caller's caller.
 #[track_caller]
 pub(crate) fn created(thin: NonNull<u8>, object: ObjectDescription) {
-    record_created(thin.addr().get(), object, Location::caller());
-}
-
-fn record_created(address: usize, object: ObjectDescription, site: &'static Location<'static>) {
+    let (address, site) = (thin.addr().get(), Location::caller());
     let Some(_inside) = Inside::enter() else {
         return index::note_unrecorded();
     };

@@ -60,16 +60,12 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    pub(crate) const NONE: Self = Self::new(None, 0);
-
-    pub(crate) const fn new(label: Option<PoolLabel>, thread: u64) -> Self {
-        Self {
-            label,
-            thread,
-            entries: 0,
-            unused: 0,
-        }
-    }
+    pub(crate) const NONE: Self = Self {
+        label: None,
+        thread: 0,
+        entries: 0,
+        unused: 0,
+    };
 }
 
 /// Retains and releases of the object are counted; see [`balance`](super::balance).
@@ -155,9 +151,7 @@ pub(crate) static LEDGER: Descriptor = Descriptor {
     newest: Published::new(),
 };
 
-/// The free records of a stripe: a list, linked by `site`'s place (see [`FreeRecord`]).
-struct Stripe(Mutex<Free>);
-
+/// The free records of a stripe: a linked list.
 struct Free(*mut FreeRecord);
 
 // SAFETY: the records in the list belong to the stripe (invariant 1 of `ledger`).
@@ -171,12 +165,12 @@ struct FreeRecord {
 }
 
 // The locks are std's even in loom builds, as nothing yields while they are held.
-static FREE: [Stripe; STRIPES] = [const { Stripe(Mutex::new(Free(ptr::null_mut()))) }; STRIPES];
+static FREE: [Mutex<Free>; STRIPES] = [const { Mutex::new(Free(ptr::null_mut())) }; STRIPES];
 static GROWING: Mutex<()> = Mutex::new(());
 
 fn stripe(address: usize) -> &'static Mutex<Free> {
     // One thread uses most blocks of a block chunk, so each 64 KiB of addresses have one stripe.
-    &FREE[(address >> 16) % STRIPES].0
+    &FREE[(address >> 16) % STRIPES]
 }
 
 /// Writes a record for a new object; the caller owns the record.

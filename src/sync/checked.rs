@@ -186,6 +186,7 @@ impl<T> Monitor<T> {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct Lock<T>(Mutex<T>);
 
 impl<T> Lock<T> {
@@ -198,11 +199,5 @@ impl<T> Lock<T> {
         explore::halt();
         time::step();
         self.0.lock().expect(FAILED)
-    }
-}
-
-impl<T: Default> Default for Lock<T> {
-    fn default() -> Self {
-        Self::new(T::default())
     }
 }

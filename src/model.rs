@@ -10,10 +10,8 @@ mod execution;
 mod live;
 
 #[cfg(not(releasepool_shuttle))]
-pub use builder::{Builder, Failure, Report, check};
+pub use builder::{Builder, Failure, Mode, Report, check, point, set_mode};
 pub use execution::{JoinHandle, begin, end, free_kept, quiesce, spawn, thread_exit};
-#[cfg(not(releasepool_shuttle))]
-pub use execution::{Mode, point, set_mode};
 
 /// Stands in for std's atomics, for models: unlike loom's own atomics, these are checked in both
 /// [modes](Mode). See "Your own atomics and locks".

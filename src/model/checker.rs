@@ -1,7 +1,7 @@
 //! Checks a model with the settings of its [`Builder`], and replays interleavings that failed.
 
-use super::builder::{Builder, Details, Failure, Report};
-use super::execution::{Mode, begin, end, set_mode};
+use super::builder::{Builder, Details, Failure, Mode, Report, set_mode};
+use super::execution::{begin, end};
 use crate::sync::explore::{Body, Failed, Plan};
 use crate::sync::{settings, time};
 use std::collections::{BTreeMap, BTreeSet};

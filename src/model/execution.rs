@@ -8,63 +8,6 @@ use crate::thread::current::tally_destroyed;
 use std::fmt;
 use std::time::Duration;
 
-/// Determines how a model performs loads.
-///
-/// Each mode reaches executions that the other one does not, so a model is checked in both.
-///
-/// ```
-/// # #[cfg(loom)] {
-/// use releasepool::model::Mode;
-/// for mode in Mode::ALL {
-///     assert_eq!(Mode::from_name(&mode.to_string()), Some(mode));
-/// }
-/// # }
-/// ```
-#[cfg(not(releasepool_shuttle))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
-    /// Loads are plain loads and may read stale values.
-    Plain,
-    /// Loads are read-modify-writes, and stores are exchanges: they see the newest value and
-    /// interleave with every other access. The first `compare_exchange_weak` of an execution fails.
-    Rmw,
-}
-
-#[cfg(not(releasepool_shuttle))]
-impl Mode {
-    /// Both modes, in the order in which [`Builder`](super::Builder) runs them.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::Rmw];
-
-    /// Returns the mode with this name, as [`Display`](fmt::Display) writes it.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Rmw => "rmw",
-        }
-    }
-}
-
-/// Writes `plain` or `rmw`.
-#[cfg(not(releasepool_shuttle))]
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Sets how all threads of the process perform loads from now on.
-///
-/// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`](super::Builder) sets the mode
-/// itself.
-#[cfg(not(releasepool_shuttle))]
-pub fn set_mode(mode: Mode) {
-    crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
-}
-
 /// Begins an execution of a model; call it first.
 ///
 /// For code that calls loom itself; [`Builder`](super::Builder) calls it itself.
@@ -186,14 +129,4 @@ impl<R> fmt::Debug for JoinHandle<R> {
 /// a model must call this at its end. [`spawn`] and [`end`] call it themselves.
 pub fn thread_exit() {
     crate::thread::current::thread_exit();
-}
-
-/// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
-///
-/// Every operation of this crate's atomics, and of the atomics in [`atomic`](super::atomic), is
-/// such a place. Without seeds it does nothing.
-#[cfg(not(releasepool_shuttle))]
-#[track_caller]
-pub fn point() {
-    crate::sync::settings::user_point(std::panic::Location::caller());
 }

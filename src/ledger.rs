@@ -24,9 +24,9 @@
 //!
 //! # Files
 //! From the lowest; each uses only files above it:
-//! * `told`: the types by which callers describe objects and calls, and the end of the process
+//! * `told`: the types by which callers describe objects, calls and pools, and the end of the process
 //! * `threads`: the calling thread's state, and threads by number, with their names
-//! * `label`: the names of pools; `call_stack`: the user's functions that made a call
+//! * `call_stack`: the user's functions that made a call
 //! * `object_record`: records, the chunks that they are in, and the descriptor for other processes
 //! * `index`: the record of an address, and the pools that hold an object
 //! * `balance`: retains and releases of chosen types, and objects that threads retain by turns
@@ -40,8 +40,6 @@ pub(crate) mod call_stack;
 #[cfg(feature = "leak-detection")]
 pub(crate) mod index;
 #[cfg(feature = "leak-detection")]
-mod label;
-#[cfg(feature = "leak-detection")]
 pub(crate) mod life;
 pub(crate) mod object_name;
 #[cfg(feature = "leak-detection")]
@@ -54,16 +52,15 @@ mod told;
 pub(crate) use self::{
     balance::{autoreleased, released, retained},
     index::{entered_pool, left_pool, type_info_of},
-    label::PoolLabel,
     life::{
         check_raw_call, created, describe_live, died, freed, here, retyped, site_of, type_and_rest,
     },
     threads::{awaits_drain, drained, drained_last, note_thread},
 };
 #[cfg(not(feature = "leak-detection"))]
-pub(crate) use {no_ledger::*, told::PoolLabel};
+pub(crate) use no_ledger::*;
 
-pub(crate) use told::{CHECKS, ObjectDescription, RawCall, ReleasedBy, abort};
+pub(crate) use told::{CHECKS, ObjectDescription, PoolLabel, RawCall, ReleasedBy, abort};
 
 /// The ledger without the feature: all functions are empty.
 #[cfg(not(feature = "leak-detection"))]

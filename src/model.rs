@@ -6,8 +6,6 @@ mod builder;
 #[cfg(all(loom, feature = "loom"))]
 mod checker;
 mod execution;
-#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
-mod live;
 
 #[cfg(not(releasepool_shuttle))]
 pub use builder::{Builder, Failure, Mode, Report, check, point, set_mode};

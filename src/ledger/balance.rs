@@ -10,10 +10,9 @@
 
 use super::call_stack::{Frame, calling_function};
 use super::index::with_record;
-use super::label::PoolLabel;
 use super::object_record::{AddressMap, Hidden, ObjectRecord};
 use super::threads::{Inside, named_own_number, own_number};
-use super::told::ReleasedBy;
+use super::told::{PoolLabel, ReleasedBy};
 use crate::event::{Event, EventKind};
 use crate::sync::cell::Cell;
 use crate::sync::{Setting, elapsed, local};

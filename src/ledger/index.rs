@@ -1,9 +1,9 @@
 //! The index of the ledger: from the address of a payload to its record, and to the pools that hold
 //! the object.
 
-use super::label::PoolLabel;
 use super::object_record::{self, AddressMap, HOLDERS, Hidden, Holder, ObjectRecord};
 use super::threads::{Inside, own_number};
+use super::told::PoolLabel;
 use crate::sync::{Counter, Setting};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;

@@ -30,7 +30,7 @@
 //! object dies. So a reader that stops the process sees complete records, of objects that live, or
 //! that are being created or destroyed at that moment.
 
-use super::label::PoolLabel;
+use super::told::{ObjectDescription, PoolLabel};
 use crate::sync::Published;
 use dashmap::DashMap;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -116,7 +116,7 @@ impl ObjectRecord {
 /// The part of a record that is known when its object is created.
 pub(crate) struct NewRecord {
     pub(crate) address: usize,
-    pub(crate) object: super::told::ObjectDescription,
+    pub(crate) object: ObjectDescription,
     pub(crate) site: &'static Location<'static>,
     pub(crate) flags: u32,
     pub(crate) thread: u64,
@@ -460,7 +460,7 @@ mod tests {
         let record = |address| {
             write(NewRecord {
                 address,
-                object: crate::ledger::ObjectDescription {
+                object: ObjectDescription {
                     type_info: ptr::null(),
                     type_name: std::any::type_name::<u8>,
                     bytes: 17,

@@ -1,8 +1,5 @@
 //! What callers and all files of this folder share: whether misuse is detected, and the types by which
-//! callers describe objects and calls.
-
-#[cfg(feature = "leak-detection")]
-use super::label::PoolLabel;
+//! callers describe objects, calls and pools.
 
 /// True if misuse of raw pointers, handles and blocks is detected: in debug builds and with the
 /// feature `checks`.
@@ -62,24 +59,6 @@ impl RawCall {
     }
 }
 
-/// The name of a pool; empty without the ledger.
-#[cfg(not(feature = "leak-detection"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct PoolLabel;
-
-#[cfg(not(feature = "leak-detection"))]
-impl PoolLabel {
-    pub(crate) const UNNAMED: Self = Self;
-    pub(crate) const ROOT: Self = Self;
-    pub(crate) const TOKEN: Self = Self;
-    pub(crate) const HANDOFF: Self = Self;
-
-    #[inline(always)]
-    pub(crate) fn of(_name: &str) -> Self {
-        Self
-    }
-}
-
 /// The kind of code that gave up a strong reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ReleasedBy {
@@ -87,4 +66,121 @@ pub(crate) enum ReleasedBy {
     Handle,
     /// By the drain of a pool of this name.
     Pool(PoolLabel),
+}
+
+pub(crate) use label::PoolLabel;
+
+#[cfg(not(feature = "leak-detection"))]
+mod label {
+    /// The name of a pool; empty without the ledger.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(crate) struct PoolLabel;
+
+    impl PoolLabel {
+        pub(crate) const UNNAMED: Self = Self;
+        pub(crate) const ROOT: Self = Self;
+        pub(crate) const TOKEN: Self = Self;
+        pub(crate) const HANDOFF: Self = Self;
+
+        #[inline(always)]
+        pub(crate) fn of(_name: &str) -> Self {
+            Self
+        }
+    }
+}
+
+/// The names of pools, for records.
+#[cfg(feature = "leak-detection")]
+mod label {
+    use std::collections::HashMap;
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    /// The greatest number of different names that are kept. They are never freed, so that records can
+    /// refer to them.
+    const NAMES: usize = 4_096;
+
+    /// A name of a pool, at an address that never changes. Other processes read it.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    #[repr(C)]
+    pub(crate) struct PoolName {
+        bytes: *const u8,
+        len: usize,
+    }
+
+    // SAFETY: points to a `&'static str`.
+    unsafe impl Send for PoolName {}
+    // SAFETY: for the reason given for `Send`.
+    unsafe impl Sync for PoolName {}
+
+    impl PoolName {
+        const fn new(name: &'static str) -> Self {
+            Self {
+                bytes: name.as_ptr(),
+                len: name.len(),
+            }
+        }
+    }
+
+    static UNNAMED: PoolName = PoolName::new("unnamed");
+    static ROOT: PoolName = PoolName::new("root");
+    static TOKEN: PoolName = PoolName::new("token");
+    static HANDOFF: PoolName = PoolName::new("handoff");
+    static OTHER: PoolName = PoolName::new("(one of many names)");
+
+    // The lock is std's even in loom builds, as nothing yields while it is held.
+    static KNOWN: LazyLock<Mutex<HashMap<&'static str, &'static PoolName>>> =
+        LazyLock::new(Mutex::default);
+
+    /// The name of a pool; equal names have equal addresses, by which labels are compared.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(transparent)]
+    pub(crate) struct PoolLabel(&'static PoolName);
+
+    impl PoolLabel {
+        pub(crate) const UNNAMED: Self = Self(&UNNAMED);
+        pub(crate) const ROOT: Self = Self(&ROOT);
+        pub(crate) const TOKEN: Self = Self(&TOKEN);
+        pub(crate) const HANDOFF: Self = Self(&HANDOFF);
+
+        pub(crate) fn of(name: &str) -> Self {
+            let Some(_inside) = crate::ledger::threads::Inside::enter() else {
+                return Self(&OTHER);
+            };
+            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(&label) = known.get(name) {
+                return Self(label);
+            }
+            if known.len() >= NAMES {
+                return Self(&OTHER);
+            }
+            let name: &'static str = Box::leak(Box::from(name));
+            let label: &'static PoolName = Box::leak(Box::new(PoolName::new(name)));
+            known.insert(name, label);
+            Self(label)
+        }
+
+        pub(crate) fn name(self) -> &'static str {
+            // SAFETY: `PoolName::new` took address and length from a `&'static str`.
+            unsafe {
+                let bytes = std::slice::from_raw_parts(self.0.bytes, self.0.len);
+                std::str::from_utf8_unchecked(bytes)
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::ledger::threads::Inside;
+
+        #[test]
+        fn inside_the_ledger_a_name_is_looked_up_by_nobody() {
+            let inside = Inside::enter();
+            let known = KNOWN.lock();
+            // As in the allocator that the table has called.
+            assert_eq!(PoolLabel::of("nested").0, &OTHER);
+            drop((known, inside));
+            assert_eq!(PoolLabel::of("nested").name(), "nested");
+        }
+    }
 }

@@ -231,7 +231,7 @@ impl Builder {
     ///
     /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change to the
     /// program, and skips models with other names. The log shows each atomic operation of this
-    /// crate with its thread and source location. loom prints thread switches, or the messages that
+    /// crate and of [`atomic`](super::atomic), with its thread and source location. loom prints thread switches, or the messages that
     /// `LOOM_LOG` selects, and tracks locations as with `LOOM_LOCATION`.
     pub fn replay(mut self, file: impl Into<PathBuf>) -> Self {
         self.replay = Some(file.into());

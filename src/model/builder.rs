@@ -30,7 +30,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Both modes, in the order in which [`Builder`](super::Builder) runs them.
+    /// Both modes, in the order in which [`Builder`] runs them.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Rmw];
 
     /// Returns the mode with this name, as [`Display`](fmt::Display) writes it.
@@ -55,8 +55,8 @@ impl fmt::Display for Mode {
 
 /// Sets how all threads of the process perform loads from now on.
 ///
-/// For code that calls loom itself, with [`begin`] and [`end`]; [`Builder`](super::Builder) sets the mode
-/// itself.
+/// For code that calls loom itself, with [`begin`](super::begin) and [`end`](super::end); [`Builder`]
+/// sets the mode itself.
 pub fn set_mode(mode: Mode) {
     crate::sync::settings::set_rmw_mode(mode == Mode::Rmw);
 }
@@ -202,7 +202,7 @@ impl Builder {
     /// Samples the interleavings instead of exploring all of them, for models that do not finish.
     ///
     /// Each seed stands for a pseudo-random choice of atomic operations of this crate, and of
-    /// [`point`](super::point)s, at which the running thread yields; in [`Mode::Rmw`], the seed
+    /// [`point`]s, at which the running thread yields; in [`Mode::Rmw`], the seed
     /// also chooses the `compare_exchange_weak` that fails. Around these switches, which do not
     /// count as preemptions, loom explores executions with at most
     /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
@@ -422,7 +422,7 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// Marks a place at which a [seed](super::Builder::seeds) may switch threads.
+/// Marks a place at which a [seed](Builder::seeds) may switch threads.
 ///
 /// Every operation of this crate's atomics, and of the atomics in [`atomic`](super::atomic), is
 /// such a place. Without seeds it does nothing.

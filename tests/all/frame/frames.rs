@@ -3,7 +3,7 @@
 use crate::frame::{noting, on_demand, panics, quick, with_loop};
 use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
-use crate::support::{events, fresh, logged, me, on_drop, panic_of, send, sorted, wait_until};
+use crate::support::{events, fresh, logged, me, on_drop, panic_of, send, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
@@ -172,7 +172,7 @@ fn panic_while_polling_events_loses_neither_posts_nor_releases() {
         frames.run(|_| Break(()));
         // The next drain releases it, possibly on another thread.
         wait_until(|| log.count() == 2);
-        assert_eq!(sorted(&log), [0, 1]);
+        assert_eq!(log.sorted(), [0, 1]);
     }));
 }
 

@@ -2,8 +2,7 @@
 
 use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
 use crate::support::{
-    Log, alone, events_of, fresh_to_the_end, listen, logged, on_drop, on_threads, send, sorted,
-    wait_until,
+    Log, alone, events_of, fresh_to_the_end, listen, logged, on_drop, on_threads, send, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -155,7 +154,7 @@ fn shutdown_runs_posted_closures_and_drops_those_not_due() {
     let proxy = looper.proxy();
     drop(go);
     looper.shutdown().unwrap();
-    assert_eq!(sorted(&log), [0, 1, 2, 3, 5]);
+    assert_eq!(log.sorted(), [0, 1, 2, 3, 5]);
     assert!(proxy.is_closed() && !proxy.thread().is_alive());
     let Closed(_) = proxy.post(|| ()).unwrap_err();
     let events = events_of(id);
@@ -218,7 +217,7 @@ fn root_pools_of_a_looper_are_drained_at_its_end() {
     };
     looper.post(command).unwrap();
     looper.shutdown().unwrap();
-    assert_eq!(sorted(&log), [0, 1]);
+    assert_eq!(log.sorted(), [0, 1]);
 }
 
 #[test]

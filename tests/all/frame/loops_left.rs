@@ -4,7 +4,7 @@
 use crate::frame::{HOUR, let_delays_pass, noting, quick};
 use crate::support::{
     Log, Worker, alone, assert_died, events_of, log_of, me, named_to_the_end, on_drop,
-    quiesce_until, sorted,
+    quiesce_until,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
@@ -144,7 +144,7 @@ fn all_forgotten_loops_of_a_thread_end_with_it() {
             proxy
         })
     });
-    assert_eq!(sorted(&log), [0, 1]);
+    assert_eq!(log.sorted(), [0, 1]);
     assert!(proxies.iter().all(FrameProxy::is_closed));
 }
 

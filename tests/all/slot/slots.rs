@@ -1,6 +1,6 @@
 //! Slots: loaded objects stay alive until the drain, replaced ones are released in time.
 
-use crate::support::{Log, Worker, fresh, logged, on_threads, panic_of, sorted, wait_until};
+use crate::support::{Log, Worker, fresh, logged, on_threads, panic_of, wait_until};
 use releasepool::{
     AutoreleasePool, HomeRef, OptionSlot, PoolManager, Ref, Slot, SlotCache, autoreleasepool,
 };
@@ -190,7 +190,7 @@ fn a_home_ref_in_a_slot_returns_home() {
             autoreleasepool(|_| ());
             log.count() == 2
         });
-        assert_eq!(sorted(&log), [1, 3]);
+        assert_eq!(log.sorted(), [1, 3]);
         assert!(log.threads().iter().all(|&t| t == thread::current().id()));
     }));
 }

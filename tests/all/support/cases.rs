@@ -50,13 +50,6 @@ pub fn on_threads(n: usize, f: impl Fn(usize) + Sync) {
     });
 }
 
-/// Returns the ids of what was destroyed, least first.
-pub fn sorted(log: &Log) -> Vec<u32> {
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    ids
-}
-
 /// Asserts that these objects were destroyed in this order, all on one thread.
 #[track_caller]
 pub fn assert_died(log: &Log, ids: &[u32], thread: ThreadId) {

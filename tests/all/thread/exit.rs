@@ -5,7 +5,7 @@ mod endless;
 use crate::hot::handles::hot;
 use crate::support::{
     Log, Worker, alone, assert_died, events_of, fresh, fresh_to_the_end, global, listen, log_of,
-    log_to_the_end, logged, me, named_to_the_end, on_drop, on_threads, send, sorted, wait_until,
+    log_to_the_end, logged, me, named_to_the_end, on_drop, on_threads, send, wait_until,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
@@ -51,7 +51,7 @@ fn thread_ends_and_entries_of_all_managers_are_released() {
         abandoned.autorelease(Ref::new(inner_log.probe(2)));
         autorelease(Ref::new(inner_log.probe(3)));
     });
-    assert_eq!(sorted(&log), [0, 1, 2, 3]);
+    assert_eq!(log.sorted(), [0, 1, 2, 3]);
     let threads = kept.snapshot().threads;
     assert!(threads.iter().all(|thread| thread.root_entries == 0));
 }

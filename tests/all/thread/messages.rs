@@ -3,7 +3,7 @@
 use crate::frame::noting;
 use crate::support::{
     Chain, Log, Worker, alone, events, fresh, fresh_to_the_end, global, log_to_the_end, logged, me,
-    on_drop, quiesce_until, send, slot, sorted, wait_until,
+    on_drop, quiesce_until, send, slot, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -132,7 +132,7 @@ fn release_to_a_thread_that_has_ended_is_done_by_others() {
     send(&gone, &log, 0..10);
     // Any outermost drain of any thread may run them.
     quiesce_until(|| log.count() == 10);
-    assert!(sorted(&log).into_iter().eq(0..10));
+    assert!(log.sorted().into_iter().eq(0..10));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
         me().post(move || log.note(1)).unwrap();
     });
     quiesce_until(|| log.count() == 2);
-    assert_eq!(sorted(&log), [0, 1]);
+    assert_eq!(log.sorted(), [0, 1]);
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
     });
     assert!(global().thread(key).is_none());
     quiesce_until(|| log.count() == 6);
-    assert!(sorted(&log).into_iter().eq(0..6), "once each");
+    assert!(log.sorted().into_iter().eq(0..6), "once each");
 }
 
 #[test]

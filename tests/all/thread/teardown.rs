@@ -7,9 +7,7 @@ use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::{
     ALWAYS, at_teardown, notes, push_work, thread_to_the_end, use_the_crate,
 };
-use crate::support::{
-    Log, alone, fresh_to_the_end, global, listen, log_to_the_end, on_drop, sorted,
-};
+use crate::support::{Log, alone, fresh_to_the_end, global, listen, log_to_the_end, on_drop};
 use releasepool::{
     AutoreleasePool, PoolManager, PopError, Ref, Weak, autorelease, autoreleasepool, settle,
 };
@@ -422,5 +420,5 @@ fn first_use_of_everything_at_once_in_many_ending_threads() {
     for thread in threads {
         thread.join().unwrap();
     }
-    assert!(sorted(&log).into_iter().eq(0..THREADS));
+    assert!(log.sorted().into_iter().eq(0..THREADS));
 }

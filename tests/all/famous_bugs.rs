@@ -9,7 +9,7 @@
 //! | objc2#861 | a retain is left out for an object that another call has autoreleased | `pool::foreign`: the object is compared |
 //! | jni#392 | a local frame frees references that were lent for longer | `compile_fail_tests`: what a scope lends cannot leave it |
 //! | PyO3#883, PyO3#4590 | an object that was borrowed from a dictionary or a weak reference is freed by any code that runs | below |
-//! | PyO3#6199 | threads that get the interpreter's lock queue for the mutex of references that were given up without it | `pool::foreign_remote` |
+//! | PyO3#6199 | threads that get the interpreter's lock queue for the mutex of references that were given up without it | `races::foreign` |
 //! | PyO3#4105 | a count is raised later than an object is released | below: only releases can wait |
 //! | PyO3#3668, PyO3#319 | references are given up without the interpreter's lock | `pool::foreign` |
 //! | libobjc2#218 | objects that destructors autorelease while the pool is emptied leak when they fill a page | `pool::guards` |

@@ -9,11 +9,11 @@ mod reports;
 mod scopes;
 mod sites;
 
+use crate::support::only;
 use releasepool::leaks::{LeakGroup, LeakReport};
 
 /// Returns the only group of a report.
 #[track_caller]
 pub fn only_group(report: &LeakReport) -> &LeakGroup {
-    assert_eq!(report.groups().len(), 1, "{report}");
-    &report.groups()[0]
+    only(report.groups())
 }

@@ -7,7 +7,6 @@ mod objects;
 mod probe;
 mod sharing;
 mod slots;
-mod snapshots;
 
 /// How often each scenario runs. Miri runs it with many seeds.
 pub const ROUNDS: u32 = if cfg!(miri) { 1 } else { 2_000 };

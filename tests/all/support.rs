@@ -12,7 +12,7 @@ pub use worker::Worker;
 use releasepool::event::{self, Event, EventKind};
 use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey, ThreadSnapshot, Totals, autorelease};
 use std::any::Any;
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
@@ -282,12 +282,17 @@ pub fn events(kind: EventKind) -> Vec<Event> {
     events
 }
 
+/// Returns the only one of these.
+#[track_caller]
+pub fn only<T: Debug>(of: &[T]) -> &T {
+    assert_eq!(of.len(), 1, "{of:#?}");
+    &of[0]
+}
+
 /// Returns the only event of one kind on this thread.
 #[track_caller]
 pub fn only_event(kind: EventKind) -> Event {
-    let mut events = events(kind);
-    assert_eq!(events.len(), 1, "{events:?}");
-    events.remove(0)
+    only(&events(kind)).clone()
 }
 
 /// Asserts that a text contains all of these words.
@@ -440,6 +445,19 @@ macro_rules! alone {
     };
 }
 pub(crate) use alone;
+
+/// `each_alone!(cases)` runs each of these cases, its name and its body, in a process of its own, and
+/// asserts that it passes there.
+macro_rules! each_alone {
+    ($cases:expr) => {
+        let cases = $cases;
+        for (child, (what, _)) in $crate::support::children!(cases).iter().zip(cases) {
+            eprintln!("{what}");
+            child.assert_success();
+        }
+    };
+}
+pub(crate) use each_alone;
 
 /// True if the build detects misuse.
 pub const CHECKS: bool = cfg!(any(debug_assertions, feature = "checks"));

@@ -6,8 +6,8 @@ use super::handles::hot;
 use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::at_teardown;
 use crate::support::{
-    Chain, LONG, Log, Worker, aborts, alone, events, fresh, fresh_to_the_end, global, listen,
-    logged, on_drop, panic_of,
+    Chain, DRAINS, LONG, Log, Worker, aborts, alone, events, fresh, fresh_to_the_end, global,
+    listen, logged, on_drop, panic_of,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
@@ -38,43 +38,23 @@ fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
 
 #[test]
 fn every_kind_of_outermost_drain_releases_it() {
+    let others: [(&str, fn()); 2] = [
+        ("review", || assert_eq!(Hot::review(), 1)),
+        ("shutdown", || _ = global().shutdown(LONG).unwrap()),
+    ];
     alone!(logged(|log| {
         let dead = |id| drop(hot(log.probe(id)));
+        for (id, (what, drain)) in (1..).zip(DRAINS.into_iter().chain(others)) {
+            dead(id);
+            drain();
+            assert_eq!(log.count(), id as usize, "{what}");
+        }
+        log.clear();
         let mut pool = AutoreleasePool::new();
-        dead(0);
-        pool.drain();
-        assert_eq!(log.ids(), [0], "drain of an empty pool");
         dead(1);
         pool.create(log.probe(2));
         pool.drain();
-        assert_eq!(log.ids(), [0, 2, 1], "drain");
-        pool.create(7);
-        dead(3);
-        pool.drain();
-        assert_eq!(log.count(), 4, "drain of objects without a destructor");
-        dead(4);
-        autoreleasepool(|_| ());
-        assert_eq!(log.count(), 5, "an empty scope");
-        dead(5);
-        let token = global().push();
-        assert_eq!((global().pop(token), log.count()), (Ok(0), 6), "pop");
-        dead(6);
-        global().drain_root();
-        assert_eq!(log.count(), 7, "the root pool");
-        dead(7);
-        global().run_inbox();
-        assert_eq!(log.count(), 8, "run_inbox");
-        dead(8);
-        assert!(global().quiesce(LONG));
-        assert_eq!(log.count(), 9, "quiesce");
-        dead(9);
-        assert_eq!((Hot::review(), log.count()), (1, 10), "review");
-        dead(10);
-        drop(pool);
-        assert_eq!(log.count(), 11, "the end of an outer pool");
-        dead(11);
-        global().shutdown(LONG).unwrap();
-        assert_eq!(log.count(), 12, "shutdown");
+        assert_eq!(log.ids(), [2, 1], "after the entries");
     }));
 }
 
@@ -117,15 +97,14 @@ fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
 #[test]
 fn it_does_not_die_in_drains_inside_destructors() {
     alone!(logged(|log| {
-        let inner = log.clone();
         let mut pool = AutoreleasePool::new();
         pool.create(on_drop(move || {
-            drop(hot(inner.probe(1)));
+            drop(hot(log.probe(1)));
             autoreleasepool(|pool| _ = pool.create(7));
             let mut pool = AutoreleasePool::new();
-            pool.create(inner.probe(2));
+            pool.create(log.probe(2));
             pool.drain();
-            assert_eq!(inner.ids(), [2]);
+            assert_eq!(log.ids(), [2]);
         }));
         pool.drain();
         assert_eq!(log.ids(), [2, 1], "but in the drain around them");
@@ -142,10 +121,9 @@ fn a_review_deep_inside_destructors_leaves_it_alone() {
         result
     }
     alone!(logged(|log| {
-        let inner = log.clone();
         drop(Ref::new(on_drop(move || {
-            drop(hot(inner.probe(1)));
-            assert_eq!((deep(Hot::review), inner.count()), (0, 0));
+            drop(hot(log.probe(1)));
+            assert_eq!((deep(Hot::review), log.count()), (0, 0));
         })));
         assert_eq!((Hot::review(), log.count()), (1, 1));
     }));
@@ -303,11 +281,10 @@ fn a_forgotten_handle_keeps_its_object() {
 #[test]
 fn a_destructor_may_review() {
     alone!(logged(|log| {
-        let inner = log.clone();
         drop(hot(on_drop(move || {
-            drop(hot(inner.probe(1)));
-            assert_eq!((Hot::review(), inner.ids()), (1, vec![1]));
-            drop(hot(inner.probe(2)));
+            drop(hot(log.probe(1)));
+            assert_eq!((Hot::review(), log.ids()), (1, vec![1]));
+            drop(hot(log.probe(2)));
         })));
         assert_eq!(Hot::review(), 2, "the outer one, and what it left");
         assert_eq!(log.ids(), [1, 2]);

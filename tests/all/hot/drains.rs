@@ -53,11 +53,10 @@ fn they_take_turns_with_entries() {
 #[test]
 fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
     alone!(logged(|log| {
-        let inner = log.clone();
         let exit = fresh_to_the_end(move || {
-            (0..5).for_each(|id| drop(hot(inner.probe(id))));
+            (0..5).for_each(|id| drop(hot(log.probe(id))));
             AutoreleasePool::new().drain_within(Budget::Count(2));
-            assert_eq!(inner.count(), 2);
+            assert_eq!(log.count(), 2);
             thread::current().id()
         });
         assert_eq!(log.threads(), [exit; 5]);
@@ -92,9 +91,8 @@ fn a_frame_releases_them_at_its_end() {
 #[test]
 fn a_looper_releases_them_before_it_sleeps() {
     alone!(logged(|log| {
-        let inner = log.clone();
         let looper = looper();
-        looper.post(move || drop(hot(inner.probe(1)))).unwrap();
+        looper.post(move || drop(hot(log.probe(1)))).unwrap();
         wait_until(|| log.count() == 1);
         assert_eq!(log.threads(), [id_of(&looper)]);
     }));
@@ -103,11 +101,10 @@ fn a_looper_releases_them_before_it_sleeps() {
 #[test]
 fn a_loop_does_not_sleep_before_it_has_released_what_a_budget_left() {
     alone!(logged(|log| {
-        let inner = log.clone();
         let looper = looper();
         let slow = move || {
             for id in 0..50 {
-                let probe = inner.probe(id);
+                let probe = log.probe(id);
                 drop(hot(on_drop(move || {
                     thread::sleep(Duration::from_millis(1));
                     drop(probe);
@@ -160,11 +157,10 @@ fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
     const SHORT: Duration = Duration::from_millis(1);
     alone!(logged(|log| {
         let last = last_handle(&log);
-        let inner = log.clone();
         let (quiet, left) = in_a_destructor(move || {
             drop(last);
             let left = global().shutdown(SHORT).unwrap_err().hot;
-            assert_eq!(inner.count(), 0);
+            assert_eq!(log.count(), 0);
             (global().quiesce(SHORT), left)
         });
         assert_eq!((quiet, left), (false, 1));
@@ -306,9 +302,8 @@ fn other_drains_and_the_exit_finish_what_a_budget_has_stopped() {
         let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
         assert_eq!((counts(drained), log.count()), ((1, 0), 1));
         let log = Log::new();
-        let inner = log.clone();
         let exit = fresh_to_the_end(move || {
-            begin(&inner);
+            begin(&log);
             thread::current().id()
         });
         assert_eq!(log.threads(), [exit]);

@@ -2,7 +2,7 @@
 
 use super::only_group;
 use crate::support::allocator::FOREIGN;
-use crate::support::{alone, assert_says, global, me, wait_until};
+use crate::support::{alone, assert_says, each_alone, global, me, only, wait_until};
 use releasepool::{AutoreleasePool, Budget, HandoffPool, HomeRef, Hot, PoolRef, Ref, leaks};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,6 +17,16 @@ fn unreleased(scope: &leaks::Scope) -> Vec<(String, u64)> {
     let each = only_group(&report).unreleased().iter();
     each.map(|retain| (retain.place().to_owned(), retain.count()))
         .collect()
+}
+
+/// Asserts that there are retains without a release at one place only, so many of them in `keep` or the
+/// like.
+#[track_caller]
+fn kept(scope: &leaks::Scope, n: u64, function: &str) {
+    let left = unreleased(scope);
+    let (place, count) = only(&left);
+    assert_eq!(*count, n, "{left:?}");
+    assert_says(place, &[function]);
 }
 
 /// Runs `f` with a scope, and counts the references to textures.
@@ -49,11 +59,8 @@ fn what_balances_is_folded_and_the_retain_without_release_is_shown() {
         std::mem::forget(keep(&texture));
         draw(&texture);
         drop(texture);
-        let left = unreleased(scope);
-        assert_eq!(left.len(), 1, "{left:?}");
-        let (place, n) = &left[0];
-        assert_eq!(*n, 1);
-        assert_says(place, &[&format!("balance.rs:{KEPT_AT}:"), "keep"]);
+        kept(scope, 1, "keep");
+        kept(scope, 1, &format!("balance.rs:{KEPT_AT}:"));
         let text = scope.report().to_string();
         assert_says(&text, &["retained once and not released: at "]);
     }));
@@ -69,11 +76,7 @@ fn objects_that_are_written_later_count_from_then_on() {
         draw(&texture);
         std::mem::forget(keep(&texture));
         drop(texture);
-        let left = unreleased(scope);
-        let [(place, 1)] = &left[..] else {
-            panic!("{left:?}")
-        };
-        assert!(place.contains("keep"), "{left:?}");
+        kept(scope, 1, "keep");
     }));
 }
 
@@ -157,27 +160,26 @@ fn assert_counts_for_its_object<H: Send + 'static>(
 }
 
 #[test]
-fn a_release_by_into_inner_counts_for_its_object() {
-    alone!(|| {
-        assert_counts_for_its_object(
-            || Ref::new(Texture),
-            Ref::clone,
-            Ref::strong_count,
-            |texture| assert!(Ref::into_inner(texture).is_none()),
-        );
-    });
-}
-
-#[test]
-fn a_release_of_a_home_ref_counts_for_its_object() {
-    alone!(|| {
-        assert_counts_for_its_object(
-            || HomeRef::new(Texture),
-            HomeRef::clone,
-            |texture| HomeRef::downgrade(texture).strong_count(),
-            drop,
-        );
-    });
+fn a_release_counts_for_its_object() {
+    let cases: [(&str, fn()); 2] = [
+        ("by `into_inner`", || {
+            assert_counts_for_its_object(
+                || Ref::new(Texture),
+                Ref::clone,
+                Ref::strong_count,
+                |texture| assert!(Ref::into_inner(texture).is_none()),
+            );
+        }),
+        ("of a `HomeRef`", || {
+            assert_counts_for_its_object(
+                || HomeRef::new(Texture),
+                HomeRef::clone,
+                |texture| HomeRef::downgrade(texture).strong_count(),
+                drop,
+            );
+        }),
+    ];
+    each_alone!(cases);
 }
 
 #[test]
@@ -225,10 +227,7 @@ fn what_a_drain_releases_is_not_blamed() {
             render(texture);
         }
         pool.drain();
-        let left = unreleased(scope);
-        assert_eq!(left.len(), 1, "{left:?}");
-        let (place, n) = &left[0];
-        assert!(*n == 3 && place.contains("button"), "{left:?}");
+        kept(scope, 3, "button");
     }));
 }
 
@@ -255,9 +254,7 @@ fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
             }
             handoff.drain();
             drop((pool, texture));
-            let left = unreleased(&scope);
-            assert!(left.len() == 1 && left[0].1 == 2, "{left:?}");
-            assert!(left[0].0.contains("keep"), "{left:?}");
+            kept(&scope, 2, "keep");
         }
     });
 }
@@ -317,9 +314,7 @@ fn places_are_the_callers_however_large_frames_are() {
         let texture = Ref::new(Texture);
         let n = keep_in_many_ways(&texture);
         drop(texture);
-        let left = unreleased(scope);
-        assert!(left.len() == 1 && left[0].1 == n, "{left:?}");
-        assert!(left[0].0.contains("keep"), "{left:?}");
+        kept(scope, n, "keep");
     }));
 }
 
@@ -380,10 +375,7 @@ mod other_stacks {
                 RETAINS.fetch_add(n, Ordering::Relaxed);
             }
             drop(texture);
-            let left = unreleased(scope);
-            assert!(left.len() == 1, "{left:?}");
-            assert_eq!(left[0].1, RETAINS.load(Ordering::Relaxed));
-            assert!(left[0].0.contains("keep"), "{left:?}");
+            kept(scope, RETAINS.load(Ordering::Relaxed), "keep");
         }));
     }
 }

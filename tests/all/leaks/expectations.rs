@@ -1,10 +1,12 @@
 //! `expect_gone`: an object that should have died, and what holds it.
 
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{alone, events, events_of, fresh, global, here, listen, named_to_the_end};
+use crate::support::{
+    alone, assert_says, events, events_of, fresh, here, listen, named_to_the_end, only, only_event,
+};
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, Budget, Ref, Weak, autoreleasepool, leaks};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::thread;
 
 struct Scene;
@@ -57,30 +59,24 @@ fn a_forgotten_handle_is_reported_once_with_site_and_references() {
         assert!(still_alive().is_empty(), "not before a drain");
         autoreleasepool(|_| {});
         autoreleasepool(|_| {});
-        let events = still_alive();
-        let [event] = &events[..] else {
-            panic!("{events:?}")
-        };
+        let event = only_event(EventKind::StillAlive);
         assert_eq!(event.name.as_deref(), Some("level 1"));
         assert_eq!(event.count, 2);
         assert_eq!(event.created_at.unwrap().line(), line);
         assert!(event.type_name.unwrap().ends_with("Scene"));
-        let message = event.to_string();
-        let site = format!("expectations.rs:{line}:");
-        for words in [
+        let says = [
             "level 1 (",
             "2 strong references",
             "no pool holds it",
-            &site,
+            &format!("expectations.rs:{line}:"),
             "fresh (",
             "; to see the retains that have no release, call leaks::count_references([\"Scene\"])",
-        ] {
-            assert!(message.contains(words), "{words} is missing in {message}");
-        }
+        ];
+        assert_says(&event, &says);
         if cfg!(target_os = "linux") {
             let object = Ref::as_ptr(&registry[0]);
             let command = format!("run releasepool-inspect why {object:p} --pid ");
-            assert!(message.contains(&command), "{message}");
+            assert_says(&event, &[&command]);
         }
         drop(registry);
     });
@@ -94,9 +90,9 @@ fn an_object_whose_references_are_counted_is_explained_by_the_report() {
         let scene = Ref::new(Scene);
         expect_gone(&scene, "counted");
         autoreleasepool(|_| {});
-        let message = events(EventKind::StillAlive)[0].to_string();
+        let message = only_event(EventKind::StillAlive).to_string();
         let next_step = "print leaks::report() to see the retains that have no release";
-        assert!(message.contains(next_step), "{message}");
+        assert_says(&message, &[next_step]);
         assert!(!message.contains("count_references"), "{message}");
     });
 }
@@ -121,14 +117,10 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
             autoreleasepool(|_| {});
             let events = still_alive();
             done.wait();
-            let [event] = &events[..] else {
-                panic!("{events:?}")
-            };
+            let event = only(&events);
             assert_eq!(event.pool.as_deref(), Some("cache"));
-            let message = event.to_string();
-            let words = "held by pool \"cache\" of thread holder (";
-            assert!(message.contains(words), "{message}");
-            assert!(message.contains("and by 1 other reference"), "{message}");
+            let holder = "held by pool \"cache\" of thread holder (";
+            assert_says(event, &[holder, "and by 1 other reference"]);
         });
         thread.unwrap().join().unwrap();
     });
@@ -154,10 +146,7 @@ fn an_object_in_a_pool_of_this_thread_gets_some_drains() {
         for _ in 0..3 {
             autoreleasepool(|_| {});
         }
-        let events = still_alive();
-        let [event] = &events[..] else {
-            panic!("{events:?}")
-        };
+        let event = only_event(EventKind::StillAlive);
         assert_eq!(event.pool.as_deref(), Some("forever"));
     });
 }
@@ -182,31 +171,20 @@ fn drains_inside_destructors_do_not_count_but_those_within_a_budget_do() {
 }
 
 #[test]
-fn the_end_of_a_thread_is_a_drain() {
-    let scene = Ref::new(Scene);
-    let there = scene.clone();
-    let id = named_to_the_end("ends early", move || {
-        global().current_thread();
-        drop(AutoreleasePool::new());
-        expect_gone(&there, "at the end");
-        here()
-    });
-    let events = events_of(id);
-    assert_eq!(events.len(), 1, "{events:?}");
-    assert_eq!(events[0].kind, EventKind::StillAlive);
-    drop(scene);
-}
-
-#[test]
 fn the_end_of_a_thread_is_a_drain_if_it_has_used_no_pool_too() {
-    let scene = Ref::new(Scene);
-    let there = scene.clone();
-    let id = named_to_the_end("without pools", move || {
-        expect_gone(&there, "at the end of a thread without pools");
-        here()
-    });
-    assert_eq!(events_of(id).len(), 1);
-    drop(scene);
+    for (name, has_pools) in [("ends early", true), ("without pools", false)] {
+        let scene = Ref::new(Scene);
+        let there = scene.clone();
+        let id = named_to_the_end(name, move || {
+            if has_pools {
+                drop(AutoreleasePool::new());
+            }
+            expect_gone(&there, &format!("at the end of a thread that {name}"));
+            here()
+        });
+        assert_eq!(only(&events_of(id)).kind, EventKind::StillAlive, "{name}");
+        drop(scene);
+    }
 }
 
 #[test]
@@ -214,14 +192,8 @@ fn what_is_expected_in_the_teardown_of_a_thread_is_looked_at() {
     for when in ALWAYS {
         let scene = Ref::new(Scene);
         let there = scene.clone();
-        let id = Arc::new(OnceLock::new());
-        let own_id = id.clone();
-        at_teardown(when, move || {
-            _ = own_id.set(here());
-            expect_gone(&there, &format!("{when:?}"));
-        });
-        let events = events_of(*id.get().unwrap());
-        assert_eq!(events.len(), 1, "{when:?}: {events:?}");
+        let id = at_teardown(when, move || expect_gone(&there, &format!("{when:?}")));
+        assert_eq!(events_of(id).len(), 1, "{when:?}");
         drop(scene);
     }
 }

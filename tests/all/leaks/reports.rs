@@ -1,8 +1,10 @@
 //! Reports: groups, their order, their text, and the whole process.
 
 use super::only_group;
-use crate::support::{alone, assert_says, child, panic_of};
-use releasepool::{AutoreleasePool, Ref, leaks};
+use crate::support::{alone, assert_says, child, on_threads, panic_of};
+use releasepool::leaks::{self, LeakGroup};
+use releasepool::{AutoreleasePool, Ref};
+use std::sync::Mutex;
 
 struct Small;
 struct Large(#[expect(dead_code)] [u64; 100]);
@@ -17,21 +19,17 @@ fn objects_are_grouped_by_type_and_site_and_the_largest_are_first() {
     kept.push(Ref::new(Small));
     let large = Ref::new(Large([0; 100]));
     let report = scope.report();
-    let found: Vec<_> = report
-        .groups()
-        .iter()
-        .map(|group| {
-            (
-                group.type_name().rsplit("::").next().unwrap(),
-                group.objects(),
-                group.bytes(),
-            )
-        })
-        .collect();
-    assert_eq!(
-        found,
-        [("Large", 1, 816), ("Small", 3, 48), ("Small", 1, 16)]
-    );
+    let figures = |group: &LeakGroup| {
+        let name = group.type_name().rsplit("::").next().unwrap().to_owned();
+        format!("{} {name}, {} bytes", group.objects(), group.bytes())
+    };
+    let found: Vec<_> = report.groups().iter().map(figures).collect();
+    let expected = [
+        "1 Large, 816 bytes",
+        "3 Small, 48 bytes",
+        "1 Small, 16 bytes",
+    ];
+    assert_eq!(found, expected);
     assert_eq!((report.objects(), report.bytes()), (5, 880));
     assert!(!report.is_empty());
     let text = report.to_string();
@@ -133,28 +131,17 @@ fn assert_none_looks_at_all_threads() {
 #[cfg_attr(miri, ignore = "takes long")]
 fn many_objects_of_many_threads_leave_no_record() {
     let scope = leaks::scope();
-    let threads: Vec<_> = (0..4)
-        .map(|_| {
-            let handle = scope.handle();
-            std::thread::spawn(move || {
-                let _entry = handle.enter();
-                let made: Vec<_> = (0..20_000).map(Ref::new).collect();
-                made
-            })
-        })
-        .collect();
-    let made: Vec<_> = threads
-        .into_iter()
-        .map(|thread| thread.join().unwrap())
-        .collect();
+    let (handle, made) = (scope.handle(), Mutex::new(Vec::new()));
+    on_threads(4, |_| {
+        let _entry = handle.enter();
+        let all: Vec<_> = (0..20_000).map(Ref::new).collect();
+        made.lock().unwrap().push(all);
+    });
     assert_eq!(scope.report().objects(), 80_000);
-    let dropped: Vec<_> = made
-        .into_iter()
-        .map(|made| std::thread::spawn(move || drop(made)))
-        .collect();
-    for thread in dropped {
-        thread.join().unwrap();
-    }
+    on_threads(4, |_| {
+        let all = made.lock().unwrap().pop();
+        drop(all);
+    });
     scope.assert_none();
 }
 

@@ -1,9 +1,8 @@
 //! Scopes: the objects of one thread, and of those that enter.
 
 use super::only_group;
-use crate::support::{assert_says, panic_of};
+use crate::support::{Worker, assert_says, panic_of};
 use releasepool::{Ref, leaks};
-use std::sync::{Arc, Barrier};
 use std::thread;
 
 #[test]
@@ -25,22 +24,14 @@ fn a_scope_has_what_its_thread_has_created_since_it_began() {
 
 #[test]
 fn other_threads_are_not_in_a_scope() {
-    let (made, checked) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
-    let (made_there, checked_there) = (made.clone(), checked.clone());
     let scope = leaks::scope();
-    let other = thread::spawn(move || {
-        let own = leaks::scope();
-        let object = Ref::new(1);
-        made_there.wait();
-        checked_there.wait();
-        assert_eq!(own.report().objects(), 1);
-        drop(object);
-        own.assert_none();
-    });
-    made.wait();
+    let other = Worker::new("other");
+    let (own, object) = other.run(|| (leaks::scope(), Ref::new(1)));
     scope.assert_none();
-    checked.wait();
-    other.join().unwrap();
+    assert_eq!(own.report().objects(), 1);
+    drop(object);
+    own.assert_none();
+    other.join();
 }
 
 #[test]
@@ -80,13 +71,10 @@ fn assert_none_panics_with_the_report() {
     let texture = Ref::new(Texture);
     let line = line!() - 1;
     let message = panic_of(|| scope.assert_none());
+    let site = format!("scopes.rs:{line}:");
     assert_says(
         &message,
-        &[
-            "1 object is alive, 16 bytes",
-            "::Texture",
-            &format!("scopes.rs:{line}:"),
-        ],
+        &["1 object is alive, 16 bytes", "::Texture", &site],
     );
     drop(texture);
 }

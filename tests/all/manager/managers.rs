@@ -4,42 +4,7 @@ use crate::support::{
     Log, assert_says, fresh, fresh_to_the_end, global, on_drop, only_event, with_log,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy, autorelease};
-
-#[test]
-fn no_entry_crosses_from_one_manager_to_another() {
-    with_log(|log| {
-        let (a, b) = (PoolManager::new(), PoolManager::new());
-        let mut pool_a = a.pool();
-        let token_b = b.push();
-        a.autorelease(Ref::new(log.probe(1)));
-        b.autorelease(Ref::new(log.probe(2)));
-        autorelease(Ref::new(log.probe(3)));
-        assert_eq!(b.drain_root(), 0);
-        assert_eq!(a.drain_root(), 0);
-        assert_eq!(global().drain_root(), 1);
-        assert_eq!(log.ids(), [3]);
-        assert_eq!(b.pop(token_b), Ok(1));
-        assert_eq!(log.ids(), [3, 2]);
-        assert_eq!(pool_a.drain(), 1);
-        assert_eq!(log.ids(), [3, 2, 1]);
-    });
-}
-
-#[test]
-fn a_drain_of_one_manager_releases_nothing_of_another() {
-    with_log(|log| {
-        let (a, b) = (PoolManager::new(), PoolManager::new());
-        let other = b.clone();
-        a.autorelease(Ref::new(on_drop(move || {
-            other.autorelease(Ref::new(log.probe(0)));
-        })));
-        assert_eq!(a.drain_root(), 1);
-        assert_eq!(log.count(), 0);
-        assert_eq!(b.drain_root(), 1);
-        assert_eq!(log.count(), 1);
-    });
-}
+use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy};
 
 #[test]
 fn clones_are_the_same_manager_on_every_thread() {
@@ -151,7 +116,7 @@ fn abandoned_managers_whose_destructors_make_managers() {
                 self.1.note(self.0);
                 if self.0 > 0 {
                     for _ in 0..2 {
-                        let next = Maker(self.0 - 1, self.1.clone());
+                        let next = Maker(self.0 - 1, self.1);
                         PoolManager::new().autorelease(Ref::new(next));
                     }
                 }

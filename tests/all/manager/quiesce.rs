@@ -39,13 +39,8 @@ fn quiesce_runs_everything_that_is_deferred() {
         let pool = AutoreleasePool::new();
         pool.create(log.probe(3));
         assert!(global().quiesce(LONG));
-        let mut ids = log.ids();
-        ids.sort_unstable();
-        assert_eq!(
-            ids,
-            [0, 2],
-            "without closures posted to live threads and entries of pools"
-        );
+        // Without closures posted to live threads and entries of pools.
+        assert_eq!(log.sorted(), [0, 2]);
         drop(pool);
         assert_eq!(global().run_inbox(), 1);
     });
@@ -89,7 +84,6 @@ fn quiesce_resumes_the_first_panic_after_everything_is_done() {
         let _this_thread_has_a_slot = global().current_thread();
         fresh_to_the_end(move || {
             for id in 0..3 {
-                let log = log;
                 me().post(move || {
                     log.note(id);
                     panic!("closure {id}");
@@ -110,7 +104,6 @@ fn quiesce_called_by_an_orphaned_closure_does_not_hang() {
         let _this_thread_has_a_slot = global().current_thread();
         fresh_to_the_end(move || {
             for id in 0..2 {
-                let log = log;
                 me().post(move || {
                     // It waits neither for the closure that calls it nor for the others, which it
                     // runs.

@@ -6,10 +6,10 @@ mod deep;
 use crate::manager::thread_that_runs_an_orphan;
 use crate::support::worker::Worker;
 use crate::support::{
-    LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, panic_of,
-    wait_until, with_log,
+    LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, on_threads, only,
+    panic_of, wait_until, with_log,
 };
-use releasepool::{AutoreleasePool, PoolManager, Ref, ShutdownReport, ThreadSnapshot, autorelease};
+use releasepool::{AutoreleasePool, PoolManager, Ref, ShutdownReport, autorelease};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -52,14 +52,6 @@ impl Scene {
     }
 }
 
-/// Returns the only thread that a shutdown reports.
-fn only_holder(report: &ShutdownReport) -> &ThreadSnapshot {
-    let [holder] = &report.holders[..] else {
-        panic!("one holder: {report}")
-    };
-    holder
-}
-
 #[test]
 fn shutdown_with_nothing_held() {
     alone!(|| {
@@ -69,10 +61,8 @@ fn shutdown_with_nothing_held() {
         manager.autorelease(Ref::new(log.probe(0)));
         manager.autorelease(Ref::new(log.probe(1)));
         let report = manager.shutdown(Duration::ZERO).unwrap();
-        assert_eq!(
-            (report.released, report.holders.len(), report.orphans),
-            (2, 0, 0)
-        );
+        let holders = report.holders.len();
+        assert_eq!((report.released, holders, report.orphans), (2, 0, 0));
         assert_eq!(log.ids(), [1, 0]);
         assert_says(&report, &["2 entries released"]);
         // The manager can be used as before.
@@ -96,20 +86,15 @@ fn shutdown_with_live_threads_never_drains_their_pools_and_reports_what_each_hol
         let limit = Duration::from_millis(20);
         let report = scene.manager.shutdown(limit).unwrap_err();
         assert_eq!(scene.log.count(), 0);
-        let holder = only_holder(&report);
+        let holder = only(&report.holders);
         assert_eq!(holder.name.as_deref(), Some("worker"));
         assert_eq!((holder.open_pools, holder.root_entries), (2, 1));
-        let shown = report.to_string();
-        assert!(shown.contains("worker"), "{shown}");
-        assert!(shown.contains("2 open pools, 1 root entry"), "{shown}");
+        assert_says(&report, &["worker", "2 open pools, 1 root entry"]);
         let _: &dyn std::error::Error = &report;
         assert!(report.elapsed >= limit);
         scene.worker.join();
-        assert_eq!(
-            scene.log.ids(),
-            [2, 0],
-            "released by the thread itself, at its end; the leaked pool is not"
-        );
+        // Released by the thread itself, at its end; the leaked pool is not.
+        assert_eq!(scene.log.ids(), [2, 0]);
     });
 }
 
@@ -140,7 +125,7 @@ fn shutdown_reports_a_thread_that_holds_only_root_entries() {
         let scene = Scene::new(|manager, _| manager.autorelease(Ref::new(0)));
         let limit = Duration::from_millis(5);
         let report = scene.manager.shutdown(limit).unwrap_err();
-        let holder = only_holder(&report);
+        let holder = only(&report.holders);
         assert_eq!((holder.open_pools, holder.root_entries), (0, 1));
         let shown = report.to_string();
         assert!(shown.ends_with(" holds 1 root entry"), "{shown}");
@@ -294,11 +279,8 @@ fn shutdown_asks_once() {
             manager.autorelease(Ref::new(log.probe(1)));
             drop(manager.pool());
         });
-        assert_eq!(
-            scene.log.ids(),
-            [0],
-            "a later object waits in the root pool"
-        );
+        // A later object waits in the root pool.
+        assert_eq!(scene.log.ids(), [0]);
         scene.worker.join();
     });
 }
@@ -313,11 +295,8 @@ fn shutdown_is_not_answered_inside_a_destructor() {
         drop(Ref::new(on_drop(move || {
             theirs.autorelease(Ref::new(log.probe(1)));
             drop(theirs.pool());
-            assert_eq!(
-                log.count(),
-                0,
-                "the destructor may still use what it autoreleased"
-            );
+            // The destructor may still use what it autoreleased.
+            assert_eq!(log.count(), 0);
         })));
         drop(manager.pool());
         assert_eq!(log.ids(), [1, 0]);
@@ -368,20 +347,12 @@ fn shutdown_asks_for_a_root_pool_with_a_panic_deep_down_and_the_pool_is_closed()
 fn shutdown_by_several_threads_at_once() {
     alone!(|| {
         let manager = PoolManager::new();
-        let threads: Vec<_> = (0..4)
-            .map(|i| {
-                let manager = manager.clone();
-                thread::spawn(move || {
-                    manager.autorelease(Ref::new(i));
-                    while manager.shutdown(Duration::from_millis(5)).is_err() {
-                        drop(manager.pool());
-                    }
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        on_threads(4, |i| {
+            manager.autorelease(Ref::new(i));
+            while manager.shutdown(Duration::from_millis(5)).is_err() {
+                drop(manager.pool());
+            }
+        });
         manager.shutdown(Duration::ZERO).unwrap();
     });
 }

@@ -6,11 +6,10 @@ mod pending;
 mod teardown;
 mod weak;
 
-use crate::pool::budgets::counts;
 use crate::support::worker::Worker;
 use crate::support::{
-    Log, Probe, events, events_of, fresh, fresh_to_the_end, global, here, listen, me, on_drop,
-    panic_of, wait_until, with_log,
+    DRAINS, Log, Probe, counts, events, events_of, fresh, fresh_to_the_end, global, here, listen,
+    me, on_drop, panic_of, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleasepool};
@@ -67,28 +66,18 @@ fn the_last_drop_at_home_destroys_at_once() {
 
 #[test]
 fn the_last_drop_elsewhere_destroys_in_the_next_outermost_drain_at_home() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for id in 0..6 {
-            drop_elsewhere(match id % 2 {
-                0 => HomeRef::new(log.probe(id)),
-                _ => HomeRef::new_or_anywhere(log.probe(id)),
-            });
-            // No drain of another thread destroys it.
+    for (what, drain) in DRAINS {
+        with_log(|log| {
+            drop_elsewhere(HomeRef::new(homely(log, 0)));
+            drop_elsewhere(HomeRef::new_or_anywhere(log.probe(1)));
+            // No drain of another thread destroys them.
             fresh(|| autoreleasepool(|pool| _ = pool.create(0)));
-            assert_eq!(log.count() as u32, id);
-            match id {
-                0 => drop(AutoreleasePool::new()),
-                1 => assert_eq!(pool.drain(), 0, "entries are counted, not remote releases"),
-                2 => assert_eq!(global().run_inbox(), 0, "it is no closure"),
-                3 => assert_eq!(global().drain_root(), 0),
-                4 => assert_eq!(global().pop(global().push()), Ok(0)),
-                _ => _ = global().quiesce(Duration::ZERO),
-            }
-            assert_eq!(log.count() as u32, id + 1);
-        }
-        assert!(log.threads().into_iter().all(|thread| thread == here()));
-    });
+            assert_eq!(log.count(), 0, "{what}");
+            drain();
+            assert_eq!(log.ids(), [0, 1], "{what}");
+            assert_eq!(log.threads(), [here(); 2], "{what}");
+        });
+    }
 }
 
 #[test]
@@ -153,17 +142,6 @@ fn what_a_budget_left_dies_at_the_homes_end() {
         here()
     });
     assert_eq!((log.ids(), log.threads()), (vec![0, 1, 2], vec![home; 3]));
-}
-
-#[test]
-fn what_comes_home_last_dies_at_the_homes_end() {
-    let log = Log::new();
-    // It makes no difference whether the thread has pools; this one has none.
-    let worker = Worker::new("home");
-    drop(worker.run(move || HomeRef::new(homely(log, 1))));
-    let home = worker.id();
-    worker.join();
-    assert_eq!((log.ids(), log.threads()), (vec![1], vec![home]));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The public tests of arc-swap, by slots in the place of its `ArcSwapAny`.
 //!
 //! Adapted from arc-swap 1.9.3 by Michal 'vorner' Vaner, licensed under Apache-2.0 or MIT:
-//! `tests/stress.rs`, `tests/random.rs`, `tests/bug-198.rs`, and the tests of counts in `src/lib.rs`.
+//! `tests/stress.rs`, `tests/bug-198.rs`, and the tests of counts in `src/lib.rs`. What its
+//! `tests/random.rs` does is part of the programs in `random::threads`.
 //! Facts that differ are those that its users must know, too:
 //!
 //! * What a slot gives up is released in a drain. So tests of counts wait for that.
@@ -12,9 +13,7 @@
 
 use super::slots::settle_until;
 use crate::support::on_threads;
-use proptest::prelude::*;
 use releasepool::{AutoreleasePool, OptionSlot, PoolRef, Ref, Slot};
-use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -160,27 +159,6 @@ fn storm_unroll() {
     assert_eq!(live.load(Ordering::Relaxed), 0);
 }
 
-#[test]
-fn load_parallel() {
-    const VALUES: usize = if cfg!(miri) { 5 } else { 1_000 };
-    const LENT: usize = if cfg!(miri) { 8 } else { 256 };
-    let shared = Slot::new(Ref::new(0));
-    thread::scope(|scope| {
-        scope.spawn(|| (0..VALUES).for_each(|n| shared.store(Ref::new(n))));
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                for _ in 0..VALUES {
-                    let pool = AutoreleasePool::new();
-                    let lent: Vec<_> = (0..LENT).map(|_| shared.load(&pool)).collect();
-                    assert!(lent.is_sorted());
-                }
-            });
-        }
-    });
-    let last = shared.load_full();
-    assert_eq!((*last, Ref::strong_count(&last)), (VALUES - 1, 2));
-}
-
 /// arc-swap#198: a reader saw values go back.
 #[test]
 fn bug_198() {
@@ -238,97 +216,4 @@ fn load_cnt() {
     let kept = PoolRef::retain(lent);
     drop(pool);
     settle_until(|| Ref::strong_count(&kept) == 1);
-}
-
-#[derive(Copy, Clone, Debug)]
-enum Op {
-    Store(usize),
-    Swap(usize),
-    LoadFull,
-    Load,
-    With,
-}
-
-fn op() -> impl Strategy<Value = Op> {
-    prop_oneof![
-        any::<usize>().prop_map(Op::Store),
-        any::<usize>().prop_map(Op::Swap),
-        Just(Op::LoadFull),
-        Just(Op::Load),
-        Just(Op::With),
-    ]
-}
-
-#[derive(Copy, Clone, Debug)]
-enum Selection {
-    Swap(usize),
-    CompareAndSwap(usize, usize),
-}
-
-const OBJECTS: usize = 5;
-
-fn selection() -> impl Strategy<Value = Selection> {
-    prop_oneof![
-        (0..OBJECTS).prop_map(Selection::Swap),
-        (0..OBJECTS, 0..OBJECTS).prop_map(|(now, new)| Selection::CompareAndSwap(now, new)),
-    ]
-}
-
-const STEPS: usize = if cfg!(miri) { 10 } else { 100 };
-
-fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: if cfg!(miri) { 3 } else { 256 },
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn random_ops(ops in proptest::collection::vec(op(), 1..STEPS)) {
-        let mut expected = 0;
-        let slot = Slot::new(Ref::new(0));
-        for op in ops {
-            match op {
-                Op::Store(value) => {
-                    expected = value;
-                    slot.store(Ref::new(value));
-                }
-                Op::Swap(value) => {
-                    let before = mem::replace(&mut expected, value);
-                    assert_eq!(*slot.swap(Ref::new(value)), before);
-                }
-                Op::LoadFull => assert_eq!(*slot.load_full(), expected),
-                Op::Load => assert_eq!(*slot.load(&AutoreleasePool::new()), expected),
-                Op::With => assert_eq!(slot.with(|value| *value), expected),
-            }
-        }
-    }
-
-    #[test]
-    fn random_selection(steps in proptest::collection::vec(selection(), 1..STEPS)) {
-        let objects: Vec<_> = (0..OBJECTS).map(Ref::new).collect();
-        let mut expected = objects[0].clone();
-        let slot = Slot::new(expected.clone());
-        for step in steps {
-            match step {
-                Selection::Swap(new) => {
-                    let before = mem::replace(&mut expected, objects[new].clone());
-                    assert!(Ref::ptr_eq(&slot.swap(objects[new].clone()), &before));
-                }
-                Selection::CompareAndSwap(now, new) => {
-                    let result = slot.compare_exchange(&objects[now], objects[new].clone());
-                    if *expected == now {
-                        assert!(Ref::ptr_eq(&result.unwrap(), &expected));
-                        expected = objects[new].clone();
-                    } else {
-                        assert!(Ref::ptr_eq(&result.unwrap_err(), &objects[new]));
-                    }
-                }
-            }
-        }
-    }
 }

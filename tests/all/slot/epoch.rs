@@ -7,7 +7,7 @@
 use crate::support::allocator::{FOREIGN, bytes};
 use crate::support::{
     LONG, Log, Probe, Worker, alone, assert_says, events, fresh_to_the_end, global, listen, logged,
-    wait_until,
+    me, only, only_event, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -182,13 +182,11 @@ fn a_thread_that_stores_where_no_thread_drains_is_reported() {
             thread::sleep(Duration::from_millis(5));
             !events(EventKind::OrphansWaiting).is_empty()
         });
-        let all = events(EventKind::OrphansWaiting);
-        let event = &all[0];
+        let event = &events(EventKind::OrphansWaiting)[0];
         assert!(event.count > 1, "{event}");
         assert!(event.age.unwrap() >= Duration::from_secs(1), "{event}");
-        let me = global().current_thread().unwrap().key().to_string();
-        assert!(event.thread.contains(&me), "{event}");
-        assert!(event.to_string().contains("quiesce"), "{event}");
+        assert_says(&event.thread, &[&me().key().to_string()]);
+        assert_says(event, &["quiesce"]);
         assert!(global().quiesce(LONG));
         assert_eq!(live(), 1);
     });
@@ -222,10 +220,9 @@ fn held_by() -> (String, String) {
         global().quiesce(Duration::from_millis(5));
         !events(EventKind::EpochHeld).is_empty()
     });
-    let all = events(EventKind::EpochHeld);
-    assert_eq!(all.len(), 1, "{all:?}");
-    assert!(all[0].age.unwrap() >= Duration::from_secs(1));
-    (all[0].pool.clone().unwrap(), all[0].thread.clone())
+    let event = only_event(EventKind::EpochHeld);
+    assert!(event.age.unwrap() >= Duration::from_secs(1));
+    (event.pool.unwrap(), event.thread)
 }
 
 #[test]
@@ -248,9 +245,9 @@ fn the_pool_that_holds_the_epoch_is_named_once_and_none_before_or_after_it() {
         assert!(thread.starts_with("reader ("), "{thread}");
         assert!(!thread.contains("ended"), "{thread}");
         global().quiesce(Duration::from_millis(300));
-        let all = events(EventKind::EpochHeld);
-        assert_eq!(all.len(), 1, "once: {all:?}");
-        assert_says(&all[0], &["has not been drained for "]);
+        // Once.
+        let event = only_event(EventKind::EpochHeld);
+        assert_says(&event, &["has not been drained for "]);
     });
 }
 
@@ -265,10 +262,7 @@ fn a_thread_that_ended_with_a_forgotten_pool_is_named() {
         });
         let (pool, thread) = held_by();
         assert_eq!(pool, "forgotten");
-        assert!(
-            thread.starts_with("fresh (") && thread.contains("ended"),
-            "{thread}"
-        );
+        assert_says(&thread, &["fresh (", "ended"]);
     });
 }
 
@@ -422,14 +416,11 @@ fn shutdown_names_the_pool_that_holds_the_epoch() {
         slot.store(Ref::new(1));
         let report = global().shutdown(Duration::from_millis(5)).unwrap_err();
         assert_eq!(report.orphans, 1, "{report}");
-        let [holder] = &report.epoch_holders[..] else {
-            panic!("one holder: {report}")
-        };
+        let holder = only(&report.epoch_holders);
         assert_eq!(holder.pool, "scene");
         assert!(holder.thread.starts_with("reader (#"), "{report}");
-        let shown = report.to_string();
-        assert!(shown.starts_with("not shut down after "), "{shown}");
-        assert_says(&shown, &["pool \"scene\" has loaded from a slot"]);
+        assert!(report.to_string().starts_with("not shut down after "));
+        assert_says(&report, &["pool \"scene\" has loaded from a slot"]);
     });
 }
 
@@ -593,11 +584,11 @@ fn a_thread_that_held_what_another_one_has_replaced_releases_it() {
             let log = Log::new();
             let slot = Arc::new(Slot::new(Ref::new(log.probe(0))));
             let worker = Worker::new("stores");
-            let (inner, shared) = (log.clone(), slot.clone());
+            let shared = slot.clone();
             let _open = hold(&slot, &|| {
-                let (log, slot) = (inner.clone(), shared.clone());
+                let slot = shared.clone();
                 worker.run(move || slot.store(Ref::new(log.probe(1))));
-                assert_eq!(inner.count(), 0);
+                assert_eq!(log.count(), 0);
             });
             assert_that_closing_releases(&log, 1);
             worker.join();

@@ -2,10 +2,11 @@
 //! their own.
 
 use super::teardown::thread_to_the_end;
-use super::{Child, Log, each_in_child, named_to_the_end};
-use releasepool::{Drained, Ref, ThreadHandle};
+use super::{Child, Log, each_in_child, global, named_to_the_end};
+use releasepool::{AutoreleasePool, Drained, Ref, ThreadHandle, autoreleasepool};
 use std::ops::Range;
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Returns the size of a test under Miri, in other builds with debug assertions, and in the rest.
 pub const fn sized(miri: usize, debug: usize, release: usize) -> usize {
@@ -56,6 +57,27 @@ pub fn assert_died(log: &Log, ids: &[u32], thread: ThreadId) {
     assert_eq!(log.ids(), ids);
     assert_eq!(log.threads(), vec![thread; ids.len()]);
 }
+
+/// Ways in which a thread without open pools may drain, each of which serves it, too.
+pub const DRAINS: [(&str, fn()); 9] = [
+    ("the end of an empty pool", || drop(AutoreleasePool::new())),
+    ("a drain of an empty pool", || {
+        assert_eq!(AutoreleasePool::new().drain(), 0, "only entries count");
+    }),
+    ("objects without a destructor", || {
+        _ = AutoreleasePool::new().create(1);
+    }),
+    ("objects with a destructor", || {
+        AutoreleasePool::new().create(String::new());
+    }),
+    ("an empty scope", || autoreleasepool(|_| ())),
+    ("a pop", || assert_eq!(global().pop(global().push()), Ok(0))),
+    ("the root pool", || assert_eq!(global().drain_root(), 0)),
+    ("the inbox", || {
+        assert_eq!(global().run_inbox(), 0, "only closures count");
+    }),
+    ("quiesce", || _ = global().quiesce(Duration::ZERO)),
+];
 
 /// Returns how many references a drain has released, and how many it has left.
 pub fn counts(drained: Drained) -> (usize, usize) {

@@ -1,7 +1,7 @@
 //! Values of one thread whose last references are dropped by others, where a foreign event loop runs on the
 //! home: the cases that other projects have reported.
 
-use crate::support::{LONG, Log, Probe, fresh, panic_of, sized};
+use crate::support::{LONG, Probe, fresh, here, panic_of, sized, with_log};
 use releasepool::{HomeRef, HomeWeak, InboxHook, PoolManager};
 use std::any::Any;
 use std::cell::Cell;
@@ -34,19 +34,6 @@ impl ForeignLoop {
 
 /// A value that is neither `Send` nor `Sync`, and logs the thread that drops it.
 struct Native(#[expect(dead_code, reason = "is only dropped")] Rc<Probe>);
-
-/// Calls `case` on a fresh home, with a value of it; `case` has the last reference dropped elsewhere. Asserts
-/// that the home's next turn destroys the value, and nothing else does.
-fn case(case: impl FnOnce(HomeRef<Native>) + Send) {
-    fresh(|| {
-        let home = ForeignLoop::new();
-        let log = Log::new();
-        case(HomeRef::new(Native(Rc::new(log.probe(1)))));
-        assert_eq!(log.count(), 0, "not before the next turn");
-        home.turn();
-        assert_eq!(log.threads(), [thread::current().id()]);
-    });
-}
 
 /// Four workers give up the last references while the home waits for them. No worker waits for the home,
 /// none of the values is lost or destroyed elsewhere, and one turn of the loop destroys them all.
@@ -92,103 +79,99 @@ fn a_million_last_drops_while_the_home_waits_are_destroyed_in_its_next_turn() {
     });
 }
 
-/// tray-icon#350 (1,109 crash reports in one app): handles of an icon were cloned for workers, and a command
-/// on one of them, which removed the icon, dropped the last one there.
-#[test]
-fn tray_icon_350_a_command_on_a_worker_removes_the_icon() {
-    case(|icon| {
-        let icons = Mutex::new(HashMap::from([("tray", icon)]));
-        thread::scope(|scope| {
-            let remove = || {
-                let icon = icons.lock().unwrap()["tray"].clone();
-                icons.lock().unwrap().remove("tray");
-                drop(icon);
-            };
-            scope.spawn(remove);
-        });
-    });
-}
+/// How another thread drops the last reference.
+type Case = (&'static str, fn(HomeRef<Native>));
 
-/// bevy#13208: the drop of a window on a worker waited for the main thread to destroy it, and the main
-/// thread for the worker.
 #[test]
-fn bevy_13208_the_main_thread_waits_for_the_worker_that_drops_its_window() {
-    case(|window| {
-        let (done, wait) = mpsc::channel();
-        let worker = thread::spawn(move || {
-            drop(window);
-            done.send(()).unwrap();
+fn the_homes_next_turn_destroys_what_was_dropped_elsewhere_and_nothing_else_does() {
+    const CASES: [Case; 6] = [
+        // 1,109 crash reports in one app: handles of an icon were cloned for workers, and a command on one
+        // of them, which removed the icon, dropped the last one there.
+        (
+            "tray-icon#350: a command on a worker removes the icon",
+            |icon| {
+                let icons = Mutex::new(HashMap::from([("tray", icon)]));
+                fresh(|| {
+                    let icon = icons.lock().unwrap()["tray"].clone();
+                    icons.lock().unwrap().remove("tray");
+                    drop(icon);
+                });
+            },
+        ),
+        // The drop of a window on a worker waited for the main thread to destroy it, and the main thread
+        // for the worker.
+        (
+            "bevy#13208: the main thread waits for the worker",
+            |window| {
+                let (done, wait) = mpsc::channel();
+                let worker = thread::spawn(move || {
+                    drop(window);
+                    done.send(()).unwrap();
+                });
+                wait.recv_timeout(LONG).expect("a deadlock");
+                worker.join().unwrap();
+            },
+        ),
+        // A `ThreadGuard` that was dropped elsewhere panicked, and the unwinding then dropped the value there
+        // all the same.
+        ("gtk-rs-core#1766: a drop while unwinding", |guarded| {
+            fresh(move || {
+                let held = guarded.clone();
+                drop(guarded);
+                let panics = || {
+                    let _held = held;
+                    panic!("bomb");
+                };
+                assert_eq!(panic_of(panics), "bomb");
+            });
+        }),
+        // An arena of values of any type was dropped by whichever worker of the server came last; it held
+        // a `SendWrapper`, which panicked.
+        ("leptos#3746: a worker drops an arena", |element| {
+            type Arena = Arc<RwLock<Vec<Box<dyn Any + Send + Sync>>>>;
+            let arena: Arena = Arc::default();
+            arena.write().unwrap().push(Box::new(element));
+            fresh(move || {
+                let is_there = |value: &Box<dyn Any + Send + Sync>| value.is::<HomeRef<Native>>();
+                assert!(arena.read().unwrap().iter().all(is_there));
+                drop(arena);
+            });
+        }),
+        // A waker on another thread upgraded its weak reference to the queue of the runtime, which let go of
+        // the queue at that moment; so what the waker dropped was the last reference.
+        (
+            "compio#512: a weak reference is upgraded elsewhere",
+            |queue| {
+                let waker: HomeWeak<_> = HomeRef::downgrade(&queue);
+                let (upgraded, is_upgraded) = mpsc::channel();
+                let (let_go, has_let_go) = mpsc::channel::<()>();
+                let waking = thread::spawn(move || {
+                    let queue = waker.upgrade().unwrap();
+                    upgraded.send(()).unwrap();
+                    has_let_go.recv().unwrap();
+                    drop(queue);
+                });
+                is_upgraded.recv_timeout(LONG).unwrap();
+                drop(queue);
+                let_go.send(()).unwrap();
+                waking.join().unwrap();
+            },
+        ),
+        // An object that only the main thread may use cannot be exported, as it is not `Send`, and a foreign
+        // runtime may free its handle on any thread.
+        ("uniffi#2436: a foreign runtime frees the handle", |text| {
+            let handle = AtomicPtr::new(Box::into_raw(Box::new(text)));
+            // SAFETY: the handle comes from `Box::into_raw`, and is used up here.
+            fresh(move || drop(unsafe { Box::from_raw(handle.load(Ordering::Relaxed)) }));
+        }),
+    ];
+    for (what, drop_elsewhere) in CASES {
+        with_log(|log| {
+            let home = ForeignLoop::new();
+            drop_elsewhere(HomeRef::new(Native(Rc::new(log.probe(1)))));
+            assert_eq!(log.count(), 0, "{what}: not before the next turn");
+            home.turn();
+            assert_eq!(log.threads(), [here()], "{what}");
         });
-        wait.recv_timeout(LONG).expect("a deadlock");
-        worker.join().unwrap();
-    });
-}
-
-/// gtk-rs-core#1766: a `ThreadGuard` that was dropped elsewhere panicked, and the unwinding then dropped the
-/// value there all the same.
-#[test]
-fn gtk_rs_core_1766_a_drop_elsewhere_does_not_panic_even_while_unwinding() {
-    case(|guarded| {
-        fresh(move || {
-            let held = guarded.clone();
-            drop(guarded);
-            let panics = || {
-                let _held = held;
-                panic!("bomb");
-            };
-            assert_eq!(panic_of(panics), "bomb");
-        });
-    });
-}
-
-/// leptos#3746: an arena of values of any type was dropped by whichever worker of the server came last; it
-/// held a `SendWrapper`, which panicked.
-#[test]
-fn leptos_3746_a_worker_drops_an_arena_with_a_value_of_another_thread() {
-    type Arena = Arc<RwLock<Vec<Box<dyn Any + Send + Sync>>>>;
-    case(|element| {
-        let arena: Arena = Arc::default();
-        arena.write().unwrap().push(Box::new(element));
-        let there = arena.clone();
-        drop(arena);
-        fresh(move || {
-            let is_there = |value: &Box<dyn Any + Send + Sync>| value.is::<HomeRef<Native>>();
-            assert!(there.read().unwrap().iter().all(is_there));
-            drop(there);
-        });
-    });
-}
-
-/// compio#512: a waker on another thread upgraded its weak reference to the queue of the runtime, which let
-/// go of the queue at that moment; so what the waker dropped was the last reference.
-#[test]
-fn compio_512_a_weak_reference_is_upgraded_elsewhere_while_the_home_lets_go() {
-    case(|queue| {
-        let waker: HomeWeak<_> = HomeRef::downgrade(&queue);
-        let (upgraded, is_upgraded) = mpsc::channel();
-        let (let_go, has_let_go) = mpsc::channel::<()>();
-        let waking = thread::spawn(move || {
-            let queue = waker.upgrade().unwrap();
-            upgraded.send(()).unwrap();
-            has_let_go.recv().unwrap();
-            drop(queue);
-        });
-        is_upgraded.recv_timeout(LONG).unwrap();
-        drop(queue);
-        let_go.send(()).unwrap();
-        waking.join().unwrap();
-    });
-}
-
-/// uniffi#2436: an object that only the main thread may use cannot be exported, as it is not `Send`, and a
-/// foreign runtime may free its handle on any thread.
-#[test]
-fn uniffi_2436_a_foreign_runtime_frees_the_handle_on_another_thread() {
-    case(|text| {
-        let handle = Box::into_raw(Box::new(text));
-        // SAFETY: the handle comes from `Box::into_raw`, and is used up here.
-        let free = |handle| drop(unsafe { Box::from_raw(handle) });
-        let handle = AtomicPtr::new(handle);
-        fresh(move || free(handle.load(Ordering::Relaxed)));
-    });
+    }
 }

@@ -2,16 +2,14 @@
 
 use crate::frame::noting;
 use crate::support::{
-    Chain, Log, Worker, alone, events, fresh, fresh_to_the_end, global, log_to_the_end, logged, me,
-    on_drop, quiesce_until, send, slot, wait_until,
+    Chain, Countdown, DRAINS, Log, Worker, alone, events, fresh, fresh_to_the_end, global, here,
+    log_to_the_end, logged, me, on_drop, on_threads, quiesce_until, send, sized, slot, wait_until,
+    with_log,
 };
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Budget, Ref, ThreadHandle, ThreadKey, autorelease, autoreleasepool,
-};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use releasepool::{AutoreleasePool, Budget, Ref, autorelease, autoreleasepool};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -35,51 +33,31 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
 }
 
 #[test]
-fn release_to_a_thread_happens_when_it_closes_a_pool_even_an_empty_one() {
-    fresh(logged(|log| {
-        let token = global().push();
-        for id in 0..4 {
-            me().release(Ref::new(log.probe(id)));
-            match id {
-                0 => drop(AutoreleasePool::new()),
-                1 => autoreleasepool(|_| ()),
-                2 => assert_eq!(global().pop(token), Ok(0)),
-                _ => assert_eq!(global().drain_root(), 0),
-            }
-            assert_eq!(log.count() as u32, id + 1);
-        }
-    }));
-}
-
-#[test]
-fn release_to_a_thread_happens_in_run_inbox_too() {
-    fresh(logged(|log| {
-        me().release(Ref::new(log.probe(0)));
-        assert_eq!(global().run_inbox(), 0, "a release is no closure");
-        assert_eq!(log.ids(), [0]);
-    }));
+fn release_to_a_thread_happens_in_any_outermost_drain() {
+    for (what, drain) in DRAINS {
+        with_log(|log| {
+            let object = Ref::new(log.probe(0));
+            me().release(object.clone());
+            me().release(Ref::new(log.probe(1)));
+            assert_eq!(Ref::strong_count(&object), 2);
+            drain();
+            assert_eq!(
+                (Ref::strong_count(&object), log.ids()),
+                (1, vec![1]),
+                "{what}"
+            );
+        });
+    }
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "a long chain takes minutes")]
 fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
     fresh(logged(|log| {
-        let first = log.clone();
-        me().release(Chain::ending_in(move || first.note(0)));
+        me().release(Chain::ending_in(move || log.note(0)));
         me().release(Ref::new(log.probe(1)));
         autoreleasepool(|_| ());
         assert_eq!(log.ids(), [0, 1]);
-    }));
-}
-
-#[test]
-fn release_of_a_shared_object_gives_up_one_reference_only() {
-    fresh(logged(|log| {
-        let object = Ref::new(log.probe(0));
-        me().release(object.clone());
-        assert_eq!(Ref::strong_count(&object), 2);
-        global().drain_root();
-        assert_eq!((Ref::strong_count(&object), log.count()), (1, 0));
     }));
 }
 
@@ -102,23 +80,15 @@ fn release_of_unsized_objects() {
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
 fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
-    struct Relay(usize);
-    impl Drop for Relay {
-        fn drop(&mut self) {
-            if self.0 > 0 {
-                autorelease(Ref::new(Relay(self.0 - 1)));
-            }
-        }
-    }
     fresh(|| {
         let mut pool = AutoreleasePool::new();
         for (generations, warnings) in [(999, 0), (1_000, 1)] {
             me().release(Ref::new(on_drop(move || {
-                autorelease(Ref::new(Relay(generations)));
+                autorelease(Ref::new(Countdown(generations)));
                 // This is released first; its one generation does not count for the other.
-                autorelease(Ref::new(Relay(1)));
+                autorelease(Ref::new(Countdown(1)));
             })));
-            assert_eq!(pool.drain(), generations + 3);
+            assert_eq!(pool.drain(), generations as usize + 3);
             let told = events(EventKind::EndlessDrain);
             assert_eq!(told.len(), warnings, "{generations}: {told:?}");
         }
@@ -147,126 +117,34 @@ fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
 
 #[test]
 fn many_threads_send_to_one() {
-    const SENDERS: u32 = 4;
-    const EACH: u32 = if cfg!(miri) { 20 } else { 2_000 };
+    const SENDERS: usize = 4;
+    const EACH: usize = sized(20, 2_000, 2_000);
     fresh(logged(|log| {
-        let home = me();
-        let ran = Arc::new(AtomicU32::new(0));
+        let (home, ran) = (me(), Log::new());
+        let of = |sender: usize| (sender * EACH) as u32..((sender + 1) * EACH) as u32;
         thread::scope(|scope| {
-            for sender in 0..SENDERS {
-                let (home, log, ran) = (home.clone(), log.clone(), ran.clone());
-                scope.spawn(move || {
-                    for i in 0..EACH {
-                        home.release(Ref::new(log.probe(sender * EACH + i)));
-                        let ran = ran.clone();
-                        home.post(move || _ = ran.fetch_add(1, Ordering::Relaxed))
-                            .unwrap();
-                    }
-                });
-            }
+            let send = |sender| {
+                for id in of(sender) {
+                    home.release(Ref::new(log.probe(id)));
+                    home.post(noting(&ran, id)).unwrap();
+                }
+            };
+            scope.spawn(move || on_threads(SENDERS, send));
             wait_until(|| {
                 global().drain_root();
-                log.count() == (SENDERS * EACH) as usize
+                log.count() == SENDERS * EACH
             });
         });
-        global().run_inbox();
-        assert_eq!(ran.load(Ordering::Relaxed), SENDERS * EACH);
-        let home = thread::current().id();
-        assert!(log.threads().iter().all(|&thread| thread == home));
-        let ids = log.ids();
-        for sender in 0..SENDERS {
-            let of = sender * EACH..(sender + 1) * EACH;
-            let order = ids.iter().copied().filter(|id| of.contains(id));
-            assert!(order.eq(of.clone()), "in each sender's order");
+        assert_eq!(ran.count(), 0, "closures only run in `run_inbox`");
+        assert_eq!(global().run_inbox(), SENDERS * EACH);
+        for log in [log, ran] {
+            assert_eq!(log.threads(), vec![here(); SENDERS * EACH]);
+            for sender in 0..SENDERS {
+                let order = log.ids().into_iter().filter(|id| of(sender).contains(id));
+                assert!(order.eq(of(sender)), "in each sender's order");
+            }
         }
     }));
-}
-
-#[test]
-fn release_or_post_to_a_thread_that_is_just_leaving() {
-    // Threads start and end on the same few registry slots, as fast as they can; two senders send
-    // to the newest thread that they know.
-    const THREADS: u32 = if cfg!(miri) { 15 } else { 2_000 };
-    let log = Log::new();
-    let targets: Arc<Mutex<Option<ThreadHandle>>> = Arc::default();
-    let done = AtomicBool::new(false);
-    // For each closure, the threads that ran it.
-    let runs: Arc<Mutex<HashMap<u32, Vec<Option<ThreadKey>>>>> = Arc::default();
-    let (released, posted, refused) = thread::scope(|scope| {
-        let senders: Vec<_> = (0..2)
-            .map(|sender| {
-                let (targets, done, runs, log) = (&targets, &done, &runs, &log);
-                scope.spawn(move || {
-                    let (mut released, mut posted, mut refused) = (0, Vec::new(), 0);
-                    let (mut id, mut last, mut shots) = (sender, None, 0);
-                    while !done.load(Ordering::Relaxed) {
-                        let Some(target) = targets.lock().unwrap().clone() else {
-                            continue;
-                        };
-                        if last.replace(target.key()) != Some(target.key()) {
-                            shots = 0;
-                        }
-                        shots += 1;
-                        if shots > 40 {
-                            thread::yield_now();
-                            continue;
-                        }
-                        id += 2;
-                        target.release(Ref::new(log.probe(id)));
-                        released += 1;
-                        let runs = runs.clone();
-                        let run = move || {
-                            // This does not register the thread: a thread without a slot is no
-                            // successor, and must not become one here.
-                            let runner = global().thread_by_id(thread::current().id());
-                            let runner = runner.map(|thread| thread.key());
-                            runs.lock().unwrap().entry(id).or_default().push(runner);
-                        };
-                        match target.post(run) {
-                            Ok(()) => posted.push((id, target.key())),
-                            Err(_) => refused += 1,
-                        }
-                    }
-                    (released, posted, refused)
-                })
-            })
-            .collect();
-        for i in 0..THREADS {
-            let targets = targets.clone();
-            let thread = thread::spawn(move || {
-                *targets.lock().unwrap() = Some(me());
-                match i % 3 {
-                    0 => drop(AutoreleasePool::new()),
-                    1 => _ = global().run_inbox(),
-                    _ => {}
-                }
-            });
-            thread.join().unwrap();
-        }
-        done.store(true, Ordering::Relaxed);
-        let mut sum = (0, Vec::new(), 0);
-        for sender in senders {
-            let (released, posted, refused) = sender.join().unwrap();
-            sum.1.extend(posted);
-            sum = (sum.0 + released, sum.1, sum.2 + refused);
-        }
-        sum
-    });
-    quiesce_until(|| log.count() == released && runs.lock().unwrap().len() == posted.len());
-    let mut ids = log.ids();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), released, "no release twice");
-    let runs = runs.lock().unwrap();
-    for (id, target) in &posted {
-        let by = &runs[id];
-        assert_eq!(by.len(), 1, "closure {id} ran once");
-        // A runner without a key was in its teardown and had left its slot.
-        if let Some(by) = by[0].filter(|by| by != target) {
-            assert_ne!(slot(by), slot(*target), "{by} is the successor of {target}");
-        }
-    }
-    assert!(released == posted.len() + refused);
 }
 
 #[test]
@@ -297,44 +175,6 @@ fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
 }
 
 #[test]
-fn ordinary_drains_run_no_posted_closures() {
-    fresh(logged(|log| {
-        me().post(noting(&log, 1)).unwrap();
-        let mut pool = AutoreleasePool::new();
-        pool.drain();
-        drop(pool);
-        autoreleasepool(|_| ());
-        let token = global().push();
-        global().pop(token).unwrap();
-        global().drain_root();
-        // Closures run only when the thread calls run_inbox.
-        assert_eq!(log.count(), 0);
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), [1]);
-        assert_eq!(global().run_inbox(), 0);
-    }));
-}
-
-#[test]
-fn posted_closures_run_in_the_order_of_their_sender() {
-    fresh(logged(|log| {
-        let home = me();
-        fresh(|| {
-            for id in 0..100 {
-                home.post(noting(&log, id)).unwrap();
-                if id % 10 == 0 {
-                    home.release(Ref::new(()));
-                }
-            }
-        });
-        global().drain_root();
-        home.post(noting(&log, 100)).unwrap();
-        assert_eq!(global().run_inbox(), 101);
-        assert!(log.ids().into_iter().eq(0..=100));
-    }));
-}
-
-#[test]
 fn posted_closures_that_post_wait_for_the_next_call() {
     fresh(logged(|log| {
         let (first, second) = (noting(&log, 0), noting(&log, 1));
@@ -354,7 +194,6 @@ fn posted_closures_that_post_wait_for_the_next_call() {
 fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
     fresh(logged(|log| {
         for id in 0..4 {
-            let log = log.clone();
             me().post(move || {
                 log.note(id);
                 global().run_inbox();
@@ -406,11 +245,10 @@ fn post_to_a_thread_that_has_ended_gives_the_closure_back() {
 #[test]
 fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
     let log = Log::new();
-    let inner = log.clone();
     let key = fresh_to_the_end(move || {
-        (0..5).for_each(|id| me().post(noting(&inner, id)).unwrap());
+        (0..5).for_each(|id| me().post(noting(&log, id)).unwrap());
         global().drain_root();
-        me().post(noting(&inner, 5)).unwrap();
+        me().post(noting(&log, 5)).unwrap();
         me().key()
     });
     assert!(global().thread(key).is_none());
@@ -448,10 +286,9 @@ fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
         let _this_thread_has_a_slot = me();
         let closure = noting(&log, 0);
         fresh_to_the_end(move || me().post(closure).unwrap());
-        let inner_log = log.clone();
         drop(Ref::new(on_drop(move || {
             assert!(!global().quiesce(Duration::ZERO));
-            assert_eq!(inner_log.count(), 0);
+            assert_eq!(log.count(), 0);
         })));
         assert!(global().quiesce(Duration::ZERO));
         assert_eq!(log.ids(), [0]);
@@ -478,8 +315,7 @@ fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
 #[cfg_attr(miri, ignore = "starts a process")]
 fn closures_of_a_thread_that_ended_keep_their_order() {
     alone!(logged(|log| {
-        let inner = log.clone();
-        let post = move |id| me().post(noting(&inner, id)).unwrap();
+        let post = move |id| me().post(noting(&log, id)).unwrap();
         let _this_thread_has_a_slot = me();
         fresh_to_the_end(move || {
             post(0);

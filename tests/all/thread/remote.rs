@@ -8,8 +8,8 @@ use crate::frame::noting;
 use crate::support::allocator::bytes;
 use crate::support::teardown::push_work;
 use crate::support::{
-    LONG, Worker, alone, counts, events, fresh, fresh_to_the_end, global, logged, me, on_drop,
-    send, sized, slot, wait_until,
+    LONG, Worker, alone, assert_says, counts, events, fresh, fresh_to_the_end, global, logged, me,
+    on_drop, only, send, sized, slot, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -38,18 +38,15 @@ fn drain_within(budget: Budget) -> (usize, usize) {
 fn held_by_the_worker(messages: usize, backlog: usize) {
     for manager in [global(), &PoolManager::new()] {
         let report = manager.shutdown(SOON).unwrap_err();
-        let [holder] = &report.holders[..] else {
-            panic!("one holder: {report}")
-        };
+        let holder = only(&report.holders);
         assert_eq!(holder.name.as_deref(), Some("worker"));
         let held = (holder.inbox, holder.backlog);
         assert_eq!(held, (messages, backlog), "{report}");
-        let shown = report.to_string();
         let say = match messages {
-            1 => "holds 1 release or closure to run".to_owned(),
-            n => format!("holds {n} releases and closures to run"),
+            1 => "holds 1 release or closure to run",
+            n => &format!("holds {n} releases and closures to run"),
         };
-        assert!(shown.contains(&say), "{shown}");
+        assert_says(&report, &[say]);
     }
 }
 
@@ -283,12 +280,11 @@ fn a_successor_runs_no_closures_of_its_predecessor_during_its_teardown() {
             me().post(closure).unwrap();
             me().key()
         });
-        let inner = log.clone();
         let successor = fresh_to_the_end(move || {
             // This runs after the crate's thread-locals are destroyed, and before.
             push_work(move || {
                 global().quiesce(Duration::ZERO);
-                inner.note(1);
+                log.note(1);
             });
             me().key()
         });
@@ -402,11 +398,11 @@ fn shutdown_misses_nothing_that_a_closing_pool_sends_elsewhere() {
         let (idle, handle) = worker();
         let (busy, _) = worker();
         for round in 1..2_000 {
-            let (handle, inner) = (handle.clone(), log.clone());
+            let handle = handle.clone();
             let (opened, wait) = channel();
             let order = move || {
                 let pool = AutoreleasePool::new();
-                pool.create(on_drop(move || handle.release(Ref::new(inner.probe(0)))));
+                pool.create(on_drop(move || handle.release(Ref::new(log.probe(0)))));
                 opened.send(()).unwrap();
                 drop(pool);
             };

@@ -148,7 +148,7 @@ fn refs_die_in_every_tls_destructor() {
     let work = |log: &Log| {
         let mut head = None;
         for _ in 0..DEPTH {
-            head = Some(Ref::new(Node(log.clone(), head)));
+            head = Some(Ref::new(Node(*log, head)));
         }
         let weak = Ref::downgrade(head.as_ref().unwrap());
         assert!(weak.upgrade().is_some());
@@ -197,10 +197,9 @@ fn token_left_open_in_a_tls_destructor_is_drained_in_the_end() {
 fn token_pushed_before_our_exit_is_refused_after_it() {
     thread_local!(static TOKEN: Cell<Option<releasepool::PoolToken>> = const { Cell::new(None) });
     let log = log_to_the_end(|log| {
-        let last_log = log.clone();
         push_work(move || {
             assert!(global().pop(TOKEN.get().unwrap()).is_err());
-            last_log.note(1);
+            log.note(1);
         });
         TOKEN.set(Some(global().push()));
         autorelease(Ref::new(log.probe(0)));
@@ -235,20 +234,18 @@ fn the_manager_answers_in_every_tls_destructor() {
 fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
     let log = log_to_the_end(|log| {
         HANDLE.set(None);
-        let (before, after) = (log.clone(), log);
         push_work(move || {
             let gone = HANDLE.take().unwrap();
             assert!(!gone.is_alive());
-            let note = after.clone();
-            let refused = gone.post(move || note.note(2)).unwrap_err();
+            let refused = gone.post(move || log.note(2)).unwrap_err();
             (refused.0)();
-            gone.release(Ref::new(after.probe(3)));
+            gone.release(Ref::new(log.probe(3)));
             // Any outermost drain may be the one that finds it.
             drop(AutoreleasePool::new());
         });
         let me = global().current_thread().unwrap();
         use_the_crate();
-        me.release(Ref::new(before.probe(1)));
+        me.release(Ref::new(log.probe(1)));
         HANDLE.set(Some(me));
     });
     thread_local! {
@@ -265,14 +262,13 @@ fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
     alone!(|| {
         for when in ALWAYS {
             let log = Log::new();
-            let inner_log = log.clone();
             let gone = fresh_to_the_end(|| global().current_thread().unwrap());
             let handed_over = || global().snapshot().departed.handed_over;
             let before = handed_over();
             at_teardown(when, move || {
-                gone.release(Ref::new(inner_log.probe(0)));
+                gone.release(Ref::new(log.probe(0)));
                 assert!(global().quiesce(Duration::ZERO));
-                assert_eq!(inner_log.ids(), [0], "{when:?}");
+                assert_eq!(log.ids(), [0], "{when:?}");
             });
             assert_eq!(log.ids(), [0]);
             assert_eq!(handed_over() - before, 1, "{when:?}");
@@ -281,57 +277,21 @@ fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
 }
 
 #[test]
-fn guards_kept_in_a_thread_local_beyond_our_exit_keep_their_entries() {
-    let log = log_to_the_end(|log| {
-        GUARDS.with(|guards| {
-            let mut guards = guards.borrow_mut();
-            for id in 0..3 {
-                let pool = AutoreleasePool::new();
-                pool.create(log.probe(id));
-                guards.push(pool);
-            }
-            let theirs = PoolManager::new().pool();
-            let late_log = log.clone();
-            theirs.create(on_drop(move || {
-                // This is in the drain of a pool that has outlived the crate's exit hook.
-                let pool = AutoreleasePool::new();
-                pool.create(late_log.probe(10));
-                drop(pool);
-                autorelease(Ref::new(late_log.probe(11)));
-                late_log.note(12);
-            }));
-            guards.push(theirs);
-        });
-        autorelease(Ref::new(log.probe(20)));
-    });
-    let mut ids = log.ids();
-    // The objects were autoreleased into the pools that were current.
-    assert_eq!(
-        ids.iter().position(|&id| id == 20),
-        Some(2),
-        "newest in pool 2: {ids:?}"
-    );
-    ids.retain(|&id| id != 20);
-    assert_eq!(ids, [0, 1, 2, 10, 11, 12]);
-}
-
-#[test]
 fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() {
     let log = log_to_the_end(|log| {
         GUARDS.with(|_| ());
-        let late_log = log.clone();
         push_work(move || {
             assert!(global().current_thread().is_none(), "after our exit");
             GUARDS.with(|guards| {
                 let mut guards = guards.borrow_mut();
-                let lent = guards[0].create(late_log.probe(1));
+                let lent = guards[0].create(log.probe(1));
                 assert_eq!(lent.id, 1);
                 assert_eq!(guards[0].drain(), 2);
-                guards[0].create(late_log.probe(2));
+                guards[0].create(log.probe(2));
                 guards.push(AutoreleasePool::new());
-                guards[1].create(late_log.probe(3));
+                guards[1].create(log.probe(3));
                 drop(guards.swap_remove(0));
-                late_log.note(4);
+                log.note(4);
             });
         });
         let pool = AutoreleasePool::new();
@@ -355,16 +315,15 @@ fn guard_in_a_thread_local_that_goes_before_our_exit() {
 fn refs_in_a_thread_local_die_with_it_and_autorelease_then() {
     for late in [false, true] {
         let log = Log::new();
-        let inner_log = log.clone();
         thread_to_the_end(move || {
             if !late {
                 use_the_crate();
             }
             REFS.with(|refs| {
                 let held = on_drop(move || {
-                    autorelease(Ref::new(inner_log.probe(1)));
-                    autoreleasepool(|pool| pool.create(inner_log.probe(2)).id);
-                    inner_log.note(3);
+                    autorelease(Ref::new(log.probe(1)));
+                    autoreleasepool(|pool| pool.create(log.probe(2)).id);
+                    log.note(3);
                 });
                 let object = Ref::new(move || _ = &held);
                 refs.borrow_mut()
@@ -380,27 +339,14 @@ fn refs_in_a_thread_local_die_with_it_and_autorelease_then() {
 fn thread_local_that_is_first_used_by_our_exit_is_torn_down_too() {
     let log = log_to_the_end(|log| {
         autorelease(Ref::new(on_drop(move || {
-            let late_log = log.clone();
             push_work(move || {
-                autorelease(Ref::new(late_log.probe(1)));
-                late_log.note(2);
+                autorelease(Ref::new(log.probe(1)));
+                log.note(2);
             });
             log.note(0);
         })));
     });
     assert_eq!(log.ids(), [0, 1, 2]);
-}
-
-#[test]
-fn panic_in_a_drain_after_our_exit_is_caught_where_the_user_catches_it() {
-    let work = |log: &Log| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        pool.create(on_drop(|| panic!("late")));
-        assert_eq!(crate::support::panic_of(|| pool.drain()), "late");
-        assert!(pool.is_empty());
-    };
-    assert_always_notes(work, &[0, 1_000]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ struct Relay(u32, Log);
 impl Drop for Relay {
     fn drop(&mut self) {
         self.1.note(self.0);
-        let (n, log) = (self.0, self.1.clone());
+        let (n, log) = (self.0, self.1);
         if n > 0 {
             deep(move || Relay(n - 1, log));
         }

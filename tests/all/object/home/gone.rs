@@ -2,15 +2,12 @@
 
 use crate::object::home::{Homely, homely};
 use crate::support::{
-    Log, alone, events, fresh, fresh_to_the_end, global, here, listen, me, on_drop, only_event,
-    react,
+    Log, alone, events, fresh, fresh_to_the_end, global, here, listen, me, only_event, react,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, HomeRef, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, HomeRef, autoreleasepool};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn the_home_has_ended_and_the_value_is_kept() {
@@ -120,42 +117,6 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
         );
         assert_eq!(events(EventKind::HomeGone).len(), 2);
     });
-}
-
-#[test]
-fn objects_of_two_threads_that_end_at_once() {
-    // Each has an object of the other, and waits for no thread.
-    const ROUNDS: u64 = if cfg!(miri) { 3 } else { 300 };
-    static DEAD: AtomicU64 = AtomicU64::new(0);
-    let before = global().snapshot().kept;
-    for _ in 0..ROUNDS {
-        let (one, two) = (mpsc::channel(), mpsc::channel());
-        let side = |send: mpsc::Sender<HomeRef<_>>, receive: mpsc::Receiver<HomeRef<_>>| {
-            thread::spawn(move || {
-                let home = here();
-                let value = on_drop(move || {
-                    assert_eq!(here(), home);
-                    DEAD.fetch_add(1, Ordering::Relaxed);
-                });
-                send.send(HomeRef::new(Box::new(value) as Box<dyn std::any::Any>))
-                    .unwrap();
-                let theirs = receive.recv().unwrap();
-                autorelease(Ref::new(theirs));
-            })
-        };
-        listen();
-        let threads = [side(one.0, two.1), side(two.0, one.1)];
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
-    }
-    let kept = global().snapshot().kept - before;
-    let dead = DEAD.load(Ordering::Relaxed);
-    // Objects of other tests may have been kept meanwhile.
-    assert!(
-        dead <= 2 * ROUNDS && dead + kept >= 2 * ROUNDS,
-        "{dead}, {kept}"
-    );
 }
 
 #[test]

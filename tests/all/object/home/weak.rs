@@ -3,10 +3,9 @@
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{Log, Probe, fresh, fresh_to_the_end, global, here, with_log};
 use releasepool::{AutoreleasePool, HandoffPool, HomeRef, HomeWeak, unsize};
-use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::{Barrier, mpsc};
+use std::sync::mpsc;
 use std::thread::{self, ThreadId};
 
 /// Neither `Send` nor `Sync`, and over-aligned.
@@ -71,48 +70,6 @@ fn a_value_on_its_way_home_cannot_be_upgraded() {
 }
 
 #[test]
-fn what_it_upgraded_to_may_be_the_last_reference() {
-    with_log(|log| {
-        let object = Bound::new(log, 1);
-        let weak = HomeRef::downgrade(&object);
-        fresh(|| {
-            let last = weak.upgrade().unwrap();
-            drop(object);
-            assert_eq!(weak.strong_count(), 1);
-            drop(last);
-        });
-        assert_eq!(log.count(), 0);
-        drop(AutoreleasePool::new());
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
-    });
-}
-
-#[test]
-fn upgrades_race_with_the_last_release() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        for _ in 0..if cfg!(miri) { 4 } else { 500 } {
-            let log = Log::new();
-            let object = Bound::new(log, 1);
-            let weak = HomeRef::downgrade(&object);
-            let start = Barrier::new(2);
-            thread::scope(|scope| {
-                let other = scope.spawn(|| {
-                    start.wait();
-                    drop(weak.upgrade());
-                    drop(weak);
-                });
-                start.wait();
-                drop(object);
-                other.join().unwrap();
-            });
-            pool.drain();
-            assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
-        }
-    });
-}
-
-#[test]
 fn it_outlives_a_value_that_is_kept() {
     let log = Log::new();
     let (object, anywhere) = fresh_to_the_end(move || {
@@ -172,37 +129,4 @@ fn one_to_no_object() {
     let object = HomeRef::new(Rc::new(1));
     assert!(!HomeRef::downgrade(&object).ptr_eq(&NONE));
     assert_eq!(size_of::<Option<HomeWeak<u8>>>(), size_of::<usize>());
-}
-
-#[test]
-fn children_refer_to_their_parent() {
-    struct Node {
-        parent: HomeWeak<Node>,
-        children: RefCell<Vec<HomeRef<Node>>>,
-        _probe: Probe,
-    }
-    with_log(|log| {
-        let node = |parent, id| {
-            let (children, _probe) = (RefCell::default(), log.probe(id));
-            HomeRef::new(Node {
-                parent,
-                children,
-                _probe,
-            })
-        };
-        let root = node(HomeWeak::new(), 0);
-        for id in 1..4 {
-            let child = node(HomeRef::downgrade(&root), id);
-            root.with(|root| root.children.borrow_mut().push(child));
-        }
-        let child = root.with(|root| root.children.borrow()[2].clone());
-        let parent = child.with(|child| child.parent.upgrade()).unwrap();
-        assert!(parent.ptr_eq(&root));
-        drop(parent);
-        fresh(move || drop(root));
-        assert_eq!(log.count(), 0);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.ids(), [1, 2, 0], "its fields in order");
-        assert!(child.with(|child| child.parent.upgrade()).is_none());
-    });
 }

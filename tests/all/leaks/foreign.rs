@@ -2,7 +2,7 @@
 //! hooks.
 
 use crate::support::allocator::FOREIGN;
-use crate::support::{PAGE, alone, fresh, global};
+use crate::support::{PAGE, alone, fresh, global, sized};
 use releasepool::{
     AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool, event, leaks,
 };
@@ -83,7 +83,7 @@ fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
 #[test]
 fn a_weak_reference_may_be_made_again_while_the_value_dies() {
     alone!(|| {
-        const ROUNDS: usize = 4_000;
+        const ROUNDS: usize = sized(1, 500, 4_000);
         let (to_there, there) = mpsc::sync_channel::<(Ref<u64>, Arc<AtomicBool>)>(0);
         let dropper = std::thread::spawn(move || {
             for (object, go) in there {
@@ -158,7 +158,7 @@ fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
 #[test]
 fn the_allocator_may_count_references_while_symbols_are_read() {
     /// How often the allocator does.
-    const TIMES: usize = 1_000;
+    const TIMES: usize = sized(1, 200, 1_000);
     /// More than the frames that are recorded.
     const DEPTH: usize = 50;
     struct Counted;

@@ -1,7 +1,7 @@
 //! Reports: groups, their order, their text, and the whole process.
 
 use super::only_group;
-use crate::support::{alone, assert_says, child, on_threads, panic_of};
+use crate::support::{alone, assert_says, child, on_threads, panic_of, sized};
 use releasepool::leaks::{self, LeakGroup};
 use releasepool::{AutoreleasePool, Ref};
 use std::sync::Mutex;
@@ -130,14 +130,15 @@ fn assert_none_looks_at_all_threads() {
 #[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn many_objects_of_many_threads_leave_no_record() {
+    const EACH: usize = sized(1, 4_000, 20_000);
     let scope = leaks::scope();
     let (handle, made) = (scope.handle(), Mutex::new(Vec::new()));
     on_threads(4, |_| {
         let _entry = handle.enter();
-        let all: Vec<_> = (0..20_000).map(Ref::new).collect();
+        let all: Vec<_> = (0..EACH).map(Ref::new).collect();
         made.lock().unwrap().push(all);
     });
-    assert_eq!(scope.report().objects(), 80_000);
+    assert_eq!(scope.report().objects(), 4 * EACH);
     on_threads(4, |_| {
         let all = made.lock().unwrap().pop();
         drop(all);

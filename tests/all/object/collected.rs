@@ -1,6 +1,6 @@
 //! Slices that are collected from iterators, and cloned from slices.
 
-use crate::support::{Log, Probe, fresh, global, me, panic_of};
+use crate::support::{Log, Probe, fresh, global, me};
 use releasepool::Ref;
 use std::cell::Cell;
 
@@ -105,22 +105,6 @@ fn of_every_length_and_size() {
     // With padding, and with an uninitialized part.
     check(|n| (n, u32::from(n)));
     check(|n| (n % 2 == 0).then_some(u64::from(n)));
-}
-
-#[test]
-fn an_iterator_that_panics_drops_what_it_gave() {
-    for stop in [0, 1, 2, 16, 17, 30] {
-        let log = Log::new();
-        let reason = panic_of(|| {
-            let probes = (0..40).map(|id| {
-                assert!(id != stop, "stop");
-                log.probe(id)
-            });
-            probes.collect::<Ref<[_]>>()
-        });
-        assert_eq!(reason, "stop");
-        assert!(log.ids().into_iter().eq(0..stop), "{:?}", log.ids());
-    }
 }
 
 thread_local! {

@@ -3,7 +3,9 @@
 mod queue;
 
 use crate::support::allocator::left_over;
-use crate::support::{Log, Probe, alone, deep_down, fresh, global, listen, on_drop, with_log};
+use crate::support::{
+    Log, Probe, alone, deep_down, fresh, global, listen, on_drop, sized, with_log,
+};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -34,15 +36,15 @@ impl Drop for Node {
     }
 }
 
-const MANY: u32 = if cfg!(miri) { 1_500 } else { 3_000_000 };
-const FEWER: u32 = if cfg!(miri) { 1_000 } else { 200_000 };
+const MANY: u32 = sized(1_500, 300_000, 3_000_000) as u32;
+const FEWER: u32 = sized(1_000, 60_000, 200_000) as u32;
 
 fn chain(len: u32) -> Option<Ref<Node>> {
     (0..len).fold(None, |next, _| Some(Ref::new(Node { _next: next })))
 }
 
 #[test]
-fn last_release_inside_a_destructor_three_million_deep_in_constant_stack() {
+fn last_release_inside_a_destructor_millions_deep_in_constant_stack() {
     on_a_small_stack(|| {
         drop(chain(MANY));
         assert_eq!(DEAD.get(), MANY);

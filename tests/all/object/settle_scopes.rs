@@ -1,7 +1,9 @@
 //! Code that runs inside a destructor without knowing it: objects whose last references it drops
 //! are destroyed at once.
 
-use crate::support::{Log, deep_down, fresh, fresh_to_the_end, global, me, on_drop, panic_of};
+use crate::support::{
+    Log, deep_down, fresh, fresh_to_the_end, global, me, on_drop, panic_of, sized,
+};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, autorelease,
     autoreleasepool, callback_scope, pooled, settle, settle_scope,
@@ -346,7 +348,7 @@ fn a_deep_structure_dies_in_constant_stack_within_a_settle_scope() {
     struct Node {
         _next: Option<Ref<Node>>,
     }
-    const LONG: u32 = if cfg!(miri) { 200 } else { 200_000 };
+    const LONG: usize = sized(200, 40_000, 200_000);
     Place::each(|_| {
         let chain = (0..LONG).fold(None, |_next, _| Some(Ref::new(Node { _next })));
         let last = chain.as_ref().map(Ref::downgrade).unwrap();

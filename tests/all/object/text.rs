@@ -92,6 +92,7 @@ fn make_mut_clones_shared_texts_and_leaves_others_where_they_are() {
     check(c"text", Ref::make_mut);
     check(OsStr::new("text"), Ref::make_mut);
     check(Path::new("text"), Ref::make_mut);
+    check(&["a", "b"].map(String::from)[..], Ref::make_mut);
     let mut text = Ref::<OsStr>::from(OsStr::new("text"));
     let other = text.clone();
     Ref::make_mut(&mut text).make_ascii_uppercase();

@@ -1,7 +1,7 @@
 //! Structures that are too deep for the stack: the order in which their objects are destroyed while
 //! the queue is being run.
 
-use crate::support::{Log, Probe, fresh, on_drop, panic_of, with_log};
+use crate::support::{Log, Probe, fresh, on_drop, panic_of, sized, with_log};
 use releasepool::{AutoreleasePool, Ref, Weak, settle};
 use std::any::Any;
 use std::cell::Cell;
@@ -57,7 +57,7 @@ fn with_leaves(nodes: u32, end: Option<Ref<Node>>, before: bool) -> Option<Ref<N
 #[test]
 fn leaves_of_a_long_chain_do_not_pile_up() {
     // The first nodes use up some stack, each inside the one before.
-    const STEP: usize = if cfg!(miri) { 50 } else { 1 };
+    const STEP: usize = sized(50, 7, 1);
     for first in (0..60).chain([180, 185, 370]).step_by(STEP) {
         fresh(move || {
             let chain = with_leaves(first, with_leaves(LONG, None, true), false);

@@ -1,15 +1,14 @@
 //! Autorelease pools: guard pools, token pools, root pools, handoff pools, and budgeted drains.
 
 pub mod budgets;
-mod current;
 mod endless;
 mod foreign;
 mod foreign_remote;
 mod guards;
 mod handoff;
 mod inside_drains;
-mod moved_guards;
 mod nesting;
+mod programs;
 mod reentrancy;
 mod roots;
 mod sizes;

@@ -3,101 +3,24 @@
 
 mod deep;
 
-use crate::support::{Log, child, events, global, here, me, on_drop, panic_of, react, with_log};
+use crate::support::{Log, OnDrop, child, events, global, me, on_drop, panic_of, react, with_log};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Ref, Weak, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Ref, autorelease};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// Records its death, then panics with its id; its field is dropped after that.
-struct Bomb<C = ()> {
-    id: u32,
-    log: Log,
-    _cargo: C,
-}
-
-impl<C> Drop for Bomb<C> {
-    fn drop(&mut self) {
-        self.log.note(self.id);
-        panic!("bomb {}", self.id);
-    }
-}
-
-fn bomb(log: Log, id: u32) -> Bomb {
-    Bomb {
-        id,
-        log,
-        _cargo: (),
-    }
+/// Records its death, then panics with its id.
+fn bomb(log: Log, id: u32) -> OnDrop<impl FnOnce() + Send + Sync> {
+    on_drop(move || {
+        log.note(id);
+        panic!("bomb {id}");
+    })
 }
 
 /// Returns the messages of the panics that were reported rather than resumed on this thread.
 fn reported() -> Vec<String> {
-    events(EventKind::Panic)
-        .into_iter()
-        .map(|event| event.message.unwrap_or_default())
+    let told = events(EventKind::Panic).into_iter();
+    told.map(|event| event.message.unwrap_or_default())
         .collect()
-}
-
-#[test]
-fn destructor_panics_the_drain_goes_on_to_the_end_then_the_first_panic_resumes() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for id in 0..10 {
-            if id % 3 == 0 {
-                pool.create(bomb(log, id));
-            } else {
-                pool.create(log.probe(id));
-            }
-        }
-        assert_eq!(panic_of(|| pool.drain()), "bomb 9");
-        assert!(log.ids().into_iter().eq((0..10).rev()));
-        assert_eq!(reported(), ["bomb 6", "bomb 3", "bomb 0"]);
-        assert_eq!(pool.drain(), 0);
-        pool.create(log.probe(10));
-        assert_eq!(pool.drain(), 1, "the pool works as before");
-    });
-}
-
-#[test]
-fn destructor_panics_in_each_kind_of_pool_and_the_pool_is_closed() {
-    type Way = (&'static str, fn(&dyn Fn()));
-    let ways: [Way; 5] = [
-        ("guard", |fill| {
-            let _pool = AutoreleasePool::new();
-            fill();
-        }),
-        ("closure", |fill| autoreleasepool(|_| fill())),
-        ("token", |fill| {
-            let token = global().push();
-            fill();
-            _ = global().pop(token);
-        }),
-        ("inner token", |fill| {
-            let outer = global().push();
-            _ = global().push();
-            fill();
-            _ = global().pop(outer);
-        }),
-        ("root", |fill| {
-            fill();
-            global().drain_root();
-        }),
-    ];
-    for (what, way) in ways {
-        with_log(|log| {
-            let fill = || {
-                autorelease(Ref::new(log.probe(0)));
-                autorelease(Ref::new(bomb(log, 1)));
-                autorelease(Ref::new(bomb(log, 2)));
-                autorelease(Ref::new(log.probe(3)));
-            };
-            assert_eq!(panic_of(|| way(&fill)), "bomb 2", "{what}");
-            assert_eq!(log.ids(), [3, 2, 1, 0], "{what}");
-            assert_eq!(reported(), ["bomb 1"], "{what}");
-            autorelease(Ref::new(0));
-            assert_eq!(global().drain_root(), 1, "{what}");
-        });
-    }
 }
 
 #[test]
@@ -112,62 +35,6 @@ fn destructor_panics_and_what_it_autoreleased_before_is_released() {
         assert_eq!(panic_of(|| pool.drain()), "after the autorelease");
         assert_eq!(log.ids(), [1, 0]);
         assert!(pool.is_empty());
-    });
-}
-
-#[test]
-fn destructor_panics_in_a_nested_drain_of_a_destructor() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        pool.create(on_drop(move || {
-            autoreleasepool(|nested| {
-                nested.create(log.probe(1));
-                nested.create(bomb(log, 2));
-            });
-            unreachable!("the panic of the nested drain escaped");
-        }));
-        assert_eq!(panic_of(|| pool.drain()), "bomb 2");
-        assert_eq!(log.ids(), [2, 1, 0]);
-        assert_eq!(reported(), [""; 0]);
-    });
-}
-
-#[test]
-fn destructor_panics_while_already_unwinding_and_is_reported() {
-    with_log(|log| {
-        let message = panic_of(|| {
-            let pool = AutoreleasePool::new();
-            pool.create(log.probe(0));
-            pool.create(bomb(log, 1));
-            pool.create(bomb(log, 2));
-            panic!("the one that gets out");
-        });
-        assert_eq!(message, "the one that gets out");
-        assert_eq!(log.ids(), [2, 1, 0]);
-        let mut all = reported();
-        all.sort();
-        assert_eq!(all, ["bomb 1", "bomb 2"]);
-    });
-}
-
-#[test]
-fn panic_out_of_autoreleasepool_drains_and_restores() {
-    with_log(|log| {
-        let outer = AutoreleasePool::new();
-        let message = panic_of(|| {
-            autoreleasepool(|pool| {
-                pool.create(log.probe(0));
-                autoreleasepool(|_| {
-                    autorelease(Ref::new(log.probe(1)));
-                    panic!("inside");
-                })
-            })
-        });
-        assert_eq!(message, "inside");
-        assert_eq!(log.ids(), [1, 0]);
-        autorelease(Ref::new(0));
-        assert_eq!(outer.len(), 1);
     });
 }
 
@@ -192,16 +59,10 @@ fn payload_whose_own_destructor_panics_is_survived() {
         }
         pool.create(bomb(log, 1));
         assert_eq!(panic_of(|| pool.drain()), "bomb 1");
-        assert_eq!(
-            log.ids(),
-            [1, 99, 99, 0],
-            "later payloads are dropped, their panics are not reported"
-        );
-        assert_eq!(
-            reported(),
-            [""],
-            "the messages are equal: the second is only counted"
-        );
+        // Later payloads are dropped, their panics are not reported.
+        assert_eq!(log.ids(), [1, 99, 99, 0]);
+        // The messages are equal: the second is only counted.
+        assert_eq!(reported(), [""]);
     });
 }
 
@@ -238,21 +99,11 @@ fn panicking_event_hook_is_survived() {
 #[test]
 fn destructor_panics_at_the_last_release() {
     with_log(|log| {
-        let weak: Weak<Bomb<crate::support::Probe>>;
-        {
-            let object = Ref::new(Bomb {
-                id: 1,
-                log,
-                _cargo: log.probe(2),
-            });
-            weak = Ref::downgrade(&object);
-            assert_eq!(panic_of(|| drop(object)), "bomb 1");
-        }
-        assert_eq!(
-            log.ids(),
-            [1, 2],
-            "as with `Arc`, fields are dropped nevertheless"
-        );
+        let object = Ref::new((bomb(log, 1), log.probe(2)));
+        let weak = Ref::downgrade(&object);
+        assert_eq!(panic_of(|| drop(object)), "bomb 1");
+        // As with `Arc`, fields are dropped nevertheless.
+        assert_eq!(log.ids(), [1, 2]);
         assert!(weak.upgrade().is_none());
     });
 }
@@ -260,11 +111,10 @@ fn destructor_panics_at_the_last_release() {
 #[test]
 fn destructor_panics_in_a_slice_and_the_other_elements_die() {
     with_log(|log| {
-        let slice: Ref<[Option<Bomb>]> = Ref::from([None, Some(bomb(log, 1)), None]);
+        let slice: Ref<[_]> = Ref::from([None, Some(bomb(log, 1)), None]);
         assert_eq!(panic_of(|| drop(slice)), "bomb 1");
-        let probes: Ref<[(crate::support::Probe, Option<Bomb>)]> = (0..5)
-            .map(|i| (log.probe(i), (i == 2).then(|| bomb(log, 10))))
-            .collect();
+        let loud = |id| (log.probe(id), (id == 2).then(|| bomb(log, 10)));
+        let probes: Ref<[_]> = (0..5).map(loud).collect();
         assert_eq!(panic_of(|| drop(probes)), "bomb 10");
         assert_eq!(log.sorted(), [0, 1, 1, 2, 3, 4, 10]);
     });
@@ -307,38 +157,4 @@ fn closures_that_panic_do_not_keep_others_from_running() {
         assert_eq!(reported(), ["closure 1", "closure 3"]);
         assert_eq!(global().run_inbox(), 0);
     });
-}
-
-#[test]
-fn released_by_another_thread_and_panicking_in_the_drain() {
-    with_log(|log| {
-        me().release(Ref::new(bomb(log, 1)));
-        me().release(Ref::new(log.probe(2)));
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        assert_eq!(panic_of(|| pool.drain()), "bomb 1");
-        assert_eq!(log.ids(), [0, 1, 2]);
-    });
-}
-
-#[test]
-fn destructor_panics_at_thread_exit_and_is_reported() {
-    let log = Log::new();
-    let id = crate::support::fresh_to_the_end(move || {
-        autorelease(Ref::new(log.probe(0)));
-        autorelease(Ref::new(bomb(log, 1)));
-        let _left = global().push();
-        autorelease(Ref::new(bomb(log, 2)));
-        autorelease(Ref::new(log.probe(3)));
-        me().release(Ref::new(bomb(log, 4)));
-        here()
-    });
-    assert_eq!(log.sorted(), [0, 1, 2, 3, 4]);
-    let reports = crate::support::events_of(id);
-    let mut reports: Vec<_> = reports
-        .into_iter()
-        .filter_map(|event| event.message)
-        .collect();
-    reports.sort();
-    assert_eq!(reports, ["bomb 1", "bomb 2", "bomb 4"]);
 }

@@ -1,13 +1,11 @@
 //! Budgeted drains and the backlog that they leave.
 
-mod deep;
 mod messages;
-mod watermark;
 
 use crate::support::teardown::{When, at_teardown};
 use crate::support::{
-    Countdown, Log, Probe, assert_says, events, events_of, figures, fresh, fresh_to_the_end,
-    global, here, me, on_drop, panic_of, totals, wait_until, with_log,
+    Countdown, Log, Probe, assert_says, counts, deep_down, events, figures, fresh,
+    fresh_to_the_end, global, here, me, on_drop, panic_of, totals, wait_until, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -24,11 +22,6 @@ pub fn filled(log: Log, ids: std::ops::Range<u32>) -> AutoreleasePool {
         pool.create(log.probe(id));
     }
     pool
-}
-
-/// Returns how many references a drain has released and left.
-pub fn counts(drained: Drained) -> (usize, usize) {
-    (drained.released, drained.remaining)
 }
 
 /// A chain of probes, each of which releases the next when it is dropped.
@@ -328,28 +321,6 @@ fn a_thread_that_ends_empties_its_backlogs() {
 }
 
 #[test]
-fn thread_that_feeds_its_backlog_for_ever_is_cut_off() {
-    struct Endless;
-    impl Drop for Endless {
-        fn drop(&mut self) {
-            let mut pool = AutoreleasePool::new();
-            pool.create(Endless);
-            pool.drain_within(Budget::Count(0));
-        }
-    }
-    let thread = fresh_to_the_end(|| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(Endless);
-        pool.drain_within(Budget::Count(1));
-        here()
-    });
-    let mut cut = events_of(thread);
-    cut.retain(|event| event.kind == EventKind::CutOff);
-    assert_eq!((cut.len(), cut[0].count), (1, 1));
-    assert_eq!(cut[0].pool.as_deref(), Some("backlog"));
-}
-
-#[test]
 fn the_backlog_of_an_abandoned_manager_is_released() {
     with_log(|log| {
         let manager = PoolManager::new();
@@ -529,4 +500,40 @@ fn time_of_a_destructor_that_panics_is_not_that_of_the_next() {
         name.ends_with("::Next") && time <= since,
         "{name}, {time:?}"
     );
+}
+
+#[test]
+fn time_budgets_apply_deep_inside_a_destructor() {
+    fresh(|| {
+        let remaining = Rc::new(Cell::new(0));
+        let inner = remaining.clone();
+        drop(Ref::new(on_drop(move || {
+            deep_down(64, || {
+                let mut pool = AutoreleasePool::new();
+                (0..100).for_each(|n| _ = pool.create(Box::new(n)));
+                let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
+                inner.set(drained.remaining);
+            });
+        })));
+        assert_eq!(remaining.get(), 84);
+    });
+}
+
+#[test]
+fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
+    with_log(|log| {
+        let (plain, seen) = (Ref::new(log.probe(1)), Ref::new(log.probe(2)));
+        let weak = Ref::downgrade(&seen);
+        drop(Ref::new(on_drop(move || {
+            deep_down(64, || {
+                let mut pool = AutoreleasePool::new();
+                pool.autorelease(plain);
+                pool.autorelease(seen);
+                assert_eq!(counts(pool.drain_within(Budget::All)), (2, 0));
+                assert_eq!(log.count(), 0);
+            });
+        })));
+        assert!(weak.upgrade().is_none());
+        assert_eq!(log.count(), 2);
+    });
 }

@@ -3,13 +3,14 @@
 
 use crate::hot::handles::hot;
 use crate::support::{
-    Chain, Countdown, LONG, alone, events, fresh, fresh_to_the_end, global, listen, me, on_drop,
-    react,
+    Chain, Countdown, LONG, alone, assert_says, each_alone, events, events_of, fresh,
+    fresh_to_the_end, global, here, listen, me, on_drop, react, sized,
 };
-use releasepool::event::EventKind;
+use releasepool::event::{Event, EventKind};
 use releasepool::{
-    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, Ref, autorelease,
+    AutoreleasePool, Budget, Frame, FrameConfig, FrameLoop, Looper, Ref, ThreadHandle, autorelease,
 };
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -51,13 +52,36 @@ fn messages() {
     me().release(Ref::new(Endless(messages)));
 }
 
+/// Sends messages to the first thread that calls this, even after its end.
+fn letters() {
+    static HOME: OnceLock<ThreadHandle> = OnceLock::new();
+    HOME.get_or_init(me).release(Ref::new(Endless(letters)));
+}
+
+fn tokens() {
+    let _left = global().push();
+    autorelease(Ref::new(Endless(tokens)));
+}
+
+/// Lets a feed go on, and forgets what it has made.
+fn begin() {
+    MADE.store(0, Ordering::Relaxed);
+    STOPPED.store(false, Ordering::Relaxed);
+}
+
+fn made() -> u32 {
+    MADE.load(Ordering::Relaxed)
+}
+
+const FEEDS: [Feed; 4] = [entries, hot_objects, backlogs, messages];
+
 /// Asserts that `f`, which is given what to feed its drains with, ends and leaves one object, that an
-/// event says so, and that the object can be released: none is lost or released twice.
-fn ends(f: fn(Feed)) {
+/// event says so, and that the object can be released: none is lost or released twice. Debug builds only
+/// do so for the first feeds, this many.
+fn ends(in_debug: usize, f: fn(Feed)) {
     listen();
-    for feed in [entries, hot_objects, backlogs, messages] {
-        MADE.store(0, Ordering::Relaxed);
-        STOPPED.store(false, Ordering::Relaxed);
+    for &feed in &FEEDS[..sized(in_debug, in_debug, 4)] {
+        begin();
         f(feed);
         assert_eq!(global().snapshot().live_objects(), 1);
         STOPPED.store(true, Ordering::Relaxed);
@@ -69,7 +93,7 @@ fn ends(f: fn(Feed)) {
 
 #[test]
 fn a_drain_within_no_limit() {
-    alone!(|| ends(|feed| {
+    alone!(|| ends(2, |feed| {
         let mut pool = AutoreleasePool::new();
         feed();
         assert_eq!(pool.drain_within(Budget::All).remaining, 1);
@@ -78,7 +102,7 @@ fn a_drain_within_no_limit() {
 
 #[test]
 fn frames_without_a_limit() {
-    alone!(|| ends(|feed| {
+    alone!(|| ends(1, |feed| {
         let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
         assert_eq!(frames.tick(|_| feed()).drained.remaining, 1);
         assert_eq!(frames.tick(|_| ()).drained.remaining, 1);
@@ -87,8 +111,8 @@ fn frames_without_a_limit() {
 
 #[test]
 fn shutdown_at_its_deadline() {
-    alone!(|| ends(|feed| {
-        MADE.store(0, Ordering::Relaxed);
+    alone!(|| ends(4, |feed| {
+        begin();
         feed();
         let report = global().shutdown(Duration::ZERO).unwrap_err();
         let held: usize = report
@@ -97,8 +121,7 @@ fn shutdown_at_its_deadline() {
             .map(|t| t.root_entries + t.backlog + t.inbox)
             .sum();
         assert_eq!(held + report.hot, 1, "{report}");
-        let made = MADE.load(Ordering::Relaxed);
-        assert!(made < 50_000, "{made} generations after the deadline");
+        assert!(made() < 50_000, "{} generations after the deadline", made());
     }));
 }
 
@@ -151,11 +174,12 @@ fn feed_and_panic(feed: Feed) {
     panic!("on purpose");
 }
 
-/// Ends threads with loops, each of which leaks the entry that is left.
-fn end_threads(feed: Feed, hot_left: u64) {
-    for (n, (what, fed)) in (1..).zip(LOOPS) {
-        MADE.store(0, Ordering::Relaxed);
-        STOPPED.store(false, Ordering::Relaxed);
+/// Ends threads with loops, each of which leaks the entry that is left. Debug builds take some of the
+/// loops for each feed.
+fn end_threads(feed: Feed, hot_left: u64, first: usize) {
+    let loops = LOOPS.into_iter().skip(sized(first, first, 0));
+    for (n, (what, fed)) in (1..).zip(loops.step_by(sized(5, 5, 1))) {
+        begin();
         fresh_to_the_end(move || fed(feed));
         STOPPED.store(true, Ordering::Relaxed);
         assert_eq!(global().snapshot().hot_objects, hot_left, "{what}");
@@ -167,17 +191,101 @@ fn end_threads(feed: Feed, hot_left: u64) {
 
 #[test]
 fn the_end_of_a_thread_with_a_loop_that_entries_feed() {
-    alone!(|| end_threads(entries, 0));
+    alone!(|| end_threads(entries, 0, 0));
 }
 
 #[test]
 fn the_end_of_a_thread_with_a_loop_that_backlogs_feed() {
-    alone!(|| end_threads(backlogs, 0));
+    alone!(|| end_threads(backlogs, 0, 3));
 }
 
 #[test]
 fn the_end_of_a_thread_with_a_loop_that_hot_objects_feed() {
-    alone!(|| end_threads(hot_objects, 1));
+    alone!(|| end_threads(hot_objects, 1, 1));
+}
+
+/// Ends a thread whose pools `start` feeds; returns the thread's events.
+fn end_thread(start: fn()) -> Vec<Event> {
+    events_of(fresh_to_the_end(move || {
+        start();
+        here()
+    }))
+}
+
+/// Asserts that the drain of this pool in a thread's exit is cut off, and that an event says so and what is
+/// leaked. Returns how many events have said before that a drain does not end.
+fn is_cut_off(pool: &str, start: fn()) -> usize {
+    let events = end_thread(start);
+    let of = |kind| events.iter().filter(move |event| event.kind == kind);
+    let [cut] = &of(EventKind::CutOff).collect::<Vec<_>>()[..] else {
+        panic!("one event: {events:?}")
+    };
+    // What is left of a backlog has several types.
+    let is_type = cut.type_name.is_none_or(|name| name.ends_with("Endless"));
+    assert!(cut.count == 1 && is_type, "{cut:?}");
+    assert_eq!(cut.pool.as_deref(), Some(pool));
+    assert_says(cut, &["leaked"]);
+    of(EventKind::EndlessDrain).count()
+}
+
+#[test]
+fn the_end_of_a_thread_whose_pools_are_fed() {
+    let cases: [(&str, fn()); 4] = [
+        ("the root pool", || {
+            assert_eq!(is_cut_off("root", entries), 1);
+            // The count includes the first object and 100,000 generations.
+            assert_eq!(made(), 100_001);
+        }),
+        ("a token pool", || {
+            let told = is_cut_off("token", || {
+                let _token = global().push();
+                entries();
+            });
+            assert_eq!(told, 1);
+        }),
+        ("a backlog", || _ = is_cut_off("backlog", backlogs)),
+        ("the thread's own inbox", || {
+            let events = end_thread(|| autorelease(Ref::new(Endless(letters))));
+            assert!(
+                events.iter().all(|e| e.kind == EventKind::NoPool),
+                "{events:?}"
+            );
+            let snapshot = global().snapshot();
+            // The object is late, but not lost.
+            assert_eq!((snapshot.orphans, snapshot.live_objects()), (1, 1));
+            // A drain that finds it does not go on forever either.
+            drop(AutoreleasePool::new());
+            assert!(!global().quiesce(Duration::from_millis(1)));
+        }),
+    ];
+    each_alone!(cases);
+}
+
+#[test]
+fn the_end_of_a_thread_whose_pools_are_fed_through_several_drains() {
+    let cases: [(&str, fn()); 3] = [
+        ("the root pool, for which `shutdown` has asked", || {
+            is_cut_off("root", || {
+                entries();
+                fresh(|| global().shutdown(Duration::ZERO).unwrap_err());
+            });
+            // Both of the drains that `shutdown` has asked for are cut off, too.
+            assert!(made() < 400_000);
+        }),
+        ("ever new token pools", || {
+            is_cut_off("token", || {
+                let _token = global().push();
+                autorelease(Ref::new(Endless(tokens)));
+            });
+            assert!((100_000..100_010).contains(&made()), "{}", made());
+        }),
+        ("ever new token pools, from the root pool", || {
+            is_cut_off("token", || autorelease(Ref::new(Endless(tokens))));
+            // The drain of the root pool pops as many at its end, and leaves the rest to the exit.
+            assert!((100_000..200_010).contains(&made()), "{}", made());
+        }),
+    ];
+    each_alone!(cases);
 }
 
 #[test]

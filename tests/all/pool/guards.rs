@@ -1,23 +1,11 @@
 //! Guard pools and their entries.
 
 use crate::support::{
-    Countdown, Log, PAGE, assert_says, events, fresh, global, on_drop, only_event, panic_of,
-    with_log,
+    Countdown, Log, assert_says, events, fresh, on_drop, only_event, panic_of, with_log,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Weak, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool};
 use std::cell::Cell;
-use std::cell::RefCell;
-use std::rc::Rc;
-
-#[test]
-fn order_inside_a_pool_is_newest_first() {
-    let log = Log::new();
-    let mut pool = AutoreleasePool::new();
-    (0..4).for_each(|id| _ = pool.create(log.probe(id)));
-    assert_eq!(pool.drain(), 4);
-    assert_eq!(log.ids(), [3, 2, 1, 0]);
-}
 
 #[test]
 fn order_is_newest_first_across_many_pages() {
@@ -28,83 +16,6 @@ fn order_is_newest_first_across_many_pages() {
     assert_eq!(pool.len(), N as usize);
     drop(pool);
     assert!(log.ids().into_iter().eq((0..N).rev()));
-}
-
-#[test]
-fn same_object_autoreleased_n_times_is_released_n_times() {
-    for n in [1, 2, 3, PAGE, PAGE + 1, 1000] {
-        let log = Log::new();
-        let mut pool = AutoreleasePool::new();
-        let object = Ref::new(log.probe(0));
-        (0..n).for_each(|_| _ = pool.autorelease(object.clone()));
-        assert_eq!(Ref::strong_count(&object), n + 1);
-        assert_eq!(pool.len(), n);
-        assert_eq!(pool.drain(), n);
-        assert_eq!(Ref::strong_count(&object), 1);
-        assert_eq!(log.count(), 0);
-
-        (0..n).for_each(|_| _ = pool.autorelease(object.clone()));
-        drop(object);
-        assert_eq!(pool.drain(), n, "the pool had all references");
-        assert_eq!(log.ids(), [0], "it is destroyed once");
-    }
-}
-
-#[test]
-fn same_object_among_others_dies_with_its_oldest_entry() {
-    let log = Log::new();
-    let mut pool = AutoreleasePool::new();
-    let twice = Ref::new(log.probe(7));
-    pool.create(log.probe(0));
-    pool.autorelease(twice.clone());
-    pool.create(log.probe(1));
-    pool.autorelease(twice);
-    pool.create(log.probe(2));
-    assert_eq!(pool.drain(), 5);
-    assert_eq!(log.ids(), [2, 1, 7, 0]);
-}
-
-#[test]
-fn same_object_in_several_pools_dies_with_the_last() {
-    let log = Log::new();
-    let object = Ref::new(log.probe(0));
-    let mut pools: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
-    for pool in &pools {
-        pool.autorelease(object.clone());
-    }
-    drop(object);
-    pools.remove(1);
-    pools.remove(1);
-    assert_eq!(log.count(), 0);
-    assert_eq!(pools[0].drain(), 1);
-    assert_eq!(log.ids(), [0]);
-}
-
-/// Autoreleases, when it is dropped, another one like it, until `left` are gone.
-struct Relay {
-    left: u32,
-    log: Log,
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.log.note(self.left);
-        if let Some(left) = self.left.checked_sub(1) {
-            let log = self.log;
-            autorelease(Ref::new(Relay { left, log }));
-        }
-    }
-}
-
-#[test]
-fn destructor_autoreleases_during_a_drain_and_the_same_drain_releases_it() {
-    let log = Log::new();
-    let mut pool = AutoreleasePool::new();
-    pool.create(log.probe(100));
-    pool.create(Relay { left: 5, log });
-    assert_eq!(pool.drain(), 7, "until the pool is empty");
-    assert_eq!(log.ids(), [5, 4, 3, 2, 1, 0, 100]);
-    assert!(pool.is_empty());
 }
 
 #[test]
@@ -200,55 +111,6 @@ fn destructor_that_fans_out_widely_is_no_endless_drain() {
 }
 
 #[test]
-fn destructor_opens_uses_and_drops_a_nested_pool() {
-    let log = Log::new();
-    let mut pool = AutoreleasePool::new();
-    let before = log.probe(0);
-    pool.create(on_drop(move || {
-        let mut nested = AutoreleasePool::new();
-        nested.create(log.probe(1));
-        autorelease(Ref::new(log.probe(2)));
-        assert_eq!(nested.len(), 2);
-        assert_eq!(nested.drain(), 2);
-        drop(nested);
-        autorelease(Ref::new(log.probe(3)));
-        log.note(4);
-    }));
-    pool.create(before);
-    assert_eq!(pool.drain(), 3, "entry 3 went to the outer pool");
-    assert_eq!(log.ids(), [0, 2, 1, 4, 3]);
-}
-
-#[test]
-fn destructor_leaves_a_nested_pool_open_and_no_other_pool_drains_it() {
-    with_log(|log| {
-        let left = Rc::new(RefCell::new(None));
-        let mut outer = AutoreleasePool::new();
-        let keep = left.clone();
-        outer.create(on_drop(move || {
-            let nested = AutoreleasePool::named("left open");
-            nested.create(log.probe(1));
-            *keep.borrow_mut() = Some(nested);
-        }));
-        assert_eq!(outer.drain(), 1);
-        assert_eq!(log.count(), 0);
-
-        autorelease(Ref::new(log.probe(2)));
-        assert_eq!(
-            outer.len(),
-            1,
-            "the pool that was current before the drain is current again"
-        );
-        drop(outer);
-        assert_eq!(log.ids(), [2]);
-        let nested = left.take().unwrap();
-        assert_eq!((nested.name(), nested.len()), ("left open", 1));
-        drop(nested);
-        assert_eq!(log.ids(), [2, 1], "only its own guard drains it");
-    });
-}
-
-#[test]
 fn lent_references_live_until_the_pool_is_drained() {
     let log = Log::new();
     let mut pool = AutoreleasePool::new();
@@ -286,31 +148,6 @@ fn a_pool_finds_its_entries() {
     assert_eq!(AutoreleasePool::default().name(), "unnamed");
     let debug = format!("{pool:?}");
     assert!(debug.contains("scene") && debug.contains("601"), "{debug}");
-}
-
-#[test]
-fn the_manager_finds_entries_in_this_threads_pools() {
-    fresh(|| {
-        let object = Ref::new(1);
-        assert!(!global().contains(&object));
-        autorelease(object.clone());
-        assert!(global().contains(&object), "root pool");
-        global().drain_root();
-        assert!(!global().contains(&object));
-
-        let token = global().push();
-        autorelease(object.clone());
-        assert!(global().contains(&object), "token pool");
-        fresh(|| assert!(!global().contains(&object), "another thread's pools"));
-        assert!(!PoolManager::new().contains(&object));
-        global().pop(token).unwrap();
-
-        let pool = AutoreleasePool::new();
-        pool.autorelease(object.clone());
-        assert!(global().contains(&object), "guard pool");
-        drop(pool);
-        assert!(!global().contains(&object));
-    });
 }
 
 #[test]
@@ -376,22 +213,6 @@ fn lent_references_compare_and_hash_as_their_values() {
     assert_eq!((counts.get("a"), counts.get("b")), (Some(&2), Some(&1)));
     let sorted: BTreeSet<_> = [other, a, b].into_iter().collect();
     assert_eq!(sorted.into_iter().collect::<Vec<_>>(), [a, other]);
-}
-
-#[test]
-fn a_small_pool_destroys_objects_to_which_there_are_weak_references() {
-    let value = Rc::new(());
-    let (plain, dropping) = {
-        let pool = AutoreleasePool::new();
-        let plain = Ref::new(7);
-        let dropping = Ref::new(value.clone());
-        let weak = (Ref::downgrade(&plain), Ref::downgrade(&dropping));
-        pool.autorelease(plain);
-        pool.autorelease(dropping);
-        weak
-    };
-    assert!(plain.upgrade().is_none() && dropping.upgrade().is_none());
-    assert_eq!(Rc::strong_count(&value), 1, "destroyed once");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Several pools on one thread: which one is current, and which drain releases what.
 
-use crate::pool::current::orders;
-use crate::support::{Log, Probe, figures, fresh, global, with_log};
+use crate::support::{Log, Probe, figures, fresh, global, sized, with_log};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
+use std::collections::VecDeque;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
@@ -26,85 +26,6 @@ fn a_name_is_gone_with_its_pool() {
 }
 
 #[test]
-fn the_innermost_open_pool_is_current() {
-    let outer = AutoreleasePool::new();
-    autorelease(Ref::new(0));
-    {
-        let inner = AutoreleasePool::new();
-        autorelease(Ref::new(1));
-        Ref::autorelease(Ref::new(2));
-        global().autorelease(Ref::new(3));
-        assert_eq!((outer.len(), inner.len()), (1, 3));
-    }
-    autorelease(Ref::new(4));
-    assert_eq!(outer.len(), 2);
-}
-
-#[test]
-fn every_order_of_closing_drains_each_pool_once() {
-    const POOLS: usize = if cfg!(miri) { 3 } else { 4 };
-    for order in orders(POOLS) {
-        with_log(|log| {
-            let mut pools: Vec<_> = (0..POOLS).map(|_| Some(AutoreleasePool::new())).collect();
-            for (id, pool) in pools.iter().enumerate() {
-                pool.as_ref().unwrap().create(log.probe(id as u32));
-            }
-            for &i in &order {
-                pools[i] = None;
-                assert_eq!(
-                    log.ids().last().copied(),
-                    Some(i as u32),
-                    "in order {order:?}"
-                );
-            }
-            assert_eq!(log.count(), POOLS);
-            autorelease(Ref::new(0));
-            assert_eq!(
-                global().drain_root(),
-                1,
-                "after {order:?} no pool is current"
-            );
-        });
-    }
-}
-
-#[test]
-fn pool_dropped_two_scopes_further_in_leaves_both_scopes_alone() {
-    fresh(|| {
-        let mut outer = Some(AutoreleasePool::new());
-        autoreleasepool(|middle| {
-            let inner = autoreleasepool(|inner| {
-                outer = None;
-                autorelease(Ref::new(0));
-                inner.len()
-            });
-            autorelease(Ref::new(0));
-            assert_eq!((inner, middle.len()), (1, 1));
-        });
-        autorelease(Ref::new(0));
-        assert_eq!(global().drain_root(), 1, "the outer one is gone");
-    });
-}
-
-#[test]
-fn autoreleasepools_nest_like_a_stack() {
-    with_log(|log| {
-        fn level(depth: u32, log: Log) {
-            autoreleasepool(|pool| {
-                autorelease(Ref::new(log.probe(depth)));
-                if depth > 0 {
-                    level(depth - 1, log);
-                }
-                assert_eq!(pool.len(), 1);
-            });
-        }
-        level(100, log);
-        assert!(log.ids().into_iter().eq(0..=100), "innermost first");
-        assert_eq!(global().drain_root(), 0);
-    });
-}
-
-#[test]
 fn pools_of_managers_one_after_the_other() {
     with_log(|log| {
         for id in 0..8 {
@@ -123,10 +44,10 @@ fn pools_of_managers_one_after_the_other() {
 
 /// A number of pools so large that the tests would take minutes if closing one took time for each
 /// open pool.
-const CROWD: usize = if cfg!(miri) { 50 } else { 100_000 };
+const CROWD: usize = sized(50, 30_000, 100_000);
 
 #[test]
-fn a_hundred_thousand_pools_may_be_closed_in_any_order() {
+fn a_crowd_of_pools_may_be_closed_in_any_order() {
     fresh(|| {
         // Stays below the others all the time; no walk visits these pools.
         let below: Vec<_> = (0..CROWD).map(|_| AutoreleasePool::new()).collect();
@@ -229,5 +150,49 @@ fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
             assert_eq!(log.ids()[4..], [2, 2, 2, 2]);
         }
         assert_eq!(log.ids()[8..], [3], "a dropped future drops its pool");
+    });
+}
+
+#[test]
+fn forgotten_pools_lend_for_ever() {
+    let pool: &'static AutoreleasePool = Box::leak(Box::default());
+    let lent: &'static String = releasepool::PoolRef::get(pool.create(String::from("kept")));
+    let inner = AutoreleasePool::new();
+    drop(inner);
+    fresh(|| assert_eq!(lent, "kept"));
+    assert_eq!(lent, "kept");
+}
+
+/// Runs `turn` many times with an object that it autoreleases; nothing may go to the root pool.
+fn turns(what: &str, mut turn: impl FnMut()) {
+    for _ in 0..sized(5, 500, 500) {
+        autorelease(Ref::new(0));
+        turn();
+    }
+    assert_eq!(global().drain_root(), 0, "{what}");
+}
+
+#[test]
+fn a_pool_that_takes_the_place_of_another_one_is_current() {
+    fresh(|| {
+        let mut pool = AutoreleasePool::new();
+        turns("assigned", || pool = AutoreleasePool::named("b"));
+        turns("mem::take", || drop(std::mem::take(&mut pool)));
+        let mut queue = VecDeque::from([(); 5].map(|()| AutoreleasePool::new()));
+        turns("lives that overlap", || {
+            queue.pop_front();
+            queue.push_back(AutoreleasePool::new());
+        });
+        drop(queue);
+        turns("in a token's scope", || {
+            let token = global().push();
+            pool = AutoreleasePool::new();
+            autorelease(Ref::new(0));
+            assert_eq!((pool.len(), global().pop(token)), (1, Ok(0)));
+        });
+        turns("in a closure", || {
+            autoreleasepool(|_| pool = AutoreleasePool::new());
+        });
+        assert!(pool.len() <= 1);
     });
 }

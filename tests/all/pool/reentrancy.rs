@@ -1,33 +1,10 @@
 //! Destructors that call back into the crate during a drain.
 
-use crate::support::{Log, fresh, global, me, on_drop, with_log};
-use releasepool::{
-    AutoreleasePool, PoolManager, PopError, Ref, autorelease, autoreleasepool, settle,
-};
-use std::cell::{Cell, RefCell};
+use crate::support::{Log, fresh, global, on_drop, with_log};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, settle};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
-
-#[test]
-fn destructor_drains_the_root_in_a_drain_of_the_root() {
-    with_log(|log| {
-        let released = Rc::new(Cell::new(0));
-        for id in 0..3 {
-            autorelease(Ref::new(log.probe(id)));
-        }
-        let keep = released.clone();
-        autorelease(Ref::new(on_drop(move || {
-            autorelease(Ref::new(log.probe(3)));
-            keep.set(global().drain_root());
-            log.note(10);
-            autorelease(Ref::new(log.probe(4)));
-        })));
-        autorelease(Ref::new(log.probe(5)));
-        assert_eq!(global().drain_root(), 3, "each entry by one drain");
-        assert_eq!(released.get(), 4);
-        assert_eq!(log.ids(), [5, 3, 2, 1, 0, 10, 4]);
-    });
-}
 
 #[test]
 fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
@@ -41,7 +18,7 @@ fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
                     for _ in 0..2 {
                         autorelease(Ref::new(self.1.probe(1_000)));
                     }
-                    autorelease(Ref::new(Again(self.0 - 1, self.1.clone())));
+                    autorelease(Ref::new(Again(self.0 - 1, self.1)));
                     global().drain_root();
                     autorelease(Ref::new(self.1.probe(2_000)));
                 }
@@ -63,20 +40,6 @@ fn destructor_drains_the_root_over_and_over_while_it_refills_it() {
                 .eq((0..=N).rev())
         );
         assert_eq!(global().drain_root(), 0);
-    });
-}
-
-#[test]
-fn destructor_drains_the_root_in_a_drain_of_a_guard_pool() {
-    with_log(|log| {
-        autorelease(Ref::new(log.probe(0)));
-        let mut pool = AutoreleasePool::new();
-        pool.create(on_drop(move || {
-            assert_eq!(global().drain_root(), 1);
-            autorelease(Ref::new(log.probe(1)));
-        }));
-        assert_eq!(pool.drain(), 2);
-        assert_eq!(log.ids(), [0, 1]);
     });
 }
 
@@ -163,39 +126,6 @@ fn destructor_holds_the_guard_of_a_pool_inside_the_one_that_is_drained() {
 }
 
 #[test]
-fn destructor_forgets_a_pool_in_a_drain() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        pool.create(on_drop(move || {
-            std::mem::forget(AutoreleasePool::new());
-            autorelease(Ref::new(log.probe(1)));
-        }));
-        pool.drain();
-        assert_eq!(log.ids(), [0], "later entries are in the forgotten pool");
-        autorelease(Ref::new(0));
-        assert_eq!(pool.len(), 1, "it is not current any more");
-    });
-}
-
-#[test]
-fn destructor_runs_the_inbox_and_nothing_happens() {
-    with_log(|log| {
-        me().post(move || log.note(0)).unwrap();
-        let mut pool = AutoreleasePool::new();
-        pool.create(on_drop(move || {
-            assert_eq!(global().run_inbox(), 0);
-            log.note(1);
-        }));
-        pool.drain();
-        assert_eq!(log.ids(), [1], "closures never run inside a drain");
-        drop(Ref::new(on_drop(|| assert_eq!(global().run_inbox(), 0))));
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), [1, 0]);
-    });
-}
-
-#[test]
 fn destructor_asks_for_everything_the_manager_can_do() {
     with_log(|log| {
         let mut pool = AutoreleasePool::named("busy");
@@ -263,30 +193,6 @@ fn destructor_drops_the_last_handle_of_its_manager() {
         drop(pool);
         let _first_use = PoolManager::new().pool();
         assert_eq!(log.ids(), [1, 0, 2, 9]);
-    });
-}
-
-#[test]
-fn destructor_pushes_and_pops_while_its_token_pool_is_popped() {
-    with_log(|log| {
-        let tokens: Rc<RefCell<Vec<_>>> = Rc::default();
-        for id in 0..4 {
-            tokens.borrow_mut().push(global().push());
-            autorelease(Ref::new(log.probe(id)));
-            let tokens = tokens.clone();
-            autorelease(Ref::new(on_drop(move || {
-                for &token in tokens.borrow().iter() {
-                    let popped = global().pop(token);
-                    assert!(matches!(popped, Err(PopError::Draining | PopError::Stale)));
-                }
-                let own = global().push();
-                autorelease(Ref::new(log.probe(id + 10)));
-                assert_eq!(global().pop(own), Ok(1));
-            })));
-        }
-        let outermost = tokens.borrow()[0];
-        assert_eq!(global().pop(outermost), Ok(8));
-        assert_eq!(log.ids(), [13, 3, 12, 2, 11, 1, 10, 0]);
     });
 }
 

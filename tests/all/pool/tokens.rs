@@ -7,12 +7,11 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, PoolManager, PopError, Ref, autorelease,
-    autoreleasepool, callback_scope, pooled,
+    AutoreleasePool, FrameConfig, FrameLoop, PopError, Ref, autorelease, autoreleasepool,
+    callback_scope, pooled,
 };
 use std::cell::Cell;
 use std::pin::pin;
-use std::rc::Rc;
 use std::task::{Context, Waker};
 
 /// Pushes a token pool when it is dropped, and autoreleases the next one into it.
@@ -53,140 +52,6 @@ fn pop_of_a_thousand_token_pools_is_not_endless() {
 }
 
 #[test]
-fn token_popped_with_inner_token_pools_open_drains_them_too() {
-    with_log(|log| {
-        let outermost = global().push();
-        let outer = global().push();
-        autorelease(Ref::new(log.probe(0)));
-        let inner: Vec<_> = (1..=3)
-            .map(|id| {
-                let token = global().push();
-                autorelease(Ref::new(log.probe(id)));
-                token
-            })
-            .collect();
-        assert_eq!(global().pop(outer), Ok(4));
-        assert_eq!(log.ids(), [3, 2, 1, 0], "inner pools first");
-        for token in inner {
-            assert_eq!(global().pop(token), Err(PopError::Stale));
-        }
-        assert_eq!(
-            global().pop(outermost),
-            Ok(0),
-            "the outer one was left alone"
-        );
-    });
-}
-
-#[test]
-fn token_popped_by_a_destructor_that_the_same_drain_runs_is_an_error() {
-    fresh(|| {
-        let outer = global().push();
-        let token = global().push();
-        let seen = Rc::new(Cell::new(None));
-        let keep = seen.clone();
-        autorelease(Ref::new(on_drop(move || {
-            keep.set(Some((global().pop(token), global().pop(outer))));
-        })));
-        assert_eq!(global().pop(token), Ok(1), "the drain continues");
-        let draining = Err(PopError::Draining);
-        assert_eq!(
-            seen.get(),
-            Some((draining, draining)),
-            "the drained pool is inside the outer one"
-        );
-        assert_eq!(global().pop(token), Err(PopError::Stale));
-        assert_eq!(global().pop(outer), Ok(0));
-    });
-}
-
-#[test]
-fn token_pushed_by_a_destructor_and_left_is_drained_by_the_same_pop() {
-    with_log(|log| {
-        let token = global().push();
-        let left = Rc::new(Cell::new(None));
-        let keep = left.clone();
-        autorelease(Ref::new(on_drop(move || {
-            keep.set(Some(global().push()));
-            autorelease(Ref::new(log.probe(0)));
-        })));
-        assert_eq!(global().pop(token), Ok(2));
-        assert_eq!(log.ids(), [0]);
-        assert_eq!(global().pop(left.get().unwrap()), Err(PopError::Stale));
-        autorelease(Ref::new(0));
-        assert_eq!(global().drain_root(), 1, "no pool is current");
-    });
-}
-
-#[test]
-fn outer_token_popped_by_a_destructor_in_a_guard_pools_drain() {
-    with_log(|log| {
-        let token = global().push();
-        autorelease(Ref::new(log.probe(0)));
-        let mut guard = AutoreleasePool::new();
-        guard.create(log.probe(1));
-        guard.create(on_drop(move || {
-            assert_eq!(global().pop(token), Ok(1));
-            log.note(2);
-            autorelease(Ref::new(log.probe(3)));
-        }));
-        assert_eq!(guard.drain(), 3, "the drain's own pool stays current in it");
-        assert_eq!(log.ids(), [0, 2, 3, 1]);
-        assert_eq!(guard.drain(), 0);
-    });
-}
-
-#[test]
-fn token_popped_twice_is_stale() {
-    fresh(|| {
-        let token = global().push();
-        assert_eq!(global().pop(token), Ok(0));
-        assert_eq!(global().pop(token), Err(PopError::Stale));
-        // Also after its pool state has been reused.
-        let again = global().push();
-        assert_ne!(again, token);
-        assert_eq!(global().pop(token), Err(PopError::Stale));
-        assert_eq!(global().pop(again), Ok(0));
-        let guard = AutoreleasePool::new();
-        assert_eq!(global().pop(token), Err(PopError::Stale));
-        assert_eq!(global().pop(again), Err(PopError::Stale));
-        drop(guard);
-    });
-}
-
-#[test]
-fn stale_tokens_stay_stale_however_often_their_place_is_reused() {
-    fresh(|| {
-        let mut old = Vec::new();
-        for _ in 0..if cfg!(miri) { 20 } else { 200 } {
-            let token = global().push();
-            for stale in &old {
-                assert_eq!(global().pop(*stale), Err(PopError::Stale));
-            }
-            global().pop(token).unwrap();
-            old.push(token);
-        }
-    });
-}
-
-#[test]
-fn token_popped_on_another_thread_is_an_error() {
-    with_log(|log| {
-        let token = global().push();
-        autorelease(Ref::new(log.probe(0)));
-        let owner = me().key();
-        let wrong = fresh(move || global().pop(token));
-        assert_eq!(wrong, Err(PopError::WrongThread { owner }));
-        assert_eq!(log.count(), 0, "the failed pop has done nothing");
-        assert_eq!(global().pop(token), Ok(1));
-        assert_eq!(
-            fresh(move || global().pop(token)),
-            Err(PopError::WrongThread { owner })
-        );
-    });
-}
-
-#[test]
 fn token_of_a_thread_that_has_ended_is_an_error_even_on_its_successor() {
     // The next thread is likely to get the registry slot of the previous one.
     for _ in 0..20 {
@@ -200,19 +65,6 @@ fn token_of_a_thread_that_has_ended_is_an_error_even_on_its_successor() {
         });
         assert_eq!(popped, Err(PopError::WrongThread { owner }));
     }
-}
-
-#[test]
-fn token_popped_by_another_manager_is_an_error() {
-    fresh(|| {
-        let other = PoolManager::new();
-        let token = global().push();
-        assert_eq!(other.pop(token), Err(PopError::WrongManager));
-        let theirs = other.push();
-        assert_eq!(global().pop(theirs), Err(PopError::WrongManager));
-        assert_eq!(other.clone().pop(theirs), Ok(0));
-        assert_eq!(global().pop(token), Ok(0));
-    });
 }
 
 #[test]
@@ -249,10 +101,9 @@ fn token_popped_by_the_payload_of_a_panic_in_its_own_pop_closes_no_other_pool() 
         let token = global().push();
         let _middle = global().push();
         let popped = Log::new();
-        let inner_popped = popped.clone();
         panic_and_then(move || {
             assert_eq!(global().pop(token), Ok(0), "it is empty, but still open");
-            inner_popped.note(0);
+            popped.note(0);
         });
         assert_eq!(panic_of(|| global().pop(token)), "the first");
         assert_eq!(popped.count(), 1);
@@ -380,12 +231,13 @@ fn pools_that_pile_up_are_reported_while_they_do() {
 fn a_thread_ends_with_more_open_tokens_than_generations_are_allowed() {
     let log = Log::new();
     let thread = named_to_the_end("many tokens", move || {
-        for id in 0..150_000 {
+        // More than 100,000.
+        for id in 0..110_000 {
             left_open(log, id);
         }
         here()
     });
-    assert_eq!(log.count(), 150_000);
+    assert_eq!(log.count(), 110_000);
     let told = events_of(thread);
     assert!(
         told.iter().all(|event| event.kind == EventKind::PoolsOpen),

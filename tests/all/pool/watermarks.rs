@@ -1,8 +1,10 @@
-//! The watermark of guard and token pools.
+//! The watermarks of guard and token pools, and of backlogs; and what events about watermarks name.
 
-use crate::support::{PAGE, assert_says, events, fresh, global, on_drop, react, with_log};
+use crate::support::{
+    PAGE, assert_says, events, fresh, global, on_drop, only_event, react, with_log,
+};
 use releasepool::event::{Event, EventKind};
-use releasepool::{AutoreleasePool, HandoffPool, PoolManager, Ref};
+use releasepool::{AutoreleasePool, Budget, HandoffPool, PoolManager, Ref};
 use std::cell::RefCell;
 
 fn watermarks() -> Vec<Event> {
@@ -51,40 +53,71 @@ fn pool_below_its_watermark_is_not_reported() {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes")]
-fn event_names_the_pool_and_its_commonest_types() {
-    fresh(|| {
-        let manager = PoolManager::builder()
-            .name("physics")
-            .pool_watermark(5_000)
-            .build();
-        let pool = manager.named_pool("bodies");
-        for n in 0..5_300u32 {
-            match n % 10 {
-                0 => _ = pool.create(n),
-                1 | 2 => _ = pool.create('x'),
-                _ => _ = pool.create(String::new()),
-            }
-        }
-        let [event] = &watermarks()[..] else {
-            panic!("one event")
-        };
-        assert_eq!(event.pool.as_deref(), Some("bodies"));
-        assert_eq!(event.manager.as_deref(), Some("physics"));
-        assert_eq!(event.sampled, 4_096, "the newest");
-        let names: Vec<_> = event.types.iter().map(|&(name, _)| name).collect();
-        assert_eq!(names, ["alloc::string::String", "char", "u32"]);
-        let sum: usize = event.types.iter().map(|&(_, n)| n).sum();
-        assert_eq!(sum, event.sampled);
-        let message = event.to_string();
-        assert_says(
-            &message,
+fn events_name_the_pool_its_length_and_its_commonest_types() {
+    type Case = (EventKind, fn(&PoolManager), &'static [&'static str]);
+    const CASES: [Case; 3] = [
+        (
+            EventKind::PoolWatermark,
+            |manager| {
+                let pool = manager.named_pool("bodies");
+                for n in 0..5_300u32 {
+                    match n % 10 {
+                        0 => _ = pool.create(n),
+                        1 | 2 => _ = pool.create('x'),
+                        _ => _ = pool.create(String::new()),
+                    }
+                }
+            },
             &[
-                "thread fresh (#",
                 "pool \"bodies\" of manager \"physics\": the pool has grown to 5,",
                 " entries, 4,096 of which were sampled: alloc::string::String (2,8",
             ],
-        );
-    });
+        ),
+        (
+            EventKind::RootWatermark,
+            |manager| {
+                for n in 0..10_000u32 {
+                    match n % 10 {
+                        0 => manager.autorelease(Ref::new(n)),
+                        _ => manager.autorelease(Ref::new(String::new())),
+                    }
+                }
+            },
+            &[
+                "pool \"root\" of manager \"physics\": 10,000 entries wait, ",
+                "4,096 of which were sampled: alloc::string::String (3,687), u32 (409);",
+            ],
+        ),
+        (
+            EventKind::BacklogWatermark,
+            |manager| {
+                let mut pool = manager.named_pool("frame");
+                leave(&mut pool, 1);
+                pool.create(String::from("a"));
+                pool.create(String::from("b"));
+                leave(&mut pool, 1_200);
+            },
+            &[
+                "pool \"frame\" of manager \"physics\": 1,203 releases wait",
+                "most of them u32 (1,201), alloc::string::String (2);",
+            ],
+        ),
+    ];
+    for (kind, fill, says) in CASES {
+        fresh(|| {
+            let builder = PoolManager::builder().name("physics").pool_watermark(5_000);
+            fill(&builder.root_watermark(10_000).backlog_watermark(1).build());
+            let event = only_event(kind);
+            assert_eq!(event.manager.as_deref(), Some("physics"));
+            let sum: usize = event.types.iter().map(|&(_, n)| n).sum();
+            assert_eq!(
+                (sum, sum.min(4_096)),
+                (event.sampled, event.count.min(4_096))
+            );
+            assert_says(&event, says);
+            assert_says(&event, &["thread fresh (#"]);
+        });
+    }
 }
 
 #[test]
@@ -220,5 +253,98 @@ fn hook_may_close_the_current_pool_while_it_grows() {
         assert_eq!(released, watermarks()[0].count, "the last entry, too");
         assert_eq!(manager.drain_root(), 600 - released);
         assert_eq!(log.count(), 600);
+    });
+}
+
+/// Returns the lengths that the events about this thread's backlogs give.
+fn backlog_marks() -> Vec<usize> {
+    let events = events(EventKind::BacklogWatermark);
+    events.iter().map(|event| event.count).collect()
+}
+
+/// Adds `n` entries to the pool's backlog.
+fn leave(pool: &mut AutoreleasePool, n: u32) {
+    (0..n).for_each(|n| _ = pool.create(n));
+    pool.drain_within(Budget::Count(0));
+}
+
+#[test]
+fn a_growing_backlog_is_reported() {
+    fresh(|| {
+        let manager = PoolManager::builder().backlog_watermark(10).build();
+        let mut pool = manager.pool();
+        leave(&mut pool, 9);
+        leave(&mut pool, 1);
+        assert_eq!(backlog_marks(), [], "only recorded, as it may be a batch");
+        leave(&mut pool, 0);
+        assert_eq!(backlog_marks(), [], "it does not grow");
+        leave(&mut pool, 1);
+        assert_eq!(backlog_marks(), [11]);
+        leave(&mut pool, 5);
+        leave(&mut pool, 5);
+        assert_eq!(backlog_marks(), [11]);
+        leave(&mut pool, 1);
+        assert_eq!(backlog_marks(), [11, 22], "at each doubling");
+        manager.drain_backlog(Budget::All);
+        leave(&mut pool, 10);
+        leave(&mut pool, 1);
+        assert_eq!(backlog_marks(), [11, 22, 11]);
+    });
+}
+
+#[test]
+fn a_shrinking_backlog_is_not_reported() {
+    fresh(|| {
+        let manager = PoolManager::builder().backlog_watermark(10).build();
+        let mut pool = manager.pool();
+        (0..1_000).for_each(|n| _ = pool.create(n));
+        for _ in 0..98 {
+            pool.create(0);
+            let drained = pool.drain_within(Budget::Count(10));
+            assert!(drained.remaining > 10);
+        }
+        assert_eq!(backlog_marks(), []);
+        // A second batch before the first is worked off, but the backlog is no longer than before.
+        leave(&mut pool, 500);
+        manager.drain_backlog(Budget::Count(100));
+        assert_eq!(backlog_marks(), []);
+    });
+}
+
+#[test]
+fn a_backlog_that_grows_between_drains_is_reported() {
+    fresh(|| {
+        let manager = PoolManager::builder().backlog_watermark(100).build();
+        let mut pool = manager.pool();
+        // Half of each batch is worked off: 100, 50, 150, 100, 200, ...
+        for _ in 0..3 {
+            leave(&mut pool, 100);
+            manager.drain_backlog(Budget::Count(50));
+        }
+        assert_eq!(backlog_marks(), [150]);
+    });
+}
+
+#[test]
+fn backlog_watermark_is_set_at_any_time_by_any_thread() {
+    fresh(|| {
+        let manager = PoolManager::new();
+        let mut pool = manager.pool();
+        leave(&mut pool, 20);
+        leave(&mut pool, 1);
+        let other = manager.clone();
+        fresh(move || other.set_backlog_watermark(10));
+        assert_eq!(backlog_marks(), [], "not before the next drain");
+        leave(&mut pool, 1);
+        leave(&mut pool, 1);
+        assert_eq!(backlog_marks(), [23]);
+        manager.set_backlog_watermark(1_000);
+        leave(&mut pool, 100);
+        assert_eq!(backlog_marks(), [23]);
+        manager.drain_backlog(Budget::All);
+        manager.set_backlog_watermark(0);
+        leave(&mut pool, 1);
+        leave(&mut pool, 1);
+        assert_eq!(backlog_marks(), [23, 2], "0 counts as 1");
     });
 }

@@ -1,73 +1,29 @@
 //! The exit of a thread with pools.
 
-mod endless;
-
 use crate::hot::handles::hot;
 use crate::support::{
-    Log, Worker, alone, assert_died, events_of, fresh, fresh_to_the_end, global, listen, log_of,
-    log_to_the_end, logged, me, named_to_the_end, on_drop, on_threads, send, wait_until,
+    Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end, global, here,
+    listen, log_to_the_end, logged, me, named_to_the_end, on_drop, on_threads, send, wait_until,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
-use std::thread;
 
-/// Runs `f` on a thread until it has completely ended; returns the events of that thread.
-fn events_of_a_thread(f: impl FnOnce() + Send + 'static) -> Vec<Event> {
-    events_of_thread_named("fresh", f)
-}
-
+/// Runs `f` on a thread of this name until it has completely ended; returns the thread's events.
 fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<Event> {
     events_of(named_to_the_end(name, move || {
         f();
-        thread::current().id()
+        here()
     }))
 }
 
-#[test]
-fn thread_ends_with_entries_in_root_and_token_pools_and_all_are_released() {
-    let (log, thread) = log_of("fresh", |log| {
-        autorelease(Ref::new(log.probe(0)));
-        let _outer = global().push();
-        autorelease(Ref::new(log.probe(1)));
-        let _inner = global().push();
-        autorelease(Ref::new(log.probe(2)));
-        autorelease(Ref::new(log.probe(3)));
-    });
-    assert_eq!(log.ids(), [3, 2, 1, 0], "inner pools first");
-    assert_eq!(log.threads(), [thread; 4], "on their own thread");
-}
-
-#[test]
-fn thread_ends_and_entries_of_all_managers_are_released() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    let kept = PoolManager::new();
-    let manager = kept.clone();
-    fresh_to_the_end(move || {
-        manager.autorelease(Ref::new(inner_log.probe(0)));
-        let _token = manager.push();
-        manager.autorelease(Ref::new(inner_log.probe(1)));
-        let abandoned = PoolManager::new();
-        abandoned.autorelease(Ref::new(inner_log.probe(2)));
-        autorelease(Ref::new(inner_log.probe(3)));
-    });
-    assert_eq!(log.sorted(), [0, 1, 2, 3]);
-    let threads = kept.snapshot().threads;
-    assert!(threads.iter().all(|thread| thread.root_entries == 0));
-}
-
-/// An object whose destructor autoreleases the next one, `left` times.
-struct Heir {
-    left: u32,
-    log: Log,
-}
+/// An object whose destructor autoreleases the next one, this many times.
+struct Heir(u32, Log);
 
 impl Drop for Heir {
     fn drop(&mut self) {
-        self.log.note(self.left);
-        if self.left > 0 {
-            let (left, log) = (self.left - 1, self.log.clone());
-            autorelease(Ref::new(Heir { left, log }));
+        self.1.note(self.0);
+        if self.0 > 0 {
+            autorelease(Ref::new(Heir(self.0 - 1, self.1)));
         }
     }
 }
@@ -76,15 +32,11 @@ impl Drop for Heir {
 fn thread_ends_and_pools_are_drained_to_a_fixpoint() {
     const GENERATIONS: u32 = if cfg!(miri) { 50 } else { 5_000 };
     let log = log_to_the_end(|log| {
-        let first = log.clone();
-        autorelease(Ref::new(Heir {
-            left: GENERATIONS,
-            log: first,
-        }));
+        autorelease(Ref::new(Heir(GENERATIONS, log)));
         let _token = global().push();
         autorelease(Ref::new(on_drop(move || {
             let _left = global().push();
-            autorelease(Ref::new(Heir { left: 4, log }));
+            autorelease(Ref::new(Heir(4, log)));
         })));
     });
     // The exit takes more than four rounds.
@@ -99,7 +51,7 @@ fn thread_ends_and_managers_that_feed_each_other_are_drained_to_a_fixpoint() {
             self.2.note(self.0);
             if self.0 > 0 {
                 let [a, b] = self.1.clone();
-                let next = PingPong(self.0 - 1, [b, a.clone()], self.2.clone());
+                let next = PingPong(self.0 - 1, [b, a.clone()], self.2);
                 a.autorelease(Ref::new(next));
             }
         }
@@ -114,9 +66,7 @@ fn thread_ends_and_managers_that_feed_each_other_are_drained_to_a_fixpoint() {
 
 #[test]
 fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
-    let log = Log::new();
-    let (inner_log, next_log) = (log.clone(), log.clone());
-    fresh_to_the_end(move || {
+    let log = log_to_the_end(|log| {
         // The thread opens them in this order.
         let managers = [(); 3].map(|()| PoolManager::new());
         for manager in &managers {
@@ -125,55 +75,40 @@ fn thread_ends_with_token_pools_that_feed_managers_whose_turn_is_over() {
         let [first, second, third] = managers;
         let _never_popped = third.push();
         third.autorelease(Ref::new(on_drop(move || {
-            inner_log.note(3);
+            log.note(3);
             let _never_popped = second.push();
             second.autorelease(Ref::new(on_drop(move || {
-                inner_log.note(2);
-                first.autorelease(Ref::new(inner_log.probe(1)));
+                log.note(2);
+                first.autorelease(Ref::new(log.probe(1)));
             })));
         })));
     });
-    assert_eq!(next_log.ids(), [3, 2, 1]);
+    assert_eq!(log.ids(), [3, 2, 1]);
 }
 
 #[test]
-fn thread_ends_with_a_leaked_guard_pool_which_stays_leaked() {
+fn thread_ends_with_leaked_guard_pools_which_stay_leaked_and_those_around_them_are_released() {
     let log = Log::new();
-    let inner_log = log.clone();
     let events = events_of_thread_named("forgets two guards", move || {
+        autorelease(Ref::new(log.probe(0)));
+        let _token = global().push();
+        autorelease(Ref::new(log.probe(1)));
         let pool = AutoreleasePool::new();
-        pool.create(inner_log.probe(0));
+        pool.create(log.probe(10));
         std::mem::forget(pool);
-        autorelease(Ref::new(inner_log.probe(1)));
+        // What is added while it is current is leaked, too.
+        autorelease(Ref::new(log.probe(11)));
         std::mem::forget(PoolManager::new().pool());
+        let _inner = global().push();
+        autorelease(Ref::new(log.probe(2)));
     });
-    // What was added while it was current is leaked, too.
-    assert_eq!(log.count(), 0);
+    assert_eq!(log.ids(), [2, 1, 0]);
     let open = events.iter().filter(|e| e.kind == EventKind::OpenAtExit);
     let [open] = &open.collect::<Vec<_>>()[..] else {
         panic!("one event: {events:?}")
     };
-    assert!(
-        open.count == 2 && open.to_string().contains("2 guard pools"),
-        "{open}"
-    );
-}
-
-#[test]
-fn thread_ends_with_a_leaked_guard_pool_and_the_pools_around_it_are_released() {
-    let log = Log::new();
-    let inner_log = log.clone();
-    let events = events_of_thread_named("forgets a guard", move || {
-        autorelease(Ref::new(inner_log.probe(0)));
-        let _token = global().push();
-        autorelease(Ref::new(inner_log.probe(1)));
-        std::mem::forget(AutoreleasePool::new());
-        let _inner = global().push();
-        autorelease(Ref::new(inner_log.probe(2)));
-    });
-    assert_eq!(log.ids(), [2, 1, 0]);
-    let mut kinds = events.iter().map(|event| event.kind);
-    assert!(kinds.any(|kind| kind == EventKind::OpenAtExit));
+    assert_eq!(open.count, 2);
+    assert_says(open, &["2 guard pools"]);
 }
 
 #[test]
@@ -194,7 +129,6 @@ fn thread_ends_and_what_was_sent_to_it_is_released_there() {
 fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
     // This runs in a process of its own, so that no other thread runs the orphan.
     alone!(logged(|log| {
-        let inner_log = log.clone();
         let gone = fresh_to_the_end(me);
         fresh_to_the_end(move || {
             let other = PoolManager::new();
@@ -203,7 +137,7 @@ fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
             this.release(Ref::new(on_drop(move || {
                 let _left_empty = other.push();
                 gone.release(Ref::new(on_drop(move || {
-                    autorelease(Ref::new(inner_log.probe(0)));
+                    autorelease(Ref::new(log.probe(0)));
                 })));
             })));
         });
@@ -225,20 +159,6 @@ fn thread_ends_and_a_first_use_of_a_manager_clears_none_away_meanwhile() {
 }
 
 #[test]
-fn thread_ends_and_a_token_pushed_by_the_payload_of_a_panic_is_drained() {
-    let log = log_to_the_end(|log| {
-        let token = global().push();
-        let payload = on_drop(move || {
-            let _ = global().pop(token);
-            let _left = global().push();
-            autorelease(Ref::new(log.probe(0)));
-        });
-        autorelease(Ref::new(on_drop(move || std::panic::panic_any(payload))));
-    });
-    assert_eq!(log.ids(), [0]);
-}
-
-#[test]
 fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
     for forgets in [false, true] {
         let log = log_to_the_end(move |log| {
@@ -246,7 +166,7 @@ fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
             if forgets {
                 std::mem::forget(pool);
             }
-            me().release(Ref::new(Heir { left: 3, log }));
+            me().release(Ref::new(Heir(3, log)));
         });
         assert_eq!(log.ids(), [3, 2, 1, 0], "it leaks its own entries only");
     }
@@ -294,9 +214,8 @@ fn scoped_threads_lend_from_a_pool_and_the_pool_outlives_them() {
 #[test]
 fn a_thread_that_only_made_objects_ends_quietly() {
     let log = Log::new();
-    let inner_log = log.clone();
-    let object = fresh(move || Ref::new(inner_log.probe(0)));
-    let events = events_of_a_thread(|| drop(Ref::new(1)));
+    let object = fresh(move || Ref::new(log.probe(0)));
+    let events = events_of_thread_named("fresh", || drop(Ref::new(1)));
     assert!(events.is_empty(), "{events:?}");
     drop(object);
     assert_eq!(log.ids(), [0]);
@@ -311,7 +230,7 @@ fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
         let home = fresh_to_the_end(move || {
             Box::leak(Box::new(AutoreleasePool::new()));
             drop(hot(on_drop(|| autorelease(Ref::new(last)))));
-            thread::current().id()
+            here()
         });
         assert_died(&log, &[0], home);
     }));

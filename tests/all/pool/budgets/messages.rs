@@ -1,12 +1,13 @@
 //! Budgeted drains of messages from other threads and of orphans.
 
-use crate::pool::budgets::{counts, filled};
-use crate::support::{Log, alone, fresh, fresh_to_the_end, global, me, wait_until, with_log};
+use crate::pool::budgets::filled;
+use crate::support::{
+    Log, alone, counts, fresh, fresh_to_the_end, global, me, send, wait_until, with_log,
+};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot,
     ThreadHandle, autoreleasepool,
 };
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -30,10 +31,8 @@ fn handed_over_pools_are_released_within_budgets() {
         assert_eq!(counts(global().drain_backlog(Budget::All)), (92, 0));
         assert_eq!(log.ids().last(), Some(&100));
         let figures = global().snapshot().thread(me().key()).unwrap().totals;
-        assert_eq!(
-            figures.released, 1,
-            "the other objects were in no pool of this thread"
-        );
+        // The other objects were in no pool of this thread.
+        assert_eq!(figures.released, 1);
     });
 }
 
@@ -57,7 +56,7 @@ fn drains_of_one_take_turns_between_the_pool_and_messages() {
 #[test]
 fn messages_alone_use_up_a_budget() {
     with_log(|log| {
-        (0..100).for_each(|id| me().release(Ref::new(log.probe(id))));
+        send(&me(), &log, 0..100);
         // More than a turn.
         assert_eq!(
             counts(AutoreleasePool::new().drain_within(Budget::Count(40))),
@@ -70,7 +69,7 @@ fn messages_alone_use_up_a_budget() {
 #[test]
 fn ordinary_drains_leave_messages_alone_that_a_budgeted_drain_has_claimed() {
     with_log(|log| {
-        (0..10).for_each(|id| me().release(Ref::new(log.probe(id))));
+        send(&me(), &log, 0..10);
         AutoreleasePool::new().drain_within(Budget::Count(4));
         me().release(Ref::new(log.probe(10)));
         drop(AutoreleasePool::new());
@@ -143,18 +142,11 @@ fn closures_are_kept_for_run_inbox() {
     });
 }
 
-/// Makes orphans: sends releases to a thread that has ended.
-fn orphans(gone: &ThreadHandle, log: Log, ids: Range<u32>) {
-    for id in ids {
-        gone.release(Ref::new(log.probe(id)));
-    }
-}
-
 /// Makes 100 orphans, of which a budgeted drain releases 10.
 fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
     let log = Log::new();
     let gone = fresh_to_the_end(me);
-    orphans(&gone, log, 0..100);
+    send(&gone, &log, 0..100);
     let mut pool = AutoreleasePool::new();
     assert_eq!(counts(pool.drain_within(Budget::Count(10))), (10, 90));
     (log, gone, pool)
@@ -169,17 +161,13 @@ fn orphans_are_released_within_budgets_and_counted_until_then() {
         // The drain has given back the orphans that it did not release: other threads can release
         // them.
         fresh(|| {
-            assert_eq!(
-                AutoreleasePool::new()
-                    .drain_within(Budget::Count(10))
-                    .released,
-                10
-            )
+            let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
+            assert_eq!(drained.released, 10);
         });
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         fresh(|| assert!(global().quiesce(Duration::ZERO)));
         assert_eq!(log.count(), 100);
-        orphans(&gone, log, 0..100);
+        send(&gone, &log, 0..100);
         fresh_to_the_end(|| {
             AutoreleasePool::new().drain_within(Budget::Count(10));
         });
@@ -197,17 +185,15 @@ fn orphans_that_a_drain_has_left_go_with_the_next_one() {
         let (log, gone, mut pool) = orphans_that_a_drain_has_left();
         FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
             drop(AutoreleasePool::new());
-            assert!(
-                (11..=26).contains(&log.count()),
-                "inside a frame, sixteen at a time"
-            );
+            // Inside a frame, sixteen at a time.
+            assert!((11..=26).contains(&log.count()));
         });
         pool.drain();
         assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
         // Orphans that arrive later do not replace them.
-        orphans(&gone, log, 0..100);
+        send(&gone, &log, 0..100);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        orphans(&gone, log, 100..200);
+        send(&gone, &log, 100..200);
         assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
         assert_eq!(global().snapshot().orphans, 180);
         global().drain_backlog(Budget::All);
@@ -261,9 +247,7 @@ fn remote_releases_are_part_of_all_managers_budgets() {
         let log = Log::new();
         let manager = PoolManager::new();
         let mut pool = manager.pool();
-        for id in 0..10 {
-            me().release(Ref::new(log.probe(id)));
-        }
+        send(&me(), &log, 0..10);
         assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 9));
         drop((manager, pool));
         assert_eq!(log.count(), 1, "closing the pool releases no more");
@@ -315,9 +299,7 @@ fn orphans_take_turns_with_the_threads_own_releases() {
     alone!(|| {
         let log = Log::new();
         let gone = fresh_to_the_end(me);
-        for id in 0..50 {
-            gone.release(Ref::new(log.probe(id)));
-        }
+        send(&gone, &log, 0..50);
         let mut pool = filled(log, 100..300);
         pool.drain_within(Budget::Count(100));
         let orphans = log.ids().iter().filter(|&&id| id < 100).count();

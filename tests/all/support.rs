@@ -355,11 +355,6 @@ pub fn each_in_child<'c, F: FnOnce()>(
     children
 }
 
-/// Does what [`each_in_child`] does with one body.
-pub fn in_child(test: &str, body: impl FnOnce()) -> Option<Child> {
-    each_in_child(test, [("", body)]).pop()
-}
-
 fn run_child(test: &str, case: &str) -> Child {
     use std::io::Read;
     use std::process::{Command, Stdio};

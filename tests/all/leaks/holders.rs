@@ -131,9 +131,7 @@ fn entries_of_more_pools_than_a_record_names_are_counted() {
         pools(&scope.report()),
         named(&[("(further pools)", 2), ("a", 1), ("b", 1)])
     );
-    while let Some(last) = open.pop() {
-        drop(last);
-    }
+    while open.pop().is_some() {}
     assert_eq!(pools(&scope.report()), []);
 }
 

@@ -146,10 +146,8 @@ fn trait_objects() {
     let weak: Weak<dyn Shape> = unsize!(Ref::downgrade(&sized) => dyn Shape);
     let lent: PoolRef<'_, dyn Shape> = unsize!(pool.autorelease(sized) => dyn Shape);
     assert_eq!((lent.area(), weak.upgrade().unwrap().area()), (9, 9));
-    assert!(
-        pool.contains(&shape) && pool.contains(&debug),
-        "whatever it is seen as"
-    );
+    // Whatever it is seen as.
+    assert!(pool.contains(&shape) && pool.contains(&debug));
     pool.drain();
     drop((shape, debug));
     assert_eq!(log.ids(), [3]);

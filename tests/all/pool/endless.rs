@@ -230,7 +230,7 @@ fn is_cut_off(pool: &str, start: fn()) -> usize {
 
 #[test]
 fn the_end_of_a_thread_whose_pools_are_fed() {
-    let cases: [(&str, fn()); 4] = [
+    let cases: [(&str, fn()); 5] = [
         ("the root pool", || {
             assert_eq!(is_cut_off("root", entries), 1);
             // The count includes the first object and 100,000 generations.
@@ -244,6 +244,11 @@ fn the_end_of_a_thread_whose_pools_are_fed() {
             assert_eq!(told, 1);
         }),
         ("a backlog", || _ = is_cut_off("backlog", backlogs)),
+        ("hot objects", || {
+            fresh_to_the_end(hot_objects);
+            let snapshot = global().snapshot();
+            assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (1, 1));
+        }),
         ("the thread's own inbox", || {
             let events = end_thread(|| autorelease(Ref::new(Endless(letters))));
             assert!(

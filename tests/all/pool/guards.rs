@@ -247,10 +247,7 @@ fn nested_pools_bound_the_peak() {
 
         (0..100).for_each(|_| autoreleasepool(|_| method()));
         assert_eq!(frame.drain(), 0);
-        assert_eq!(
-            (PEAK.get(), LIVE.get()),
-            (10, 0),
-            "10 alive with a pool per method"
-        );
+        // 10 alive with a pool per method.
+        assert_eq!((PEAK.get(), LIVE.get()), (10, 0));
     });
 }

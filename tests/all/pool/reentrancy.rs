@@ -62,11 +62,8 @@ fn destructor_closes_a_pool_that_was_current_before_the_drain() {
         assert_eq!(drained.drain(), 3, "the drained pool stays current");
         assert_eq!(log.ids(), [1, 2, 3, 0]);
         autorelease(Ref::new(0));
-        assert_eq!(
-            drained.len(),
-            1,
-            "then the pool that was current before the closed one"
-        );
+        // Then the pool that was current before the closed one.
+        assert_eq!(drained.len(), 1);
         assert!(holder.borrow().is_none());
     });
 }
@@ -91,14 +88,9 @@ fn destructor_closes_every_pool_below_and_above_the_one_that_is_drained() {
             autorelease(Ref::new(log.probe(10)));
         }));
         drop(drained);
-        let mut ids = log.ids();
-        assert_eq!(
-            ids.pop(),
-            Some(10),
-            "into the drained pool until its drain ends"
-        );
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1, 2, 3, 4, 5]);
+        // Into the drained pool until its drain ends.
+        assert_eq!(log.ids().last(), Some(&10));
+        assert_eq!(log.sorted(), [0, 1, 2, 3, 4, 5, 10]);
         autorelease(Ref::new(0));
         assert_eq!(global().drain_root(), 1, "no pool is open");
     });
@@ -136,10 +128,8 @@ fn destructor_asks_for_everything_the_manager_can_do() {
             manager.quiesce(Duration::ZERO);
             let report = manager.shutdown(Duration::ZERO).unwrap_err();
             let me = manager.current_thread().unwrap().key();
-            assert!(
-                report.holders.iter().any(|holder| holder.key == me),
-                "the pool is open"
-            );
+            // The pool is open.
+            assert!(report.holders.iter().any(|holder| holder.key == me));
             assert_eq!(manager.boundary(), 0);
             assert_eq!(settle(), 0);
             let snapshot = manager.snapshot();

@@ -1,30 +1,12 @@
 //! Autorelease while no pool is open: the root pool, its watermark and its policy.
 
 use crate::support::{
-    alone, assert_says, events, figures, fresh, global, me, on_drop, only_event, react, with_log,
+    alone, assert_says, events, fresh, global, me, on_drop, only_event, react, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool,
 };
-
-fn root_entries(manager: &PoolManager) -> usize {
-    figures(manager).root_entries
-}
-
-#[test]
-fn implicit_autorelease_without_a_pool_waits_in_the_root_pool_counted() {
-    with_log(|log| {
-        for id in 0..3 {
-            autorelease(Ref::new(log.probe(id)));
-            assert_eq!(root_entries(global()), id as usize + 1);
-        }
-        assert_eq!(log.count(), 0);
-        assert_eq!(global().drain_root(), 3);
-        assert_eq!(log.ids(), [2, 1, 0]);
-        assert_eq!(root_entries(global()), 0);
-    });
-}
 
 #[test]
 fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
@@ -123,39 +105,10 @@ fn a_drain_lowers_the_watermark_again() {
     });
 }
 
-#[test]
-fn drain_of_another_pool_leaves_the_figures_of_the_root_alone() {
-    fresh(|| {
-        let manager = PoolManager::new();
-        manager.autorelease(Ref::new(0));
-        let pool = manager.pool();
-        pool.create(0);
-        drop(pool);
-        assert_eq!(root_entries(&manager), 1);
-    });
-}
-
 /// Returns a manager that drains, at a boundary, a root pool with this many entries.
 fn draining_at(entries: usize) -> PoolManager {
     let builder = PoolManager::builder().root_watermark(entries);
     builder.root_policy(RootPolicy::DrainAtBoundary).build()
-}
-
-#[test]
-fn policy_drains_a_large_root_pool_at_the_next_boundary() {
-    with_log(|log| {
-        let manager = draining_at(3);
-        assert_eq!(manager.boundary(), 0, "nothing there yet");
-        manager.autorelease(Ref::new(log.probe(0)));
-        manager.autorelease(Ref::new(log.probe(1)));
-        assert_eq!(manager.boundary(), 0, "below the watermark");
-        manager.autorelease(Ref::new(log.probe(2)));
-        assert_eq!(log.count(), 0, "not before the host marks a boundary");
-        assert_eq!(events(EventKind::RootWatermark).len(), 1);
-        assert_eq!(manager.boundary(), 3);
-        assert_eq!(log.ids(), [2, 1, 0]);
-        assert_eq!(manager.boundary(), 0);
-    });
 }
 
 #[test]

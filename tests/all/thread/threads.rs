@@ -1,6 +1,6 @@
 //! Threads: each has its own pools, and a key that is never reused.
 
-use crate::support::{Worker, fresh, fresh_to_the_end, global, in_child, me, slot, wait_until};
+use crate::support::{Worker, alone, fresh, fresh_to_the_end, global, me, slot, wait_until};
 use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadKey, autorelease, autoreleasepool};
 use std::collections::{HashMap, HashSet};
 use std::sync::Barrier;
@@ -68,10 +68,8 @@ fn a_thread_that_has_ended_is_not_found_but_its_handle_stays_good() {
     wait_until(|| global().thread_by_id(id).is_none());
     for _ in 0..20 {
         fresh(|| {
-            assert!(
-                global().thread(handle.key()).is_none(),
-                "a successor has another key"
-            )
+            // A successor has another key.
+            assert!(global().thread(handle.key()).is_none());
         });
     }
 }
@@ -89,11 +87,8 @@ fn many_threads_at_once_are_all_listed() {
             });
         }
         step.wait();
-        let keys: HashSet<_> = global()
-            .threads()
-            .iter()
-            .map(|thread| thread.key())
-            .collect();
+        let all = global().threads();
+        let keys: HashSet<_> = all.iter().map(|thread| thread.key()).collect();
         assert!(keys.len() >= THREADS);
         let slots: HashSet<_> = keys.iter().map(|&key| slot(key)).collect();
         assert_eq!(slots.len(), keys.len(), "one living thread in each slot");
@@ -156,8 +151,5 @@ fn threads_may_all_begin_at_once() {
     if cfg!(miri) {
         return body();
     }
-    let test = "thread::threads::threads_may_all_begin_at_once";
-    if let Some(child) = in_child(test, body) {
-        child.assert_success();
-    }
+    alone!(body);
 }

@@ -94,9 +94,7 @@ fn what_an_object_releases_dies_after_it() {
         // The innermost comes first up to where queueing begins, then the outermost.
         let in_order = ids.windows(2).filter(|two| two[0] == two[1] + 1).count();
         assert!(in_order as u32 >= LONG - FIRST, "{in_order} of {LONG}");
-        let mut sorted = ids;
-        sorted.sort_unstable();
-        assert!(sorted.into_iter().eq(0..LONG));
+        assert!(log.sorted().into_iter().eq(0..LONG));
     });
 }
 
@@ -157,10 +155,8 @@ fn settle_in_a_run_of_the_queue_leaves_nothing() {
         let (first, _) = probe(log);
         let (second, weak) = probe(log);
         drop((first, second));
-        assert!(
-            weak.upgrade().is_none(),
-            "dead, whether it is destroyed or not"
-        );
+        // Dead, whether it is destroyed or not.
+        assert!(weak.upgrade().is_none());
         assert_eq!(log.count(), 0, "both wait");
         assert_eq!(settle(), 2);
         assert_eq!(log.count(), 2);
@@ -184,21 +180,15 @@ fn pool_that_is_drained_in_a_run_of_the_queue_leaves_nothing() {
         let mut pool = AutoreleasePool::new();
         pool.create(owner());
         pool.drain();
-        assert_eq!(
-            log.count(),
-            1,
-            "the objects in the pool, and those that they owned"
-        );
+        // The objects in the pool, and those that they owned.
+        assert_eq!(log.count(), 1);
         pool.create(owner());
         drop(pool);
         assert_eq!(log.count(), 2);
         log.note(1);
     });
-    assert_eq!(
-        log.ids(),
-        [0, 0, 1, 0],
-        "objects that were released before are destroyed last"
-    );
+    // Objects that were released before are destroyed last.
+    assert_eq!(log.ids(), [0, 0, 1, 0]);
 }
 
 #[test]

@@ -93,11 +93,8 @@ fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
         assert_eq!(live(), 0);
         let key = me().key();
         let own = global().snapshot().thread(key).unwrap().totals;
-        assert_eq!(
-            (own.created, own.destroyed),
-            (1, 1),
-            "on the home's account"
-        );
+        // On the home's account.
+        assert_eq!((own.created, own.destroyed), (1, 1));
         drop(HomeRef::new(Rc::new(0)));
         assert_eq!(live(), 0);
 

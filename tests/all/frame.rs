@@ -109,7 +109,7 @@ pub fn died_on(log: &Log, thread: thread::ThreadId) -> usize {
 }
 
 pub fn noting(log: &Log, id: u32) -> impl FnOnce() + Send + 'static {
-    let log = log.clone();
+    let log = *log;
     move || log.note(id)
 }
 

@@ -2,8 +2,6 @@
 //! thread run on fresh threads; tests that count objects of the whole process run in child
 //! processes.
 
-#![allow(clippy::clone_on_copy, reason = "some tests clone their log")]
-
 mod support;
 
 mod api;

@@ -148,10 +148,9 @@ fn handle_in_a_thread_local_and_blocks_in_others() {
 #[test]
 fn pools_of_a_manager_that_was_dropped_keep_its_allocator() {
     let log = Log::new();
-    let inner = log.clone();
     fresh_to_the_end(move || {
         thread_local!(static POOL: Cell<Option<AutoreleasePool>> = const { Cell::new(None) });
-        let gone = on_drop(move || inner.note(1));
+        let gone = on_drop(move || log.note(1));
         let gone = std::sync::Mutex::new(Some(gone));
         let blocks = BlockAllocator::builder()
             .soft_cap(0, move |_| drop(gone.lock()))

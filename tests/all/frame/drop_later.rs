@@ -245,7 +245,7 @@ fn a_destructor_takes_the_lock_that_a_sender_holds() {
 fn values_sent_by_the_reclaimer_itself_are_destroyed_at_once() {
     let log = Log::new();
     let reclaimer = Arc::new(bounded(WhenFull::Wait));
-    let (there, outer) = (reclaimer.clone(), log.clone());
+    let (there, outer) = (reclaimer.clone(), log);
     reclaimer.drop_later(on_drop(move || {
         (0..5).for_each(|n| there.drop_later(outer.probe(n)));
         let full = there.try_drop_later(outer.probe(5));
@@ -534,12 +534,11 @@ fn values_that_are_sent_to_the_reclaimer_of_the_process_while_a_thread_ends_are_
     alone!(logged(|log| {
         for when in ALWAYS {
             for used in [false, true] {
-                let inner = log.clone();
                 at_teardown(when, move || {
                     if used {
-                        drop_later(inner.probe(0));
+                        drop_later(log.probe(0));
                     }
-                    drop_later(inner.probe(1));
+                    drop_later(log.probe(1));
                 });
             }
         }

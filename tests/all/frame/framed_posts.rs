@@ -24,7 +24,7 @@ fn seen(frame: &Frame<'_>) -> Seen {
 fn a_closure_gets_the_frame_that_it_runs_in() {
     with_loop(|log, mut frames| {
         frames.tick(|_| ());
-        let (proxy, inner, plain) = (frames.proxy(), log.clone(), log.clone());
+        let (proxy, inner, plain) = (frames.proxy(), log, log);
         thread::spawn(move || {
             let framed = move |frame: &mut Frame<'_>| {
                 inner.note(0);
@@ -56,7 +56,7 @@ fn a_closure_gets_the_frame_that_it_runs_in() {
 #[test]
 fn a_panic_ends_the_closure_alone() {
     with_loop(|log, mut frames| {
-        let (proxy, inner, next) = (frames.proxy(), log.clone(), log.clone());
+        let (proxy, inner, next) = (frames.proxy(), log, log);
         let panics = move |frame: &mut Frame<'_>| {
             frame.pool().create(inner.probe(2));
             let _dropped = frame.arena().alloc(inner.probe(0));
@@ -77,7 +77,6 @@ fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
     with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         let note = |id| {
-            let log = log.clone();
             move |frame: &mut Frame<'_>| {
                 frame.pool().create(());
                 log.note(id);
@@ -101,11 +100,10 @@ fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
 
 /// Posts a closure that sees a frame of its own, and one that is due, to a loop that has made two
 /// frames.
-fn post_both(frames: &mut FrameLoop, log: &Log) {
+fn post_both(frames: &mut FrameLoop, log: Log) {
     frames.tick(|_| ());
     frames.tick(|_| ());
     let framed = |id| {
-        let log = log.clone();
         move |frame: &mut Frame<'_>| {
             // Its pool is its own, and empty.
             assert_eq!(seen(frame), ("frame".into(), 0, 2, 0));
@@ -127,7 +125,7 @@ fn those_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
     named_to_the_end("drops its loop in a destructor, with posted frames", || {
         let log = Log::new();
         let mut frames = quick();
-        post_both(&mut frames, &log);
+        post_both(&mut frames, log);
         drop(Ref::new(on_drop(move || drop(frames))));
         assert_eq!(log.count(), 0, "nothing runs in a destructor");
         assert_eq!(PoolManager::global().run_inbox(), 2);
@@ -144,7 +142,7 @@ fn those_of_a_loop_that_is_forgotten_run_at_the_thread_s_end_as_if_it_was_closed
     for (end, name) in ends.into_iter().zip(names) {
         let (log, home) = log_of(name, move |log| {
             let mut frames = quick();
-            post_both(&mut frames, &log);
+            post_both(&mut frames, log);
             end(frames);
         });
         assert_died(&log, &[0, 1, 2, 3], home);
@@ -156,10 +154,9 @@ fn those_of_a_loop_that_is_forgotten_run_at_the_thread_s_end_as_if_it_was_closed
 #[test]
 fn the_next_loop_of_the_thread_gives_them_its_frame() {
     with_loop(|log, frames| {
-        let inner = log.clone();
         let framed = move |frame: &mut Frame<'_>| {
             assert_eq!(frame.arena().alloc([0; 100]).len(), 100);
-            inner.note(frame.steps());
+            log.note(frame.steps());
         };
         frames.proxy().post_frame(framed).unwrap();
         let held = RefCell::new(Some(frames));

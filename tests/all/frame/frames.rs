@@ -18,12 +18,10 @@ use std::time::Duration;
 fn frame_goes_in_order() {
     with_loop(|log, mut frames| {
         let home = frames.proxy().thread().clone();
-        let inner_log = log.clone();
         frames.set_events(move |pool| {
             assert_eq!(pool.name(), "frame");
-            inner_log.note(0);
+            log.note(0);
         });
-        let inner_log = log.clone();
         // This is sent before the closure, but released at the frame's end, after what is in its
         // pool.
         home.release(Ref::new(log.probe(2)));
@@ -31,8 +29,8 @@ fn frame_goes_in_order() {
             .proxy()
             .post(move || {
                 struct Stray(#[expect(dead_code)] crate::support::Probe);
-                autorelease(Ref::new(Stray(inner_log.probe(4))));
-                inner_log.note(1);
+                autorelease(Ref::new(Stray(log.probe(4))));
+                log.note(1);
             })
             .unwrap();
         let report = frames.tick(|frame| {
@@ -50,7 +48,7 @@ fn frame_goes_in_order() {
 #[test]
 fn frame_runs_the_closures_that_are_there_when_it_begins() {
     with_loop(|log, mut frames| {
-        let (proxy, again, inner) = (frames.proxy(), frames.proxy(), log.clone());
+        let (proxy, again, inner) = (frames.proxy(), frames.proxy(), log);
         let posts = move || [1, 2].map(|id| again.post(noting(&inner, id)).unwrap());
         proxy.post(move || _ = posts()).unwrap();
         let mut closures = || [(); 3].map(|()| frames.tick(|_| ()).closures);
@@ -100,7 +98,6 @@ fn panicking_closure_is_reported_and_the_frame_goes_on() {
     with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         for id in 0..4 {
-            let log = log.clone();
             let post = proxy.post(move || {
                 autorelease(Ref::new(log.probe(id)));
                 assert!(id % 2 == 0, "closure {id}");

@@ -44,8 +44,7 @@ fn every_command_has_a_pool_of_its_own() {
         };
         looper.post(command).unwrap();
     }
-    let released = log.clone();
-    assert_eq!(looper.call(move || released.ids()).unwrap(), [0, 2, 4]);
+    assert_eq!(looper.call(move || log.ids()).unwrap(), [0, 2, 4]);
     looper.shutdown().unwrap();
     let kinds: Vec<_> = events_of(id).iter().map(|e| e.kind).collect();
     assert_eq!(kinds, [EventKind::OpenAtExit]);
@@ -178,7 +177,7 @@ fn a_looper_ends_in_the_documented_order() {
     };
     looper.post(command).unwrap();
     looper.post_after(Duration::ZERO, noting(&log, 1)).unwrap();
-    let (inside, inner_log) = (proxy.thread().clone(), log.clone());
+    let (inside, inner_log) = (proxy.thread().clone(), log);
     let manager = PoolManager::new();
     let command = move || {
         // This goes to a root pool, which is drained last.
@@ -241,7 +240,7 @@ fn looper_that_is_dropped_or_shut_down_on_its_own_thread_does_not_wait() {
         let proxy = looper.proxy();
         looper.post(noting(&log, 0)).unwrap();
         let slot = Arc::new(Mutex::new(Some(looper)));
-        let (inside, inner_log) = (slot.clone(), log.clone());
+        let (inside, inner_log) = (slot.clone(), log);
         let end = move || {
             let looper = inside.lock().unwrap().take().unwrap();
             looper.post(noting(&inner_log, 1)).unwrap();
@@ -288,7 +287,7 @@ fn commands_are_not_held_up_by_many_releases() {
     let (tell, told) = mpsc::channel();
     let mut pool = HandoffPool::new();
     for n in 0..20 {
-        let (log, proxy, tell) = (log.clone(), looper.proxy(), tell.clone());
+        let (proxy, tell) = (looper.proxy(), tell.clone());
         pool.create(on_drop(move || {
             log.note(n);
             if n == 19 {
@@ -391,7 +390,6 @@ fn looper_does_not_sleep_while_it_has_claimed_orphans() {
     alone!(logged(|log| {
         let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
         for id in 0..100 {
-            let log = log.clone();
             // The looper cannot release as many between two rounds of commands.
             gone.release(Ref::new(on_drop(move || {
                 thread::sleep(Duration::from_micros(500));

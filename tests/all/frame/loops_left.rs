@@ -64,7 +64,7 @@ fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
 #[test]
 fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends() {
     let log = Log::new();
-    let (inner, orphan) = (log.clone(), noting(&log, 100));
+    let (inner, orphan) = (log, noting(&log, 100));
     let home = named_to_the_end("drops its loop and ends", move || {
         let frames = quick();
         post_all(&frames.proxy(), &inner);
@@ -85,13 +85,12 @@ fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends()
 #[test]
 fn posts_of_a_forgotten_loop_run_when_its_thread_ends() {
     let log = Log::new();
-    let inner = log.clone();
     let (home, proxy) = named_to_the_end("forgets its loop", move || {
         let frames = quick();
         let proxy = frames.proxy();
-        post_all(&proxy, &inner);
+        post_all(&proxy, &log);
         // Its pools work.
-        let probe = inner.probe(6);
+        let probe = log.probe(6);
         let autoreleases = move || autorelease(Ref::new(probe));
         proxy.post(autoreleases).unwrap();
         std::mem::forget(frames);
@@ -111,7 +110,7 @@ impl Drop for MakesLoops {
     fn drop(&mut self) {
         self.1.note(self.0);
         if self.0 > 0 {
-            let next = MakesLoops(self.0 - 1, self.1.clone());
+            let next = MakesLoops(self.0 - 1, self.1);
             let post = move || autorelease(Ref::new(next));
             quick().proxy().post(post).unwrap();
         }
@@ -121,10 +120,9 @@ impl Drop for MakesLoops {
 #[test]
 fn posts_of_loops_that_an_exiting_thread_makes_run_as_long_as_there_are_any() {
     let log = Log::new();
-    let inner = log.clone();
     named_to_the_end("its exit makes loops", move || {
         // In the root pool, which the exit empties.
-        PoolManager::global().autorelease(Ref::new(MakesLoops(3, inner)));
+        PoolManager::global().autorelease(Ref::new(MakesLoops(3, log)));
     });
     assert_eq!(log.ids(), [3, 2, 1, 0]);
 }
@@ -132,14 +130,11 @@ fn posts_of_loops_that_an_exiting_thread_makes_run_as_long_as_there_are_any() {
 #[test]
 fn all_forgotten_loops_of_a_thread_end_with_it() {
     let log = Log::new();
-    let inner = log.clone();
     let proxies = named_to_the_end("forgets two loops", move || {
         [0, 1].map(|id| {
             let frames = quick();
             let proxy = frames.proxy();
-            proxy
-                .post_after(Duration::ZERO, noting(&inner, id))
-                .unwrap();
+            proxy.post_after(Duration::ZERO, noting(&log, id)).unwrap();
             std::mem::forget(frames);
             proxy
         })
@@ -152,14 +147,13 @@ fn all_forgotten_loops_of_a_thread_end_with_it() {
 fn posts_of_a_loop_in_a_thread_local_run_whatever_is_torn_down_first() {
     for (name, registered_first) in [("has its loop first", true), ("has its loop last", false)] {
         let log = Log::new();
-        let inner = log.clone();
         let (home, proxy) = named_to_the_end(name, move || {
             // Its destructor is registered before or after those of the crate's own thread-locals.
             if registered_first {
                 LOOP.with_borrow(|_| ());
             }
             let frames = quick();
-            post_all(&frames.proxy(), &inner);
+            post_all(&frames.proxy(), &log);
             let proxy = frames.proxy();
             LOOP.set(Some(frames));
             (thread::current().id(), proxy)

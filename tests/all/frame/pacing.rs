@@ -71,9 +71,8 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
         let mut frames = FrameLoop::new(FrameConfig::new().frame_time(time));
         let proxy = frames.proxy();
         let stop = Log::new();
-        let stopped = stop.clone();
         let nuisance = thread::spawn(move || {
-            while stopped.count() == 0 {
+            while stop.count() == 0 {
                 proxy.request_frame();
                 let id = proxy.post_after(Duration::from_secs(1_000), || ()).unwrap();
                 assert!(proxy.cancel(id));
@@ -97,7 +96,6 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
         let mut frames = on_demand();
         let (tell, told) = std::sync::mpsc::channel();
         let proxy = frames.proxy();
-        let inner_log = log.clone();
         let other = thread::spawn(move || {
             // The first frame is made without a request.
             assert_eq!(told.recv().unwrap(), 0);
@@ -108,8 +106,8 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
             proxy.post_after(Duration::from_millis(1), || ()).unwrap();
             assert_eq!(told.recv().unwrap(), 3);
             // The loop releases this without a frame.
-            proxy.thread().release(Ref::new(inner_log.probe(0)));
-            wait_until(|| inner_log.count() == 1);
+            proxy.thread().release(Ref::new(log.probe(0)));
+            wait_until(|| log.count() == 1);
             assert!(told.try_recv().is_err());
             proxy.request_frame();
             assert_eq!(told.recv().unwrap(), 4);
@@ -171,9 +169,8 @@ fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
     fresh(logged(|log| {
         let mut frames = FrameLoop::new(late().on_demand());
         let proxy = frames.proxy();
-        let inner_log = log.clone();
         let other = thread::spawn(move || {
-            wait_until(|| inner_log.count() == 5);
+            wait_until(|| log.count() == 5);
             proxy.request_frame();
         });
         frames.run(|frame| {

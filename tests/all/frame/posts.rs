@@ -51,7 +51,7 @@ fn post_to_a_closed_loop_is_given_back() {
 fn closing_runs_what_was_accepted_and_refuses_what_that_posts() {
     with_loop(|log, frames| {
         let proxy = frames.proxy();
-        let (inside, inner_log) = (proxy.clone(), log.clone());
+        let (inside, inner_log) = (proxy.clone(), log);
         proxy
             .post(move || {
                 struct Stray(#[expect(dead_code)] crate::support::Probe);
@@ -143,7 +143,7 @@ fn call_on_its_own_thread_runs_at_once() {
 
 /// Starts a call on another thread.
 fn waiting_call(proxy: &FrameProxy, log: &Log) -> thread::JoinHandle<bool> {
-    let (proxy, log) = (proxy.clone(), log.clone());
+    let (proxy, log) = (proxy.clone(), *log);
     thread::spawn(move || proxy.call(move || log.note(0)).is_ok())
 }
 
@@ -294,7 +294,7 @@ fn closure_can_cancel_one_that_is_due_in_the_same_frame() {
     with_loop(|log, mut frames| {
         let proxy = frames.proxy();
         let (tell, told) = mpsc::channel();
-        let (inside, inner_log) = (proxy.clone(), log.clone());
+        let (inside, inner_log) = (proxy.clone(), log);
         let cancel = move || {
             assert!(inside.cancel(told.recv().unwrap()));
             inner_log.note(0);

@@ -100,10 +100,9 @@ fn waiting_counts_references_until_they_are_released() {
 fn references_that_run_inbox_releases_on_a_reclaimer_do_not_wait() {
     let log = Log::new();
     let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
-    let inner = log.clone();
     let done = reclaimer.call(move || {
-        send(&me(), &inner, 0..1);
-        hand_over(&me(), &inner, 1..3);
+        send(&me(), &log, 0..1);
+        hand_over(&me(), &log, 1..3);
         PoolManager::global().run_inbox();
     });
     done.unwrap();

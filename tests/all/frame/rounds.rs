@@ -43,7 +43,7 @@ fn assert_share(in_round: impl Fn(Box<dyn FnOnce() + Send>)) {
         let makes_share = (0..100).any(|_| {
             let logs = [(); 2].map(|()| Log::new());
             let (tell, told) = channel();
-            let [hot_log, sent] = logs.clone();
+            let [hot_log, sent] = logs;
             in_round(Box::new(move || {
                 owe(EACH, &hot_log, &sent);
                 let began = Instant::now();

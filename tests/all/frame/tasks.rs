@@ -91,10 +91,9 @@ fn panicking_poll_drains_its_pool() {
 #[test]
 fn task_goes_from_thread_to_thread() {
     let log = Log::new();
-    let inner_log = log.clone();
     let mut task = Box::pin(pooled(async move {
         for id in 0..4 {
-            autorelease(Ref::new(inner_log.probe(id)));
+            autorelease(Ref::new(log.probe(id)));
             pause().await;
         }
     }));
@@ -174,9 +173,8 @@ fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
             callback_scope(|_| callback_scope(|pool| _ = pool.create(log.probe(2))));
             assert_eq!(log.ids(), [1, 2]);
         });
-        let inner_log = log.clone();
         drop(Ref::new(on_drop(move || {
-            callback_scope(|_| autorelease(Ref::new(inner_log.probe(3))));
+            callback_scope(|_| autorelease(Ref::new(log.probe(3))));
         })));
         assert_eq!(log.ids(), [1, 2, 3]);
         callback_scope(|_| ());

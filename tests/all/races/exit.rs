@@ -87,12 +87,12 @@ fn inbox_push_take_close() {
         let (target, leaver) = spawn_after(this, || _ = global().run_inbox());
         let send = |(target, ran): (ThreadHandle, Log), first: u32| {
             [first, first + 1].map(|id| {
-                let (text, ran) = (id.to_string(), ran.clone());
+                let (text, ran) = (id.to_string(), ran);
                 let posted = target.post(move || ran.note(text.parse().unwrap()));
                 posted.is_ok().then_some(id)
             })
         };
-        let to = (target, ran.clone());
+        let to = (target, ran);
         let other = spawn_with(&to, move |to| send(to, 4 * round));
         go();
         let mine = send(to, 4 * round + 2);

@@ -6,25 +6,21 @@
 //!
 //! * [`links`]: the words of a node, and the words that refer to it;
 //! * [`strength`]: which words are strong references;
-//! * [`balance`]: how many references of an object no word explains;
-//! * [`reach`]: what holds each node, from the most certain kind of root to the least; `search`
-//!   finds it;
-//! * [`cycles`], [`dominators`]: strongly connected components, retained sizes;
+//! * [`Balance`]: how many references of an object no word explains;
+//! * [`reach`]: what holds each node, from the most certain kind of root to the least;
+//! * [`cycles`], [`retained`]: strongly connected components, retained sizes;
 //! * [`verdict`]: what can be wrong, and leaks that are alike;
-//! * [`path`]: why an object is alive; [`paths`] finds them, and [`origins`] where no root leads;
+//! * [`path`]: why an object is alive; [`paths`] finds paths from roots, and from what leaks;
 //! * [`leaks`]: finds what leaks, and groups it by the types along its paths;
 //! * [`owners`]: what holds plain allocations;
-//! * [`census`]: objects and bytes by type; [`diff`]: what has grown between two graphs.
+//! * [`containers`]: objects and bytes by type, and what holds many of a type; [`diff`]: what has
+//!   grown between two graphs.
 
-pub mod balance;
-pub mod census;
 pub mod containers;
 pub mod cycles;
 pub mod diff;
-pub mod dominators;
 pub mod leaks;
 pub mod links;
-pub mod origins;
 pub mod owners;
 pub mod path;
 pub mod paths;
@@ -32,15 +28,15 @@ pub mod paths;
 mod random_tests;
 pub mod reach;
 pub mod retained;
-mod search;
 pub mod strength;
 #[cfg(test)]
 pub(crate) mod synthetic;
 pub mod verdict;
 
-use crate::graph::{Graph, NodeId, Object};
+use crate::graph::{Graph, NodeId, NodeKind, Object, Root, RootKind};
 use links::Links;
-use reach::Reach;
+use reach::{Level, Reach, Step};
+use serde::{Deserialize, Serialize};
 use strength::Strength;
 
 /// A graph, and what follows from it.
@@ -56,6 +52,20 @@ pub struct Analysis<'g> {
 }
 
 impl<'g> Analysis<'g> {
+    /// Analyses a graph. Takes linear time.
+    pub fn new(graph: &'g Graph) -> Self {
+        let links = Links::new(graph);
+        let strengths = strength::classify(graph, &links);
+        let mut analysis = Self {
+            graph,
+            links,
+            strengths,
+            reach: Reach::default(),
+        };
+        analysis.reach = reach(&analysis);
+        analysis
+    }
+
     /// Returns the object, if the node is one.
     pub fn object(&self, node: NodeId) -> Option<&'g Object> {
         self.graph.object(node)
@@ -79,4 +89,162 @@ impl<'g> Analysis<'g> {
         let edges = edges.map(|edge| *edge as usize);
         edges.filter(|edge| self.strengths[*edge].holds())
     }
+}
+
+/// The references of an object, and the words that may be them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Balance {
+    /// Strong references, by the object's count.
+    pub strong: i64,
+    /// Weak references, by the object's count.
+    pub weak: i64,
+    /// Strong references that the library's own structures have: pools, inboxes and the like.
+    #[serde(rename = "pools")]
+    pub counted: i64,
+    /// Words in nodes that are strong references.
+    pub strong_words: i64,
+    /// Words in nodes that are weak references.
+    pub weak_words: i64,
+    /// Words in nodes that may be strong, weak or neither.
+    pub unknown_words: i64,
+    /// Words in static and thread-local variables.
+    pub variable_words: i64,
+    /// Words elsewhere outside of nodes, and in objects that are destroyed, which may be stale.
+    pub other_words: i64,
+}
+
+impl Balance {
+    /// Counts the words that refer to an object.
+    pub fn new(analysis: &Analysis<'_>, node: NodeId, object: &Object) -> Self {
+        let mut balance = Self {
+            strong: object.strong.into(),
+            weak: object.weak.into(),
+            ..Self::default()
+        };
+        // Its destructor may run.
+        let is_gone = |edge: u32| {
+            let from = analysis.graph.edges[edge as usize].from;
+            analysis.object(from).is_some_and(|from| !from.alive)
+        };
+        for edge in analysis.links.incoming(node) {
+            match analysis.strengths[*edge as usize] {
+                Strength::Strong => balance.strong_words += 1,
+                Strength::Weak => balance.weak_words += 1,
+                Strength::Unknown => balance.unknown_words += 1,
+                Strength::Uncounted => balance.other_words += i64::from(is_gone(*edge)),
+            }
+        }
+        for root in analysis.links.roots(node) {
+            let root = &analysis.graph.roots[*root as usize];
+            match root.kind {
+                _ if root.counted > 0 => balance.counted += i64::from(root.counted),
+                RootKind::Static | RootKind::ThreadLocal => balance.variable_words += 1,
+                _ => balance.other_words += 1,
+            }
+        }
+        balance
+    }
+
+    /// Returns how many strong references nothing in nodes or in the library explains, at most:
+    /// words of which nothing is known are weak as far as there are weak references.
+    pub fn outside_at_most(&self) -> i64 {
+        let weak_left = (self.weak - self.weak_words).max(0);
+        let maybe_strong = (self.unknown_words - weak_left).max(0);
+        (self.strong - self.counted - self.strong_words - maybe_strong).max(0)
+    }
+
+    /// Returns how many strong references no word at all explains.
+    pub fn without_word(&self) -> i64 {
+        let inside = self.counted + self.strong_words + self.unknown_words;
+        (self.strong - inside - self.variable_words - self.other_words).max(0)
+    }
+
+    /// Returns whether the words in nodes are as many as the references of both kinds.
+    pub fn is_covered(&self) -> bool {
+        self.counted == 0
+            && self.strong_words + self.unknown_words >= self.strong
+            && self.strong_words + self.weak_words + self.unknown_words >= self.strong + self.weak
+    }
+}
+
+/// Returns whether the first two words of an allocation may be the counts of an `Arc` or `Rc`, with
+/// more references than the words in nodes.
+fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
+    const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1 << 24;
+    let [strong, weak] = *graph.first_words.get(node as usize - graph.objects)?;
+    let counts = PLAUSIBLE.contains(&strong) && PLAUSIBLE.contains(&weak);
+    // One weak reference stands for all the strong ones.
+    Some(counts && strong + weak - 1 > words as u64)
+}
+
+/// Returns the level at which the root holds its node; `None` if a count says that it does not.
+fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
+    let graph = analysis.graph;
+    let level = Level::of(root.kind);
+    // An object that the library has without a reference is destroyed, or about to be: nothing else
+    // has it.
+    if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
+        return Some(level);
+    }
+    let uncertain = matches!(level, Level::Anonymous | Level::Stack);
+    match graph.nodes[root.to as usize].kind {
+        NodeKind::Object(_) => outside.then_some(level),
+        NodeKind::Plain if !uncertain => Some(level),
+        NodeKind::Plain => {
+            let words = analysis.links.incoming(root.to).len();
+            let holds = words == 0 || counts_more_than(graph, root.to, words) == Some(true);
+            Some(if holds { level } else { Level::Suspect })
+        }
+    }
+}
+
+/// Searches from all roots.
+fn reach(analysis: &Analysis<'_>) -> Reach {
+    let graph = analysis.graph;
+    let mut starts: [Vec<u32>; Level::ALL.len()] = Default::default();
+    let mut last = (NodeId::MAX, false);
+    for (at, root) in graph.roots.iter().enumerate() {
+        if root.counted == 0 && last.0 != root.to {
+            let object = analysis.object(root.to);
+            let outside =
+                object.is_some_and(|o| Balance::new(analysis, root.to, o).outside_at_most() > 0);
+            last = (root.to, outside);
+        }
+        if let Some(level) = level_of(analysis, root, last.1) {
+            starts[level as usize].push(at as u32);
+        }
+    }
+    let mut reach = Reach::nothing(graph.nodes.len());
+    let mut queue = Vec::new();
+    for level in Level::ALL {
+        if level == Level::Stack {
+            // The thread that destroys an object has it on its stack, unless the library has it.
+            let is_dying = |node: &NodeId| {
+                let roots = analysis.links.roots(*node).iter();
+                let mut roots = roots.map(|root| graph.roots[*root as usize].kind);
+                analysis.object(*node).is_some_and(Object::is_dying)
+                    && !roots.any(RootKind::is_list)
+            };
+            queue.extend((0..graph.objects as NodeId).filter(is_dying));
+            queue.retain(|node| reach.add(*node, level, None));
+        }
+        for root in &starts[level as usize] {
+            let to = graph.roots[*root as usize].to;
+            if reach.add(to, level, Some(Step::Root(*root))) {
+                queue.push(to);
+            }
+        }
+        let mut at = 0;
+        while let Some(node) = queue.get(at).copied() {
+            at += 1;
+            for edge in analysis.holds(node) {
+                let to = graph.edges[edge].to;
+                if reach.add(to, level, Some(Step::Edge(edge as u32))) {
+                    queue.push(to);
+                }
+            }
+        }
+        queue.clear();
+    }
+    reach
 }

@@ -1,8 +1,7 @@
 //! Strongly connected components, by Tarjan's algorithm without recursion; what is wrong with cycles,
 //! and shortest ones through a node.
 
-use super::Analysis;
-use super::balance::Balance;
+use super::{Analysis, Balance};
 use super::path::Hop;
 use super::reach::Level;
 use super::verdict::Verdict;

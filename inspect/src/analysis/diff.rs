@@ -1,7 +1,7 @@
 //! Compares two graphs of one program.
 
 use super::Analysis;
-use super::census::by_type;
+use super::containers::by_type;
 use super::containers::containers;
 use super::leaks::{Limits, leaks};
 use super::paths::path_to;

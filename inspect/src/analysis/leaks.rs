@@ -1,17 +1,16 @@
-//! Finds leaks and their causes, grouped by the types along the path.
+//! Finds leaks and their causes: cycles, references without a holder, and what only the library holds;
+//! grouped by the types along the path.
 
-mod lost;
 #[cfg(test)]
-mod moved_tests;
-#[cfg(test)]
-mod verdict_tests;
+mod tests;
 
-use super::Analysis;
-use super::path::signature;
+use super::cycles::{self, Components, Search, is_suspect, unheld};
+use super::path::{Hop, canonical, signature};
+use super::reach::Level;
 use super::retained::{Retained, retained};
-use super::verdict::{Figures, Group};
-use crate::graph::NodeId;
-use lost::Finding;
+use super::verdict::{Figures, Group, Verdict};
+use super::{Analysis, Balance};
+use crate::graph::{NodeId, RootKind};
 use std::collections::{HashMap, HashSet};
 
 /// From which size on something is reported that may be intended.
@@ -64,7 +63,7 @@ fn suspect(analysis: &Analysis<'_>, found: &Finding) -> (u64, String) {
 /// flight, such as a message that a thread has just taken out of its inbox; leaks stay where they
 /// are.
 pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects {
-    let found = lost::find(analysis);
+    let found = find(analysis);
     let found = found
         .iter()
         .filter(|found| before.is_none_or(|before| before.has(analysis, found)));
@@ -74,24 +73,24 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
 /// Finds all leaks, of those that were suspected before if that is known; those that retain the most
 /// bytes come first, hints last.
 pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
-    let mut findings = lost::find(analysis);
+    let mut findings = find(analysis);
     findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
-    let waiting = || lost::waiting(analysis, limits.waiting);
+    let waits = || waiting(analysis, limits.waiting);
     let is_entry = |found: &Finding| {
         let is_entry = !analysis.reach.is_held(found.leader) || found.is_waiting();
         is_entry.then_some(found.leader)
     };
     let mut entries: Vec<NodeId> = findings.iter().filter_map(is_entry).collect();
-    entries.extend(waiting().filter_map(|found| is_entry(&found)));
+    entries.extend(waits().filter_map(|found| is_entry(&found)));
     entries.sort_unstable();
     entries.dedup();
     let sizes = (!entries.is_empty()).then(|| {
-        let part = |node| analysis.reach.level(node) >= super::reach::Level::Pool;
+        let part = |node| analysis.reach.level(node) >= Level::Pool;
         retained(analysis, &entries, part)
     });
     let mut groups = group(
         analysis,
-        findings.into_iter().chain(waiting()),
+        findings.into_iter().chain(waits()),
         sizes.as_ref(),
     );
     groups.extend(super::containers::large(analysis, limits.container));
@@ -153,4 +152,193 @@ fn group(
         figures.retained_bytes = figures.retained_bytes.max(figures.bytes);
     }
     groups
+}
+
+/// One leak.
+struct Finding {
+    verdict: Verdict,
+    /// An index into [`Graph::labels`](crate::graph::Graph::labels).
+    label: Option<u32>,
+    path: Vec<Hop>,
+    /// The node that stands for all of the leak.
+    leader: NodeId,
+    /// Objects and bytes of the leak itself, without what it retains.
+    objects: u64,
+    bytes: u64,
+    /// References without a holder.
+    missing: u64,
+}
+
+impl Finding {
+    /// Returns whether the leak is what waits for a drain.
+    fn is_waiting(&self) -> bool {
+        use Verdict as V;
+        matches!(self.verdict, V::Pool | V::Inbox | V::Backlog | V::Orphan)
+    }
+}
+
+/// Finds what leaks although nothing of the library waits for it.
+fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
+    let components = unheld(analysis);
+    let mut finder = Finder {
+        analysis,
+        components: &components,
+        search: Search::new(analysis.graph.nodes.len()),
+        found: Vec::new(),
+    };
+    for component in 0..components.len() {
+        if components.is_source(analysis, component) {
+            finder.judge(component);
+        }
+    }
+    finder.more_references();
+    finder.found
+}
+
+struct Finder<'a, 'g> {
+    analysis: &'a Analysis<'g>,
+    components: &'a Components,
+    search: Search,
+    found: Vec<Finding>,
+}
+
+impl Finder<'_, '_> {
+    fn judge(&mut self, component: usize) {
+        let components = self.components;
+        let members = components.members(component);
+        if components.is_cycle(self.analysis, component) {
+            self.judge_cycle(component, members);
+        } else if !is_suspect(self.analysis, members) {
+            self.judge_single(members[0]);
+        }
+    }
+
+    fn judge_cycle(&mut self, component: usize, members: &[NodeId]) {
+        let analysis = self.analysis;
+        let Some((verdict, missing)) = cycles::judge(analysis, members) else {
+            return;
+        };
+        // An object, if there is one, of the first type by name: the cycle through it is the same in
+        // other graphs, whatever the addresses are.
+        let leader = members
+            .iter()
+            .copied()
+            .min_by_key(|node| {
+                let name = analysis.type_name(*node);
+                (name.is_none(), name, *node)
+            })
+            .expect("a component has members");
+        let inside = |node: NodeId| self.components.of[node as usize] == component as u32;
+        let Some(mut path) = self.search.cycle(analysis, leader, inside) else {
+            return;
+        };
+        canonical(analysis, &mut path);
+        if verdict == Verdict::AllocationCycle {
+            let Some(mut end) = self.search.path_to_object(analysis, leader) else {
+                return;
+            };
+            path.append(&mut end);
+        }
+        self.add(verdict, path, leader, members, missing);
+    }
+
+    fn judge_single(&mut self, node: NodeId) {
+        let analysis = self.analysis;
+        let Some(object) = analysis.object(node) else {
+            if let Some(path) = self.search.path_to_object(analysis, node) {
+                self.add(Verdict::Allocation, path, node, &[node], 0);
+            }
+            return;
+        };
+        let missing = Balance::new(analysis, node, object).without_word();
+        if object.alive && object.strong > 0 && missing > 0 {
+            let path = vec![Hop::end(node)];
+            self.add(Verdict::NoHolder, path, node, &[node], missing as u64);
+        }
+    }
+
+    /// Finds objects that are held, but have more references than words.
+    fn more_references(&mut self) {
+        let analysis = self.analysis;
+        let mut reported = vec![false; analysis.graph.objects];
+        for found in &self.found {
+            let component = self.components.of[found.leader as usize] as usize;
+            for member in self.components.members(component) {
+                if let Some(reported) = reported.get_mut(*member as usize) {
+                    *reported = true;
+                }
+            }
+        }
+        for node in 0..analysis.graph.objects as NodeId {
+            let Some(object) = analysis.object(node).filter(|object| object.alive) else {
+                continue;
+            };
+            if reported[node as usize] {
+                continue;
+            }
+            let missing = Balance::new(analysis, node, object).without_word();
+            if missing > 0 {
+                let path = vec![Hop::end(node)];
+                self.add(Verdict::MoreReferences, path, node, &[node], missing as u64);
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        verdict: Verdict,
+        path: Vec<Hop>,
+        leader: NodeId,
+        members: &[NodeId],
+        missing: u64,
+    ) {
+        let graph = self.analysis.graph;
+        let objects = members
+            .iter()
+            .filter(|node| (**node as usize) < graph.objects);
+        let bytes = members.iter().map(|node| graph.nodes[*node as usize].bytes);
+        self.found.push(Finding {
+            verdict,
+            label: None,
+            path,
+            leader,
+            objects: objects.count() as u64,
+            bytes: bytes.sum(),
+            missing,
+        });
+    }
+}
+
+/// Finds what only the library holds, where `at_least` things wait, or where nothing will ever
+/// release it. There may be millions, so they are not collected.
+fn waiting(analysis: &Analysis<'_>, at_least: u64) -> impl Iterator<Item = Finding> {
+    let graph = analysis.graph;
+    let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();
+    for root in &graph.roots {
+        if Verdict::of(root.kind).is_some() {
+            *lengths.entry((root.kind, root.label)).or_default() += u64::from(root.counted.max(1));
+        }
+    }
+    let mut seen = vec![false; graph.nodes.len()];
+    graph.roots.iter().filter_map(move |root| {
+        let verdict = Verdict::of(root.kind)?;
+        let length = lengths[&(root.kind, root.label)];
+        let certain = matches!(verdict, Verdict::ForgottenPool | Verdict::Kept);
+        let held_elsewhere = analysis.reach.level(root.to) < Level::Pool
+            || certain && analysis.reach.is_held(root.to);
+        if held_elsewhere || !certain && length < at_least || seen[root.to as usize] {
+            return None;
+        }
+        seen[root.to as usize] = true;
+        let is_object = (root.to as usize) < graph.objects;
+        Some(Finding {
+            verdict,
+            label: Some(root.label),
+            path: vec![Hop::end(root.to)],
+            leader: root.to,
+            objects: u64::from(is_object),
+            bytes: graph.nodes[root.to as usize].bytes,
+            missing: 0,
+        })
+    })
 }

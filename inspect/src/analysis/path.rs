@@ -1,7 +1,6 @@
 //! Paths: their nodes, what they begin at, how sure that is, and what is alike in paths of one kind.
 
-use super::Analysis;
-use super::balance::Balance;
+use super::{Analysis, Balance};
 use super::reach::Level;
 use crate::graph::{Edge, NodeId, Root, RootKind};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use super::Analysis;
 use super::cycles::{NO_COMPONENT, components};
-use super::dominators::dominators;
 use super::leaks::{Limits, leaks};
+use super::retained::dominators;
 use super::synthetic::Builder;
 use crate::graph::{Graph, NodeId, RootKind};
 

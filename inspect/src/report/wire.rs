@@ -1,8 +1,8 @@
 //! The wire format of `--json`, which the README documents. Its version changes if a field is
 //! removed or changes its meaning; new fields may come.
 
-use crate::analysis::balance::Balance;
-pub use crate::analysis::census::TypeCount as Type;
+use crate::analysis::Balance;
+pub use crate::analysis::containers::TypeCount as Type;
 pub use crate::analysis::diff::{Longer, TypeChange};
 use crate::analysis::path::Confidence;
 use crate::analysis::verdict::Figures;

@@ -1,7 +1,7 @@
 //! From a process, a core file or a snapshot to a graph.
 
 use crate::discovery::discover;
-use crate::error::{Error, Subject};
+use crate::error::Error;
 use crate::graph::{Graph, Process, Started};
 use crate::image::{Image, ProgramImage};
 use crate::library::Library;
@@ -49,8 +49,8 @@ pub fn capture(source: &Source) -> Result<Graph, Error> {
     };
     let library = Library::read(&*image).map_err(|error| Error::Library {
         subject: match source {
-            Source::Pid(pid) => Subject::Process(*pid),
-            Source::Core { core: path, .. } | Source::Snapshot(path) => Subject::File(path.clone()),
+            Source::Pid(pid) => format!("process {pid}"),
+            Source::Core { core: path, .. } | Source::Snapshot(path) => path.display().to_string(),
         },
         error,
     })?;

@@ -1,7 +1,7 @@
 //! Errors, in words for whoever called: what happened, to what, and what to do.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 /// Why a program could not be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -88,12 +88,12 @@ pub enum Error {
     NothingFound(u64),
     /// The program is not of 64 bits.
     #[error("{0} is not a 64-bit little-endian program, and only such can be inspected")]
-    NotSupportedProgram(Subject),
+    NotSupportedProgram(String),
     /// The program's library cannot be read.
     #[error("{subject}: {error}")]
     Library {
         /// The process or file.
-        subject: Subject,
+        subject: String,
         /// Why it cannot be read.
         error: LayoutError,
     },
@@ -194,24 +194,6 @@ impl Error {
         Error::Io {
             action: action.into(),
             error,
-        }
-    }
-}
-
-/// The subject of an [`Error`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// A process.
-    Process(u32),
-    /// A core file, a program or a snapshot.
-    File(PathBuf),
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Subject::Process(pid) => write!(f, "process {pid}"),
-            Subject::File(path) => write!(f, "{}", path.display()),
         }
     }
 }

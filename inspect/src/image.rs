@@ -1,12 +1,10 @@
 //! Memory and threads of a stopped process, or of a core file.
 
-mod backing;
 pub mod core;
 pub mod elf;
 mod parts;
 pub mod process;
 mod program_image;
-mod registers;
 pub mod symbols;
 
 pub(crate) use parts::words;

@@ -1,13 +1,13 @@
 //! ELF files as they are mapped: headers, notes and thread-local storage, read from memory, so that
 //! it is the same for processes, core files, and programs whose file has been deleted.
 
-use super::parts::Memory;
-use super::parts::{Mapping, Module, Note};
-use crate::error::{Error, Subject};
+use super::parts::{Mapping, Memory, Module, Note};
+use crate::error::Error;
 use memmap2::Mmap;
 use object::LittleEndian;
 use object::elf::{self, FileHeader64, ProgramHeader64};
-use object::read::elf::{FileHeader as _, NoteIterator, ProgramHeader as _};
+use object::read::Object as _;
+use object::read::elf::{ElfFile, FileHeader as _, NoteIterator, ProgramHeader as _};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
 /// # Errors
 ///
 /// [`Error::NotSupportedProgram`], for programs of 32 bits or of another byte order.
-pub(crate) fn check_program(bytes: &[u8], subject: Subject) -> Result<(), Error> {
+pub(crate) fn check_program(bytes: &[u8], subject: String) -> Result<(), Error> {
     let other = |ident: &[u8]| ident != [elf::ELFCLASS64.0, elf::ELFDATA2LSB.0];
     if is_elf(bytes) && bytes.get(4..6).is_some_and(other) {
         return Err(Error::NotSupportedProgram(subject));
@@ -184,19 +184,7 @@ pub(crate) fn is_code(file: &[u8], offset: u64) -> bool {
 
 /// Returns the build id of an ELF file; empty if it has none.
 pub(crate) fn build_id(file: &[u8]) -> Vec<u8> {
-    let find = || {
-        let header = Header::parse(file).ok()?;
-        for segment in header.program_headers(LittleEndian, file).ok()? {
-            let Ok(Some(mut notes)) = segment.notes(LittleEndian, file) else {
-                continue;
-            };
-            while let Ok(Some(note)) = notes.next() {
-                if note.name() == b"GNU" && note.n_type(LittleEndian) == elf::NT_GNU_BUILD_ID {
-                    return Some(note.desc().to_vec());
-                }
-            }
-        }
-        None
-    };
-    find().unwrap_or_default()
+    let parsed = ElfFile::<Header>::parse(file);
+    let build_id = parsed.and_then(|file| file.build_id()).ok().flatten();
+    build_id.unwrap_or_default().to_vec()
 }

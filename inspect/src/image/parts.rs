@@ -1,4 +1,4 @@
-//! The parts of a program: memory, mappings, threads, and loaded files.
+//! The parts of a program: memory, mappings, threads with their registers, and loaded files.
 
 /// Reads the memory of the program that is inspected.
 pub trait Memory: Sync {
@@ -92,6 +92,60 @@ pub struct Thread {
     pub thread_pointer: u64,
     /// All general registers, and the words of the vector registers.
     pub registers: Vec<u64>,
+}
+
+/// The kinds of processors that are known, whose kernel lays registers out the same way for ptrace and
+/// for core files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// AMD64.
+    X86_64,
+    /// ARM of 64 bits.
+    Aarch64,
+}
+
+impl Machine {
+    /// Returns the machine of ELF's number for it.
+    pub(crate) fn from_elf(number: u16) -> Option<Machine> {
+        match number {
+            62 => Some(Machine::X86_64),
+            183 => Some(Machine::Aarch64),
+            _ => None,
+        }
+    }
+
+    /// Returns how many words the general registers have: `user_regs_struct`, `user_pt_regs`.
+    fn general(self) -> usize {
+        match self {
+            Machine::X86_64 => 27,
+            Machine::Aarch64 => 34,
+        }
+    }
+
+    /// Returns a thread with these registers: the general ones, `vectors` as the kernel saves them,
+    /// and the thread pointer if it is not among the general ones. `None` if they are too short.
+    pub(crate) fn thread(
+        self,
+        tid: u32,
+        general: &[u8],
+        vectors: &[u8],
+        thread_pointer: Option<u64>,
+    ) -> Option<Thread> {
+        let mut registers = words(general.get(..self.general() * 8)?).collect::<Vec<_>>();
+        let (stack_pointer, own) = match self {
+            Machine::X86_64 => (registers[19], Some(registers[21])),
+            Machine::Aarch64 => (registers[31], None),
+        };
+        let thread_pointer = own.or(thread_pointer).unwrap_or(0);
+        registers.extend(words(vectors));
+        Some(Thread {
+            tid,
+            name: None,
+            stack_pointer,
+            thread_pointer,
+            registers,
+        })
+    }
 }
 
 /// An ELF file that is mapped.

@@ -1,11 +1,166 @@
-//! The state of a program at one moment, of a process or of a core file.
+//! The state of a program at one moment, of a process or of a core file: its parts, and its memory as
+//! regions, each with the place that its bytes come from.
 
-use super::backing::Regions;
-use super::parts::Memory;
-use super::parts::{Mapping, Module, Parts, Thread};
+use super::parts::{Mapping, Memory, Module, Parts, Thread};
 use super::symbols::Symbols;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Bytes that do not move: a mapped file or a copy of memory.
+pub(crate) type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Reads memory that was not copied, from a process that goes on.
+pub(crate) type Later = Box<dyn Fn(u64, &mut [u8]) -> usize + Send + Sync>;
+
+/// Where the bytes of a region come from.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )),
+    allow(dead_code, reason = "only processes and tests have some of them")
+)]
+pub(crate) enum Backing {
+    /// [`Regions::sources`] has them, from an offset on.
+    Bytes { source: u32, offset: usize },
+    /// All are zero: the program never wrote there.
+    Zero,
+    /// The process has them, as far as it still lives.
+    Later,
+    /// Like [`Later`](Self::Later), but only data, which refer to nothing.
+    Data,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    start: u64,
+    end: u64,
+    backing: Backing,
+}
+
+/// All memory of a program.
+#[derive(Default)]
+pub(crate) struct Regions {
+    /// By address, without overlaps.
+    regions: Vec<Region>,
+    sources: Vec<Bytes>,
+    later: Option<Later>,
+}
+
+impl Regions {
+    /// Returns no memory; what is [`Backing::Later`] is read by `later`.
+    pub(crate) fn new(later: Option<Later>) -> Regions {
+        Regions {
+            later,
+            ..Regions::default()
+        }
+    }
+
+    /// Adds bytes that regions can come from; returns the number to name them by.
+    pub(crate) fn add_source(&mut self, bytes: Bytes) -> u32 {
+        self.sources.push(bytes);
+        u32::try_from(self.sources.len() - 1).expect("fewer than 2^32 files")
+    }
+
+    /// Adds a region, unless it is empty. Bytes that a source does not have are zero, as those
+    /// after the end of a file in its last page.
+    ///
+    /// # Panics
+    ///
+    /// If the region begins before the end of the last one that was added.
+    pub(crate) fn push(&mut self, range: Range<u64>, backing: Backing) {
+        let Range { start, end } = range;
+        if start >= end {
+            return;
+        }
+        let last = self.regions.last().map_or(0, |last| last.end);
+        assert!(start >= last, "regions are added by address");
+        if let Backing::Bytes { source, offset } = backing {
+            let len = (*self.sources[source as usize]).as_ref().len();
+            let there = len.saturating_sub(offset) as u64;
+            if there < end - start {
+                self.push(start..start + there, backing);
+                self.push(start + there..end, Backing::Zero);
+                return;
+            }
+        }
+        self.regions.push(Region {
+            start,
+            end,
+            backing,
+        });
+    }
+
+    /// Returns the ranges that have data, adjacent ones joined.
+    pub(crate) fn present(&self) -> Vec<Range<u64>> {
+        let mut present: Vec<Range<u64>> = Vec::new();
+        for region in &self.regions {
+            if matches!(region.backing, Backing::Zero | Backing::Data) {
+                continue;
+            }
+            match present.last_mut() {
+                Some(last) if last.end == region.start => last.end = region.end,
+                _ => present.push(region.start..region.end),
+            }
+        }
+        present
+    }
+
+    fn source(&self, source: u32) -> &[u8] {
+        (*self.sources[source as usize]).as_ref()
+    }
+}
+
+impl Memory for Regions {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let mut done = 0;
+        let mut index = self.regions.partition_point(|region| region.end <= address);
+        while done < buffer.len() {
+            let Some(region) = self.regions.get(index) else {
+                break;
+            };
+            let Some(at) = address.checked_add(done as u64) else {
+                break;
+            };
+            if region.start > at {
+                break;
+            }
+            let there = (region.end - at).min((buffer.len() - done) as u64) as usize;
+            let part = &mut buffer[done..done + there];
+            match region.backing {
+                Backing::Bytes { source, offset } => {
+                    let from = offset + (at - region.start) as usize;
+                    part.copy_from_slice(&self.source(source)[from..from + there]);
+                }
+                Backing::Zero => part.fill(0),
+                Backing::Later | Backing::Data => {
+                    let read = self.later.as_ref().map_or(0, |later| later(at, part));
+                    if read < there {
+                        return done + read;
+                    }
+                }
+            }
+            done += there;
+            index += 1;
+        }
+        done
+    }
+
+    fn slice(&self, address: u64, len: usize) -> Option<&[u8]> {
+        let index = self.regions.partition_point(|region| region.end <= address);
+        let region = self.regions.get(index)?;
+        if region.start > address || region.end - address < len as u64 {
+            return None;
+        }
+        let Backing::Bytes { source, offset } = region.backing else {
+            return None;
+        };
+        let from = offset + (address - region.start) as usize;
+        Some(&self.source(source)[from..from + len])
+    }
+}
 
 /// The state of a program at one moment: its memory, its mappings and its threads.
 pub trait Image: Memory {
@@ -102,4 +257,51 @@ pub struct Stopped {
     pub bytes: u64,
     /// How many of them were kept.
     pub kept: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Regions {
+        let mut regions = Regions::new(Some(Box::new(|address, buffer: &mut [u8]| {
+            buffer.fill(address as u8);
+            buffer.len().min(2)
+        })));
+        let source = regions.add_source(Arc::new((0..10).collect::<Vec<u8>>()));
+        regions.push(100..104, Backing::Bytes { source, offset: 2 });
+        regions.push(104..108, Backing::Zero);
+        regions.push(108..112, Backing::Later);
+        regions.push(200..208, Backing::Bytes { source, offset: 6 });
+        regions
+    }
+
+    #[test]
+    fn reads_across_regions_as_far_as_there_is_memory() {
+        let regions = sample();
+        let mut buffer = [0xff; 16];
+        assert_eq!(regions.read(101, &mut buffer), 9);
+        assert_eq!(buffer[..9], [3, 4, 5, 0, 0, 0, 0, 108, 108]);
+        assert_eq!(regions.read(99, &mut buffer), 0);
+        assert_eq!(regions.read(112, &mut buffer), 0);
+        assert_eq!(regions.read(u64::MAX, &mut buffer), 0);
+    }
+
+    #[test]
+    fn bytes_after_the_end_of_a_file_are_zero() {
+        let regions = sample();
+        let mut buffer = [0xff; 8];
+        assert_eq!(regions.read(200, &mut buffer), 8);
+        assert_eq!(buffer, [6, 7, 8, 9, 0, 0, 0, 0]);
+        assert_eq!(regions.present(), [100..104, 108..112, 200..204]);
+    }
+
+    #[test]
+    fn slices_lie_in_one_region_of_bytes() {
+        let regions = sample();
+        assert_eq!(regions.slice(101, 3), Some(&[3, 4, 5][..]));
+        assert_eq!(regions.slice(101, 4), None);
+        assert_eq!(regions.slice(105, 1), None);
+        assert_eq!(regions.slice(99, 1), None);
+    }
 }

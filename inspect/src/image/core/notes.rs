@@ -3,8 +3,7 @@
 use super::segments::Load;
 use crate::error::Error;
 use crate::image::elf::Header;
-use crate::image::parts::Thread;
-use crate::image::registers::Machine;
+use crate::image::parts::{Machine, Thread};
 use object::LittleEndian;
 use object::elf::{NT_ARM_TLS, NT_AUXV, NT_FILE, NT_PRFPREG, NT_PRPSINFO, NT_PRSTATUS};
 use object::elf::{NT_X86_XSTATE, NoteType};

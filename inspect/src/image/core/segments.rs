@@ -1,8 +1,8 @@
 //! The headers of a core file, and the parts of it that take no space on the disk.
 
-use crate::error::{Error, Subject};
+use crate::error::Error;
 use crate::image::elf::{self, Header};
-use crate::image::registers::Machine;
+use crate::image::parts::Machine;
 use object::LittleEndian;
 use object::elf::{ET_CORE, PF_R, PF_W, PF_X, PT_LOAD, PT_NOTE};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
     if !elf::is_elf(file) {
         return Err(no_core("it is no ELF file"));
     }
-    elf::check_program(file, Subject::File(path.to_owned()))?;
+    elf::check_program(file, path.display().to_string())?;
     if file.len() < size_of::<Header>() {
         return Err(truncated(size_of::<Header>() as u64));
     }

@@ -6,18 +6,17 @@ mod filter;
 mod pages;
 mod proc;
 mod stop;
-mod sys;
 
-use crate::error::{Error, Subject};
-use crate::image::backing::{Backing, Bytes, Later, Regions};
+use crate::error::Error;
 use crate::image::elf;
 use crate::image::parts::{Mapping, Parts, Thread};
-use crate::image::program_image::{ProgramImage, Stopped};
+use crate::image::program_image::{Backing, Bytes, Later, ProgramImage, Regions, Stopped};
 use crate::image::symbols::Symbols;
 use copy::{Copies, Source, read_file};
 use filter::{ARENA, Filter};
 use memmap2::Mmap;
 use pages::Pages;
+use proc::Tid;
 use procfs::process::Process;
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -26,7 +25,6 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::time::Duration;
 use stop::StoppedProcess;
-use sys::Tid;
 
 /// Private mappings of files that cannot be opened are copied whole up to this size.
 const WHOLE: u64 = 64 << 20;
@@ -79,28 +77,8 @@ pub(super) fn program_id(pid: u32) -> Option<[u8; 16]> {
 
 /// See [`ProgramImage::take`].
 pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
-    let process = proc::open(pid)?;
-    let open = |name: &str| {
-        process
-            .open_relative(name)
-            .map_err(|e| proc::failure(pid, name, e))
-    };
-    let mut start = [0; 8];
-    if open("exe")?.read_at(&mut start, 0).is_ok() {
-        elf::check_program(&start, Subject::Process(pid))?;
-    }
-    let program_id = proc::program_id(&process);
-    let program = proc::program(&process);
-    let (mem, later) = (open("mem")?, open("mem")?);
-    let mut prepared = Prepared {
-        pid,
-        pages: Pages::new(open("pagemap")?),
-        mem,
-        program_id,
-        files: Files::new(),
-        process,
-    };
-
+    let mut prepared = Prepared::new(pid)?;
+    let program = proc::program(&prepared.process);
     let before = proc::mappings(pid, &prepared.process)?;
     for (mapping, inode) in &before {
         prepared.open_file(mapping, *inode);
@@ -124,7 +102,8 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     for (mapping, inode) in &mappings {
         prepared.open_file(mapping, *inode);
     }
-    let later: Later = Box::new(move |address, buffer| read_file(&later, address, buffer));
+    let mem = prepared.mem;
+    let later: Later = Box::new(move |address, buffer| read_file(&mem, address, buffer));
     let regions = regions(copies, &mappings, &prepared.files, later);
     for thread in &mut threads {
         thread.name = proc::stat(thread.tid).map(|stat| stat.comm);
@@ -156,6 +135,26 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
 }
 
 impl Prepared {
+    fn new(pid: u32) -> Result<Self, Error> {
+        let process = proc::open(pid)?;
+        let open = |name: &str| {
+            let file = process.open_relative(name);
+            file.map_err(|error| proc::failure(pid, name, error))
+        };
+        let mut start = [0; 8];
+        if open("exe")?.read_at(&mut start, 0).is_ok() {
+            elf::check_program(&start, format!("process {pid}"))?;
+        }
+        Ok(Self {
+            pid,
+            pages: Pages::new(open("pagemap")?),
+            mem: open("mem")?,
+            program_id: proc::program_id(&process),
+            files: Files::new(),
+            process,
+        })
+    }
+
     /// Opens the file of a mapping, if it is not open yet.
     fn open_file(&mut self, mapping: &Mapping, inode: u64) {
         let key = (inode, mapping.name.clone());
@@ -449,16 +448,7 @@ mod tests {
         let mut out = child.stdout.take().unwrap();
         out.read_exact(&mut [0]).unwrap();
         let pid = child.id();
-        let process = proc::open(pid).unwrap();
-        let open = |name: &str| process.open_relative(name).unwrap();
-        let prepared = Prepared {
-            pid,
-            pages: Pages::new(open("pagemap")),
-            mem: open("mem"),
-            program_id: proc::program_id(&process),
-            files: Files::new(),
-            process,
-        };
+        let prepared = Prepared::new(pid).unwrap();
         let take = || prepared.moment(&mut [Copies::prepare(1 << 20).unwrap()]);
         let before = take();
         assert!(before.is_ok(), "{:?}", before.err());

@@ -2,7 +2,7 @@
 //! whose pages are there already.
 
 use super::filter::Filter;
-use super::sys::{self, Tid};
+use super::proc::Tid;
 use crate::image::elf::PAGE;
 use memmap2::{Advice, MmapMut};
 use std::fs::File;
@@ -167,7 +167,7 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// Fills `buffer`; returns how many bytes came before a page that cannot be read.
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        match sys::read_memory(self.tid, address, buffer) {
+        match read_memory(self.tid, address, buffer) {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EFAULT) => Ok(0),
                 // A kernel or a container that does not permit it.
@@ -177,6 +177,21 @@ impl Source<'_> {
             read => read,
         }
     }
+}
+
+/// Reads another process's memory into `buffer`; returns how many bytes were read before the first
+/// page that cannot be read.
+fn read_memory(tid: Tid, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let range = |base, iov_len| libc::iovec {
+        iov_base: std::ptr::with_exposed_provenance_mut(base),
+        iov_len,
+    };
+    let local = range(buffer.as_mut_ptr().expose_provenance(), buffer.len());
+    let remote = range(address as usize, buffer.len());
+    // SAFETY: the kernel writes at most `iov_len` bytes to the local range, which is `buffer`; the
+    // remote one is of another process, and is checked by the kernel.
+    let read = unsafe { libc::process_vm_readv(tid as libc::pid_t, &local, 1, &remote, 1, 0) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
 /// Reads memory by an open `/proc/PID/mem`, as far as it is there.

@@ -5,8 +5,7 @@
 //! out, such as pixels and numbers, is read as zeros where references are looked for.
 
 use crate::image::elf::PAGE;
-use crate::image::parts;
-use crate::image::parts::Mapping;
+use crate::image::parts::{self, Mapping};
 use std::ops::Range;
 
 /// The most bytes between two mappings that one span has: compilers may compare with few spans at
@@ -84,9 +83,11 @@ impl Filter {
         } else {
             0
         };
-        let mut pairs = page.chunks_exact(16);
-        pairs.any(|pair| {
-            let (before, head) = (word(&pair[..8]), word(&pair[8..]));
+        page.chunks_exact(16).any(|pair| {
+            let mut words = parts::words(pair);
+            let (Some(before), Some(head)) = (words.next(), words.next()) else {
+                return false;
+            };
             // The size with flags; the lowest four bits are free. A mapping of its own has flag 2, and
             // what is before the chunk in the first word.
             let in_heap = head & 8 == 0 && head >= 32 && head < limit;
@@ -106,10 +107,6 @@ fn end_of_heap(address: u64, words: impl Iterator<Item = u64>) -> Option<u64> {
     let (size, usable) = (words[2], words[3]);
     let sensible = size > 0 && size % PAGE == 0 && size <= usable && usable <= ARENA;
     (sensible && words[0] % 8 == 0 && words[1] % ARENA == 0).then(|| address + size)
-}
-
-fn word(bytes: &[u8]) -> u64 {
-    u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
 }
 
 #[cfg(test)]

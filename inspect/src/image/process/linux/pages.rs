@@ -1,10 +1,10 @@
 //! Which pages of a process have contents, so that reserved memory costs nothing.
 
-use super::sys::{self, PageRegion};
 use crate::image::parts::words;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,8 +59,7 @@ impl Pages {
         let mut regions = [PageRegion::default(); 256];
         let mut from = range.start;
         while from < range.end {
-            let (count, end) =
-                sys::scan_pages(&self.pagemap, (from, range.end), files, &mut regions)?;
+            let (count, end) = scan_pages(&self.pagemap, (from, range.end), files, &mut regions)?;
             for region in &regions[..count] {
                 add(found, region.start..region.end);
             }
@@ -105,6 +104,82 @@ fn add(found: &mut Vec<Range<u64>>, range: Range<u64>) {
         Some(last) if last.end == range.start => last.end = range.end,
         _ => found.push(range),
     }
+}
+
+/// A range of pages with the same properties, as the kernel returns it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct PageRegion {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// The arguments of `PAGEMAP_SCAN`: `struct pm_scan_arg`.
+#[repr(C)]
+#[derive(Default)]
+struct ScanArguments {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+const PAGEMAP_SCAN: u64 = 0xc060_6610;
+const PAGE_IS_FILE: u64 = 1 << 2;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
+const PAGE_IS_PFNZERO: u64 = 1 << 5;
+
+/// Finds pages with contents from `start` on, by an open `/proc/PID/pagemap`; those of files only if
+/// `files`. Returns how many regions there are, and where the search has ended.
+///
+/// # Errors
+///
+/// `ENOTTY` before Linux 6.7.
+fn scan_pages(
+    pagemap: &File,
+    (start, end): (u64, u64),
+    files: bool,
+    regions: &mut [PageRegion],
+) -> io::Result<(usize, u64)> {
+    let unwanted = if files {
+        PAGE_IS_PFNZERO
+    } else {
+        PAGE_IS_PFNZERO | PAGE_IS_FILE
+    };
+    let mut arguments = ScanArguments {
+        size: size_of::<ScanArguments>() as u64,
+        start,
+        end,
+        vec: regions.as_mut_ptr().expose_provenance() as u64,
+        vec_len: regions.len() as u64,
+        category_inverted: unwanted,
+        category_mask: unwanted,
+        category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+        // No page that is found has it: so adjacent pages are always one region.
+        return_mask: PAGE_IS_PFNZERO,
+        ..ScanArguments::default()
+    };
+    // SAFETY: the kernel reads and writes `arguments`, as large as `size` says, and writes at most
+    // `vec_len` regions to `vec`, which are those of `regions`.
+    let found = unsafe {
+        libc::ioctl(
+            pagemap.as_raw_fd(),
+            PAGEMAP_SCAN as libc::Ioctl,
+            &raw mut arguments,
+        )
+    };
+    let found = usize::try_from(found).map_err(|_| io::Error::last_os_error())?;
+    Ok((found, arguments.walk_end))
 }
 
 #[cfg(test)]

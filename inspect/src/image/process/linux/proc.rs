@@ -1,6 +1,5 @@
 //! Reads what `/proc` says of a process, and explains why it may refuse to.
 
-use super::sys::Tid;
 use crate::error::Error;
 use crate::image::parts::Mapping;
 use procfs::ProcError;
@@ -9,6 +8,9 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+/// The kernel's id of a thread.
+pub(super) type Tid = u32;
 
 /// Returns the threads of a process.
 pub(super) fn tasks(pid: u32) -> Result<Vec<Tid>, Error> {

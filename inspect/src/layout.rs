@@ -9,9 +9,591 @@
 //!
 //! Both sides use names, so fields may move, and names may be added, without a new version. The
 //! version changes if a name gets another meaning, or one that is needed here goes.
+//!
+//! All numbers have limits: a damaged note must not make the reader compute nonsense, or read without
+//! end.
 
-mod fields;
 mod note;
 
-pub use fields::*;
 pub use note::{ADDRESS, NAME, Names, STATICS, TEXT, VERSION};
+
+use crate::error::LayoutError;
+
+/// Declares [`Layout`]: a structure for each part, whose fields have the names that notes have.
+macro_rules! layout {
+    ($($(#[$about:meta])* $part:ident: $type:ident {
+        $($(#[$doc:meta])* $field:ident,)*
+    })*) => {
+        /// Where the library's structures have which fields: offsets in bytes, unless it is said
+        /// otherwise. `size` is always the size of the structure.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Layout {
+            /// The sizes of blocks in bytes, by class.
+            pub block_sizes: Vec<u64>,
+            $($(#[$about])* pub $part: $type,)*
+        }
+
+        impl Layout {
+            /// Takes the fields out of a note.
+            ///
+            /// # Errors
+            /// If it lacks one, or one makes no sense.
+            pub fn new(names: &Names) -> Result<Self, LayoutError> {
+                let number = |name| checked(names, name);
+                let layout = Self {
+                    block_sizes: names.list("block.sizes")?.to_vec(),
+                    $($part: $type {
+                        $($field: number(concat!(stringify!($part), ".", stringify!($field)))?,)*
+                    },)*
+                };
+                check_blocks(names, layout.chunk.header, layout.chunk.size, &layout.block_sizes)?;
+                Ok(layout)
+            }
+
+            /// The names that a note must have, apart from `version`.
+            pub const NAMES: &[&str] = &[
+                $($(concat!(stringify!($part), ".", stringify!($field)),)*)*
+            ];
+        }
+
+        $($(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $type {
+            $($(#[$doc])* pub $field: u64,)*
+        })*
+    };
+}
+
+layout! {
+    /// The settings with which the library was built.
+    build: BuildLayout {
+        /// The size of a pointer, in bytes.
+        pointer,
+        /// 1 if misuse is looked for (the feature `checks`, and debug builds), else 0.
+        checks,
+    }
+
+    /// The header of an object, which is right before the payload: at the payload's address less
+    /// the header's size.
+    header: HeaderLayout {
+        /// The size.
+        size,
+        /// The count word.
+        count,
+        /// The address of the type info.
+        type_info,
+        /// How many bytes before the payload a slice has its length, a word; and a boxed value its
+        /// size and alignment.
+        length_before,
+    }
+
+    /// The count word: shifts in bits, and numbers.
+    count: CountLayout {
+        /// Strong references are the 32 bits from this bit on, less [`strong_bias`](Self::strong_bias)
+        /// and wrapping around.
+        strong_shift,
+        /// The number to be added to those 32 bits.
+        strong_bias,
+        /// Weak references begin at this bit.
+        weak_shift,
+        /// Mask of the weak references, once they are shifted.
+        weak_mask,
+        /// The bit that is set until the value's destruction begins. Without it, one weak reference
+        /// stands for the memory.
+        held_mask,
+        /// The most strong references.
+        max_strong,
+        /// The most weak references.
+        max_weak,
+    }
+
+    /// Type infos, which are in read-only memory, all at multiples of 8.
+    type_info: TypeInfoLayout {
+        /// The size.
+        size,
+        /// A word that says that this is a type info.
+        magic,
+        /// The value of that word.
+        magic_value,
+        /// The address of the function that returns the name of the type.
+        type_name,
+        /// The size of the value, of one element for slices; a word.
+        bytes,
+        /// The alignment of the value; 32 bits.
+        align,
+        /// The kind of object, one of [`KindLayout`]; a byte.
+        kind,
+        /// How many bytes after the beginning of its memory an object has its payload; a word.
+        payload_offset,
+    }
+
+    /// The values of a type info's `kind`.
+    kind: KindLayout {
+        /// One value from the global allocator.
+        sized,
+        /// Values of one type from the global allocator, whose number is before the header.
+        slice,
+        /// The value of a `HomeRef`, after a message and the address of its home's record.
+        thread_bound,
+        /// One value in a block.
+        block,
+        /// Values of one type in a block, whose number is before the header.
+        block_slice,
+        /// One value from the global allocator, of any type. Its size and alignment are before the
+        /// header, where slices have their length: twice the size, plus the alignment.
+        boxed,
+    }
+
+    /// The table of threads: the static `registry`.
+    registry: RegistryLayout {
+        /// Addresses of arrays of slots: the first has [`first`](Self::first) slots, and each other
+        /// one twice as many as the one before; null if not made yet.
+        buckets,
+        /// How many such addresses there are. A number.
+        bucket_count,
+        /// The number of slots of the first bucket. A number.
+        first,
+        /// How many slots there are in all buckets: a word.
+        len,
+    }
+
+    /// A slot of the registry.
+    slot: SlotLayout {
+        /// The size.
+        size,
+        /// The state: a word, whose upper half is the slot's generation.
+        state,
+        /// Mask of the phase in the state. A number.
+        phase_mask,
+        /// The phase of a slot whose thread has not left. A number.
+        live,
+        /// The address of the thread's record; null before the first thread. A thread that has left
+        /// leaves it there.
+        record,
+    }
+
+    /// The part of a thread's state that other threads may use. It is within an allocation of its
+    /// own.
+    record: RecordLayout {
+        /// The size.
+        size,
+        /// The index of the slot: 32 bits.
+        key_index,
+        /// The generation of the slot: 32 bits.
+        key_generation,
+        /// The address of the name, and right after it its length in the low 63 bits of a word;
+        /// null if it has none.
+        name,
+        /// The kernel's thread id, a word; 0 if unknown.
+        tid,
+        /// The address of the thread's pools; null if it has none.
+        pools,
+        /// The address of what is needed to free blocks; null if it has none.
+        heaps,
+        /// The head of the inbox for releases.
+        releases,
+        /// How many releases were sent: a word.
+        releases_sent,
+        /// How many of these were not accepted: a word.
+        releases_refused,
+        /// How many of these have been made: a word.
+        releases_done,
+        /// The head of the inbox for closures.
+        calls,
+        /// How many closures were sent.
+        calls_sent,
+        /// How many of these were not accepted.
+        calls_refused,
+        /// How many of these have run.
+        calls_done,
+        /// Where the figures of the thread are.
+        tally,
+        /// How many frames its loops have made: a word.
+        frames,
+        /// How long the last frame took, in nanoseconds: a word.
+        last_frame,
+    }
+
+    /// Figures of a thread, and of all that have ended: the static `departed`.
+    tally: TallyLayout {
+        /// Objects created: a word.
+        created,
+        /// Objects destroyed: a word.
+        destroyed,
+    }
+
+    /// The beginning of a message, in an allocation of its own, or in a dead object's payload. The
+    /// head of an inbox is the address of one; a value below `first` is none.
+    message: MessageLayout {
+        /// The size.
+        size,
+        /// The address of the next one, or null.
+        next,
+        /// The kind of message, one of [`MessageKindLayout`]: a byte.
+        kind,
+        /// The lowest address of a message. A number.
+        first,
+        /// The payload, in a message of the kind `release`: an address.
+        object,
+        /// The entries, in a message of the kind `release_many`: see [`EntriesLayout`].
+        entries,
+        /// In a message of the kind `batch`: see [`ListLayout`], whose items are addresses of the
+        /// first message of a chain.
+        chains,
+    }
+
+    /// The values of a message's `kind`.
+    message_kind: MessageKindLayout {
+        /// One strong reference.
+        release,
+        /// Many strong references.
+        release_many,
+        /// The message is a dead object's payload, and any thread may destroy it.
+        destroy_anywhere,
+        /// The message is a dead object's payload, and only its target may destroy it.
+        destroy_at_home,
+        /// A closure; what it captures is in the same allocation.
+        closure,
+        /// A closure that a loop has accepted.
+        loop_closure,
+        /// A closure that takes a frame.
+        frame_closure,
+        /// Many messages as one.
+        batch,
+    }
+
+    /// Messages whose thread has ended, and references that slots gave up: the static `orphans`.
+    orphans: OrphansLayout {
+        /// The head of the inbox for releases.
+        releases,
+        /// The head of the inbox for closures.
+        calls,
+        /// The head of the inbox for references that slots gave up.
+        retired,
+        /// Addresses of batches of such references; 0 if none.
+        sealed,
+        /// How many such addresses there are. A number.
+        sealed_count,
+    }
+
+    /// Values whose home has ended: the static `kept`.
+    kept: KeptLayout {
+        /// The head of an inbox with messages of the kind `destroy_at_home`.
+        objects,
+        /// How many there are: a word.
+        count,
+    }
+
+    /// A list of items in one allocation.
+    list: ListLayout {
+        /// The size.
+        size,
+        /// The address of the first item.
+        items,
+        /// How many items there are: a word.
+        len,
+    }
+
+    /// All pools of one thread, in an allocation of its own.
+    pools: PoolsLayout {
+        /// The size.
+        size,
+        /// A [stack](StackLayout).
+        first,
+        /// A [list](ListLayout) of addresses of stacks, each in an allocation of its own.
+        others,
+        /// A [list](ListLayout) of addresses of arrays of pools.
+        chunks,
+        /// How many pools are in such an array. A number.
+        chunk_len,
+        /// The address of the first spare page; the others follow by `prev`.
+        spare_pages,
+        /// The address of the thread's record; null if it had ended before.
+        record,
+        /// Its [link](LinkLayout) once the thread has ended while guards were open.
+        link,
+        /// The address of the first message that was taken out, newest first.
+        newest_first,
+        /// The address of the first message that was taken out and reversed.
+        oldest_first,
+        /// The address of the first closure that was taken out.
+        posted,
+    }
+
+    /// The pools of one manager on one thread.
+    stack: StackLayout {
+        /// The size.
+        size,
+        /// The root pool.
+        root,
+        /// The releases that budgeted drains have left: two [lists](ListLayout) of
+        /// [items](ItemLayout), one right after the other.
+        backlog,
+    }
+
+    /// Releases that a budgeted drain has left.
+    item: ItemLayout {
+        /// The size.
+        size,
+        /// The kind of item, one of [`ItemKindLayout`]: a word.
+        kind,
+        /// If it has entries: [these](EntriesLayout).
+        entries,
+        /// If it has dead objects: a [list](ListLayout) of their payloads.
+        dead,
+    }
+
+    /// The values of an item's `kind`.
+    item_kind: ItemKindLayout {
+        /// Entries of a pool.
+        entries,
+        /// Objects without a strong reference, whose destructors have not run.
+        dead,
+    }
+
+    /// One pool.
+    pool: PoolLayout {
+        /// The size.
+        size,
+        /// Its [entries](EntriesLayout).
+        entries,
+        /// The address of its stack.
+        stack,
+        /// The kind of pool, one of [`PoolKindLayout`]: a byte.
+        kind,
+        /// The address of the name, and right after it its length in the low 63 bits of a word;
+        /// null if it has none.
+        name,
+    }
+
+    /// The values of a pool's `kind`.
+    pool_kind: PoolKindLayout {
+        /// Not open.
+        free,
+        /// Open, owned by an `AutoreleasePool`.
+        guard,
+        /// Open, named by a token.
+        token,
+        /// A root pool.
+        root,
+    }
+
+    /// Entries: strong references in a chain of pages.
+    entries: EntriesLayout {
+        /// The size.
+        size,
+        /// Where the next entry goes, in the topmost page.
+        top,
+        /// The address of the topmost page; null if there is none.
+        page,
+    }
+
+    /// A page, in an allocation of its own.
+    page: PageLayout {
+        /// The size.
+        size,
+        /// The address of the page below, which is full; null in the first page.
+        prev,
+        /// How many entries the pages below have: 32 bits.
+        below,
+        /// 32 bits that say that this is a page.
+        tag,
+        /// Their value. A number.
+        tag_value,
+        /// The first entry: each is the address of a payload.
+        entries,
+        /// How many entries there is room for. A number.
+        capacity,
+    }
+
+    /// A list of structures that nothing else leads to, one after the other: the statics `heaps` and
+    /// `detached_pools`.
+    roll: RollLayout {
+        /// The address of the first structure's [link](LinkLayout); null if there is none.
+        first,
+    }
+
+    /// The link from a structure to the next one in a [roll](RollLayout).
+    link: LinkLayout {
+        /// The address of the next link, or null.
+        next,
+    }
+
+    /// A heap, in an allocation of its own.
+    heap: HeapLayout {
+        /// The size.
+        size,
+        /// Its [link](LinkLayout).
+        link,
+        /// The owner: a word with index and generation of a key, in the upper and the lower half.
+        owner,
+        /// An array of [bins](BinLayout), one for each class.
+        bins,
+        /// The address of the first chunk.
+        chunks,
+        /// The address of a free block, which others follow.
+        pending_block,
+        /// The address of the first block of a batch, which other batches follow.
+        pending_batch,
+        /// The address of the first block of a batch, which other batches follow; the low two bits
+        /// are marks.
+        remote_frees,
+    }
+
+    /// A list of free blocks to hand out next.
+    bin: BinLayout {
+        /// The size.
+        size,
+        /// The address of a free block, which others follow.
+        free,
+    }
+
+    /// A chunk, at a multiple of its size, which is cut into blocks.
+    chunk: ChunkLayout {
+        /// The size.
+        size,
+        /// The size of its header, after which the first block is.
+        header,
+        /// The address of its heap.
+        heap,
+        /// The class of its blocks: a word.
+        class,
+        /// The address of a free block, which others follow.
+        free,
+        /// How many blocks were cut, from the first on: a word.
+        cut,
+        /// How many of these are used: in use, or free in a list that is not the chunk's. A word.
+        used,
+        /// The address of the heap's next chunk, in the list of all.
+        next,
+    }
+
+    /// A free block.
+    block: BlockLayout {
+        /// The address of the next free block.
+        next,
+        /// In the first block of a batch, the address of the next batch.
+        next_batch,
+    }
+
+    /// The batches of free blocks that a thread gathers for other threads' heaps.
+    batches: BatchesLayout {
+        /// The first batch, in what a record's `heaps` leads to.
+        first,
+        /// How many there are. A number.
+        count,
+        /// From one to the next.
+        size,
+        /// The address of a free block, which others follow, in each batch.
+        block,
+    }
+}
+
+/// The largest size or offset.
+const LARGEST: u64 = 1 << 20;
+
+/// The most items of a fixed number: of buckets, batches, pools in a chunk.
+const MOST: u64 = 1 << 12;
+
+/// The most different sizes of blocks.
+const MOST_SIZES: usize = 1 << 10;
+
+/// Returns the number of this name.
+fn checked(names: &Names, name: &str) -> Result<u64, LayoutError> {
+    let (least, most) = limits(name);
+    let number = names.number(name)?;
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(senseless(names, name))
+    }
+}
+
+/// Returns the least and the greatest number of this name.
+fn limits(name: &str) -> (u64, u64) {
+    match name {
+        "type_info.magic_value" | "page.tag_value" | "slot.phase_mask" | "slot.live" => {
+            (0, u64::MAX)
+        }
+        "count.strong_shift" | "count.weak_shift" => (0, 63),
+        _ if name.starts_with("count.") => (0, u64::MAX),
+        "registry.bucket_count" => (0, 64),
+        "orphans.sealed_count" | "pools.chunk_len" | "batches.count" => (0, MOST),
+        "chunk.size" | "pool.size" => (1, LARGEST),
+        _ => (0, LARGEST),
+    }
+}
+
+/// Checks the numbers that are about blocks: the bytes of a chunk and of its header, and the sizes of
+/// blocks.
+fn check_blocks(names: &Names, header: u64, chunk: u64, sizes: &[u64]) -> Result<(), LayoutError> {
+    let fits = |&size: &u64| size > 0 && size <= chunk;
+    if header >= chunk {
+        return Err(senseless(names, "chunk.header"));
+    }
+    if sizes.len() > MOST_SIZES || !sizes.iter().all(fits) {
+        return Err(senseless(names, "block.sizes"));
+    }
+    Ok(())
+}
+
+fn senseless(names: &Names, name: &str) -> LayoutError {
+    LayoutError::Senseless {
+        module: names.module.clone(),
+        name: name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns names with numbers that make sense, but for `name`, which has these numbers.
+    fn names(name: &str, numbers: &[u64]) -> Names {
+        let mut names = Names::default();
+        let all = Layout::NAMES.iter().chain(&["block.sizes"]);
+        names.numbers = all.map(|name| (String::from(*name), vec![8])).collect();
+        names.numbers.insert("chunk.size".to_owned(), vec![1 << 16]);
+        names.numbers.insert(name.to_owned(), numbers.to_vec());
+        names
+    }
+
+    #[test]
+    fn senseless_numbers_are_refused_and_masks_may_be_any() {
+        assert!(Layout::new(&names("block.sizes", &[16, 32])).is_ok());
+        for &name in Layout::NAMES {
+            let layout = Layout::new(&names(name, &[u64::MAX]));
+            let any = matches!(
+                name,
+                "type_info.magic_value" | "page.tag_value" | "slot.live"
+            );
+            if any
+                || name.ends_with("_mask")
+                || name.contains(".max_")
+                || name == "count.strong_bias"
+            {
+                assert!(layout.is_ok(), "{name}");
+            } else {
+                let error = layout.unwrap_err().to_string();
+                assert!(
+                    error.contains(&format!("`{name}` makes no sense")),
+                    "{error}"
+                );
+            }
+        }
+        for (name, numbers) in [
+            ("chunk.size", &[0][..]),
+            ("pool.size", &[0]),
+            ("chunk.header", &[1 << 16]),
+            ("block.sizes", &[16, 0]),
+            ("block.sizes", &[1 << 17]),
+            ("block.sizes", &[8; MOST_SIZES + 1]),
+        ] {
+            let layout = Layout::new(&names(name, numbers));
+            assert!(
+                matches!(layout, Err(LayoutError::Senseless { .. })),
+                "{name}"
+            );
+        }
+    }
+}

@@ -5,12 +5,10 @@
 //! said in [`Library::caveats`].
 
 mod blocks;
-mod pools;
 mod reader;
-mod structures;
 mod threads;
 
-pub use structures::{Block, Chunk, Entry, LibPool, LibThread, PoolKind, Row, Target};
+pub use reader::{Block, Chunk, Entry, Holder, LibPool, LibThread, PoolKind, Row, Target};
 
 use crate::error::LayoutError;
 use crate::graph::{ThreadState, Totals};
@@ -147,11 +145,9 @@ impl Library {
             places.filter_map(move |address| {
                 Some(Entry {
                     target: Target::Object(memory.word(address)?),
-                    kind: row.kind,
-                    label: row.label,
+                    holder: row.holder,
                     address,
                     counted: 1,
-                    pool: row.pool,
                 })
             })
         });
@@ -161,7 +157,7 @@ impl Library {
     /// Returns the text of an entry's label.
     pub fn label(&self, entry: &Entry) -> &str {
         self.labels
-            .get(entry.label as usize)
+            .get(entry.holder.label as usize)
             .map_or("", String::as_str)
     }
 

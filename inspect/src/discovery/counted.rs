@@ -40,19 +40,19 @@ pub(super) fn add_roots(
             (library::Target::Allocation(_), Some(Target::Plain(to))) => to,
             _ => continue,
         };
-        let is_forgotten = forgotten.binary_search(&entry.pool).is_ok();
-        let (kind, label) = if is_forgotten && entry.kind == RootKind::Pool {
+        let is_forgotten = forgotten.binary_search(&entry.holder.pool).is_ok();
+        let (kind, label) = if is_forgotten && entry.holder.kind == RootKind::Pool {
             let label = match last_forgotten {
-                Some((of, label)) if of == entry.label => label,
+                Some((of, label)) if of == entry.holder.label => label,
                 _ => {
                     let label = format!("{}, whose guard was forgotten", library.label(&entry));
                     roots.labels.add(&label)
                 }
             };
-            last_forgotten = Some((entry.label, label));
+            last_forgotten = Some((entry.holder.label, label));
             (RootKind::ForgottenPool, label)
         } else {
-            (entry.kind, labels[entry.label as usize])
+            (entry.holder.kind, labels[entry.holder.label as usize])
         };
         roots.roots.push(Root {
             kind,

@@ -1,7 +1,6 @@
 //! Chunks, and which of their blocks are in use.
 
-use super::reader::Reader;
-use super::structures::{Block, Chunk, LibThread};
+use super::reader::{Block, Chunk, LibThread, Reader};
 use super::threads::roll;
 use std::collections::HashMap;
 

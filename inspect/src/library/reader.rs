@@ -1,10 +1,125 @@
-//! Reads numbers, lists and messages, and collects what they lead to.
+//! The library's structures as read, and the reader of numbers, lists and messages that collects what
+//! these lead to.
 
-use super::structures::{Entry, Row, Target};
-use crate::graph::RootKind;
+use crate::graph::{PoolState, RootKind, ThreadState};
 use crate::image::{Memory, words};
 use crate::layout::Layout;
 use std::collections::{BTreeMap, HashSet};
+
+/// A thread, with where its structures are.
+#[derive(Clone, Debug, Default)]
+pub struct LibThread {
+    /// The state of the thread. The key is the slot's index in the upper half and its generation in
+    /// the lower.
+    pub state: ThreadState,
+    /// The address of its record; 0 if it has none.
+    pub record: u64,
+    /// The address of its pools; 0 if it has none.
+    pub pools_at: u64,
+    /// Its pools, as in the state.
+    pub pools: Vec<LibPool>,
+}
+
+/// A pool, with where it is.
+#[derive(Clone, Debug)]
+pub struct LibPool {
+    /// Its name and length.
+    pub state: PoolState,
+    /// Its address. A guard has this address: if no word outside of
+    /// [`own_memory`](super::Library::own_memory) does, the guard was forgotten.
+    pub address: u64,
+    /// The kind of the pool.
+    pub kind: PoolKind,
+}
+
+/// The kind of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// The pool that gets entries while no other is open.
+    Root,
+    /// A pool that an `AutoreleasePool` owns.
+    Guard,
+    /// A pool that a token names.
+    Token,
+}
+
+/// The root to which an entry belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The kind of the root.
+    pub kind: RootKind,
+    /// An index into [`Library::labels`](super::Library::labels).
+    pub label: u32,
+    /// The address of the pool that has the entry; 0 if none has it.
+    pub pool: u64,
+}
+
+/// Something in the library's structures that refers to an object or an allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The target of the entry.
+    pub target: Target,
+    /// The root that it belongs to.
+    pub holder: Holder,
+    /// Where the word is.
+    pub address: u64,
+    /// How many strong references it stands for: 0 if the object has none any more.
+    pub counted: u32,
+}
+
+/// Entries in a row: words each of which has the address of an object's payload, and is one strong
+/// reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Where the first word is.
+    pub address: u64,
+    /// How many words there are.
+    pub len: u32,
+    /// The root that they belong to.
+    pub holder: Holder,
+}
+
+/// The target of an [`Entry`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The payload of an object at this address.
+    Object(u64),
+    /// An allocation at this address, for example a posted closure with what it has captured.
+    Allocation(u64),
+}
+
+impl Target {
+    /// Returns the address.
+    pub fn address(self) -> u64 {
+        match self {
+            Self::Object(address) | Self::Allocation(address) => address,
+        }
+    }
+}
+
+/// A block of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Its first byte.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u32,
+    /// True if it is in no list of free blocks.
+    pub in_use: bool,
+}
+
+/// A piece of memory that is cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its first byte.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The size of its blocks in bytes.
+    pub block_size: u32,
+    /// The address of its heap.
+    pub heap: u64,
+}
 
 /// The longest name that is read, in bytes.
 const LONGEST_NAME: u64 = 4_096;
@@ -45,14 +160,6 @@ pub(super) struct Reader<'m> {
     left: u64,
     /// Addresses of messages and pages that were seen.
     seen: HashSet<u64>,
-}
-
-/// The root to which an entry belongs.
-#[derive(Clone, Copy)]
-pub(super) struct Holder {
-    pub(super) kind: RootKind,
-    pub(super) label: u32,
-    pub(super) pool: u64,
 }
 
 impl<'m> Reader<'m> {
@@ -124,16 +231,7 @@ impl<'m> Reader<'m> {
 
     /// Reads a word; 0 if there is no memory, or no time.
     pub(super) fn word(&mut self, address: u64) -> u64 {
-        if !self.has_time(1) {
-            return 0;
-        }
-        match self.memory.word(address) {
-            Some(word) => word,
-            None => {
-                self.unfit("a structure of the library is in memory that cannot be read");
-                0
-            }
-        }
+        u64::from_ne_bytes(self.array(address))
     }
 
     /// Reads the word of a field, at an offset from an address that may be damaged.
@@ -153,16 +251,18 @@ impl<'m> Reader<'m> {
         }
     }
 
-    pub(super) fn half(&mut self, address: u64) -> u64 {
-        let mut bytes = [0; 4];
+    fn array<const N: usize>(&mut self, address: u64) -> [u8; N] {
+        let mut bytes = [0; N];
         self.bytes(address, &mut bytes);
-        u32::from_ne_bytes(bytes).into()
+        bytes
+    }
+
+    pub(super) fn half(&mut self, address: u64) -> u64 {
+        u32::from_ne_bytes(self.array(address)).into()
     }
 
     pub(super) fn byte(&mut self, address: u64) -> u64 {
-        let mut byte = [0];
-        self.bytes(address, &mut byte);
-        byte[0].into()
+        u8::from_ne_bytes(self.array(address)).into()
     }
 
     /// Reads `n` words in one go.
@@ -233,11 +333,9 @@ impl<'m> Reader<'m> {
     pub(super) fn entry(&mut self, holder: Holder, target: Target, address: u64, counted: u32) {
         self.found.entries.push(Entry {
             target,
-            kind: holder.kind,
-            label: holder.label,
+            holder,
             address,
             counted,
-            pool: holder.pool,
         });
     }
 
@@ -273,9 +371,7 @@ impl<'m> Reader<'m> {
             self.found.rows.push(Row {
                 address: first,
                 len: readable as u32,
-                kind: holder.kind,
-                label: holder.label,
-                pool: holder.pool,
+                holder,
             });
             n += filled;
             page = self.field(page, of_page.prev);

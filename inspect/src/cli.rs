@@ -28,14 +28,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show objects and bytes by type, threads, pools, inboxes and backlogs
-    Top {
-        /// The program to inspect.
-        #[command(flatten)]
-        from: From,
-        /// The form of the output.
-        #[command(flatten)]
-        output: Output,
-    },
+    Top(Look),
     /// Show the shortest paths from roots to an object, or how the objects of a type are held
     Why(About),
     /// Show what refers to an object, or to the objects of a type
@@ -44,12 +37,9 @@ pub enum Command {
     Held(About),
     /// Show what leaks: cycles, references without a holder, pools that nothing drains
     Leaks {
-        /// The program to inspect.
+        /// The program to inspect, and the form of the output.
         #[command(flatten)]
-        from: From,
-        /// The form of the output.
-        #[command(flatten)]
-        output: Output,
+        look: Look,
         /// The limits of the report.
         #[command(flatten)]
         limits: Limits,
@@ -77,12 +67,9 @@ pub enum Command {
     /// Save what is found, for `diff`, for later, or for Chrome's DevTools
     #[command(group = ArgGroup::new("files").required(true).multiple(true))]
     Snapshot {
-        /// The program to inspect.
+        /// The program to inspect, and the form of the output.
         #[command(flatten)]
-        from: From,
-        /// The form of the output.
-        #[command(flatten)]
-        output: Output,
+        look: Look,
         /// Save a snapshot that --snapshot and `diff` read
         #[arg(short = 'o', long = "output", value_name = "FILE", group = "files")]
         file: Option<PathBuf>,
@@ -99,6 +86,14 @@ pub struct About {
     /// no other type's name has
     #[arg(value_name = "ADDRESS|TYPE")]
     pub subject: String,
+    /// The program to inspect, and the form of the output.
+    #[command(flatten)]
+    pub look: Look,
+}
+
+/// The program to inspect, and the form of the output.
+#[derive(Debug, Args)]
+pub struct Look {
     /// The program to inspect.
     #[command(flatten)]
     pub from: From,
@@ -202,9 +197,9 @@ mod tests {
             assert!(parse(line).is_ok(), "{line}");
         }
         let parsed = parse("x leaks --fail --limit 0 --pid 1").expect("a good line");
-        let Command::Leaks { output, fail, .. } = parsed.command else {
+        let Command::Leaks { look, fail, .. } = parsed.command else {
             panic!("{parsed:?}");
         };
-        assert!(fail && output.limit().is_none());
+        assert!(fail && look.output.limit().is_none());
     }
 }

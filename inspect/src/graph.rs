@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fmt;
 
 /// The index of a node in [`Graph::nodes`].
 pub type NodeId = u32;
@@ -26,7 +27,7 @@ pub struct Graph {
     pub roots: Vec<Root>,
     /// Names of roots for people; roots have indices into it. No name twice.
     pub labels: Vec<String>,
-    /// How objects were created, as far as the program records it; no pair of site and thread twice.
+    /// How objects were created, as far as the program records it.
     pub creations: Vec<Creation>,
     /// For each object, in their order, one more than its index into [`creations`](Self::creations),
     /// or 0; empty if nothing is known of any.
@@ -238,65 +239,55 @@ pub struct Totals {
 impl Graph {
     /// Returns what is wrong with a graph that was read from a file: indices without an item, or items
     /// without their order.
-    pub(crate) fn defect(&self) -> Option<&'static str> {
-        let nodes = self.nodes.len();
-        let is_object = |node: &Node| node.kind != NodeKind::Plain;
-        let of_type = |node: &Node| match &node.kind {
-            NodeKind::Object(object) => object.type_id as usize,
-            NodeKind::Plain => 0,
-        };
-        let sorted = |nodes: &[Node]| nodes.is_sorted_by_key(|node| node.address);
-        let (limit, types) = (1 << 31, self.types.len());
-        if nodes > limit || self.edges.len() > limit || self.roots.len() > limit {
+    pub fn defect(&self) -> Option<&'static str> {
+        let largest = self.nodes.len().max(self.edges.len()).max(self.roots.len());
+        if largest > 1 << 31 {
             return Some("it has too many nodes");
         }
         let Some((objects, plain)) = self.nodes.split_at_checked(self.objects) else {
             return Some("it lacks objects");
         };
-        let pairs = [
-            (self.first_words.len(), plain.len()),
-            (self.created.len(), objects.len()),
-        ];
+        let is_object = |node: &Node| node.kind != NodeKind::Plain;
+        let are_mixed = !objects.iter().all(is_object) || plain.iter().any(is_object);
+        let is_sorted = |nodes: &[Node]| nodes.is_sorted_by_key(|node| node.address);
+        let types = self.types.len();
+        let lacks_type = |node: &Node| match &node.kind {
+            NodeKind::Object(object) => object.type_id as usize >= types,
+            NodeKind::Plain => false,
+        };
+        let is_cut = |len: usize, all: &[Node]| len != 0 && len != all.len();
+        let is_list_cut =
+            is_cut(self.first_words.len(), plain) || is_cut(self.created.len(), objects);
+        let lacks_creation = |at: &u32| *at as usize > self.creations.len();
         let ends = self.edges.iter().flat_map(|edge| [edge.from, edge.to]);
         let mut ends = ends.chain(self.roots.iter().map(|root| root.to));
-        let creations = self.creations.len();
-        let checks = [
+        let lacks_label = |root: &Root| root.label as usize >= self.labels.len();
+        let defects = [
+            (are_mixed, "its nodes are mixed"),
             (
-                objects.iter().all(is_object) && !plain.iter().any(is_object),
-                "its nodes are mixed",
-            ),
-            (
-                sorted(objects) && sorted(plain),
+                !is_sorted(objects) || !is_sorted(plain),
                 "its addresses are not sorted",
             ),
+            (objects.iter().any(lacks_type), "an object has no type"),
+            (is_list_cut, "a list is incomplete"),
             (
-                objects.iter().all(|node| of_type(node) < types),
-                "an object has no type",
-            ),
-            (
-                pairs.iter().all(|pair| pair.0 == 0 || pair.0 == pair.1),
-                "a list is incomplete",
-            ),
-            (
-                self.created.iter().all(|at| *at as usize <= creations),
+                self.created.iter().any(lacks_creation),
                 "an object has no creation",
             ),
             (
-                self.edges.is_sorted_by_key(|edge| edge.from),
+                !self.edges.is_sorted_by_key(|edge| edge.from),
                 "its edges are not sorted",
             ),
             (
-                ends.all(|node| (node as usize) < nodes),
+                ends.any(|node| node as usize >= self.nodes.len()),
                 "a reference has no node",
             ),
-            (
-                self.roots
-                    .iter()
-                    .all(|root| (root.label as usize) < self.labels.len()),
-                "a root has no label",
-            ),
+            (self.roots.iter().any(lacks_label), "a root has no label"),
         ];
-        checks.iter().find(|check| !check.0).map(|check| check.1)
+        defects
+            .iter()
+            .find(|defect| defect.0)
+            .map(|defect| defect.1)
     }
 
     /// Returns the nodes of objects that are alive.
@@ -357,22 +348,12 @@ impl RootKind {
     pub fn is_list(self) -> bool {
         self < Self::Static
     }
+}
 
-    /// Returns the name for machines.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pool => "pool",
-            Self::ForgottenPool => "forgotten_pool",
-            Self::Inbox => "inbox",
-            Self::Backlog => "backlog",
-            Self::Orphan => "orphan",
-            Self::Kept => "kept",
-            Self::Static => "static",
-            Self::ThreadLocal => "thread_local",
-            Self::Anonymous => "anonymous",
-            Self::Register => "register",
-            Self::Stack => "stack",
-        }
+/// The name for machines.
+impl fmt::Display for RootKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

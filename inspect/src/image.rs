@@ -9,4 +9,6 @@ pub mod symbols;
 
 pub(crate) use parts::words;
 pub use parts::{Mapping, Memory, Module, Note, Parts, Thread};
+#[cfg(test)]
+pub(crate) use program_image::{Backing, Regions};
 pub use program_image::{Image, ProgramImage, Stopped};

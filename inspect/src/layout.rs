@@ -65,14 +65,6 @@ macro_rules! layout {
 }
 
 layout! {
-    /// The settings with which the library was built.
-    build: BuildLayout {
-        /// The size of a pointer, in bytes.
-        pointer,
-        /// 1 if misuse is looked for (the feature `checks`, and debug builds), else 0.
-        checks,
-    }
-
     /// The header of an object, which is right before the payload: at the payload's address less
     /// the header's size.
     header: HeaderLayout {
@@ -425,8 +417,6 @@ layout! {
         size,
         /// Its [link](LinkLayout).
         link,
-        /// The owner: a word with index and generation of a key, in the upper and the lower half.
-        owner,
         /// An array of [bins](BinLayout), one for each class.
         bins,
         /// The address of the first chunk.
@@ -462,8 +452,6 @@ layout! {
         free,
         /// How many blocks were cut, from the first on: a word.
         cut,
-        /// How many of these are used: in use, or free in a list that is not the chunk's. A word.
-        used,
         /// The address of the heap's next chunk, in the list of all.
         next,
     }

@@ -2,9 +2,8 @@
 
 use crate::analysis::Analysis;
 use crate::analysis::leaks::{self, Limits, Suspects};
-use crate::capture::Source;
-use crate::capture::capture;
-use crate::cli::{About, Arguments, Command, Output};
+use crate::capture::{Source, capture};
+use crate::cli::{About, Arguments, Command, Look, Output};
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::image::ProgramImage;
@@ -13,7 +12,7 @@ use crate::report::wire::{self, Report};
 use crate::report::{build, text};
 use crate::store;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -52,23 +51,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, RunError> {
 
 fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
     match &arguments.command {
-        Command::Top { from, output } => {
-            let graph = capture(&from.source())?;
-            let report = Report::Top(build::top(&graph, output.limit()));
-            show(&graph, output, report)?;
+        Command::Top(look) => {
+            let graph = capture(&look.from.source())?;
+            show(
+                &graph,
+                &look.output,
+                build::top(&graph, look.output.limit()),
+            )?;
         }
-        Command::Why(about) => ask(about, |analysis, subject, limit| {
-            Report::Why(build::why(analysis, subject, limit))
-        })?,
-        Command::Holders(about) => ask(about, |analysis, subject, limit| {
-            Report::Holders(build::holders(analysis, subject, limit))
-        })?,
-        Command::Held(about) => ask(about, |analysis, subject, limit| {
-            Report::Held(build::held(analysis, subject, limit))
-        })?,
+        Command::Why(about) => ask(about, build::why)?,
+        Command::Holders(about) => ask(about, build::holders)?,
+        Command::Held(about) => ask(about, build::held)?,
         Command::Leaks {
-            from,
-            output,
+            look: Look { from, output },
             limits,
             looks,
             fail,
@@ -89,8 +84,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             limits,
         } => diff(before, after, output, limits)?,
         Command::Snapshot {
-            from,
-            output,
+            look: Look { from, output },
             file,
             heapsnapshot,
         } => {
@@ -102,12 +96,10 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
                 store::devtools::save(&Analysis::new(&graph), file)?;
             }
             let (objects, bytes) = build::sizes(&graph);
-            let name = |file: &Option<std::path::PathBuf>| {
-                file.as_ref().map(|file| file.display().to_string())
-            };
+            let name = |file: &PathBuf| file.display().to_string();
             let report = wire::Snapshot {
-                file: name(file),
-                heapsnapshot: name(heapsnapshot),
+                file: file.as_ref().map(name),
+                heapsnapshot: heapsnapshot.as_ref().map(name),
                 objects,
                 bytes,
                 allocations: (graph.nodes.len() - graph.objects) as u64,
@@ -175,19 +167,20 @@ fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(
 /// Answers a question about an address or a type.
 fn ask(
     about: &About,
-    answer: impl Fn(&Analysis<'_>, &Subject, Option<usize>) -> Report,
+    answer: fn(&Analysis<'_>, &Subject, Option<usize>) -> Report,
 ) -> Result<(), RunError> {
-    let graph = capture(&about.from.source())?;
+    let Look { from, output } = &about.look;
+    let graph = capture(&from.source())?;
     let subject = subject::find(&graph, &about.subject)?;
-    let report = answer(&Analysis::new(&graph), &subject, about.output.limit());
-    show(&graph, &about.output, report)
+    let report = answer(&Analysis::new(&graph), &subject, output.limit());
+    show(&graph, output, report)
 }
 
 fn diff(before: &Path, after: &Path, output: &Output, limits: &Limits) -> Result<(), RunError> {
     let (before, after) = (store::load(before)?, store::load(after)?);
     let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
     let report = build::diff_report(&earlier, &later, limits, output.limit());
-    show(&after, output, Report::Diff(report))
+    show(&after, output, report)
 }
 
 /// Prints a report.

@@ -87,8 +87,7 @@ fn each_object_has_its_site_and_paths_show_it() {
     }
     assert!(graph.caveats.is_empty(), "{:?}", graph.caveats);
     let subject = subject::find(&graph, "healthy::InPool").unwrap();
-    let why = build::why(&analysis, &subject, None);
-    let why = build::document(&graph, Report::Why(why));
+    let why = build::document(&graph, build::why(&analysis, &subject, None));
     let site = &json(&why)["paths"][0]["hops"][0]["site"];
     assert!(
         site.as_str().unwrap().contains("leaky/healthy.rs:"),
@@ -101,10 +100,10 @@ fn each_object_has_its_site_and_paths_show_it() {
     let mut nodes = 0..graph.objects as u32;
     let is_cached = |node: &u32| analysis.object(*node).unwrap().type_id == cached;
     let cached = subject::Subject::Node(nodes.find(is_cached).unwrap());
-    let why = Report::Why(build::why(&analysis, &cached, None));
+    let why = build::why(&analysis, &cached, None);
     let address = json(&build::document(&graph, why))["paths"][0]["hops"][0]["address"].clone();
     let first = subject::find(&graph, address.as_str().unwrap()).unwrap();
-    let held = Report::Held(build::held(&analysis, &first, None));
+    let held = build::held(&analysis, &first, None);
     let held = text::text(&build::document(&graph, held));
     let line = held.lines().find(|line| line.contains("was created at"));
     assert!(
@@ -118,7 +117,7 @@ fn list_of_expect_gone_is_named() {
     let graph = look_at(env!("CARGO_BIN_EXE_expecting"));
     let analysis = Analysis::new(&graph);
     let subject = subject::find(&graph, "Scene").unwrap();
-    let holders = Report::Holders(build::holders(&analysis, &subject, None));
+    let holders = build::holders(&analysis, &subject, None);
     let document = build::document(&graph, holders);
     let report = json(&document);
     let rows = report["holders"].as_array().unwrap().iter();

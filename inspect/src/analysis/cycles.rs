@@ -1,10 +1,10 @@
 //! Strongly connected components, by Tarjan's algorithm without recursion; what is wrong with cycles,
 //! and shortest ones through a node.
 
-use super::{Analysis, Balance};
 use super::path::Hop;
 use super::reach::Level;
 use super::verdict::Verdict;
+use super::{Analysis, Balance};
 use crate::graph::NodeId;
 
 /// The component of a node that was left out.

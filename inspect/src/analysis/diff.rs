@@ -305,7 +305,7 @@ mod tests {
             let kinds = [RootKind::Pool, RootKind::Inbox, RootKind::Backlog];
             let entry = b.object("Entry", lens.iter().sum(), 0);
             for (kind, len) in kinds.into_iter().zip(lens) {
-                (0..len).for_each(|_| _ = b.counted(kind, kind.name(), entry));
+                (0..len).for_each(|_| _ = b.counted(kind, &kind.to_string(), entry));
             }
             b.root(RootKind::Static, "static ENTRY", entry);
             b.build()

@@ -1,7 +1,7 @@
 //! Paths: their nodes, what they begin at, how sure that is, and what is alike in paths of one kind.
 
-use super::{Analysis, Balance};
 use super::reach::Level;
+use super::{Analysis, Balance};
 use crate::graph::{Edge, NodeId, Root, RootKind};
 use serde::{Deserialize, Serialize};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,8 +1,7 @@
 //! Builds graphs for tests.
 
-use crate::graph::Texts;
 use crate::graph::{
-    Edge, EdgeKind, Graph, Node, NodeId, NodeKind, Object, Root, RootKind, Storage,
+    Edge, EdgeKind, Graph, Node, NodeId, NodeKind, Object, Root, RootKind, Storage, Texts,
 };
 use std::collections::HashMap;
 
@@ -91,26 +90,7 @@ impl Builder {
 
     /// Adds a root of the kind with this name.
     fn root_of(&mut self, name: &str, to: NodeId) -> &mut Self {
-        use RootKind as K;
-        let libraries = [
-            K::Pool,
-            K::ForgottenPool,
-            K::Inbox,
-            K::Backlog,
-            K::Orphan,
-            K::Kept,
-        ];
-        let others = [
-            K::Static,
-            K::ThreadLocal,
-            K::Anonymous,
-            K::Register,
-            K::Stack,
-        ];
-        let mut kinds = libraries.into_iter().chain(others);
-        let kind = kinds
-            .find(|kind| kind.name() == name)
-            .expect("a kind of root");
+        let kind: RootKind = serde_json::from_value(name.into()).expect("a kind of root");
         self.add_root(kind, name, to, u32::from(kind.is_list()))
     }
 

@@ -126,21 +126,10 @@ fn aarch64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::synthetic_image::memory;
 
     /// Where the code of the tests is.
     const CODE: u64 = 0x1000;
-
-    struct Code<'a>(&'a [u8]);
-
-    impl Memory for Code<'_> {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-            let from = address.checked_sub(CODE).map(|from| from as usize);
-            let rest = from.and_then(|from| self.0.get(from..)).unwrap_or(&[]);
-            let n = rest.len().min(buffer.len());
-            buffer[..n].copy_from_slice(&rest[..n]);
-            n
-        }
-    }
 
     #[test]
     fn a_real_function_of_this_build_is_understood() {
@@ -168,7 +157,8 @@ mod tests {
     fn functions_for_x86_64() {
         const LEA: [u8; 7] = [0x48, 0x8d, 0x05, 0x10, 0, 0, 0];
         let run = |before: &[u8], after: &[u8]| {
-            returned(&Code(&[before, &LEA, after].concat()), CODE, x86_64)
+            let code = memory(&[(CODE, &[before, &LEA, after].concat())]);
+            returned(&code, CODE, x86_64)
         };
         let found = |before: u64, len| Some((CODE + before + 0x17, len));
         // mov edx, 3; push 3, pop rdx; xor edx, edx
@@ -206,7 +196,7 @@ mod tests {
         let run = |before: &[u32], after: &[u32]| {
             let code = [before, &ADDRESS, after].concat();
             let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
-            returned(&Code(&bytes), CODE, aarch64)
+            returned(&memory(&[(CODE, &bytes)]), CODE, aarch64)
         };
         // mov w1, #11; mov w1, #0x1234 and movk w1, #1, lsl #16; bti c and mov x1, xzr
         let mov = [0x5280_0161, RET];

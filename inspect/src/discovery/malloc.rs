@@ -1,19 +1,10 @@
 //! Which allocations a program has made with its C library's allocator.
 //!
-//! Only of glibc's malloc is it known how it keeps its memory, in the versions that [`version`]
+//! Only of glibc's malloc is it known how it keeps its memory, in the versions that [`arena`]
 //! lists. Memory of other allocators is found by the gaps between objects.
 
 mod arena;
-mod cached;
 mod chunks;
-#[cfg(all(
-    test,
-    target_os = "linux",
-    target_env = "gnu",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-))]
-mod own_malloc_tests;
-mod version;
 
 pub(super) use chunks::Allocation;
 
@@ -38,7 +29,7 @@ pub(super) struct Heap {
 /// library, or an unknown version of this one.
 pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     let mut heap = Heap::default();
-    let layout = match version::of(image) {
+    let layout = match arena::layout(image) {
         Ok(layout) => layout,
         Err(reason) => {
             heap.caveats.push(format!(
@@ -66,11 +57,12 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     heap.managed.sort_unstable_by_key(|range| range.start);
     chunks::find_mapped(regions, &heap.managed, &mut found);
     found.sort_unstable_by_key(|chunk| chunk.start);
-    let free = cached::find(regions, &layout, &arenas, &found);
+    let free = chunks::free(regions, &layout, &arenas, &found);
     for chunk in found.iter().filter(|chunk| chunk.is_mapped()) {
         heap.managed.push(chunk.start..chunk.end());
     }
     heap.managed.sort_unstable_by_key(|range| range.start);
+    debug_assert!(heap.managed.is_sorted_by(|a, b| a.end <= b.start));
     heap.allocations = chunks::allocations(found, &free);
     heap
 }

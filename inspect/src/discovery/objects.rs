@@ -270,32 +270,20 @@ mod tests {
     #[test]
     fn count_words_of_objects_and_other_words() {
         let some = |strong, weak, held| Some(Counts { strong, weak, held });
-        let of = |word| counts(word, &LAYOUT);
-        assert_eq!(of(1), some(1, 0, true), "new");
-        assert_eq!(of(2 << 32 | 3 << 1 | 1), some(3, 3, true));
-        assert_eq!(
-            of(u64::MAX << 32 | 1),
-            some(0, 0, true),
-            "waits to be destroyed"
-        );
-        assert_eq!(
-            of(u64::MAX << 32 | 2 << 1),
-            some(0, 2, false),
-            "weak references are left"
-        );
-        assert_eq!(
-            of(u64::MAX << 32 | 1 << 1),
-            some(0, 1, false),
-            "being destroyed"
-        );
-        assert_eq!(of(0), None);
-        assert_eq!(of(u64::MAX << 32), None);
-        assert_eq!(of(0x7f00_1234_5670), None, "a pointer");
-        assert_eq!(
-            of(0x7f00_1234_5671 | 1 << 31),
-            None,
-            "too many weak references"
-        );
-        assert_eq!(of(u64::MAX), None);
+        const NO_STRONG: u64 = u64::MAX << 32;
+        for (word, expected, what) in [
+            (1, some(1, 0, true), "new"),
+            (2 << 32 | 3 << 1 | 1, some(3, 3, true), "in use"),
+            (NO_STRONG | 1, some(0, 0, true), "waits to be destroyed"),
+            (NO_STRONG | 4, some(0, 2, false), "weak references are left"),
+            (NO_STRONG | 2, some(0, 1, false), "being destroyed"),
+            (0, None, "zero"),
+            (NO_STRONG, None, "no reference at all"),
+            (0x7f00_1234_5670, None, "a pointer"),
+            (0x7f00_1234_5671 | 1 << 31, None, "too many weak references"),
+            (u64::MAX, None, "too many of both"),
+        ] {
+            assert_eq!(counts(word, &LAYOUT), expected, "{what}");
+        }
     }
 }

@@ -11,7 +11,6 @@
 //!                with the highest bit, the thread had no key
 //! ```
 
-use crate::graph::Texts;
 use crate::graph::{Creation, Graph};
 use crate::image::Memory;
 use crate::layout::HeaderLayout;
@@ -114,9 +113,6 @@ struct Sites<'a> {
     created: Vec<u32>,
     /// Creations by the place of the file's name, its length, line, column and thread.
     known: HashMap<(u64, u32, u32, u32, u64), u32>,
-    /// Creations by site and thread: constants may exist several times.
-    by_text: HashMap<(u32, Option<u64>), u32>,
-    texts: Texts,
     /// Records that make no sense.
     unreadable: u64,
 }
@@ -130,8 +126,6 @@ impl<'a> Sites<'a> {
             creations: Vec::new(),
             created: vec![0; graph.objects],
             known: HashMap::new(),
-            by_text: HashMap::new(),
-            texts: Texts::default(),
             unreadable: 0,
         }
     }
@@ -199,12 +193,8 @@ impl<'a> Sites<'a> {
         let site = format!("{name}:{line}:{column}");
         // The graph has the index of a key in the upper half.
         let creator = (thread != 0 && thread & NO_KEY == 0).then(|| thread.rotate_left(32));
-        let text = self.texts.add(&site);
-        let creations = &mut self.creations;
-        let creation = *self.by_text.entry((text, creator)).or_insert_with(|| {
-            creations.push(Creation { site, creator });
-            creations.len() as u32
-        });
+        self.creations.push(Creation { site, creator });
+        let creation = self.creations.len() as u32;
         self.known.insert(key, creation);
         Some(creation)
     }
@@ -221,7 +211,8 @@ fn half(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::synthetic::Builder;
+    use crate::analysis::synthetic::graph;
+    use crate::discovery::synthetic_image::memory;
 
     /// A ledger at address 0, with two chunks of two records; objects have headers of 16 bytes, and
     /// their type infos are at the second word.
@@ -238,20 +229,6 @@ mod tests {
         type_info: 8,
         length_before: 24,
     };
-
-    impl Memory for Ledger {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-            // Where objects are, each word is a type info.
-            if address >= 0xF00 {
-                buffer.copy_from_slice(&INFO.to_ne_bytes());
-                return 8;
-            }
-            let there = self.0.get(address as usize..).unwrap_or(&[]);
-            let n = there.len().min(buffer.len());
-            buffer[..n].copy_from_slice(&there[..n]);
-            n
-        }
-    }
 
     impl Ledger {
         fn new(objects: [u64; 3]) -> Self {
@@ -285,27 +262,24 @@ mod tests {
         }
     }
 
-    fn graph() -> Graph {
-        let mut b = Builder::new();
-        for _ in 0..3 {
-            b.object("Game", 1, 0);
-        }
-        b.build()
-    }
-
     /// Returns the sites of three objects, what could not be read, and the caveats.
     fn sites(change: impl FnOnce(&mut Ledger)) -> (Vec<String>, u64, Vec<String>) {
-        let graph = graph();
+        let graph = graph("Game: 1, Game: 1, Game: 1");
         let mut ledger = Ledger::new([0, 1, 2].map(|at| graph.nodes[at].address));
         change(&mut ledger);
-        let mut found = Sites::new(&ledger, HEADER, &graph);
+        // Where objects are, each word is a type info.
+        let memory = memory(&[(0, &ledger.0), (0xF00, &INFO.to_ne_bytes().repeat(64))]);
+        let mut found = Sites::new(&memory, HEADER, &graph);
         let mut caveats = Vec::new();
-        match Shape::read(&ledger, 0) {
+        match Shape::read(&memory, 0) {
             Ok(shape) => found.walk(&shape, &mut caveats),
             Err(caveat) => caveats.push(caveat),
         }
         let site = |created: &u32| match created.checked_sub(1) {
-            Some(index) => found.creations[index as usize].site.clone(),
+            Some(index) => {
+                let Creation { site, creator } = &found.creations[index as usize];
+                format!("{site} by {:x}", creator.unwrap_or(0))
+            }
             None => String::new(),
         };
         let sites = found.created.iter().map(site).collect();
@@ -315,13 +289,9 @@ mod tests {
     #[test]
     fn sites_are_read_from_all_chunks() {
         let (found, unreadable, caveats) = sites(|_| ());
-        assert_eq!(found, ["src/a:1:5", "src/a:2:5", "src/a:3:5"]);
+        let expected = [1, 2, 3].map(|line| format!("src/a:{line}:5 by 300000007"));
+        assert_eq!(found, expected);
         assert_eq!((unreadable, caveats.len()), (0, 0), "{caveats:?}");
-        let graph = graph();
-        let ledger = Ledger::new([0, 1, 2].map(|at| graph.nodes[at].address));
-        let mut found = Sites::new(&ledger, HEADER, &graph);
-        found.walk(&Shape::read(&ledger, 0).unwrap(), &mut Vec::new());
-        assert_eq!(found.creations[0].creator, Some(3 << 32 | 7));
     }
 
     #[test]
@@ -339,24 +309,17 @@ mod tests {
     #[test]
     fn damaged_records_are_left_out() {
         let first = CHUNKS[0] + 8;
-        for (change, unreadable) in [
-            (
-                &(|ledger: &mut Ledger| ledger.put_word(first, !0x42)) as &dyn Fn(&mut Ledger),
-                0,
-            ),
-            (&|ledger: &mut Ledger| ledger.put_word(first, 0), 0),
-            (
-                &|ledger: &mut Ledger| ledger.put_word(first + 8, INFO + 8),
-                1,
-            ),
-            (&|ledger: &mut Ledger| ledger.put_word(first + 24, 0x900), 1),
-            (
-                &|ledger: &mut Ledger| ledger.put_half(first + 32, u32::MAX),
-                1,
-            ),
-            (&|ledger: &mut Ledger| ledger.0[NAME] = 0xFF, 3),
+        // No text, and a file whose name is too long.
+        let (text, long) = (u64::from_ne_bytes([0xff; 8]), (9 << 32) | 0xffff_ffff);
+        for (at, word, unreadable) in [
+            (first, !0x42, 0),
+            (first, 0, 0),
+            (first + 8, INFO + 8, 1),
+            (first + 24, 0x900, 1),
+            (first + 32, long, 1),
+            (NAME, text, 3),
         ] {
-            let (found, found_unreadable, caveats) = sites(change);
+            let (found, found_unreadable, caveats) = sites(|ledger| ledger.put_word(at, word));
             assert_eq!(found[0], "");
             assert_eq!(found_unreadable, unreadable);
             assert!(caveats.is_empty(), "{caveats:?}");

@@ -1,16 +1,31 @@
 //! Programs that tests make up.
 
-use crate::image::{Image, Mapping, Memory, Parts, Thread};
+use crate::image::{Backing, Image, Mapping, Memory, Parts, Regions, Thread};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Memory that tests fill with words, and threads.
 #[derive(Default)]
 pub(super) struct Synthetic {
     parts: Parts,
-    /// The words of each mapping.
-    words: Vec<Vec<u64>>,
+    memory: Regions,
     /// Where reading ends, as if a page were absent.
     absent: Range<u64>,
+}
+
+/// Returns memory that has these bytes at these addresses.
+pub(super) fn memory(parts: &[(u64, &[u8])]) -> Regions {
+    let mut memory = Regions::default();
+    for (start, bytes) in parts {
+        add(&mut memory, *start, bytes.to_vec());
+    }
+    memory
+}
+
+fn add(memory: &mut Regions, start: u64, bytes: Vec<u8>) {
+    let end = start + bytes.len() as u64;
+    let source = memory.add_source(Arc::new(bytes));
+    memory.push(start..end, Backing::Bytes { source, offset: 0 });
 }
 
 impl Synthetic {
@@ -33,11 +48,11 @@ impl Synthetic {
             write: access,
             ..Mapping::default()
         });
-        let mut memory = vec![0; (bytes / 8) as usize];
+        let mut memory = vec![0; if access { bytes as usize } else { 0 }];
         for (address, word) in words {
-            memory[((address - start) / 8) as usize] = *word;
+            memory[(address - start) as usize..][..8].copy_from_slice(&word.to_ne_bytes());
         }
-        self.words.push(memory);
+        add(&mut self.memory, start, memory);
     }
 
     /// Adds a thread.
@@ -54,18 +69,12 @@ impl Synthetic {
 
 impl Memory for Synthetic {
     fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
-        let mappings = &self.parts.mappings;
-        let after = mappings.partition_point(|mapping| mapping.start <= address);
-        let Some(mapping) = mappings[..after].last().filter(|m| m.read) else {
-            return 0;
+        let there = match address {
+            _ if self.absent.contains(&address) => 0,
+            _ => self.absent.start.checked_sub(address).unwrap_or(u64::MAX),
         };
-        let bytes = self.words[after - 1]
-            .iter()
-            .flat_map(|word| word.to_ne_bytes());
-        let rest = (address..).zip(bytes.skip((address - mapping.start) as usize));
-        let there = rest.take_while(|(at, _)| !self.absent.contains(at));
-        let filled = buffer.iter_mut().zip(there);
-        filled.map(|(to, (_, byte))| *to = byte).count()
+        let len = buffer.len().min(there as usize);
+        self.memory.read(address, &mut buffer[..len])
     }
 }
 

@@ -34,8 +34,13 @@ pub trait Memory: Sync {
 /// Returns the whole words of some bytes of memory.
 #[inline(always)]
 pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    let words = bytes.chunks_exact(8);
-    words.map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")))
+    bytes.chunks_exact(8).map(word)
+}
+
+/// Returns the word in eight bytes of memory.
+#[inline(always)]
+pub(crate) fn word(bytes: &[u8]) -> u64 {
+    u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
 }
 
 /// The parts of a program besides memory.

@@ -227,12 +227,7 @@ fn holders(page: &mut Page, holders: &Holders) {
     if !holders.roots.is_empty() {
         let roots = holders.roots.iter().map(|root| {
             let [words, counted] = [root.words, root.counted].map(number);
-            [
-                root.label.clone(),
-                root.root.name().to_owned(),
-                words,
-                counted,
-            ]
+            [root.label.clone(), root.root.to_string(), words, counted]
         });
         page.table(["from outside", "kind", "words", "counted"], 2, roots);
         page.line("");

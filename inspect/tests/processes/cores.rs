@@ -7,6 +7,7 @@ use releasepool_inspect::image::{Image, Memory, ProgramImage};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Plays the role: the process aborts when it is asked to.
 pub fn play() -> ! {
@@ -223,7 +224,7 @@ fn other_files_are_no_cores() {
 fn the_program_must_be_the_one_that_crashed() {
     let directory = Directory::new("program");
     let program = directory.copy_of_this_program();
-    let target = Target::start_program(&program, "aborts");
+    let target = Target::start_command(Command::new(&program), "aborts");
     let pid = target.pid();
     let Some(path) = directory.core_of(pid) else {
         return;

@@ -5,6 +5,7 @@ use crate::known::{self, MARKER, PLACE, UNTOUCHED, address, word};
 use releasepool_inspect::image::{Image, Memory, ProgramImage, Thread};
 use std::cell::Cell;
 use std::os::fd::AsRawFd;
+use std::process::Command;
 use std::sync::atomic::Ordering;
 
 thread_local! {
@@ -161,7 +162,7 @@ fn what_was_not_copied_is_still_there_after_the_process_has_ended() {
 fn a_program_whose_file_was_deleted_is_read() {
     let directory = common::Directory::new("deleted");
     let program = directory.copy_of_this_program();
-    let target = Target::start_program(&program, "simple");
+    let target = Target::start_command(Command::new(&program), "simple");
     std::fs::remove_file(&program).unwrap();
     let image = ProgramImage::take(target.pid()).unwrap();
     assert_eq!(word(&image, "MARKER"), 0xfeed_f00d);

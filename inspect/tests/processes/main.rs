@@ -30,6 +30,8 @@ fn role() {
         "frames" => frames::play(),
         "shown" => debugger::play(),
         #[cfg(target_env = "gnu")]
+        "churns" => objects::churns(),
+        #[cfg(target_env = "gnu")]
         "waits" | "starts" => captured::play(role),
         "simple" | "threads" | "vectors" | "mapped" | "reserved" => image::play(role),
         _ => stops::play(role, argument),

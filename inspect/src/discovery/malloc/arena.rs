@@ -1,9 +1,156 @@
-//! The arenas of malloc, and the memory that they manage.
+//! The layout of malloc's variables by the version of glibc, its arenas, and the memory that they manage.
 
-use super::version::{BINS, MallocLayout, is_libc};
 use crate::discovery::regions::{Region, Regions};
-use crate::image::Image;
+use crate::image::{Image, Module};
 use std::ops::Range;
+
+/// Where malloc keeps what, in bytes from the beginning of an arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MallocLayout {
+    /// The first of [`FAST_BINS`] lists of small chunks that are free but look used.
+    pub(super) fast_bins: u64,
+    /// The address of the topmost chunk.
+    pub(super) top: u64,
+    /// The first of [`BINS`] pairs of links.
+    pub(super) bins: u64,
+    /// The address of the next arena, in a circle.
+    pub(super) next: u64,
+    /// How many bytes the arena has from the system.
+    pub(super) system_bytes: u64,
+    /// The size of an arena.
+    pub(super) size: u64,
+    /// The size of a number of chunks in a thread's cache.
+    pub(super) count_bytes: u64,
+    /// Links of free chunks are combined with their own address.
+    pub(super) hidden_links: bool,
+}
+
+/// The number of lists of small chunks that are free but look used.
+pub(super) const FAST_BINS: u64 = 10;
+
+/// The number of pairs of links in an arena.
+const BINS: u64 = 127;
+
+/// The number of lists in a thread's cache.
+pub(super) const CACHE_BINS: u64 = 64;
+
+/// The changes of glibc's malloc, by the first minor version with each: where the lists of small
+/// chunks are, the size of a number of chunks in a thread's cache, and whether links are hidden.
+const VERSIONS: [(u32, u64, u64, bool); 4] = [
+    (26, 8, 1, false),
+    // A word that says whether there are fast chunks.
+    (27, 16, 1, false),
+    (30, 16, 2, false),
+    (32, 16, 2, true),
+];
+
+/// The last minor version of 2 that is known: 2.42 has other caches.
+const LAST: u32 = 41;
+
+impl MallocLayout {
+    /// Returns the layout of version 2.`minor`, if it is known.
+    fn of_version(minor: u32) -> Option<Self> {
+        let known = VERSIONS
+            .iter()
+            .rfind(|known| known.0 <= minor && minor <= LAST)?;
+        let (_, fast_bins, count_bytes, hidden_links) = *known;
+        let top = fast_bins + 8 * FAST_BINS;
+        // The last remainder is between them.
+        let bins = top + 16;
+        // A map of the bins is between them.
+        let next = bins + 16 * BINS + 16;
+        Some(Self {
+            fast_bins,
+            top,
+            bins,
+            next,
+            // The next free arena, and the number of threads, are between them.
+            system_bytes: next + 24,
+            size: next + 40,
+            count_bytes,
+            hidden_links,
+        })
+    }
+
+    /// Returns the size of a thread's cache.
+    pub(super) fn cache_bytes(&self) -> u64 {
+        CACHE_BINS * (self.count_bytes + 8)
+    }
+}
+
+/// The beginning of the text that glibc writes about itself.
+const BANNER: &[u8] = b"GNU C Library (";
+
+/// The words before the version in that text.
+const VERSION: &str = "release version 2.";
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 16;
+
+/// The most bytes of a banner that are read.
+const BANNER_BYTES: usize = 256;
+
+/// Returns the layout of malloc in the program, or why it is not known.
+pub(super) fn layout(image: &dyn Image) -> Result<MallocLayout, String> {
+    if cfg!(not(target_pointer_width = "64")) {
+        return Err("malloc is known on 64-bit systems only".to_owned());
+    }
+    let libc = image.modules().iter().find(|module| is_libc(module));
+    // A program that is linked statically has it in itself.
+    let Some(module) = libc.or(image.modules().first()) else {
+        return Err("the program has no C library that is known".to_owned());
+    };
+    let Some(minor) = banner_version(image, module) else {
+        return Err(match libc {
+            Some(module) => format!("the version of {} is not known", module.path),
+            None => "the program does not use glibc".to_owned(),
+        });
+    };
+    let unknown = || {
+        format!(
+            "malloc of glibc 2.{minor} is not known to this program, which knows 2.26 to 2.{LAST}"
+        )
+    };
+    MallocLayout::of_version(minor).ok_or_else(unknown)
+}
+
+/// Returns whether a module is glibc by its name.
+fn is_libc(module: &Module) -> bool {
+    let name = module.path.rsplit('/').next().unwrap_or_default();
+    name.starts_with("libc.so.6") || name.starts_with("libc-2.")
+}
+
+/// Reads the version that a module's banner has.
+fn banner_version(image: &dyn Image, module: &Module) -> Option<u32> {
+    let constant = image.mappings().iter().filter(|mapping| {
+        mapping.read && !mapping.write && (module.start..module.end).contains(&mapping.start)
+    });
+    let mut buffer = vec![0; PIECE + BANNER_BYTES];
+    for mapping in constant {
+        for from in (mapping.start..mapping.end).step_by(PIECE) {
+            let len = buffer.len().min((mapping.end - from) as usize);
+            let n = image.read(from, &mut buffer[..len]);
+            if let Some(found) = position(&buffer[..n], BANNER) {
+                let text = &buffer[found..n.min(found + BANNER_BYTES)];
+                return version_in(&String::from_utf8_lossy(text));
+            }
+        }
+    }
+    None
+}
+
+/// Returns where `text` begins in `bytes`.
+fn position(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    let last = bytes.len().checked_sub(text.len())?;
+    (0..=last).find(|&at| bytes[at] == text[0] && bytes[at..].starts_with(text))
+}
+
+/// Returns the minor version in a banner.
+fn version_in(banner: &str) -> Option<u32> {
+    let (_, version) = banner.split_once(VERSION)?;
+    let end = version.find(|c: char| !c.is_ascii_digit())?;
+    version[..end].parse().ok()
+}
 
 /// The heaps of arenas other than the first begin at multiples of this, and are no larger.
 const HEAP_BYTES: u64 = 64 << 20;
@@ -162,4 +309,40 @@ fn main_range(regions: &Regions<'_>, main: u64, layout: &MallocLayout) -> Option
         .checked_sub(bytes)
         .filter(|start| region.contains(*start));
     Some(start.unwrap_or(region.start())..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_of_known_versions() {
+        let layout = MallocLayout::of_version(36).unwrap();
+        // As debuggers see them.
+        assert_eq!((layout.fast_bins, layout.top, layout.bins), (16, 96, 112));
+        assert_eq!(
+            (layout.next, layout.system_bytes, layout.size),
+            (2160, 2184, 2200)
+        );
+        assert_eq!(layout.cache_bytes(), 640);
+        let old = MallocLayout::of_version(26).unwrap();
+        assert_eq!((old.fast_bins, old.top, old.hidden_links), (8, 88, false));
+        assert_eq!(old.cache_bytes(), 576);
+    }
+
+    #[test]
+    fn unknown_versions_are_refused() {
+        assert_eq!(MallocLayout::of_version(25), None);
+        assert_eq!(MallocLayout::of_version(42), None);
+    }
+
+    #[test]
+    fn versions_of_banners() {
+        let debian = "GNU C Library (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.\n";
+        assert_eq!(version_in(debian), Some(36));
+        let fedora = "GNU C Library (GNU libc) development release version 2.40.9000.\n";
+        assert_eq!(version_in(fedora), Some(40));
+        assert_eq!(version_in("GNU C Library (GNU libc) something else"), None);
+        assert_eq!(position(b"aGNGNU C Library (", BANNER), Some(3));
+    }
 }

@@ -9,16 +9,12 @@ use crate::report::build;
 use crate::report::subject::{Subject, find};
 use crate::report::wire::{Document, Report};
 
-type About = fn(&Analysis<'_>, &Subject) -> Report;
-
-const WHY: About = |analysis, subject| Report::Why(build::why(analysis, subject, None));
-const HOLDERS: About = |analysis, subject| Report::Holders(build::holders(analysis, subject, None));
-const HELD: About = |analysis, subject| Report::Held(build::held(analysis, subject, None));
+type About = fn(&Analysis<'_>, &Subject, Option<usize>) -> Report;
 
 /// Returns the report about what an argument names.
 fn about(graph: &Graph, argument: &str, report: About) -> Document {
     let subject = find(graph, argument).expect("it exists");
-    build::document(graph, report(&Analysis::new(graph), &subject))
+    build::document(graph, report(&Analysis::new(graph), &subject, None))
 }
 
 fn leaks(graph: &Graph, limit: Option<usize>) -> Document {
@@ -29,7 +25,7 @@ fn leaks(graph: &Graph, limit: Option<usize>) -> Document {
 fn diff(before: &Graph, after: &Graph) -> Document {
     let (earlier, later) = (Analysis::new(before), Analysis::new(after));
     let report = build::diff_report(&earlier, &later, &Limits::default(), None);
-    build::document(after, Report::Diff(report))
+    build::document(after, report)
 }
 
 fn address(graph: &Graph, node: u32) -> String {
@@ -57,7 +53,7 @@ fn reports_fit_in_80_columns_and_are_valid_json() {
     });
     graph.creations = creations.to_vec();
     graph.created = vec![1, 2, 0];
-    let has_sites = [leaks(&graph, None), about(&graph, "Second", WHY)];
+    let has_sites = [leaks(&graph, None), about(&graph, "Second", build::why)];
     for report in &has_sites {
         for site in ["second.rs", "first.rs"] {
             let shown = text(report);
@@ -65,9 +61,9 @@ fn reports_fit_in_80_columns_and_are_valid_json() {
         }
     }
     let others = [
-        build::document(&graph, Report::Top(build::top(&graph, Some(2)))),
-        about(&graph, "Second", HOLDERS),
-        about(&graph, "Second", HELD),
+        build::document(&graph, build::top(&graph, Some(2))),
+        about(&graph, "Second", build::holders),
+        about(&graph, "Second", build::held),
         diff(&graph, &graph),
     ];
     for document in has_sites.iter().chain(&others) {
@@ -93,7 +89,7 @@ fn what_would_be_freed_is_said_of_one_and_of_several() {
     let one = "1 object; freeing it would free 2 objects and 64 B, itself included\n";
     let both = "2 objects; freeing them would free 4 objects and 128 B, themselves included\n";
     for (argument, wanted) in [(&*address(&graph, 1), one), ("Player", both)] {
-        let shown = text(&about(&graph, argument, HELD));
+        let shown = text(&about(&graph, argument, build::held));
         assert!(shown.starts_with(wanted), "{shown}");
     }
 }
@@ -120,7 +116,7 @@ fn why_names_the_cycle_that_holds_an_object_and_what_leaks_without_one() {
         (&[&lost, "Lost"], of_lost),
     ] {
         for argument in arguments {
-            let shown = text(&about(&graph, argument, WHY));
+            let shown = text(&about(&graph, argument, build::why));
             assert!(shown.contains(wanted), "{shown}");
         }
     }

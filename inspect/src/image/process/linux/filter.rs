@@ -84,10 +84,7 @@ impl Filter {
             0
         };
         page.chunks_exact(16).any(|pair| {
-            let mut words = parts::words(pair);
-            let (Some(before), Some(head)) = (words.next(), words.next()) else {
-                return false;
-            };
+            let (before, head) = (parts::word(&pair[..8]), parts::word(&pair[8..]));
             // The size with flags; the lowest four bits are free. A mapping of its own has flag 2, and
             // what is before the chunk in the first word.
             let in_heap = head & 8 == 0 && head >= 32 && head < limit;

@@ -38,6 +38,6 @@ case ${1-} in
         tests_of slots
         RELEASEPOOL_SECONDS=$((${2:-10} * 60)) step cargo test --release --test all -- "${tests[@]}"
         ;;
-    tasks) RELEASEPOOL_PROCESSES=${2:-300} step cargo test --release -p releasepool-inspect --test tasks ;;
+    tasks) RELEASEPOOL_PROCESSES=${2:-300} step cargo test --release -p releasepool-inspect --test held what_tasks_have ;;
     *) usage ;;
 esac

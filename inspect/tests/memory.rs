@@ -9,6 +9,7 @@
 mod common;
 
 use common::Target;
+use procfs::process::Process;
 use releasepool::{AutoreleasePool, Ref};
 use std::hint::black_box;
 use std::process::{Command, Stdio};
@@ -53,17 +54,12 @@ fn role() {
     })
 }
 
-/// Returns the most memory that a process that has ended, or runs, has had, in KiB.
-fn most_memory(status: &str) -> u64 {
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let number = line.and_then(|line| line.split_whitespace().nth(1));
-    number.expect("Linux says it").parse().expect("a number")
-}
-
 fn check(role: &str, most: f64) {
     let target = Target::start(role);
     let pid = target.pid();
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let status = Process::new(pid as i32).and_then(|process| process.status());
+    // The most memory that it has had, in KiB.
+    let target_memory = status.unwrap().vmhwm.expect("Linux says it");
     let mut command = Command::new(env!("CARGO_BIN_EXE_releasepool-inspect"));
     let command = command.args(["leaks", "--looks", "1", "--pid", &pid.to_string()]);
     let mut inspector = command.stdout(Stdio::null()).spawn().unwrap();
@@ -78,11 +74,10 @@ fn check(role: &str, most: f64) {
     let _ = inspector.wait();
     // SAFETY: zeroed, and written by the call.
     let used = unsafe { usage.assume_init() }.ru_maxrss as u64;
-    let target = most_memory(&status);
-    println!("{role}: target {target} KiB, inspector {used} KiB");
+    println!("{role}: target {target_memory} KiB, inspector {used} KiB");
     assert!(
-        used as f64 <= most * target as f64 + ALWAYS as f64,
-        "{used} KiB for a target of {target} KiB"
+        used as f64 <= most * target_memory as f64 + ALWAYS as f64,
+        "{used} KiB for a target of {target_memory} KiB"
     );
 }
 

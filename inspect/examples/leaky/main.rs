@@ -29,7 +29,6 @@ fn main() {
     let alive = healthy::make();
     leaks::cycles::plant();
     leaks::closures::plant();
-    leaks::homes::plant();
     leaks::forgotten::plant();
     leaks::pools::plant();
     leaks::containers::plant();
@@ -55,7 +54,7 @@ fn main() {
         out.flush().expect("standard output is open");
     }
     thread::sleep(Duration::from_secs(600));
-    alive.check();
+    std::hint::black_box(&alive);
 }
 
 /// Programs go on calling functions, which overwrite what others have left on the stack.

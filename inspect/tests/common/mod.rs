@@ -1,9 +1,10 @@
 //! Processes to inspect: the test's own executable, run again with a role to play.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use procfs::process::Process;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The variable with the role, for the test `role`, which plays it.
@@ -22,11 +23,6 @@ impl Target {
         Target::start_by(role, |_| {})
     }
 
-    /// Starts a copy of this program.
-    pub fn start_program(program: &Path, role: &str) -> Target {
-        Target::start_command(Command::new(program), role)
-    }
-
     /// Starts a process whose command `change` has changed.
     pub fn start_by(role: &str, change: impl FnOnce(&mut Command)) -> Target {
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -34,7 +30,8 @@ impl Target {
         Target::start_command(command, role)
     }
 
-    fn start_command(mut command: Command, role: &str) -> Target {
+    /// Starts a copy of this program by a command.
+    pub fn start_command(mut command: Command, role: &str) -> Target {
         command.args(["--exact", "role", "--nocapture", "--test-threads=1"]);
         let mut target = Target::spawn(command.env(ROLE, role));
         assert_eq!(target.answer(), "ready");
@@ -105,11 +102,8 @@ impl Drop for Target {
 
 /// Returns the state of a process; `?` if there is none.
 pub fn state(pid: u32) -> char {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next())
-        .unwrap_or('?')
+    let stat = Process::new(pid as i32).and_then(|process| process.stat());
+    stat.map_or('?', |stat| stat.state)
 }
 
 /// Returns the role that this process plays, if it was started by [`Target`].

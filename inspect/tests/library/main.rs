@@ -11,8 +11,8 @@ mod own_process;
 
 use own_process::OwnProcess;
 use releasepool::{
-    AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef,
-    PoolManager, Ref, Slot, ThreadHandle, autorelease,
+    AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref,
+    Slot, ThreadHandle, autorelease,
 };
 use releasepool_inspect::image::{Image, Memory};
 use releasepool_inspect::layout::{Layout, Names, STATICS};
@@ -101,61 +101,6 @@ fn the_note_has_every_name_and_static() {
         names.address(name).unwrap();
     }
     assert_eq!(names.library, env!("CARGO_PKG_VERSION"));
-}
-
-#[test]
-fn header_and_type_info_are_where_the_note_says() {
-    alone(|| {
-        let library = read();
-        let layout = &library.layout;
-        let own = OwnProcess::new();
-        let of = |thin: u64| {
-            let header = thin - layout.header.size;
-            let count = own.word(header + layout.header.count).unwrap();
-            let info = own.word(header + layout.header.type_info).unwrap();
-            let magic = own.word(info + layout.type_info.magic).unwrap();
-            assert_eq!(magic, layout.type_info.magic_value);
-            (count, info)
-        };
-        let r = Ref::new([1u16; 3]);
-        let _others = [r.clone(), r.clone()];
-        let _weak = Ref::downgrade(&r);
-        let thin = Ref::as_ptr(&r).addr() as u64;
-        let (count, info) = of(thin);
-        let strong = (count >> layout.count.strong_shift) + layout.count.strong_bias;
-        let weak = (count >> layout.count.weak_shift) & layout.count.weak_mask;
-        assert_eq!((strong, weak), (3, 1));
-        assert_ne!(count & layout.count.held_mask, 0);
-        let figures = |info: u64| {
-            let info_of = &layout.type_info;
-            let kind = u64::from(own.half(info + info_of.kind).unwrap() & 0xff);
-            let offset = own.word(info + info_of.payload_offset).unwrap();
-            let bytes = own.word(info + info_of.bytes).unwrap();
-            let align = own.half(info + info_of.align).unwrap();
-            (kind, bytes, align, offset)
-        };
-        assert_eq!(figures(info), (layout.kind.sized, 6, 2, 16));
-
-        let slice: Ref<[u32]> = Ref::from(&[1, 2, 3][..]);
-        let thin = Ref::as_ptr(&slice).cast::<()>().addr() as u64;
-        assert_eq!(figures(of(thin).1), (layout.kind.slice, 4, 4, 24));
-        assert_eq!(own.word(thin - layout.header.length_before), Some(3));
-
-        let pool = AutoreleasePool::new();
-        let block = std::ptr::from_ref(&*pool.create(5u64)).addr() as u64;
-        assert_eq!(figures(of(block).1), (layout.kind.block, 8, 8, 16));
-        let text = pool.create_str("text").as_ptr().addr() as u64;
-        assert_eq!(figures(of(text).1), (layout.kind.block_slice, 1, 1, 24));
-        assert_eq!(own.word(text - layout.header.length_before), Some(4));
-
-        let boxed: Ref<dyn Send> = Ref::from(Box::new([1u64; 5]) as Box<dyn Send>);
-        let thin = Ref::as_ptr(&boxed).cast::<()>().addr() as u64;
-        assert_eq!(figures(of(thin).1), (layout.kind.boxed, 0, 1, 32));
-        assert_eq!(
-            own.word(thin - layout.header.length_before),
-            Some(2 * 40 + 8)
-        );
-    });
 }
 
 /// Checks that the memory of lists is the library's, also if they are empty.
@@ -332,34 +277,6 @@ fn messages_backlogs_and_orphans_are_found() {
         pin.end();
         waiting.end();
         AutoreleasePool::new().drain();
-    });
-}
-
-#[test]
-fn what_threads_leave_behind_is_found() {
-    alone(|| {
-        let r = Ref::new(5);
-        let s = r.clone();
-        let kept_before = read().totals.kept;
-        let ended = std::thread::Builder::new().name("ended".to_owned());
-        let home = ended.spawn(move || {
-            let forgotten = AutoreleasePool::named("forgotten");
-            forgotten.autorelease(s);
-            std::mem::forget(forgotten);
-            let own = PoolManager::global().current_thread().unwrap();
-            (HomeRef::new(8u64), own)
-        });
-        let (home, gone) = home.unwrap().join().unwrap();
-        drop(home);
-        gone.release(r.clone());
-        let library = read();
-        assert_eq!(targets(&library, "orphaned releases"), [object(&r)]);
-        let of = "pool \"forgotten\" of thread \"ended\", which has ended";
-        assert_eq!(targets(&library, of), [object(&r)]);
-        assert_eq!(library.detached.len(), 1);
-        assert_eq!(library.totals.kept, kept_before + 1);
-        let kept = targets(&library, "values whose home has ended");
-        assert_eq!(kept.len() as u64, library.totals.kept);
     });
 }
 

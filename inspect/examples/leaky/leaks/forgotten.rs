@@ -1,9 +1,12 @@
-//! References that nothing holds.
+//! References that nothing holds, and values that nothing may destroy.
 
 use super::INSTANCES;
-use releasepool::Ref;
-use std::mem;
+use releasepool::{HomeRef, Ref};
 use std::sync::{Mutex, mpsc};
+use std::{mem, thread};
+
+/// Textures that outlive the thread that must destroy them.
+pub struct Leak13Texture(pub [u64; 4]);
 
 /// A handle that was forgotten.
 pub struct Leak14Handle(pub [u64; 3]);
@@ -31,6 +34,8 @@ pub struct Leak19Job {
 #[inline(never)]
 pub fn plant() {
     for n in 0..INSTANCES as u64 {
+        let render = thread::spawn(move || HomeRef::new(Leak13Texture([n; 4])));
+        drop(render.join().expect("the thread does not panic"));
         channel(n);
     }
     for n in 0..INSTANCES {

@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::{Mutex, Notify, Semaphore, broadcast, mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
@@ -139,7 +139,7 @@ where
 }
 
 /// Starts all tasks.
-pub fn start() -> (Runtime, Vec<Box<dyn Any>>) {
+pub fn start() -> Box<dyn Any> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(4)
         .enable_time()
@@ -152,7 +152,7 @@ pub fn start() -> (Runtime, Vec<Box<dyn Any>>) {
         with_others(&mut all);
         shared(&mut all);
     }
-    (runtime, all)
+    Box::new((runtime, all))
 }
 
 /// Tasks that have their argument only.

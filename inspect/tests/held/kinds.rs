@@ -1,17 +1,17 @@
-//! Objects held in many ways, each way with a type of its own.
+//! Objects held in many ways, each way with a type of its own, beside those of the example `leaky`.
 
-use releasepool::{AutoreleasePool, HomeRef, Ref, Slot, Weak};
+use releasepool::{HomeRef, Ref, Weak};
 use std::any::Any;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::future::Future;
 use std::hint::black_box;
 use std::ops::Bound;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, OnceLock, RwLock, mpsc};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
-use std::{iter, mem, ptr, thread};
+use std::{iter, mem, ptr};
 
 /// A value that is held in the way with this number.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,18 +85,8 @@ fn polled(future: impl Future<Output = u64> + 'static) -> Pin<Box<dyn Future<Out
     future
 }
 
-static IN_STATIC: OnceLock<Ref<Held<40>>> = OnceLock::new();
-static IN_LIST: Mutex<Vec<Ref<Held<41>>>> = Mutex::new(Vec::new());
-static IN_MAP: LazyLock<RwLock<HashMap<u64, Ref<Held<42>>>>> = LazyLock::new(RwLock::default);
-static IN_SLOT: OnceLock<Slot<Held<43>>> = OnceLock::new();
-
-thread_local! {
-    static IN_LOCAL: RefCell<Vec<Ref<Held<44>>>> = const { RefCell::new(Vec::new()) };
-    static IN_CELL: OnceCell<Ref<Held<45>>> = const { OnceCell::new() };
-}
-
 /// The values that the program keeps until its end.
-pub struct All(Vec<Box<dyn Any>>);
+struct All(Vec<Box<dyn Any>>);
 
 impl All {
     fn keep(&mut self, held: impl Any) {
@@ -106,30 +96,25 @@ impl All {
 
 /// Makes an object in each of the ways.
 #[inline(never)]
-pub fn make() -> All {
+pub fn make() -> Box<dyn Any> {
     let mut all = All(Vec::new());
     collections(&mut all);
     moved(&mut all);
     pointers(&mut all);
     channels(&mut all);
-    statics();
     threads(&mut all);
-    all
+    Box::new(all)
 }
 
 #[inline(never)]
 fn collections(all: &mut All) {
-    all.keep(many::<1>().collect::<Vec<_>>());
-    all.keep(many::<2>().collect::<VecDeque<_>>());
     all.keep(many::<3>().enumerate().collect::<HashMap<_, _>>());
     all.keep(many::<4>().collect::<HashSet<_>>());
-    all.keep(many::<5>().enumerate().collect::<BTreeMap<_, _>>());
     all.keep(many::<6>().collect::<BTreeSet<_>>());
     all.keep(many::<7>().collect::<BinaryHeap<_>>());
     all.keep(many::<8>().collect::<LinkedList<_>>());
     all.keep(many::<9>().collect::<Box<[_]>>());
     all.keep(many::<10>().collect::<Rc<[_]>>());
-    all.keep([(); 16].map(|()| one::<11>()));
     all.keep(many::<12>().map(|held| vec![held]).collect::<Vec<_>>());
     all.keep(
         many::<13>()
@@ -220,11 +205,7 @@ fn moved(all: &mut All) {
 
 #[inline(never)]
 fn pointers(all: &mut All) {
-    all.keep(one::<28>());
     all.keep(Rc::new(RefCell::new(Some(one::<29>()))));
-    all.keep(Arc::new(Mutex::new(many::<30>().collect::<Vec<_>>())));
-    let captured = one::<31>();
-    all.keep(Box::new(move || captured.0) as Box<dyn Fn() -> u64>);
     all.keep(Cell::new(Some(one::<32>())));
     let strong = one::<33>();
     all.keep((Ref::downgrade(&strong), strong));
@@ -236,9 +217,6 @@ fn pointers(all: &mut All) {
     all.keep(Ref::new_cyclic(|this: &Weak<Cyclic>| {
         Cyclic(this.clone(), one())
     }));
-    let pool = AutoreleasePool::named("held");
-    pool.autorelease(one::<39>());
-    all.keep(pool);
     let futures = many::<46>().map(|held| polled(waits(held)));
     all.keep(futures.collect::<Vec<_>>());
     all.keep(
@@ -301,16 +279,6 @@ fn channels(all: &mut All) {
     all.keep(receiver);
 }
 
-#[inline(never)]
-fn statics() {
-    assert!(IN_STATIC.set(one()).is_ok());
-    IN_LIST.lock().unwrap().extend(many());
-    IN_MAP.write().unwrap().extend((0..).zip(many()));
-    assert!(IN_SLOT.set(Slot::new(one())).is_ok());
-    IN_LOCAL.with_borrow_mut(|held| held.extend(many()));
-    IN_CELL.with(|held| assert!(held.set(one()).is_ok()));
-}
-
 /// Waits for ever.
 fn wait() -> ! {
     let (lock, never) = (Mutex::new(()), Condvar::new());
@@ -322,12 +290,6 @@ fn wait() -> ! {
 
 #[inline(never)]
 fn threads(all: &mut All) {
-    let captured = one::<57>();
-    thread::spawn(move || {
-        let own = [one::<58>(), one()];
-        black_box((&captured, &own));
-        wait();
-    });
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.worker_threads(2).enable_time().build().unwrap();
     for held in many::<59>() {

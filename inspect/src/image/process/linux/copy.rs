@@ -1,7 +1,7 @@
 //! Reads memory during the stop, in parts, and keeps the pages that may refer to others, in buffers
 //! whose pages are there already.
 
-use super::filter::Filter;
+use super::filter::{ARENA, Filter, heap_end};
 use super::proc::Tid;
 use crate::image::elf::PAGE;
 use memmap2::{Advice, MmapMut};
@@ -73,7 +73,8 @@ impl Copies {
         filter: Option<&Filter>,
     ) -> io::Result<()> {
         self.before = self.runs.len();
-        let (mut at, mut heap_end) = (range.start, 0);
+        let heap_end = filter.map_or(0, |_| source.heap_end(range.start));
+        let mut at = range.start;
         while at < range.end {
             let len = (range.end - at).min(PART as u64) as usize;
             let free = self.buffers.last().map_or(0, |last| last.len() - self.used);
@@ -91,7 +92,7 @@ impl Copies {
                 continue;
             }
             let wanted = match filter {
-                Some(filter) => filter.wanted(at, &part[..read], &mut heap_end),
+                Some(filter) => filter.wanted(at, &part[..read], heap_end),
                 None => vec![true; read / PAGE as usize],
             };
             let (mut from, mut kept) = (0, 0);
@@ -165,6 +166,15 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// Returns the end of the heap of malloc that an address may be in; 0 if there is none. A range may
+    /// begin anywhere in a heap: pages that were never used have no contents.
+    fn heap_end(&self, address: u64) -> u64 {
+        let start = address / ARENA * ARENA;
+        let mut head = [0; 32];
+        let read = self.read(start, &mut head).unwrap_or(0);
+        heap_end(start, &head[..read])
+    }
+
     /// Fills `buffer`; returns how many bytes came before a page that cannot be read.
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match read_memory(self.tid, address, buffer) {

@@ -41,9 +41,9 @@ impl Filter {
         Filter { spans, heap }
     }
 
-    /// Returns for each page of some memory whether it is kept. `heap_end` is where malloc's heap ends
-    /// that was found last; memory is looked at by address.
-    pub(super) fn wanted(&self, address: u64, bytes: &[u8], heap_end: &mut u64) -> Vec<bool> {
+    /// Returns for each page of some memory whether it is kept. `heap_end` is where the heap of malloc
+    /// ends that the memory may be in.
+    pub(super) fn wanted(&self, address: u64, bytes: &[u8], heap_end: u64) -> Vec<bool> {
         let pages = bytes.chunks_exact(PAGE as usize);
         let pages = pages.zip((address..).step_by(PAGE as usize));
         let own: Vec<bool> = pages
@@ -57,7 +57,7 @@ impl Filter {
     }
 
     /// Returns whether a page has something that may be an address, or a chunk's head.
-    fn refers(&self, address: u64, page: &[u8], heap_end: &mut u64) -> bool {
+    fn refers(&self, address: u64, page: &[u8], heap_end: u64) -> bool {
         let words = || parts::words(page);
         let Some(((first, _), last)) = self.spans.first().zip(self.spans.last()) else {
             return true;
@@ -71,14 +71,11 @@ impl Filter {
                 .any(|span| word.wrapping_sub(span.0) < span.1)
         };
         if near && words().any(is_address) {
-            if address % ARENA == 0 {
-                *heap_end = end_of_heap(address, words()).unwrap_or(*heap_end);
-            }
             return true;
         }
         let limit = if self.heap.contains(&address) {
             self.heap.end - self.heap.start
-        } else if address < *heap_end {
+        } else if address < heap_end {
             ARENA
         } else {
             0
@@ -97,13 +94,19 @@ impl Filter {
     }
 }
 
-/// Returns the end of the heap that begins at an address with these words, as glibc has them: the
-/// arena, the heap before, the size, and how much of it can be used.
-fn end_of_heap(address: u64, words: impl Iterator<Item = u64>) -> Option<u64> {
-    let words: Vec<u64> = words.take(4).collect();
-    let (size, usable) = (words[2], words[3]);
+/// Returns the end of the heap that begins at an address with these bytes, as glibc has them: the
+/// arena, the heap before, the size, and how much of it can be used. 0 if there is none.
+pub(super) fn heap_end(address: u64, bytes: &[u8]) -> u64 {
+    let words: Vec<u64> = parts::words(bytes).take(4).collect();
+    let [arena, before, size, usable] = words[..] else {
+        return 0;
+    };
     let sensible = size > 0 && size % PAGE == 0 && size <= usable && usable <= ARENA;
-    (sensible && words[0] % 8 == 0 && words[1] % ARENA == 0).then(|| address + size)
+    if sensible && arena % 8 == 0 && before % ARENA == 0 {
+        address + size
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +130,7 @@ mod tests {
         for (place, word) in words {
             bytes[*place as usize..][..8].copy_from_slice(&word.to_ne_bytes());
         }
-        let kept = Filter::new(mappings.iter()).wanted(at, &bytes, &mut 0);
+        let kept = Filter::new(mappings.iter()).wanted(at, &bytes, heap_end(at, &bytes));
         (0..8).filter(|page| kept[*page]).collect()
     }
 

@@ -15,7 +15,7 @@
 
 mod note;
 
-pub use note::{ADDRESS, NAME, Names, STATICS, TEXT, VERSION};
+pub use note::{ADDRESS, NAME, Names, TEXT, VERSION};
 
 use crate::error::LayoutError;
 

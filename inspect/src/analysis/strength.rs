@@ -120,15 +120,8 @@ impl Counts {
     }
 }
 
-/// How many objects say what a group is.
-#[derive(Clone, Copy, Default)]
-struct Votes {
-    strong: u32,
-    weak: u32,
-    uncounted: u32,
-    /// How many objects cannot tell, in this round.
-    open: u32,
-}
+/// How many objects say what a group is, by [`Strength`]; the first is how many cannot tell in this round.
+type Votes = [u32; 4];
 
 struct Groups {
     /// The group of each edge, with the mark [`COPY`].
@@ -217,14 +210,15 @@ impl Groups {
     /// objects may seem to need no word of a group that holds the others.
     fn decide(&mut self) {
         for (votes, decided) in self.votes.iter_mut().zip(&mut self.decided) {
-            let open = std::mem::take(&mut votes.open);
-            let sum = votes.strong + votes.weak + votes.uncounted;
+            let open = std::mem::take(&mut votes[Strength::Unknown as usize]);
+            let [_, strong, weak, uncounted] = *votes;
+            let sum = strong + weak + uncounted;
             let clear = |n: u32, of: u32| n > 0 && u64::from(n) * 20 >= u64::from(of) * 19;
-            *decided = if clear(votes.strong, sum) {
+            *decided = if clear(strong, sum) {
                 Strength::Strong
-            } else if clear(votes.weak, sum) {
+            } else if clear(weak, sum) {
                 Strength::Weak
-            } else if clear(votes.uncounted, sum + open) {
+            } else if clear(uncounted, sum + open) {
                 Strength::Uncounted
             } else {
                 Strength::Unknown
@@ -302,7 +296,7 @@ impl Groups {
             } else {
                 strength
             };
-            self.votes[*group as usize].add(strength);
+            self.votes[*group as usize][strength as usize] += 1;
         }
         true
     }
@@ -311,20 +305,9 @@ impl Groups {
     /// `false`.
     fn cannot_tell(&mut self, groups: &[Words]) -> bool {
         for words in groups {
-            self.votes[words.group as usize].open += 1;
+            self.votes[words.group as usize][Strength::Unknown as usize] += 1;
         }
         false
-    }
-}
-
-impl Votes {
-    fn add(&mut self, strength: Strength) {
-        match strength {
-            Strength::Strong => self.strong += 1,
-            Strength::Weak => self.weak += 1,
-            Strength::Uncounted => self.uncounted += 1,
-            Strength::Unknown => {}
-        }
     }
 }
 

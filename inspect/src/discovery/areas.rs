@@ -130,26 +130,22 @@ fn add_thread(
         .find(thread.thread_pointer)
         .map(|region| (region, thread_locals(image, region, thread)));
     let red_zone = thread.stack_pointer.saturating_sub(RED_ZONE);
+    let own_thread = Owner::Thread(index);
     if let Some((region, locals)) = &locals {
-        push(
-            known,
-            locals.clone(),
-            RootKind::ThreadLocal,
-            Owner::Thread(index),
-        );
+        push(known, locals.clone(), RootKind::ThreadLocal, own_thread);
         // A thread that is not the first has its stack below its thread-locals. It may be on
         // another one now; then it is not known how much of its own is in use.
         let own = region.start()..locals.start;
         // At its end before it has called anything.
         if own.contains(&thread.stack_pointer) || thread.stack_pointer == own.end {
             let start = red_zone.max(own.start);
-            push(known, start..own.end, RootKind::Stack, Owner::Thread(index));
+            push(known, start..own.end, RootKind::Stack, own_thread);
             // Memory below is not in use: nothing holds anything there.
             push(known, own.start..start, RootKind::Stack, Owner::Nobody);
             return;
         }
         if image.pid() != Some(thread.tid) && has_guard(image, region) {
-            push(known, own, RootKind::Stack, Owner::Thread(index));
+            push(known, own, RootKind::Stack, own_thread);
         }
     }
     let Some(region) = regions.find(thread.stack_pointer) else {
@@ -161,14 +157,10 @@ fn add_thread(
         .iter()
         .any(|taken| taken.contains(&thread.stack_pointer));
     if !is_taken {
-        push(known, in_use.clone(), RootKind::Stack, Owner::Thread(index));
+        push(known, in_use.clone(), RootKind::Stack, own_thread);
         if is_main_stack(image, region, thread) {
-            push(
-                known,
-                region.start()..in_use.start,
-                RootKind::Stack,
-                Owner::Nobody,
-            );
+            let unused = region.start()..in_use.start;
+            push(known, unused, RootKind::Stack, Owner::Nobody);
         }
     }
 }

@@ -24,8 +24,6 @@ const LONGEST: usize = 1 << 20;
 pub struct Names {
     /// The path of the file that has the note.
     pub module: String,
-    /// The version of the library.
-    pub library: String,
     /// Numbers by name; most names have one.
     pub numbers: BTreeMap<String, Vec<u64>>,
     /// Addresses in memory by the name of the static.
@@ -82,9 +80,6 @@ impl Names {
             });
         }
         for (name, value) in pairs() {
-            if name == "library" {
-                self.library = value.chars().take(32).collect();
-            }
             let numbers: Result<Vec<_>, _> = value.split(',').map(str::parse).collect();
             if let Ok(numbers) = numbers {
                 self.numbers.insert(name.to_owned(), numbers);
@@ -138,17 +133,6 @@ fn static_in(bytes: &[u8], address: u64) -> Option<(String, u64)> {
     ))
 }
 
-/// The statics that notes have the addresses of. `ledger` is there only with the feature
-/// `leak-detection`.
-pub const STATICS: &[&str] = &[
-    "registry",
-    "departed",
-    "orphans",
-    "kept",
-    "heaps",
-    "detached_pools",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +149,6 @@ mod tests {
     fn numbers_are_found_by_name_and_what_is_unknown_is_ignored() {
         let names =
             names("version=1\nlibrary=0.1.0\npage.prev=8\nnew.thing=3,4\nnothing\n").unwrap();
-        assert_eq!(names.library, "0.1.0");
         assert_eq!(names.list("new.thing"), Ok(&[3, 4][..]));
         assert_eq!(names.number("page.prev"), Ok(8));
         let missing = names.number("page.below").unwrap_err();

@@ -7,8 +7,11 @@
 use crate::analysis::Analysis;
 use crate::analysis::strength::Strength;
 use crate::error::Error;
-use crate::graph::Texts;
-use crate::graph::{Graph, NodeId, NodeKind};
+use crate::graph::{Graph, NodeKind, Texts};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -18,7 +21,7 @@ use std::path::Path;
 const FIELDS: usize = 6;
 
 const META: &str = concat!(
-    r#""meta":{"node_fields":["type","name","id","self_size","edge_count","detachedness"],"#,
+    r#"{"node_fields":["type","name","id","self_size","edge_count","detachedness"],"#,
     r#""node_types":[["hidden","array","string","object","code","closure","regexp","number","#,
     r#""native","synthetic","concatenated string","sliced string","symbol","bigint","#,
     r#""object shape"],"string","number","number","number","number"],"#,
@@ -32,14 +35,14 @@ const META: &str = concat!(
 );
 
 /// Types of nodes.
-const OBJECT: usize = 3;
-const NATIVE: usize = 8;
-const SYNTHETIC: usize = 9;
+const OBJECT: u64 = 3;
+const NATIVE: u64 = 8;
+const SYNTHETIC: u64 = 9;
 
 /// Types of edges.
-const ELEMENT: usize = 1;
-const PROPERTY: usize = 2;
-const WEAK: usize = 6;
+const ELEMENT: u64 = 1;
+const PROPERTY: u64 = 2;
+const WEAK: u64 = 6;
 
 /// Writes a heap snapshot to a file. Needs memory for the texts only, not for the file.
 ///
@@ -79,114 +82,96 @@ impl<'g> Labels<'g> {
     }
 }
 
-/// Writes numbers with commas between them, as many in a line as belong together.
-struct Numbers<W> {
-    out: W,
-    first: bool,
+/// Numbers that are made as they are written.
+struct Numbers<I>(RefCell<I>);
+
+impl<I: Iterator<Item = u64>> Serialize for Numbers<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&mut *self.0.borrow_mut())
+    }
 }
 
-impl<W: Write> Numbers<W> {
-    fn line(&mut self, numbers: &[u64]) -> io::Result<()> {
-        for number in numbers {
-            let comma = if self.first { "" } else { "," };
-            self.first = false;
-            write!(self.out, "{comma}{number}")?;
-        }
-        writeln!(self.out)
-    }
+fn numbers<I: Iterator<Item = u64>>(numbers: I) -> Numbers<I> {
+    Numbers(RefCell::new(numbers))
 }
 
 fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
     let graph = analysis.graph;
-    let labels = Labels::new(graph);
+    let Labels { roots, labels } = Labels::new(graph);
     // The two roots and the labels come before the heap.
-    let before = 2 + labels.labels.len();
-    let nodes = before + graph.nodes.len();
-    let edges = before - 1 + graph.roots.len() + graph.edges.len();
+    let before = 2 + labels.len();
     let mut strings = Texts::default();
     strings.add("");
+    let mut serializer = serde_json::Serializer::new(&mut out);
+    let mut file = serializer.serialize_map(None)?;
+    let snapshot = json!({
+        "meta": serde_json::from_str::<Value>(META)?,
+        "node_count": before + graph.nodes.len(),
+        "edge_count": before - 1 + graph.roots.len() + graph.edges.len(),
+        "trace_function_count": 0,
+    });
+    file.serialize_entry("snapshot", &snapshot)?;
 
-    write!(out, "{{\"snapshot\":{{{META},")?;
-    writeln!(
-        out,
-        "\"node_count\":{nodes},\"edge_count\":{edges},\"trace_function_count\":0}},"
-    )?;
-    writeln!(out, "\"nodes\":[")?;
-    let mut numbers = Numbers {
-        out: &mut out,
-        first: true,
-    };
-    let mut id = 1;
-    let mut node = |kind: usize, name: u32, size: u64, edges: usize| {
-        let line = [kind as u64, name.into(), id, size, edges as u64, 0];
-        id += 2;
-        numbers.line(&line)
-    };
-    node(SYNTHETIC, 0, 0, 1)?;
-    node(SYNTHETIC, strings.add("(GC roots)"), 0, labels.labels.len())?;
-    for (label, roots) in &labels.labels {
-        node(
-            SYNTHETIC,
-            strings.add(&format!("({label})")),
-            0,
-            roots.len(),
-        )?;
-    }
-    for (at, item) in graph.nodes.iter().enumerate() {
-        let (kind, name) = match &item.kind {
+    let tops = [("", 1), ("(GC roots)", labels.len())];
+    let tops = tops.map(|(name, edges)| (SYNTHETIC, Cow::from(name), 0, edges));
+    let of_labels = labels.iter().map(|(label, roots)| {
+        let name = Cow::from(format!("({label})"));
+        (SYNTHETIC, name, 0, roots.len())
+    });
+    let of_heap = (0..).zip(&graph.nodes).map(|(at, node)| {
+        let (kind, name) = match &node.kind {
             NodeKind::Object(object) => (OBJECT, graph.type_name(object.type_id)),
             NodeKind::Plain => (NATIVE, "allocation"),
         };
-        let edges = analysis.links.out(at as NodeId).len();
-        node(kind, strings.add(name), item.bytes, edges)?;
-    }
+        (
+            kind,
+            Cow::from(name),
+            node.bytes,
+            analysis.links.out(at).len(),
+        )
+    });
+    let nodes = tops.into_iter().chain(of_labels).chain(of_heap);
+    let nodes = nodes
+        .zip((1..).step_by(2))
+        .flat_map(|((kind, name, size, edges), id)| {
+            [kind, strings.add(&name).into(), id, size, edges as u64, 0]
+        });
+    file.serialize_entry("nodes", &numbers(nodes))?;
 
-    writeln!(out, "],\n\"edges\":[")?;
-    let mut numbers = Numbers {
-        out: &mut out,
-        first: true,
-    };
-    let mut edge = |kind: usize, name: usize, to: usize| {
-        numbers.line(&[kind as u64, name as u64, (to * FIELDS) as u64])
-    };
-    edge(ELEMENT, 0, 1)?;
-    for at in 0..labels.labels.len() {
-        edge(ELEMENT, at, 2 + at)?;
-    }
-    for (_, roots) in &labels.labels {
-        for (at, root) in labels.roots[roots.clone()].iter().enumerate() {
-            edge(
-                ELEMENT,
-                at,
-                before + graph.roots[*root as usize].to as usize,
-            )?;
-        }
-    }
-    let mut field = |offset: u32| strings.add(&format!("+{offset}")) as usize;
-    for (word, strength) in graph.edges.iter().zip(&analysis.strengths) {
-        let to = before + word.to as usize;
-        match strength {
-            Strength::Weak | Strength::Uncounted => {
-                edge(WEAK, field(word.offset), to)?;
-            }
-            _ if (word.from as usize) < graph.objects => {
-                edge(PROPERTY, field(word.offset), to)?;
-            }
-            _ => edge(ELEMENT, word.offset as usize, to)?,
-        }
-    }
+    let to_labels = (0..labels.len()).map(|at| (ELEMENT, at as u64, 2 + at));
+    let to_heap = labels.iter().flat_map(|(_, range)| {
+        let roots = roots[range.clone()].iter().enumerate();
+        roots.map(|(at, root)| {
+            let to = graph.roots[*root as usize].to as usize;
+            (ELEMENT, at as u64, before + to)
+        })
+    });
+    let words = graph
+        .edges
+        .iter()
+        .zip(&analysis.strengths)
+        .map(|(word, strength)| {
+            let mut field = || strings.add(&format!("+{}", word.offset)).into();
+            let (kind, name) = match strength {
+                Strength::Weak | Strength::Uncounted => (WEAK, field()),
+                _ if (word.from as usize) < graph.objects => (PROPERTY, field()),
+                _ => (ELEMENT, word.offset.into()),
+            };
+            (kind, name, before + word.to as usize)
+        });
+    let edges = [(ELEMENT, 0, 1)]
+        .into_iter()
+        .chain(to_labels)
+        .chain(to_heap)
+        .chain(words);
+    let edges = edges.flat_map(|(kind, name, to)| [kind, name, (to * FIELDS) as u64]);
+    file.serialize_entry("edges", &numbers(edges))?;
 
-    writeln!(
-        out,
-        "],\n\"trace_function_infos\":[],\n\"trace_tree\":[],\n\"samples\":[],"
-    )?;
-    writeln!(out, "\"locations\":[],\n\"strings\":[")?;
-    for (at, text) in strings.all.iter().enumerate() {
-        let comma = if at == 0 { "" } else { "," };
-        let text = serde_json::to_string(text).map_err(io::Error::other)?;
-        writeln!(out, "{comma}{text}")?;
+    for unused in ["trace_function_infos", "trace_tree", "samples", "locations"] {
+        file.serialize_entry(unused, &[(); 0])?;
     }
-    writeln!(out, "]}}")?;
+    file.serialize_entry("strings", &strings.all)?;
+    file.end()?;
     out.flush()
 }
 

@@ -12,6 +12,14 @@ thread_local! {
     static LOCAL: Cell<u64> = const { Cell::new(0x10ca1) };
 }
 
+fn map(bytes: usize, flags: i32, file: i32) -> *mut u64 {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, file, 0) };
+    assert_ne!(start, libc::MAP_FAILED);
+    start.cast()
+}
+
 /// Plays a role.
 pub fn play(role: &str) {
     match role {
@@ -70,17 +78,8 @@ pub fn play(role: &str) {
         "mapped" => {
             let file = std::env::var("MAPPED").unwrap();
             let file = std::fs::File::open(file).unwrap();
-            let map = |flags, file: i32| {
-                // SAFETY: a new mapping.
-                let start = unsafe {
-                    let protection = libc::PROT_READ | libc::PROT_WRITE;
-                    libc::mmap(std::ptr::null_mut(), 1 << 16, protection, flags, file, 0)
-                };
-                assert_ne!(start, libc::MAP_FAILED);
-                start.cast::<u64>()
-            };
-            let shared = map(libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1);
-            let private = map(libc::MAP_PRIVATE, file.as_raw_fd());
+            let shared = map(1 << 16, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1);
+            let private = map(1 << 16, libc::MAP_PRIVATE, file.as_raw_fd());
             // SAFETY: both are mapped, and larger.
             unsafe {
                 shared.write(1);
@@ -90,13 +89,10 @@ pub fn play(role: &str) {
         }
         "reserved" => {
             const SIZE: usize = 1 << 38;
-            // SAFETY: a new mapping, whose pages are written to below within its bounds.
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            let start = map(SIZE, flags, -1);
+            // SAFETY: the words are within the mapping.
             unsafe {
-                let access = libc::PROT_READ | libc::PROT_WRITE;
-                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-                let start = libc::mmap(std::ptr::null_mut(), SIZE, access, flags, -1, 0);
-                assert_ne!(start, libc::MAP_FAILED);
-                let start = start.cast::<u64>();
                 start.write(1);
                 start.add(SIZE / 16).write(2);
                 start.add(SIZE / 8 - 1).write(3);

@@ -9,14 +9,13 @@ mod captured;
 #[path = "../common/mod.rs"]
 mod common;
 mod cores;
-mod debugger;
-mod frames;
 mod image;
 mod known;
 #[cfg(target_env = "gnu")]
 mod objects;
 #[path = "../sample/mod.rs"]
 mod sample;
+mod shown;
 mod stops;
 
 /// Plays the role that the process was started for.
@@ -27,12 +26,12 @@ fn role() {
     match role {
         "sample" => sample::play(|| common::serve(str::to_owned)),
         "aborts" => cores::play(),
-        "frames" => frames::play(),
-        "shown" => debugger::play(),
+        "frames" => shown::play_frames(),
+        "shown" => shown::play_debugged(),
         #[cfg(target_env = "gnu")]
         "churns" => objects::churns(),
         #[cfg(target_env = "gnu")]
-        "waits" | "starts" => captured::play(role),
+        "waits" => captured::play(),
         "simple" | "threads" | "vectors" | "mapped" | "reserved" => image::play(role),
         _ => stops::play(role, argument),
     }

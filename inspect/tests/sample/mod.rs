@@ -2,15 +2,15 @@
 #![allow(dead_code, reason = "most fields are only there to be found")]
 
 use releasepool::{
-    AutoreleasePool, BlockAllocator, Budget, HandoffPool, HomeRef, PoolManager, Ref, Slot,
-    ThreadHandle, Weak, unsize,
+    AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef,
+    PoolManager, Ref, Slot, ThreadHandle, Weak, autorelease, unsize,
 };
 use releasepool_inspect::graph::{EdgeKind, Graph, NodeId, Object, Root, RootKind, Storage};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hint::black_box;
-use std::sync::{Barrier, OnceLock, mpsc};
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 
 macro_rules! types {
@@ -22,7 +22,8 @@ macro_rules! types {
 types! {
     InVec InMap InBox InClosure InObject InWeak OnStack InStatic InLocal InPool InNested InInbox
     InSlot InBlock InBlockToo AtHome OnTwoThreads Freed FreedBlock InBacklog InLoneBox
-    InForgotten InOrphan Kept InPosted InHandoff InForgottenHandoff
+    InForgotten InOrphan Kept InPosted InHandoff InForgottenHandoff InLong InUnnamed InOther InOwned
+    InToken InRoot InClaimed InBatch InFrame Retired Sealed
 }
 
 #[repr(align(64))]
@@ -33,6 +34,9 @@ pub struct Aligned(pub [u64; 8]);
 pub struct PageAligned(pub [u64; 512]);
 #[derive(Debug)]
 pub struct Stale(pub [u64; 23]);
+/// Has a destructor, which may wait.
+#[derive(Debug)]
+pub struct InDead(pub String);
 #[derive(Debug)]
 pub struct Zero;
 #[derive(Debug)]
@@ -78,6 +82,81 @@ fn leak() {
     black_box(&forgotten);
     std::mem::forget(forgotten);
     black_box(Box::leak(Box::new(Ref::new(InLoneBox(1)))));
+}
+
+/// Runs `f` on a thread that keeps the result and parks.
+fn stay<R: 'static>(name: &str, f: impl FnOnce() -> R + Send + 'static) -> ThreadHandle {
+    let (started, starts) = mpsc::channel();
+    let thread = thread::Builder::new().name(name.to_owned());
+    let thread = thread.spawn(move || {
+        let kept = f();
+        started
+            .send(PoolManager::global().current_thread().unwrap())
+            .unwrap();
+        loop {
+            thread::park();
+            black_box(&kept);
+        }
+    });
+    thread.unwrap();
+    starts.recv().unwrap()
+}
+
+/// Opens pools of all kinds.
+fn pools() {
+    stay("pools", || {
+        let named = AutoreleasePool::named("loading");
+        let long = Ref::new(InLong(1));
+        (0..600).for_each(|_| _ = named.autorelease(long.clone()));
+        let unnamed = AutoreleasePool::new();
+        unnamed.autorelease(Ref::new(InUnnamed(1)));
+        let manager = PoolManager::new();
+        let other = manager.pool();
+        other.autorelease(Ref::new(InOther(1)));
+        let owned = AutoreleasePool::named(format!("of {}", 1));
+        owned.autorelease(Ref::new(InOwned(1)));
+        let token = PoolManager::global().push();
+        autorelease(Ref::new(InToken(1)));
+        (named, unnamed, other, owned, manager, token)
+    });
+    stay("stray", || autorelease(Ref::new(InRoot(1))));
+}
+
+/// Starts a thread with messages of all kinds.
+fn messages() {
+    let inbox = stay("inbox", || {
+        let mut pool = AutoreleasePool::new();
+        // Some are made, and the others are taken out with them.
+        let own = PoolManager::global().current_thread().unwrap();
+        let claimed = Ref::new(InClaimed(1));
+        (0..500).for_each(|_| own.release(claimed.clone()));
+        drop(claimed);
+        pool.drain_within(Budget::Count(300));
+        // The outer one is destroyed, and the inner one waits for that.
+        pool.create(Ref::new(InDead("dead".to_owned())));
+        pool.drain_within(Budget::Count(1));
+        pool
+    });
+    let mut handoff = HandoffPool::new();
+    let batched = Ref::new(InBatch(1));
+    (0..300).for_each(|_| _ = handoff.autorelease(batched.clone()));
+    assert_eq!(handoff.drain_on(&inbox), 300);
+}
+
+/// Retires objects by slots, while a pin holds the epoch: one waits in a batch.
+fn retired() -> impl Sized {
+    stay("pin", || {
+        let pool = AutoreleasePool::new();
+        let slot = Slot::new(Ref::new(1));
+        slot.load(&pool);
+        pool
+    });
+    let sealed = Slot::new(Ref::new(Sealed(1)));
+    sealed.store(Ref::new(Sealed(2)));
+    AutoreleasePool::new().drain();
+    let retired = Slot::new(Ref::new(Retired(1)));
+    retired.store(Ref::new(Retired(2)));
+    (sealed, retired)
 }
 
 /// Makes all objects, calls `ready`, and keeps them.
@@ -160,32 +239,22 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let handoff = Box::new(handoff);
 
     let shared = Ref::new(OnTwoThreads(1));
-    let barrier: &Barrier = Box::leak(Box::new(Barrier::new(2)));
-    let (sender, receiver) = mpsc::channel::<ThreadHandle>();
     let theirs = shared.clone();
-    thread::Builder::new()
-        .name("worker".to_owned())
-        .spawn(move || {
-            sender
-                .send(PoolManager::global().current_thread().unwrap())
-                .unwrap();
-            let mine = [Some(Ref::new(OnStack(1)))];
-            black_box(&mine);
-            barrier.wait();
-            loop {
-                thread::park();
-                black_box((&mine, &theirs));
-            }
-        })
-        .unwrap();
-    let worker = receiver.recv().unwrap();
+    let worker = stay("worker", || ([Some(Ref::new(OnStack(1)))], theirs));
     worker.release(Ref::new(InInbox(1)));
     worker.release(shared.clone());
     let posted = Ref::new(InPosted(1));
     worker.post(move || drop(posted)).unwrap();
-    barrier.wait();
+    pools();
+    messages();
     // On a thread, so that no addresses are left on this stack. Nobody uses that one again.
     thread::spawn(leak).join().unwrap();
+    let retired = retired();
+    // A closure that takes a frame.
+    let frames = FrameLoop::new(FrameConfig::new());
+    let framed = Ref::new(InFrame(1));
+    let posted = frames.proxy().post_frame(move |_| drop(framed));
+    assert!(posted.is_ok());
     // After all drains, each of which may release it.
     gone.release(Ref::new(InOrphan(1)));
     // The worker parks.
@@ -205,7 +274,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
         shared,
         worker,
         blocks,
-        handoff,
+        (handoff, retired, frames),
     );
     let all = black_box((Box::new(all), Box::new(more)));
     ready();
@@ -290,7 +359,7 @@ impl<'a> View<'a> {
 
     /// Returns kind, label and count of the library's roots of an object.
     pub fn library(&self, name: &str) -> Vec<(RootKind, &'a str, u32)> {
-        let roots = self.roots(self.one(name).0);
+        let roots = self.of(name).into_iter().flat_map(|node| self.roots(node));
         let roots = roots.filter(|root| root.kind.is_list());
         let of = |root: &'a Root| (root.kind, self.0.label(root), root.counted);
         roots.map(of).collect()
@@ -427,52 +496,77 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
 /// Checks what the library's own structures hold.
 pub fn check_library(graph: &Graph) {
     let view = View(graph);
-    for (name, pool, n) in [
-        ("InPool", "outer", 2),
-        ("InBlockToo", "outer", 1),
-        ("InNested", "nested", 1),
+    use RootKind as K;
+    let taken_out = "messages that thread \"inbox\" has taken out of its inbox";
+    for (name, kind, wanted, n) in [
+        ("InPool", K::Pool, "pool \"outer\" of thread ", 2),
+        ("InBlockToo", K::Pool, "pool \"outer\" of thread ", 1),
+        ("InNested", K::Pool, "pool \"nested\" of thread ", 1),
+        (
+            "InLong",
+            K::Pool,
+            "pool \"loading\" of thread \"pools\"",
+            600,
+        ),
+        ("InUnnamed", K::Pool, "unnamed pool of thread \"pools\"", 1),
+        ("InOther", K::Pool, "unnamed pool of thread \"pools\"", 1),
+        ("InOwned", K::Pool, "pool \"of 1\" of thread \"pools\"", 1),
+        ("InToken", K::Pool, "token pool of thread \"pools\"", 1),
+        ("InRoot", K::Pool, "root pool of thread \"stray\"", 1),
+        ("InInbox", K::Inbox, "inbox of thread \"worker\"", 1),
+        ("OnTwoThreads", K::Inbox, "inbox of thread \"worker\"", 1),
+        ("InBatch", K::Inbox, "inbox of thread \"inbox\"", 300),
+        ("InClaimed", K::Backlog, taken_out, 200),
+        ("InBacklog", K::Backlog, "backlog of thread ", 2),
+        ("InDead", K::Backlog, "backlog of thread \"inbox\"", 1),
+        ("Retired", K::Orphan, "references that slots gave up", 1),
+        ("Sealed", K::Orphan, "references that slots gave up", 1),
+        ("InOrphan", K::Orphan, "orphaned releases", 1),
+        ("Kept", K::Kept, "values whose home has ended", 1),
     ] {
         let roots = view.library(name);
-        assert_eq!(roots.len(), n, "{name}");
-        for (kind, label, counted) in roots {
-            assert_eq!((kind, counted), (RootKind::Pool, 1), "{name}");
-            let wanted = format!("pool \"{pool}\" of thread ");
-            assert!(label.starts_with(&wanted), "{label}");
+        assert_eq!(roots.len(), n, "{name}: {roots:?}");
+        for (found, label, counted) in roots {
+            // Those that have no strong reference any more are not counted.
+            let is_counted = !["InDead", "Kept"].contains(&name);
+            assert_eq!((found, counted), (kind, is_counted.into()), "{name}");
+            assert!(label.starts_with(wanted), "{name}: {label}");
         }
-        assert_eq!(view.one(name).1.strong, n as u32);
     }
-    let inbox = (RootKind::Inbox, "inbox of thread \"worker\"", 1);
-    assert_eq!(view.library("InInbox"), [inbox]);
-    assert_eq!(view.library("OnTwoThreads"), [inbox]);
+    for name in ["InPool", "InBlockToo", "InNested", "InLong", "InBatch"] {
+        let strong = view.one(name).1.strong;
+        assert_eq!(strong as usize, view.library(name).len(), "{name}");
+    }
     let (shared, object) = view.one("OnTwoThreads");
     assert_eq!(object.strong, 3);
     let labels = view.labels(shared, RootKind::Stack);
     assert!(labels.contains(&"stack of thread \"worker\""), "{labels:?}");
-    let left = view.of("InBacklog");
-    assert_eq!(left.len(), 2);
-    for node in left {
-        let labels = view.labels(node, RootKind::Backlog);
-        assert_eq!(labels.len(), 1, "{labels:?}");
-    }
     let [(RootKind::ForgottenPool, label, 1)] = view.library("InForgotten")[..] else {
         panic!("{:?}", view.library("InForgotten"));
     };
     let is_named = label.contains("\"forgotten\"") && label.contains("\"gone\"");
     assert!(is_named, "{label}");
-    assert_eq!(view.library("InOrphan")[0].0, RootKind::Orphan);
-    assert_eq!(view.library("Kept")[0].0, RootKind::Kept);
-    assert_eq!(view.library("Kept").len(), 1);
     assert_eq!(graph.totals.kept, 1);
-    let (posted, _) = view.one("InPosted");
-    assert_eq!(view.holders(posted), [Holder::Plain]);
-    let closure = graph.edges.iter().find(|edge| edge.to == posted).unwrap();
-    let labels = view.labels(closure.from, RootKind::Inbox);
-    assert_eq!(labels, ["inbox of thread \"worker\""]);
-    let mut threads = graph.threads.iter();
-    let worker = threads.find(|thread| thread.name.as_deref() == Some("worker"));
-    assert_eq!(worker.unwrap().inbox, 3);
-    let mut pools = graph.threads.iter().flat_map(|thread| &thread.pools);
-    assert!(pools.any(|pool| pool.name == "nested"));
+    for (name, inbox) in [
+        ("InPosted", "inbox of thread \"worker\""),
+        ("InFrame", "inbox of thread \""),
+    ] {
+        let (posted, _) = view.one(name);
+        assert_eq!(view.holders(posted), [Holder::Plain]);
+        let closure = graph.edges.iter().find(|edge| edge.to == posted).unwrap();
+        let labels = view.labels(closure.from, RootKind::Inbox);
+        assert!(
+            labels.len() == 1 && labels[0].starts_with(inbox),
+            "{labels:?}"
+        );
+    }
+    for (name, inbox, pools) in [("worker", 3, 0), ("inbox", 500, 1), ("pools", 0, 5)] {
+        let mut threads = graph.threads.iter();
+        let thread = threads.find(|thread| thread.name.as_deref() == Some(name));
+        let thread = thread.unwrap();
+        let open = thread.pools.iter().filter(|pool| pool.name != "root");
+        assert_eq!((thread.inbox, open.count()), (inbox, pools), "{name}");
+    }
 }
 
 /// Checks what handoff pools hold: their pages can be found only as allocations.

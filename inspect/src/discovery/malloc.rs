@@ -44,13 +44,13 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     heap.state = state;
     let mut found = Vec::new();
     for range in ranges {
-        let walk = chunks::walk(regions, range.clone(), arenas.tops(), &mut found);
-        heap.managed.push(range.start..walk.end);
-        if walk.broken {
+        let (end, is_broken) = chunks::walk(regions, range.clone(), arenas.tops(), &mut found);
+        heap.managed.push(range.start..end);
+        if is_broken {
             heap.caveats.push(format!(
                 "the chunks of malloc could be followed only from {:#x} to {:#x} of {:#x}: \
                  memory after that is less certain",
-                range.start, walk.end, range.end
+                range.start, end, range.end
             ));
         }
     }

@@ -1,5 +1,7 @@
 //! The parts of a program: memory, mappings, threads with their registers, and loaded files.
 
+use object::elf::{NT_PRFPREG, NT_X86_XSTATE, NoteType};
+
 /// Reads the memory of the program that is inspected.
 pub trait Memory: Sync {
     /// Fills `buffer` from `address` on, as far as there is memory; returns how many bytes from the
@@ -116,6 +118,14 @@ impl Machine {
             62 => Some(Machine::X86_64),
             183 => Some(Machine::Aarch64),
             _ => None,
+        }
+    }
+
+    /// Returns the type of the notes that have the vector registers.
+    pub(crate) fn vectors(self) -> NoteType {
+        match self {
+            Machine::X86_64 => NT_X86_XSTATE,
+            Machine::Aarch64 => NT_PRFPREG,
         }
     }
 

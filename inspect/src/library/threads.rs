@@ -319,7 +319,7 @@ fn open_pool(
         .name(address.wrapping_add(of.name))
         .unwrap_or_default();
     let label = *labels
-        .entry((number, name))
+        .entry((number, name.clone()))
         .or_insert_with_key(|(_, name)| {
             reader.label(match (name.as_str(), kind) {
                 ("", PoolKind::Token) => format!("token pool of {whose}"),
@@ -333,9 +333,6 @@ fn open_pool(
         pool: address,
     };
     let entries = reader.entries(address.wrapping_add(of.entries), holder);
-    let name = reader
-        .name(address.wrapping_add(of.name))
-        .unwrap_or_default();
     thread.pools.push(LibPool {
         state: PoolState { name, entries },
         address,

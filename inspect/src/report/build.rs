@@ -39,9 +39,7 @@ pub fn top(graph: &Graph, limit: Option<usize>) -> Report {
     Report::Top(wire::Top {
         objects,
         bytes,
-        created: graph.totals.created,
-        destroyed: graph.totals.destroyed,
-        kept: graph.totals.kept,
+        totals: graph.totals,
         types: counts,
         all_types,
         threads: graph.threads.clone(),

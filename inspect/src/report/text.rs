@@ -11,7 +11,7 @@ use super::wire::{
     Why, Words,
 };
 use crate::analysis::path::Confidence;
-use crate::analysis::verdict::Verdict as V;
+use crate::analysis::verdict::Verdict;
 use layout::{Page, count, signed};
 
 /// Explains the numbers in lists of hops.
@@ -36,15 +36,14 @@ pub fn text(document: &Document) -> String {
 }
 
 fn top(page: &mut Page, top: &Top) {
-    let objects = count(top.objects, "object");
-    let (created, destroyed) = (number(top.created), number(top.destroyed));
-    let size = bytes(top.bytes);
-    page.line(format_args!(
+    let (objects, size) = (count(top.objects, "object"), bytes(top.bytes));
+    let [created, destroyed] = [top.totals.created, top.totals.destroyed].map(number);
+    page.line(format!(
         "{objects}, {size}; created {created}, destroyed {destroyed}"
     ));
-    if top.kept > 0 {
-        let kept = count(top.kept, "value");
-        page.line(format_args!(
+    if top.totals.kept > 0 {
+        let kept = count(top.totals.kept, "value");
+        page.line(format!(
             "{kept} kept for ever, as the home thread has ended"
         ));
     }
@@ -119,11 +118,8 @@ fn thread_name(thread: &Thread) -> String {
 fn why(page: &mut Page, why: &Why) {
     if let Some(node) = &why.node {
         let name = node.type_name.as_deref().unwrap_or("allocation");
-        page.line(format_args!(
-            "{name} at {}, {}",
-            node.address,
-            bytes(node.bytes)
-        ));
+        let (address, size) = (&node.address, bytes(node.bytes));
+        page.line(format!("{name} at {address}, {size}"));
         if let Some(site) = created_at(node) {
             page.line(site);
         }
@@ -183,23 +179,18 @@ fn words(page: &mut Page, words: &[Words]) {
     let single = words.iter().any(|found| found.address.is_some());
     let place = if single { "address" } else { "" };
     let rows = words.iter().map(|found| {
-        let element = || "element".to_owned();
+        let field = found.offset.map(|offset| format!("+{offset}"));
         [
             word_node(found),
             found.address.clone().unwrap_or_default(),
-            found
-                .offset
-                .map_or_else(element, |offset| format!("+{offset}")),
+            field.unwrap_or_else(|| "element".to_owned()),
             found.strength.clone(),
             number(found.words),
             bytes(found.retained_bytes),
         ]
     });
-    page.table(
-        ["type", place, "field", "reference", "words", "retains"],
-        4,
-        rows,
-    );
+    let titles = ["type", place, "field", "reference", "words", "retains"];
+    page.table(titles, 4, rows);
     let sites = words.iter();
     let sites = sites.filter_map(|found| found.address.as_ref().zip(found.site.as_ref()));
     for (at, (address, site)) in sites.enumerate() {
@@ -210,15 +201,12 @@ fn words(page: &mut Page, words: &[Words]) {
 
 /// Names what was asked for: objects of a type, or a node.
 fn subject(node: Option<&Node>, objects: u64) -> String {
-    let is_allocation = node.is_some_and(|node| node.type_name.is_none());
-    count(
-        objects,
-        if is_allocation {
-            "allocation"
-        } else {
-            "object"
-        },
-    )
+    match node {
+        Some(Node {
+            type_name: None, ..
+        }) => count(objects, "allocation"),
+        _ => count(objects, "object"),
+    }
 }
 
 fn holders(page: &mut Page, holders: &Holders) {
@@ -273,10 +261,8 @@ fn leaks(page: &mut Page, leaks: &Leaks) {
     }
     let rest = leaks.all_groups - leaks.groups.len();
     if rest > 0 {
-        page.line(format_args!(
-            "\n{}; --limit shows more",
-            count(rest as u64, "more kind")
-        ));
+        let more = count(rest as u64, "more kind");
+        page.line(format!("\n{more}; --limit shows more"));
     }
     if !leaks.hints.is_empty() {
         let hint = "These may be intended; `diff` of two snapshots tells whether they only grow:";
@@ -324,10 +310,9 @@ fn group(page: &mut Page, first: &str, group: &Group) {
     }
     hops(page, &format!("{indent}  "), &group.path);
     // Allocations that form a cycle are followed by the way to an object.
-    if matches!(
-        group.verdict,
-        V::ProvenCycle | V::CountedCycle | V::CycleWithoutHolder
-    ) {
+    use Verdict as V;
+    let cycles = [V::ProvenCycle, V::CountedCycle, V::CycleWithoutHolder];
+    if cycles.contains(&group.verdict) {
         page.line(format_args!("{indent}  and back to the first"));
     }
     if figures.leaks > 1 {
@@ -444,10 +429,8 @@ fn diff(page: &mut Page, diff: &Diff) {
 fn snapshot(page: &mut Page, snapshot: &Snapshot) {
     let objects = count(snapshot.objects, "object");
     let allocations = count(snapshot.allocations, "allocation");
-    page.line(format_args!(
-        "{objects}, {}; {allocations}",
-        bytes(snapshot.bytes)
-    ));
+    let size = bytes(snapshot.bytes);
+    page.line(format!("{objects}, {size}; {allocations}"));
     if let Some(file) = &snapshot.file {
         page.line(format_args!("saved to {file}"));
     }

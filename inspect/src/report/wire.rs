@@ -8,7 +8,7 @@ use crate::analysis::path::Confidence;
 use crate::analysis::verdict::Figures;
 use crate::analysis::verdict::Verdict;
 use crate::graph::RootKind;
-pub use crate::graph::ThreadState as Thread;
+pub use crate::graph::{ThreadState as Thread, Totals};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format.
@@ -53,12 +53,9 @@ pub struct Top {
     pub objects: u64,
     /// Their bytes, with headers.
     pub bytes: u64,
-    /// Objects created, by the library's count.
-    pub created: u64,
-    /// Objects destroyed, by the library's count.
-    pub destroyed: u64,
-    /// Values kept for ever, as their home thread has ended.
-    pub kept: u64,
+    /// Objects created and destroyed, and values kept for ever, by the library's count.
+    #[serde(flatten)]
+    pub totals: Totals,
     /// Types, those with the most bytes first.
     pub types: Vec<Type>,
     /// How many types there are, with those beyond `--limit`.

@@ -90,28 +90,17 @@ impl Chunk {
     }
 }
 
-/// How far the chunks in a part of memory could be followed.
-pub(super) struct Walk {
-    /// Where the last one ends.
-    pub(super) end: u64,
-    /// True if there is no chunk where one should be.
-    pub(super) broken: bool,
-}
-
 /// Follows the chunks in a range of memory, up to one of the topmost chunks, which are in order.
-/// Adds those that are not free, by address.
+/// Adds those that are not free, by address. Returns where the last one ends, and whether there is none
+/// where one should be.
 pub(super) fn walk(
     regions: &Regions<'_>,
     range: Range<u64>,
     tops: &[u64],
     found: &mut Vec<Chunk>,
-) -> Walk {
-    let mut walk = Walk {
-        end: range.start,
-        broken: false,
-    };
+) -> (u64, bool) {
     let Some(region) = regions.find(range.start) else {
-        return walk;
+        return (range.start, false);
     };
     let next_top = tops.partition_point(|top| *top < range.start);
     let top = tops.get(next_top).copied().unwrap_or(u64::MAX);
@@ -122,29 +111,23 @@ pub(super) fn walk(
         if head.is_some_and(|head| head & AFTER_USED != 0) {
             found.extend(before);
         }
-        walk.end = at;
         let Some(size) = head.map(|head| head & !MARKS) else {
-            walk.broken = at != range.end;
-            break;
+            return (at, at != range.end);
         };
         if at == top {
-            walk.end = range.end;
-            break;
+            return (range.end, false);
         }
         // Two chunks that are smaller than any other mark the end of a part that was extended
         // elsewhere.
         if size < SMALLEST {
-            walk.broken = size != TO_MEMORY && size != 0;
-            break;
+            return (at, size != TO_MEMORY && size != 0);
         }
         if size % 16 != 0 || size > range.end - at {
-            walk.broken = true;
-            break;
+            return (at, true);
         }
         before = Some(Chunk::new(at, size));
         at += size;
     }
-    walk
 }
 
 /// Returns the memory of all chunks but those whose memory is at an address in `free`; both are by

@@ -5,8 +5,7 @@ use crate::error::Error;
 use crate::image::elf::Header;
 use crate::image::parts::{Machine, Thread};
 use object::LittleEndian;
-use object::elf::{NT_ARM_TLS, NT_AUXV, NT_FILE, NT_PRFPREG, NT_PRPSINFO, NT_PRSTATUS};
-use object::elf::{NT_X86_XSTATE, NoteType};
+use object::elf::{NT_ARM_TLS, NT_AUXV, NT_FILE, NT_PRPSINFO, NT_PRSTATUS, NoteType};
 use object::read::elf::NoteIterator;
 use std::ops::Range;
 use std::path::Path;
@@ -88,11 +87,6 @@ impl Notes {
         bytes: &'a [u8],
         partial: &mut Option<Partial<'a>>,
     ) {
-        let vectors = if machine == Machine::X86_64 {
-            NT_X86_XSTATE
-        } else {
-            NT_PRFPREG
-        };
         match (kind, partial.as_mut()) {
             (NT_PRSTATUS, _) => {
                 let next = int(bytes, STATUS_PID).zip(bytes.get(STATUS_REGISTERS..));
@@ -107,7 +101,7 @@ impl Notes {
                 self.threads.extend(last);
             }
             (NT_ARM_TLS, Some(thread)) => thread.thread_pointer = word(bytes, 0),
-            (kind, Some(thread)) if kind == vectors => thread.vectors = bytes,
+            (kind, Some(thread)) if kind == machine.vectors() => thread.vectors = bytes,
             (NT_PRPSINFO, _) => self.pid = int(bytes, INFO_PID),
             (NT_AUXV, _) => {
                 self.entry = bytes

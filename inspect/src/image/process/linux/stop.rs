@@ -4,6 +4,7 @@ use super::proc::{self, Tid};
 use crate::error::Error;
 use crate::image::parts::{Machine, Thread};
 use libc::pid_t;
+use object::elf::{NT_ARM_TLS, NT_PRSTATUS, NoteType};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::HashSet;
@@ -126,8 +127,8 @@ impl StoppedProcess {
         let read = |tid, set, buffer: &mut [u8]| registers(tid, set, buffer).unwrap_or(0);
         let threads = self.threads.iter().filter_map(|thread| {
             let tid = thread.tid;
-            let general_len = read(tid, RegisterSet::General, &mut general);
-            let vectors_len = read(tid, RegisterSet::Vectors, &mut vectors);
+            let general_len = read(tid, NT_PRSTATUS, &mut general);
+            let vectors_len = read(tid, MACHINE.vectors(), &mut vectors);
             MACHINE.thread(
                 tid,
                 &general[..general_len],
@@ -193,34 +194,15 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn thread_pointer(_: Tid) -> Option<u64> {
-    // It is one of the general registers.
-    None
-}
-
-#[cfg(target_arch = "aarch64")]
 fn thread_pointer(tid: Tid) -> Option<u64> {
+    if MACHINE == Machine::X86_64 {
+        // It is one of the general registers.
+        return None;
+    }
     let mut word = [0; 8];
     // There may be a second word, for SME.
-    let len = registers(tid, RegisterSet::ThreadPointer, &mut word).ok()?;
+    let len = registers(tid, NT_ARM_TLS, &mut word).ok()?;
     (len == 8).then(|| u64::from_le_bytes(word))
-}
-
-/// Sets of registers, by the types of the notes that core files have them in.
-#[derive(Clone, Copy, Debug)]
-enum RegisterSet {
-    /// `NT_PRSTATUS`.
-    General = 1,
-    /// `NT_PRFPREG`.
-    #[cfg(target_arch = "aarch64")]
-    Vectors = 2,
-    /// `NT_X86_XSTATE`.
-    #[cfg(target_arch = "x86_64")]
-    Vectors = 0x202,
-    /// `NT_ARM_TLS`.
-    #[cfg(target_arch = "aarch64")]
-    ThreadPointer = 0x401,
 }
 
 /// The result of a wait for a thread.
@@ -266,8 +248,8 @@ fn detach(tid: Tid, signal: i32) -> io::Result<()> {
     unsafe { ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) }
 }
 
-/// Reads registers of a stopped thread; returns how many bytes there are.
-fn registers(tid: Tid, set: RegisterSet, buffer: &mut [u8]) -> io::Result<usize> {
+/// Reads the registers of a stopped thread that a core file has in notes of a type; returns how many bytes there are.
+fn registers(tid: Tid, set: NoteType, buffer: &mut [u8]) -> io::Result<usize> {
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
@@ -275,7 +257,7 @@ fn registers(tid: Tid, set: RegisterSet, buffer: &mut [u8]) -> io::Result<usize>
     let data = (&raw mut part).expose_provenance();
     // SAFETY: the kernel writes at most `iov_len` bytes to `iov_base`, which are `buffer`'s, and the
     // length to `part`.
-    unsafe { ptrace(libc::PTRACE_GETREGSET, tid, set as usize, data)? };
+    unsafe { ptrace(libc::PTRACE_GETREGSET, tid, set.0 as usize, data)? };
     Ok(part.iov_len)
 }
 

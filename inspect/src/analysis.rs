@@ -37,6 +37,7 @@ use crate::graph::{Graph, NodeId, NodeKind, Object, Root, RootKind};
 use links::Links;
 use reach::{Level, Reach, Step};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use strength::Strength;
 
 /// A graph, and what follows from it.
@@ -201,7 +202,8 @@ fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level
 /// Searches from all roots.
 fn reach(analysis: &Analysis<'_>) -> Reach {
     let graph = analysis.graph;
-    let mut starts: [Vec<u32>; Level::ALL.len()] = Default::default();
+    // A search begins at the level of stacks in any case.
+    let mut starts = BTreeMap::from([(Level::Stack, Vec::new())]);
     let mut last = (NodeId::MAX, false);
     for (at, root) in graph.roots.iter().enumerate() {
         if root.counted == 0 && last.0 != root.to {
@@ -211,12 +213,12 @@ fn reach(analysis: &Analysis<'_>) -> Reach {
             last = (root.to, outside);
         }
         if let Some(level) = level_of(analysis, root, last.1) {
-            starts[level as usize].push(at as u32);
+            starts.entry(level).or_default().push(at as u32);
         }
     }
     let mut reach = Reach::nothing(graph.nodes.len());
     let mut queue = Vec::new();
-    for level in Level::ALL {
+    for (level, roots) in starts {
         if level == Level::Stack {
             // The thread that destroys an object has it on its stack, unless the library has it.
             let is_dying = |node: &NodeId| {
@@ -228,9 +230,9 @@ fn reach(analysis: &Analysis<'_>) -> Reach {
             queue.extend((0..graph.objects as NodeId).filter(is_dying));
             queue.retain(|node| reach.add(*node, level, None));
         }
-        for root in &starts[level as usize] {
-            let to = graph.roots[*root as usize].to;
-            if reach.add(to, level, Some(Step::Root(*root))) {
+        for root in roots {
+            let to = graph.roots[root as usize].to;
+            if reach.add(to, level, Some(Step::Root(root))) {
                 queue.push(to);
             }
         }

@@ -284,10 +284,8 @@ impl Graph {
             ),
             (self.roots.iter().any(lacks_label), "a root has no label"),
         ];
-        defects
-            .iter()
-            .find(|defect| defect.0)
-            .map(|defect| defect.1)
+        let defect = defects.iter().find(|defect| defect.0);
+        defect.map(|defect| defect.1)
     }
 
     /// Returns the nodes of objects that are alive.

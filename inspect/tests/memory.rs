@@ -30,27 +30,19 @@ fn role() {
     let mut objects = Vec::new();
     let mut references = Vec::new();
     for n in 0..OBJECTS {
-        if role == "numbers" {
-            break;
-        } else if role == "pool" {
-            pool.create(n);
-        } else if role == "vector" {
-            objects.push(Ref::new(n));
-        } else if n % 100 == 0 {
-            let object = Ref::new(n);
-            references.extend((0..1_000).map(|_| object.clone()));
+        match role.as_str() {
+            "pool" => _ = pool.create(n),
+            "vector" => objects.push(Ref::new(n)),
+            "references" if n % 100 == 0 => references.extend(vec![Ref::new(n); 1_000]),
+            _ => {}
         }
     }
     let numbers = if role == "numbers" { 1 << 25 } else { 0 };
     // Large ones and small ones, of which each might be the size of a chunk.
     let numbers: Vec<u64> = (0..numbers).map(|n| n * n).collect();
     common::serve(|question| {
-        format!(
-            "{question} {:p}{:p}{:p}",
-            black_box(&objects),
-            black_box(&references),
-            black_box(&numbers)
-        )
+        black_box((&objects, &references, &numbers));
+        question.to_owned()
     })
 }
 

@@ -34,21 +34,6 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels at which a search begins, in their order.
-    pub(super) const ALL: [Self; 11] = [
-        Self::Static,
-        Self::ThreadLocal,
-        Self::Anonymous,
-        Self::Stack,
-        Self::Pool,
-        Self::Inbox,
-        Self::Backlog,
-        Self::Orphan,
-        Self::Suspect,
-        Self::Kept,
-        Self::ForgottenPool,
-    ];
-
     /// Returns the level of what a root of this kind holds.
     pub(super) fn of(kind: RootKind) -> Self {
         match kind {

@@ -22,22 +22,16 @@ pub struct Dominators {
     dominator: Vec<u32>,
 }
 
-/// The results of a depth-first search, by position. Position 0 is a virtual root.
-struct Search {
-    order: Vec<u32>,
-    position: Vec<u32>,
-    parent: Vec<u32>,
-}
-
-/// Searches from each entry. The successors of a node are those between `next` and `None`.
-fn search<I>(nodes: usize, entries: &[u32], successors: &impl Fn(u32) -> I) -> Search
-where
-    I: Iterator<Item = u32>,
-{
-    let mut found = Search {
+/// Searches depth-first from each entry, and takes the node from which each was found for its dominator.
+fn search<I: Iterator<Item = u32>>(
+    nodes: usize,
+    entries: &[u32],
+    successors: &impl Fn(u32) -> I,
+) -> Dominators {
+    let mut found = Dominators {
         order: vec![NONE],
         position: vec![NONE; nodes],
-        parent: vec![0],
+        dominator: vec![0],
     };
     let mut visits: Vec<(u32, I)> = Vec::new();
     for entry in entries {
@@ -48,7 +42,7 @@ where
                     let position = found.order.len() as u32;
                     found.position[node as usize] = position;
                     found.order.push(node);
-                    found.parent.push(parent);
+                    found.dominator.push(parent);
                     visits.push((position, successors(node)));
                 }
             }
@@ -99,42 +93,29 @@ impl Forest {
 }
 
 /// Finds the dominators of all nodes that can be reached from the entries.
-pub fn dominators<S, P, I, J>(
+pub fn dominators<I: Iterator<Item = u32>, J: Iterator<Item = u32>>(
     nodes: usize,
     entries: &[u32],
-    successors: S,
-    predecessors: P,
-) -> Dominators
-where
-    S: Fn(u32) -> I,
-    P: Fn(u32) -> J,
-    I: Iterator<Item = u32>,
-    J: Iterator<Item = u32>,
-{
-    let Search {
-        order,
-        position,
-        parent,
-    } = search(nodes, entries, &successors);
-    let n = order.len() as u32;
+    successors: impl Fn(u32) -> I,
+    predecessors: impl Fn(u32) -> J,
+) -> Dominators {
+    let mut tree = search(nodes, entries, &successors);
+    let n = tree.order.len() as u32;
     let mut is_entry = vec![false; n as usize];
     for entry in entries {
-        is_entry[position[*entry as usize] as usize] = true;
+        is_entry[tree.position[*entry as usize] as usize] = true;
     }
     let mut forest = Forest {
-        ancestor: parent.clone(),
+        ancestor: tree.dominator.clone(),
         label: (0..n).collect(),
         semi: (0..n).collect(),
         path: Vec::new(),
     };
     for v in (1..n).rev() {
-        let mut least = if is_entry[v as usize] {
-            0
-        } else {
-            parent[v as usize]
-        };
-        for from in predecessors(order[v as usize]) {
-            let from = position[from as usize];
+        let parent = tree.dominator[v as usize];
+        let mut least = if is_entry[v as usize] { 0 } else { parent };
+        for from in predecessors(tree.order[v as usize]) {
+            let from = tree.position[from as usize];
             if from != NONE {
                 let best = forest.evaluate(from, v + 1);
                 least = least.min(forest.semi[best as usize]);
@@ -142,21 +123,15 @@ where
         }
         forest.semi[v as usize] = least;
     }
-    let semi = forest.semi;
     // The dominator of a position is an ancestor, so those are known already.
-    let mut dominator = parent;
     for v in 1..n as usize {
-        let mut at = dominator[v];
-        while at > semi[v] {
-            at = dominator[at as usize];
+        let mut at = tree.dominator[v];
+        while at > forest.semi[v] {
+            at = tree.dominator[at as usize];
         }
-        dominator[v] = at;
+        tree.dominator[v] = at;
     }
-    Dominators {
-        order,
-        position,
-        dominator,
-    }
+    tree
 }
 
 impl Dominators {

@@ -43,16 +43,16 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, taken: &[Range<u64>
         } else {
             RootKind::Anonymous
         };
-        let mut at = region.start();
+        let mut at = region.start;
         let first = known.partition_point(|area| area.range.end <= at);
         let here = known[first..].iter();
-        for area in here.take_while(|a| a.range.start < region.end()) {
+        for area in here.take_while(|a| a.range.start < region.end) {
             push(&mut areas, at..area.range.start, kind, Owner::Program);
             let start = area.range.start.max(at);
             push(&mut areas, start..area.range.end, area.kind, area.owner);
             at = at.max(area.range.end);
         }
-        push(&mut areas, at..region.end(), kind, Owner::Program);
+        push(&mut areas, at..region.end, kind, Owner::Program);
     }
     let found = idle(regions, &areas, threads);
     let new = of_new_threads(regions, &areas, threads, &found);
@@ -98,8 +98,8 @@ pub(super) fn without(range: Range<u64>, taken: &[Range<u64>]) -> Vec<Range<u64>
 /// begin as zeros, which are in a mapping right after it.
 fn is_variables(modules: &[Module], region: &Region<'_>) -> bool {
     let of = |module: &Module| {
-        let after = region.start() == module.end && region.name.is_empty();
-        (module.start..module.end).contains(&region.start()) || after
+        let after = region.start == module.end && region.name.is_empty();
+        (module.start..module.end).contains(&region.start) || after
     };
     modules.iter().any(of)
 }
@@ -135,7 +135,7 @@ fn add_thread(
         push(known, locals.clone(), RootKind::ThreadLocal, own_thread);
         // A thread that is not the first has its stack below its thread-locals. It may be on
         // another one now; then it is not known how much of its own is in use.
-        let own = region.start()..locals.start;
+        let own = region.start..locals.start;
         // At its end before it has called anything.
         if own.contains(&thread.stack_pointer) || thread.stack_pointer == own.end {
             let start = red_zone.max(own.start);
@@ -152,14 +152,14 @@ fn add_thread(
         return;
     };
     // A stack in an allocator's memory is an item, which the stack pointer leads to.
-    let in_use = red_zone.max(region.start())..region.end();
+    let in_use = red_zone.max(region.start)..region.end;
     let is_taken = taken
         .iter()
         .any(|taken| taken.contains(&thread.stack_pointer));
     if !is_taken {
         push(known, in_use.clone(), RootKind::Stack, own_thread);
         if is_main_stack(image, region, thread) {
-            let unused = region.start()..in_use.start;
+            let unused = region.start..in_use.start;
             push(known, unused, RootKind::Stack, Owner::Nobody);
         }
     }
@@ -176,9 +176,9 @@ fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> boo
 /// Returns whether a region is a stack by what is before it: memory that may not be accessed.
 fn has_guard(image: &dyn Image, region: &Region<'_>) -> bool {
     let mappings = image.mappings();
-    let here = mappings.partition_point(|mapping| mapping.start < region.start());
+    let here = mappings.partition_point(|mapping| mapping.start < region.start);
     let before = here.checked_sub(1).map(|before| &mappings[before]);
-    before.is_some_and(|before| before.end == region.start() && !before.read && !before.write)
+    before.is_some_and(|before| before.end == region.start && !before.read && !before.write)
 }
 
 /// Returns where the thread-locals of a thread are, with what the C library keeps there.
@@ -194,7 +194,7 @@ fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Ran
     } else {
         at.saturating_sub(bytes)..end_of_block(at)
     };
-    range.start.max(region.start()) & !7..range.end.min(region.end())
+    range.start.max(region.start) & !7..range.end.min(region.end)
 }
 
 /// Returns where the control block at an address ends, at most: that of a thread that is not the first

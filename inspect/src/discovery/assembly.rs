@@ -44,10 +44,10 @@ impl Assembly<'_> {
         if !stale.is_empty() {
             self.make_plain(&stale);
         }
-        let items = self.targets.items();
+        let items = self.targets.items;
         let is_object =
             |index: u32| items[index as usize].is_object() && stale.binary_search(&index).is_err();
-        let mut order: Vec<u32> = self.targets.objects().to_vec();
+        let mut order: Vec<u32> = self.targets.objects.clone();
         order.retain(|index| is_object(*index));
         let objects = order.len();
         order.extend((0..items.len() as u32).filter(|index| !is_object(*index)));
@@ -132,7 +132,7 @@ impl Assembly<'_> {
     /// lead to its beginning, and none to the payload. Where bounds are guessed, they may be any
     /// words; nothing leads to them. They are at most as many as the library's counts leave room for.
     fn stale(&self) -> Vec<u32> {
-        let items = self.targets.items();
+        let items = self.targets.items;
         let excess = self.alive().saturating_sub(self.counted) as usize;
         if excess == 0 {
             return Vec::new();
@@ -166,7 +166,7 @@ impl Assembly<'_> {
         }
         // In memory of unknown allocators, words that look like a header may be anything. If there
         // are more such objects than are too many, it is not known which are none.
-        let guessed = self.targets.objects().iter().filter(|index| {
+        let guessed = self.targets.objects.iter().filter(|index| {
             !is_held[**index as usize] && !self.items.is_exact(&items[**index as usize])
         });
         let room = excess - candidates.len();
@@ -181,7 +181,7 @@ impl Assembly<'_> {
 
     /// Returns how many objects seem to have a value.
     fn alive(&self) -> u64 {
-        let objects = self.targets.items().iter().filter(|item| item.is_object());
+        let objects = self.targets.items.iter().filter(|item| item.is_object());
         let alive = objects.filter(|item| self.counts(item).is_some_and(|counts| counts.held));
         alive.count() as u64
     }

@@ -79,8 +79,8 @@ pub(super) struct Scanner<'a> {
 impl Scanner<'_> {
     /// Returns all references in all items: those in objects come first.
     pub(super) fn scan_all(&self) -> Edges {
-        let mut order = self.targets.objects().to_vec();
-        let items = (0..).zip(self.targets.items());
+        let mut order = self.targets.objects.clone();
+        let items = (0..).zip(self.targets.items);
         order.extend(
             items
                 .filter(|(_, item)| !item.is_object())
@@ -100,7 +100,7 @@ impl Scanner<'_> {
         indices: &[u32],
         range: impl Fn(&Region<'_>, &Item) -> Range<u64> + Sync,
     ) -> Edges {
-        let bytes = |index: &u32| self.targets.items()[*index as usize].len + 64;
+        let bytes = |index: &u32| self.targets.items[*index as usize].len + 64;
         let total: u64 = indices.iter().map(bytes).sum();
         let mut parts = Vec::new();
         let (mut from, mut sum) = (0, 0);
@@ -136,7 +136,7 @@ impl Scanner<'_> {
         let mut edges = Part::default();
         let mut region: Option<&Region<'_>> = None;
         for &index in indices {
-            let item = &self.targets.items()[index as usize];
+            let item = &self.targets.items[index as usize];
             if !region.is_some_and(|region| region.contains(item.start)) {
                 region = self.regions.find(item.start);
             }

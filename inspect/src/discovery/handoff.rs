@@ -22,7 +22,7 @@ struct Page {
 
 /// Replaces references in pages by counted ones, and those of forgotten pools by roots.
 pub(super) fn resolve(assembly: &mut Assembly<'_>, layout: &Layout) {
-    let items = assembly.targets.items();
+    let items = assembly.targets.items;
     let regions = assembly.scanner.regions;
     let indices = (0..).zip(items);
     let pages = indices.filter(|(_, item)| {
@@ -69,7 +69,7 @@ fn place(pages: &[Page], index: u32) -> Option<usize> {
 
 /// Finds the handles that lead to pages, and how many entries the pages have.
 fn find_handles(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
-    let items = assembly.targets.items();
+    let items = assembly.targets.items;
     let regions = assembly.scanner.regions;
     let edges = assembly.edges.edges.iter().filter_map(|edge| {
         let to = place(pages, edge.to)?;
@@ -99,7 +99,7 @@ fn find_handles(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
 
 /// Finds the pages below others, which are full, and those without a handle at all.
 fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
-    let items = assembly.targets.items();
+    let items = assembly.targets.items;
     let regions = assembly.scanner.regions;
     let room = layout.page.capacity * WORD;
     let below = |page: &Page| {
@@ -134,7 +134,7 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
 /// Returns the edges that are not of pages or lead from page to page, and the references in pages,
 /// with whether a handle leads to the page.
 fn split_edges(assembly: &mut Assembly<'_>, pages: &[Page]) -> (Vec<Edge>, Vec<(Edge, bool)>) {
-    let items = assembly.targets.items();
+    let items = assembly.targets.items;
     let mut found = Vec::new();
     let mut edges = std::mem::take(&mut assembly.edges.edges);
     edges.retain(|edge| {

@@ -49,8 +49,9 @@ impl Items {
         let items = parts.flat_map_iter(|part| recognizer.in_allocations(regions, part));
         let mut items: Vec<Item> = items.collect();
         // The library's own memory is no item, but for blocks in it that are in use.
-        let mut structures = own.clone();
-        structures.retain(|range| !overlaps(&heap.managed, range));
+        let mut unmanaged = own.clone();
+        unmanaged.retain(|range| !overlaps(&heap.managed, range));
+        let mut structures = unmanaged.clone();
         items.retain(|item| {
             let range = item.start..item.end();
             let is_own = overlaps(&own, &range);
@@ -74,8 +75,6 @@ impl Items {
             let region = regions.find(a.range.start);
             region.is_some_and(|region| region.contains(b.range.start))
         };
-        let mut unmanaged = own;
-        unmanaged.retain(|range| !overlaps(&heap.managed, range));
         for areas in areas.chunk_by(of_region) {
             found.add_areas(regions, recognizer, areas, &unmanaged);
         }
@@ -115,7 +114,7 @@ impl Items {
         for area in areas.iter().filter(is_anonymous) {
             recognizer.in_memory(region, area.range.clone(), &mut objects);
         }
-        if objects.is_empty() && !overlaps(own, &(region.start()..region.end())) {
+        if objects.is_empty() && !overlaps(own, &(region.start..region.end)) {
             self.areas.extend_from_slice(areas);
             return;
         }

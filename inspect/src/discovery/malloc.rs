@@ -44,7 +44,7 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     heap.state = state;
     let mut found = Vec::new();
     for range in ranges {
-        let (end, is_broken) = chunks::walk(regions, range.clone(), arenas.tops(), &mut found);
+        let (end, is_broken) = chunks::walk(regions, range.clone(), &arenas.tops, &mut found);
         heap.managed.push(range.start..end);
         if is_broken {
             heap.caveats.push(format!(

@@ -13,8 +13,9 @@ const PIECE: u64 = 1 << 20;
 
 /// The memory of a mapping, or of adjacent ones of one kind: where no piece is, it is zero.
 pub(super) struct Region<'a> {
-    start: u64,
-    end: u64,
+    /// The first address, and the one after the last.
+    pub(super) start: u64,
+    pub(super) end: u64,
     /// The file or a name in brackets; empty if the memory is anonymous.
     pub(super) name: &'a str,
     /// Writes are seen by other processes.
@@ -35,19 +36,9 @@ impl Piece<'_> {
 }
 
 impl Region<'_> {
-    /// Returns the first address.
-    pub(super) fn start(&self) -> u64 {
-        self.start
-    }
-
-    /// Returns the address after the last.
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
     /// Returns whether an address lies in the region.
     pub(super) fn contains(&self, address: u64) -> bool {
-        (self.start()..self.end()).contains(&address)
+        (self.start..self.end).contains(&address)
     }
 
     /// Returns the word at an address.
@@ -67,8 +58,8 @@ impl Region<'_> {
                 return Some(u64::from_ne_bytes(*word));
             }
         }
-        let last = self.end().checked_sub(WORD)?;
-        (self.start()..=last).contains(&address).then_some(0)
+        let last = self.end.checked_sub(WORD)?;
+        (self.start..=last).contains(&address).then_some(0)
     }
 
     /// Calls `f` with the address and the value of each word in a range that is not absent.
@@ -145,7 +136,7 @@ impl<'a> Regions<'a> {
 
     /// Returns the region of an address.
     pub(super) fn find(&self, address: u64) -> Option<&Region<'a>> {
-        let after = self.0.partition_point(|region| region.start() <= address);
+        let after = self.0.partition_point(|region| region.start <= address);
         self.0[..after].last().filter(|r| r.contains(address))
     }
 

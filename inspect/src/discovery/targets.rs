@@ -19,11 +19,11 @@ pub(super) enum Target {
 /// Looks items up by address.
 pub(super) struct Targets<'a> {
     /// By address.
-    items: &'a [Item],
+    pub(super) items: &'a [Item],
     /// The objects by payload.
     payloads: Ranks,
     /// The indices of the objects, in the order of `payloads`.
-    objects: Vec<u32>,
+    pub(super) objects: Vec<u32>,
     /// All items by their memory.
     extents: Ranks,
     /// Addresses in the library's own memory.
@@ -56,16 +56,6 @@ impl<'a> Targets<'a> {
             lowest,
             span: highest - lowest,
         }
-    }
-
-    /// Returns the indices of the objects, by address.
-    pub(super) fn objects(&self) -> &[u32] {
-        &self.objects
-    }
-
-    /// Returns the items.
-    pub(super) fn items(&self) -> &'a [Item] {
-        self.items
     }
 
     /// Returns whether an object's payload is at an address.

@@ -110,11 +110,8 @@ fn advice<'g>(graph: &'g Graph, argument: &str, types: impl Iterator<Item = &'g 
     let types = types.map(|name| (levenshtein(&last_word(name), &wanted), name));
     let mut types: Vec<_> = types.filter(|(distance, _)| *distance <= near).collect();
     types.sort();
-    let nearest: Vec<String> = types
-        .iter()
-        .take(NAMED)
-        .map(|found| found.1.clone())
-        .collect();
+    let nearest = types.iter().take(NAMED).map(|found| found.1.clone());
+    let nearest: Vec<String> = nearest.collect();
     if nearest.is_empty() {
         return String::new();
     }

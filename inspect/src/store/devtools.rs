@@ -146,24 +146,18 @@ fn write(analysis: &Analysis<'_>, mut out: impl Write) -> io::Result<()> {
             (ELEMENT, at as u64, before + to)
         })
     });
-    let words = graph
-        .edges
-        .iter()
-        .zip(&analysis.strengths)
-        .map(|(word, strength)| {
-            let mut field = || strings.add(&format!("+{}", word.offset)).into();
-            let (kind, name) = match strength {
-                Strength::Weak | Strength::Uncounted => (WEAK, field()),
-                _ if (word.from as usize) < graph.objects => (PROPERTY, field()),
-                _ => (ELEMENT, word.offset.into()),
-            };
-            (kind, name, before + word.to as usize)
-        });
-    let edges = [(ELEMENT, 0, 1)]
-        .into_iter()
-        .chain(to_labels)
-        .chain(to_heap)
-        .chain(words);
+    let words = graph.edges.iter().zip(&analysis.strengths);
+    let words = words.map(|(word, strength)| {
+        let mut field = || strings.add(&format!("+{}", word.offset)).into();
+        let (kind, name) = match strength {
+            Strength::Weak | Strength::Uncounted => (WEAK, field()),
+            _ if (word.from as usize) < graph.objects => (PROPERTY, field()),
+            _ => (ELEMENT, word.offset.into()),
+        };
+        (kind, name, before + word.to as usize)
+    });
+    let to_roots = [(ELEMENT, 0, 1)].into_iter().chain(to_labels);
+    let edges = to_roots.chain(to_heap).chain(words);
     let edges = edges.flat_map(|(kind, name, to)| [kind, name, (to * FIELDS) as u64]);
     file.serialize_entry("edges", &numbers(edges))?;
 

@@ -116,17 +116,10 @@ fn collections(all: &mut All) {
     all.keep(many::<9>().collect::<Box<[_]>>());
     all.keep(many::<10>().collect::<Rc<[_]>>());
     all.keep(many::<12>().map(|held| vec![held]).collect::<Vec<_>>());
-    all.keep(
-        many::<13>()
-            .map(|held| (held.0, 7u8, held))
-            .collect::<Vec<_>>(),
-    );
-    all.keep(
-        many::<14>()
-            .map(Some)
-            .chain(iter::once(None))
-            .collect::<Vec<_>>(),
-    );
+    let triples = many::<13>().map(|held| (held.0, 7u8, held));
+    all.keep(triples.collect::<Vec<_>>());
+    let options = many::<14>().map(Some).chain(iter::once(None));
+    all.keep(options.collect::<Vec<_>>());
     all.keep(many::<15>().map(Box::new).collect::<Vec<_>>());
     let list = many::<16>().fold(None, |next, held| Some(Box::new(Node(held, next))));
     all.keep(black_box(list.map(|list| (list.0.0, list))));
@@ -196,11 +189,8 @@ fn moved(all: &mut All) {
     let slices = many::<26>().collect::<Vec<_>>();
     all.keep((slices[..100].to_vec(), slices));
     let boxes = many::<27>().collect::<Vec<_>>().into_iter().rev();
-    all.keep(
-        boxes
-            .map(|held| Box::new((held.0, held)))
-            .collect::<Vec<_>>(),
-    );
+    let boxes = boxes.map(|held| Box::new((held.0, held)));
+    all.keep(boxes.collect::<Vec<_>>());
 }
 
 #[inline(never)]
@@ -219,11 +209,8 @@ fn pointers(all: &mut All) {
     }));
     let futures = many::<46>().map(|held| polled(waits(held)));
     all.keep(futures.collect::<Vec<_>>());
-    all.keep(
-        many::<47>()
-            .map(|held| polled(nested(held)))
-            .collect::<Vec<_>>(),
-    );
+    let futures = many::<47>().map(|held| polled(nested(held)));
+    all.keep(futures.collect::<Vec<_>>());
     black_box(
         all.0
             .iter()

@@ -172,22 +172,12 @@ pub(super) struct Arenas {
     /// The first one, which is a variable of the C library.
     main: Option<u64>,
     /// The addresses of all arenas.
-    all: Vec<u64>,
-    /// The topmost chunk of each, by address.
-    tops: Vec<u64>,
+    pub(super) all: Vec<u64>,
+    /// The topmost chunk of each, which is free, by address.
+    pub(super) tops: Vec<u64>,
 }
 
 impl Arenas {
-    /// Returns the addresses of all arenas.
-    pub(super) fn all(&self) -> &[u64] {
-        &self.all
-    }
-
-    /// Returns the topmost chunks, which are free, by address.
-    pub(super) fn tops(&self) -> &[u64] {
-        &self.tops
-    }
-
     /// Returns the memory that has the arenas' chunks, from the first chunk on, and the memory that
     /// the arenas themselves are in.
     pub(super) fn ranges(
@@ -199,8 +189,8 @@ impl Arenas {
         let mut ranges = Vec::from_iter(main);
         let mut state = Vec::from_iter(self.main.map(|main| main..main + layout.size));
         for region in regions.all() {
-            let first = region.start().next_multiple_of(HEAP_BYTES);
-            for heap in (first..region.end()).step_by(HEAP_BYTES as usize) {
+            let first = region.start.next_multiple_of(HEAP_BYTES);
+            for heap in (first..region.end).step_by(HEAP_BYTES as usize) {
                 if let Some(range) = self.heap_range(regions, heap, layout) {
                     state.push(heap..range.start);
                     ranges.push(range);
@@ -247,9 +237,9 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
     let variables = regions
         .all()
         .iter()
-        .filter(|region| (module.start..module.end).contains(&region.start()));
+        .filter(|region| (module.start..module.end).contains(&region.start));
     let candidates = variables.flat_map(|region| {
-        let addresses = (region.start()..region.end()).step_by(8);
+        let addresses = (region.start..region.end).step_by(8);
         addresses.filter_map(|at| Some((wrong_bins(regions, region, at, layout)?, at)))
     });
     arenas.main = candidates.min().map(|(_, at)| at);
@@ -308,7 +298,7 @@ fn main_range(regions: &Regions<'_>, main: u64, layout: &MallocLayout) -> Option
     let start = end
         .checked_sub(bytes)
         .filter(|start| region.contains(*start));
-    Some(start.unwrap_or(region.start())..end)
+    Some(start.unwrap_or(region.start)..end)
 }
 
 #[cfg(test)]

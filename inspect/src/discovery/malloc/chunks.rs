@@ -155,8 +155,8 @@ pub(super) fn find_mapped(regions: &Regions<'_>, managed: &[Range<u64>], found: 
         if !region.name.is_empty() || region.shared {
             continue;
         }
-        let mut at = region.start();
-        while at < region.end() {
+        let mut at = region.start;
+        while at < region.end {
             let after = managed.partition_point(|range| range.end <= at);
             if let Some(range) = managed.get(after).filter(|range| range.start <= at + PAGE) {
                 at = range.end.next_multiple_of(PAGE);
@@ -174,7 +174,7 @@ pub(super) fn find_mapped(regions: &Regions<'_>, managed: &[Range<u64>], found: 
 fn size_of(region: &Region<'_>, at: u64) -> Option<u64> {
     let (before, head) = (region.word(at)?, region.word(at + 8)?);
     let size = head & !MARKS;
-    let fits = size >= PAGE && size % PAGE == 0 && size <= region.end() - at;
+    let fits = size >= PAGE && size % PAGE == 0 && size <= region.end - at;
     (before == 0 && head & MARKS == MAPPED && fits).then_some(size)
 }
 
@@ -200,7 +200,7 @@ pub(super) fn free(
     chunks: &[Chunk],
 ) -> Vec<u64> {
     let mut free = Vec::new();
-    for arena in arenas.all() {
+    for arena in &arenas.all {
         for bin in 0..FAST_BINS {
             let first = regions.word(arena.wrapping_add(layout.fast_bins + 8 * bin));
             let first = first.filter(|first| *first != 0);

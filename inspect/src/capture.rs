@@ -73,10 +73,8 @@ fn process(pid: u32) -> Process {
 /// Returns when a process was started, where there is a `/proc`.
 #[cfg(target_os = "linux")]
 fn started(pid: u32) -> Option<Started> {
-    let stat = procfs::process::Process::new(pid as i32)
-        .ok()?
-        .stat()
-        .ok()?;
+    let process = procfs::process::Process::new(pid as i32);
+    let stat = process.and_then(|process| process.stat()).ok()?;
     Some(Started {
         boot: procfs::sys::kernel::random::boot_id().ok()?,
         ticks: stat.starttime,

@@ -88,7 +88,7 @@ pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
 }
 
 /// Returns for each node whether words lead to it from roots, whatever those words are.
-fn reachable_from_roots(graph: &Graph, links: &Links) -> Vec<bool> {
+pub fn reachable_from_roots(graph: &Graph, links: &Links) -> Vec<bool> {
     let mut reachable = vec![false; graph.nodes.len()];
     let mut queue: Vec<NodeId> = graph.roots.iter().map(|root| root.to).collect();
     while let Some(node) = queue.pop() {

@@ -35,7 +35,7 @@ fn planted_leaks_are_named_by_pid() {
 fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
     let leaky = Leaky::start();
     let directory = Directory::new("leaky-core");
-    let Some(core) = directory.core_of(leaky.id()) else {
+    let Some(core) = directory.core_of(leaky.0.pid()) else {
         return;
     };
     let report = inspect(&[&ALL[..], &["--core", text(&core)]].concat()).json();
@@ -50,7 +50,7 @@ fn planted_leaks_are_named_from_a_core_and_from_a_snapshot() {
 fn core_that_is_truncated_while_it_is_read_is_an_error() {
     let leaky = Leaky::start();
     let directory = Directory::new("leaky-truncated");
-    let Some(whole) = directory.core_of(leaky.id()) else {
+    let Some(whole) = directory.core_of(leaky.0.pid()) else {
         return;
     };
     let core = directory.0.join("copy");
@@ -78,7 +78,9 @@ fn registry_that_has_grown_between_two_snapshots_is_named() {
     let [before, after] = ["before", "after"].map(|name| directory.0.join(name));
     let pid = leaky.pid();
     inspect(&["snapshot", "--output", text(&before), "--pid", &pid]).success();
-    leaky.grow();
+    // Has it grow by 1,000 entries.
+    leaky.0.tell("");
+    assert_eq!(leaky.0.line(), "grown\n");
     inspect(&["snapshot", "--output", text(&after), "--pid", &pid]).success();
     let diff = inspect(&["diff", text(&before), text(&after), "--json"]).json();
     let grown = diff["grown"].as_array().expect("a list");
@@ -153,18 +155,8 @@ impl Leaky {
         Self(program)
     }
 
-    fn id(&self) -> u32 {
-        self.0.pid()
-    }
-
     fn pid(&self) -> String {
-        self.id().to_string()
-    }
-
-    /// Has the registry grow by 1,000 entries.
-    fn grow(&mut self) {
-        self.0.tell("");
-        assert_eq!(self.0.line(), "grown\n");
+        self.0.pid().to_string()
     }
 }
 

@@ -234,10 +234,8 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
     let Some(module) = libc.or(image.modules().first()) else {
         return arenas;
     };
-    let variables = regions
-        .all()
-        .iter()
-        .filter(|region| (module.start..module.end).contains(&region.start));
+    let of_module = |region: &&Region<'_>| (module.start..module.end).contains(&region.start);
+    let variables = regions.all().iter().filter(of_module);
     let candidates = variables.flat_map(|region| {
         let addresses = (region.start..region.end).step_by(8);
         addresses.filter_map(|at| Some((wrong_bins(regions, region, at, layout)?, at)))
@@ -249,9 +247,8 @@ pub(super) fn find(image: &dyn Image, regions: &Regions<'_>, layout: &MallocLayo
     let mut next = main;
     while arenas.all.len() < MOST {
         arenas.all.push(next);
-        arenas
-            .tops
-            .extend(regions.word(next.wrapping_add(layout.top)));
+        let top = regions.word(next.wrapping_add(layout.top));
+        arenas.tops.extend(top);
         match regions.word(next.wrapping_add(layout.next)) {
             Some(arena) if arena != main && arena != 0 => next = arena,
             _ => break,

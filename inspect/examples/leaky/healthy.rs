@@ -3,10 +3,8 @@
 use releasepool::{
     AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, PoolManager, Ref, Slot, Weak, unsize,
 };
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fmt::Debug;
 use std::future::Future;
 use std::hint::black_box;
 use std::pin::Pin;
@@ -43,17 +41,34 @@ pub struct ListNode {
     pub previous: Mutex<Weak<ListNode>>,
 }
 
-macro_rules! numbers {
-    ($($name:ident)*) => {
-        $(#[derive(Debug)] pub struct $name(pub u64);)*
-    };
-}
-
-numbers! {
-    Setting OnStack OnParkedStack InPool InHandoffPool InThreadLocal InOnceLock InArc InClosure
-    InFuture InChannel InBlocks InDeque InOrderedMap InLeakedBox AtHome Gone Square
-}
 pub struct Cached(pub String);
+pub struct Setting(pub u64);
+pub struct OnStack(pub u64);
+pub struct OnParkedStack(pub u64);
+pub struct InPool(pub u64);
+pub struct InHandoffPool(pub u64);
+pub struct InThreadLocal(pub u64);
+pub struct InOnceLock(pub u64);
+pub struct InArc(pub u64);
+pub struct InClosure(pub u64);
+pub struct InFuture(pub u64);
+pub struct InChannel(pub u64);
+pub struct InBlocks(pub u64);
+pub struct InDeque(pub u64);
+pub struct InOrderedMap(pub u64);
+pub struct InLeakedBox(pub u64);
+pub struct AtHome(pub u64);
+pub struct Gone(pub u64);
+pub trait Shape {
+    fn area(&self) -> u64;
+}
+pub struct Square(pub u64);
+
+impl Shape for Square {
+    fn area(&self) -> u64 {
+        self.0 * self.0
+    }
+}
 
 /// A world that its entities refer to: by `Rc`s, which the world's end would break, and weakly.
 pub struct World {
@@ -82,13 +97,46 @@ thread_local! {
     static LOCAL: RefCell<Vec<Ref<InThreadLocal>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes all objects; returns what the main thread's stack holds.
+/// The values that the main thread's stack holds.
+pub struct Alive {
+    tree: Ref<TreeNode>,
+    document: Ref<Document>,
+    menu: Ref<Menu>,
+    list: Ref<ListNode>,
+    single: Ref<OnStack>,
+    array: [Ref<OnStack>; 3],
+    vector: Vec<Ref<OnStack>>,
+    deque: VecDeque<Ref<InDeque>>,
+    ordered: BTreeMap<u64, Ref<InOrderedMap>>,
+    shape: Ref<dyn Shape + Send + Sync>,
+    text: Ref<str>,
+    numbers: Ref<[u64]>,
+    gone: Vec<Weak<Gone>>,
+    shared: Arc<Mutex<Vec<Ref<InArc>>>>,
+    world: Rc<World>,
+    screen: Rc<Screen>,
+    future: Pin<Box<dyn Future<Output = u64>>>,
+    channel: (mpsc::Sender<Ref<InChannel>>, mpsc::Receiver<Ref<InChannel>>),
+    home: HomeRef<AtHome>,
+    blocks: (BlockAllocator, Vec<Ref<InBlocks>>),
+    pool: AutoreleasePool,
+    handoff: HandoffPool,
+}
+
+impl Alive {
+    /// Uses everything, so that it is alive until then.
+    pub fn check(self) {
+        assert_eq!(self.shape.area(), 49);
+        black_box(&self);
+    }
+}
+
 #[inline(never)]
-pub fn make() -> impl Any {
+pub fn make() -> Alive {
     statics();
     parked();
     let blocks = BlockAllocator::new();
-    let in_blocks: Vec<_> = (0..30).map(|n| Ref::new_in(InBlocks(n), &blocks)).collect();
+    let in_blocks = (0..30).map(|n| Ref::new_in(InBlocks(n), &blocks)).collect();
     let pool = AutoreleasePool::named("in use");
     let handoff = HandoffPool::new();
     for n in 0..20 {
@@ -102,25 +150,30 @@ pub fn make() -> impl Any {
             .expect("the receiver is alive");
     }
     let gone = Ref::new(Gone(1));
-    let arc: Vec<_> = (0..5).map(|n| Ref::new(InArc(n))).collect();
-    let cells = (
-        Ref::new(OnStack(1)),
-        [2, 3, 4].map(|n| Ref::new(OnStack(n))),
-        (5..50).map(|n| Ref::new(OnStack(n))).collect::<Vec<_>>(),
-        (0..20)
-            .map(|n| Ref::new(InDeque(n)))
-            .collect::<VecDeque<_>>(),
-        (0..100)
-            .map(|n| (n, Ref::new(InOrderedMap(n))))
-            .collect::<BTreeMap<_, _>>(),
-        unsize!(Ref::new(Square(7)) => dyn Debug + Send + Sync),
-        (Ref::<str>::from("text"), Ref::<[u64]>::from(vec![1, 2, 3])),
-        vec![Ref::downgrade(&gone); 3],
-        Arc::new(Mutex::new(arc)),
-        (HomeRef::new(AtHome(1)), blocks, in_blocks),
-    );
-    let trees = (tree(3), document(), menu(), list(10), world(), screen());
-    (cells, trees, future(), sender, receiver, pool, handoff)
+    Alive {
+        tree: tree(3),
+        document: document(),
+        menu: menu(),
+        list: list(10),
+        single: Ref::new(OnStack(1)),
+        array: [2, 3, 4].map(|n| Ref::new(OnStack(n))),
+        vector: (5..50).map(|n| Ref::new(OnStack(n))).collect(),
+        deque: (0..20).map(|n| Ref::new(InDeque(n))).collect(),
+        ordered: (0..100).map(|n| (n, Ref::new(InOrderedMap(n)))).collect(),
+        shape: unsize!(Ref::new(Square(7)) => dyn Shape + Send + Sync),
+        text: Ref::from("text"),
+        numbers: Ref::from(vec![1, 2, 3]),
+        gone: (0..3).map(|_| Ref::downgrade(&gone)).collect(),
+        shared: Arc::new(Mutex::new((0..5).map(|n| Ref::new(InArc(n))).collect())),
+        world: world(),
+        screen: screen(),
+        future: future(),
+        channel: (sender, receiver),
+        home: HomeRef::new(AtHome(1)),
+        blocks: (blocks, in_blocks),
+        pool,
+        handoff,
+    }
 }
 
 fn statics() {

@@ -4,6 +4,7 @@ pub mod closures;
 pub mod containers;
 pub mod cycles;
 pub mod forgotten;
+pub mod homes;
 pub mod pools;
 
 /// How many instances there are of most leaks.

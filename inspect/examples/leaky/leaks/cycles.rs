@@ -1,7 +1,7 @@
-//! Cycles through slots, collections, `Rc`s and `HomeRef`s.
+//! Cycles through slots, collections and `Rc`s.
 
 use super::INSTANCES;
-use releasepool::{HomeRef, OptionSlot, Ref, Slot};
+use releasepool::{OptionSlot, Ref, Slot};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -63,17 +63,6 @@ pub struct Leak07Narcissus {
     pub image: Mutex<Option<Ref<Leak07Narcissus>>>,
 }
 
-/// Two widgets of the main thread that hold each other.
-#[derive(Default)]
-pub struct Leak12Window {
-    pub title: u64,
-    pub menu: RefCell<Option<HomeRef<Leak12Menu>>>,
-}
-#[derive(Default)]
-pub struct Leak12Menu {
-    pub window: RefCell<Option<HomeRef<Leak12Window>>>,
-}
-
 #[inline(never)]
 pub fn plant() {
     for n in 0..INSTANCES as u64 {
@@ -82,7 +71,6 @@ pub fn plant() {
         tree(n);
         tables(n);
         rcs(n);
-        homes();
         let narcissus = Ref::new(Leak07Narcissus {
             image: Mutex::default(),
         });
@@ -161,13 +149,4 @@ fn rcs(n: u64) {
     let (one, two) = (owner(), owner());
     *one.other.borrow_mut() = Some(two.clone());
     *two.other.borrow_mut() = Some(one);
-}
-
-fn homes() {
-    let window = HomeRef::new(Leak12Window::default());
-    let menu = HomeRef::new(Leak12Menu::default());
-    if let (Some(window_here), Some(menu_here)) = (window.get(), menu.get()) {
-        *window_here.menu.borrow_mut() = Some(menu.clone());
-        *menu_here.window.borrow_mut() = Some(window.clone());
-    }
 }

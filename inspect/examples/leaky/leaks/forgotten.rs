@@ -1,12 +1,9 @@
-//! References that nothing holds, and values that nothing may destroy.
+//! References that nothing holds.
 
 use super::INSTANCES;
-use releasepool::{HomeRef, Ref};
+use releasepool::Ref;
+use std::mem;
 use std::sync::{Mutex, mpsc};
-use std::{mem, thread};
-
-/// Textures that outlive the thread that must destroy them.
-pub struct Leak13Texture(pub [u64; 4]);
 
 /// A handle that was forgotten.
 pub struct Leak14Handle(pub [u64; 3]);
@@ -34,8 +31,6 @@ pub struct Leak19Job {
 #[inline(never)]
 pub fn plant() {
     for n in 0..INSTANCES as u64 {
-        let render = thread::spawn(move || HomeRef::new(Leak13Texture([n; 4])));
-        drop(render.join().expect("the thread does not panic"));
         channel(n);
     }
     for n in 0..INSTANCES {

@@ -54,8 +54,8 @@ const PLACE: Place = Place {
 
 fn run_free(programs: Vec<Vec<Step>>, meet: Option<usize>) {
     let before = live_objects();
-    let setting = Setting::checked();
-    free::run(programs, Setting { meet, ..setting });
+    let setting = Setting::CHECKED;
+    free::run(programs, Setting { meet, ..setting }, &[]);
     assert_eq!(live_objects(), before, "objects live that nobody has");
 }
 

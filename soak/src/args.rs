@@ -8,10 +8,10 @@ use std::time::Duration;
 const ABOUT: &str = "\
 Soaks the library: everything at once, for a long time, with checks.
 
-A UI thread runs a frame loop. Worker threads come and go, hand over objects, let
+Workers run random programs, whose threads come and go, hand over objects, let
 destructors panic, misuse tokens, and release objects while their thread-locals are
-destroyed. Every second the invariants are checked and a line is printed. Every 10
-seconds all workers end, and then only the objects on display may be alive.";
+destroyed. A UI thread runs a frame loop. Every second the invariants are checked and a
+line is printed. Every 10 seconds all workers end, and then no object may be alive.";
 
 const EXIT_CODES: &str = "\
 Exit code: 0 if all is well, 1 if an invariant is broken or memory grows, 2 for wrong

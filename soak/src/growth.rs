@@ -1,15 +1,14 @@
-//! Finds out whether memory grows, from measurements at times when all workers have ended and only
-//! the scene is alive.
+//! Finds out whether memory grows, from measurements at times when all workers have ended and no object
+//! is alive.
 //!
-//! The first half of the measurements is the warm-up, in which caches, tables and the allocator
+//! The first quarter of the measurements is the warm-up, in which caches, tables and the allocator
 //! reach their sizes. The largest measurement in the second half of the warm-up is the baseline.
 //! Memory has grown if even the smallest of the last three measurements exceeds the baseline by
 //! more than a margin; a single large measurement is noise.
 
 use crate::heap::{self, mib};
 
-/// For allocated bytes. They are counted exactly, but what is on display and the sizes of tables
-/// vary.
+/// For allocated bytes. They are counted exactly, but the sizes of tables vary.
 const HEAP_MARGIN: u64 = 128 << 10;
 
 /// For resident bytes: allocators do not return all free memory to the system.
@@ -39,7 +38,7 @@ impl Growth {
     pub fn new(planned: usize) -> Self {
         Self {
             points: Vec::with_capacity(planned),
-            warm_up: (planned / 2).max(2),
+            warm_up: (planned / 4).max(2),
         }
     }
 

@@ -1,24 +1,19 @@
-//! Soaks the library: everything at once, for a long time, with checks.
+//! Soaks the library: random programs side by side, for a long time, with checks.
 //!
 //! `cargo run --release -p releasepool-soak -- --minutes 10`
 //!
-//! Where to start reading: `watch.rs` has the checks, `jobs.rs` lists what workers do, `ui.rs` is
-//! the frame loop, `growth.rs` defines what counts as growth. Random programs, which the library's tests
-//! run, too, run beside all this.
+//! Where to start reading: `watch.rs` has the checks, `workers.rs` runs the programs, `ui.rs` is the
+//! frame loop, `growth.rs` defines what counts as growth. The library's tests run such programs, too:
+//! `tests/all/model/free` has the steps.
 
 mod args;
-mod bomb;
-mod crew;
+mod failures;
 mod free;
 mod growth;
 mod heap;
-mod jobs;
-mod ledger;
-mod payload;
-mod stage;
 mod ui;
 mod watch;
-mod worker;
+mod workers;
 
 use clap::Parser;
 use releasepool_examples_common::output::{Output, complain};

@@ -1,21 +1,17 @@
 //! The run: checks every second, stops all workers now and then for exact checks, and ends.
 
 use crate::args::Options;
-use crate::bomb;
-use crate::crew::Crew;
+use crate::failures::{fail, failures, install_hooks, same};
+use crate::free::survive;
 use crate::growth::Growth;
 use crate::heap::{self, mib};
-use crate::jobs::programs::THREADS;
-use crate::ledger::{LEDGER, fail, failures, same};
-use crate::stage::{PATIENCE, Stage};
-use crate::ui::{self, Ask, Settled};
-use releasepool::{BlockAllocator, PoolManager, Snapshot, Totals, finish_drops};
-use releasepool_examples_common::label;
+use crate::ui;
+use crate::workers::{PATIENCE, THREADS, Workers, programs};
+use releasepool::{BlockAllocator, PoolManager, Snapshot, ThreadHandle, Totals, finish_drops};
 use releasepool_examples_common::output::{Output, grouped};
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -23,26 +19,26 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Time from one stop of all workers to the next; shorter in short runs.
 const PERIOD: Duration = Duration::from_secs(10);
 
+/// How many programs of each sort run before the first period, so that tables have their sizes.
+const WARM_UP: u64 = 100;
+
 /// Upper bounds while workers are running.
 const LIVE_PER_WORKER: u64 = 1_000_000;
 const ORPHANS: usize = 100_000;
 
-/// How many seconds without a frame or a new thread a busy machine may cause.
+/// How many seconds without a frame or the end of a program a busy machine may cause.
 const STALL: u32 = 10;
 
-/// This thread.
-const ALWAYS: usize = 1;
+/// This thread and the UI thread.
+const ALWAYS: usize = 2;
 
 pub struct Watch<'w> {
     options: &'w Options,
     out: &'w mut Output,
     start: Instant,
-    stage: Arc<Stage>,
-    crew: Crew,
-    ui: JoinHandle<()>,
-    asks: Sender<Ask>,
+    ui: ThreadHandle,
     growth: Growth,
-    /// The numbers of frames and threads a second ago, and for how many seconds each has not
+    /// The numbers of frames and programs a second ago, and for how many seconds each has not
     /// changed.
     before: [(u64, u32); 2],
     stops: u64,
@@ -50,95 +46,111 @@ pub struct Watch<'w> {
 
 /// Runs everything; returns whether all went well.
 pub fn soak(options: &Options, out: &mut Output) -> io::Result<bool> {
-    bomb::install_hooks();
+    install_hooks();
     // This thread registers first, so that its slot in the registry has had no earlier thread.
     // Orphaned closures of such a thread would be left to other threads.
     let _me = PoolManager::global().current_thread();
-    let (asks, asked) = channel();
     let (ready, handle) = channel();
-    let ui = thread::Builder::new().name("ui".to_owned());
-    LEDGER.threads.add(1);
-    let ui = ui.spawn(move || ui::run(&asked, &ready));
-    let (Ok(ui), Ok(handle)) = (ui, handle.recv()) else {
-        fail("the UI thread cannot be started");
+    let ui = thread::spawn(move || {
+        _ = ready.send(PoolManager::global().current_thread());
+        ui::run();
+    });
+    let Ok(Some(handle)) = handle.recv() else {
+        fail("the UI thread has no key");
         return Ok(false);
     };
-    let stage = Arc::new(Stage::new(handle));
     let period = (options.length() / 6).clamp(SECOND, PERIOD);
     let planned = options.length().as_secs_f64() / period.as_secs_f64();
-    Watch {
+    let mut watch = Watch {
         options,
         out,
         start: Instant::now(),
-        crew: Crew::new(&stage, options.workers),
-        stage,
-        ui,
-        asks,
+        ui: handle,
         growth: Growth::new(planned as usize),
         before: [(0, 0); 2],
         stops: 0,
+    };
+    // A thread that hangs cannot be ended.
+    if !watch.run(period)? {
+        return Ok(false);
     }
-    .run(period)
+    ui::stop();
+    if ui.join().is_err() {
+        fail("the UI thread panicked");
+    }
+    watch.end()
 }
 
 impl Watch<'_> {
-    fn run(mut self, period: Duration) -> io::Result<bool> {
-        let mut next_stop = self.start + period;
-        while self.start.elapsed() < self.options.length() {
-            let left = self.options.length().saturating_sub(self.start.elapsed());
-            self.crew.work(left.min(SECOND));
-            self.check_and_tell()?;
-            if Instant::now() >= next_stop {
-                next_stop += period;
-                // A thread that hangs cannot be ended.
-                let Some(settled) = self.stop_all() else {
-                    return Ok(false);
-                };
-                self.check_scene(&settled);
-                // The number of chunks that ended threads leave to later ones varies; it would hide
-                // small leaks.
-                BlockAllocator::process().trim();
-                self.growth.measure();
-                self.growth.found().into_iter().for_each(fail);
-                let _ = self.asks.send(Ask::GoOn);
-            }
-            if failures() > 0 {
-                break;
+    /// Runs all periods; returns false if something hangs.
+    fn run(&mut self, period: Duration) -> io::Result<bool> {
+        for panics in [false, true] {
+            let enough = programs() + WARM_UP;
+            if !self.work(panics, || programs() >= enough)? {
+                return Ok(false);
             }
         }
-        self.end()
+        self.start = Instant::now();
+        while self.start.elapsed() < self.options.length() && failures() == 0 {
+            let end = Instant::now() + period;
+            if !self.work(self.stops % 2 == 0, || Instant::now() >= end)? {
+                return Ok(false);
+            }
+            // The number of chunks that ended threads leave to later ones varies; it would hide
+            // small leaks.
+            BlockAllocator::process().trim();
+            self.growth.measure();
+            self.growth.found().into_iter().for_each(fail);
+            self.stops += 1;
+        }
+        Ok(true)
+    }
+
+    /// Has workers run programs until a time, and stops them all for exact checks; returns false if
+    /// something hangs.
+    fn work(&mut self, panics: bool, is_over: impl Fn() -> bool) -> io::Result<bool> {
+        let workers = Workers::start(self.options.workers, panics, &self.ui);
+        let mut next = Instant::now() + SECOND;
+        while !is_over() && failures() == 0 {
+            thread::sleep(Duration::from_millis(10));
+            if Instant::now() >= next {
+                next += SECOND;
+                self.check_and_tell()?;
+            }
+        }
+        if !workers.stop() {
+            return Ok(false);
+        }
+        ui::between_frames(|| {
+            deferred();
+            check_books(ALWAYS);
+        });
+        Ok(true)
     }
 
     /// Checks the bounds and prints a line. Called once a second, while workers are running.
     fn check_and_tell(&mut self) -> io::Result<()> {
         let snapshot = PoolManager::global().snapshot();
-        let live = LEDGER.alive();
-        same(
-            "values destroyed by another thread",
-            label::destroyed_elsewhere(),
-            0,
-        );
-        let workers = self.options.workers as u64;
-        if live > (workers + 1) * LIVE_PER_WORKER {
+        let (live, workers) = (snapshot.live_objects(), self.options.workers);
+        if live > (workers as u64 + 1) * LIVE_PER_WORKER {
             fail(format!("{live} live objects pile up"));
         }
         if snapshot.orphans > ORPHANS {
             fail(format!("{} orphans pile up", snapshot.orphans));
         }
         // Workers, each with the threads of a program at most, of which some exit while others go on for
-        // them; the UI thread; and the reclaimer of the process.
-        let threads = snapshot.threads.len() as u64;
-        if threads > workers * 3 * THREADS as u64 + 2 + ALWAYS as u64 {
+        // them, a looper and a reclaimer; and the reclaimer of the process.
+        let threads = snapshot.threads.len();
+        if threads > workers * 3 * THREADS + 1 + ALWAYS {
             fail(format!(
                 "{threads} threads are registered, for {workers} workers"
             ));
         }
-        let counts = [&LEDGER.frames, &LEDGER.threads];
-        for ((before, still), count) in self.before.iter_mut().zip(counts) {
-            *still = if count.get() > *before { 0 } else { *still + 1 };
-            *before = count.get();
+        for ((before, still), count) in self.before.iter_mut().zip([ui::frames(), programs()]) {
+            *still = if count > *before { 0 } else { *still + 1 };
+            *before = count;
             if *still >= STALL {
-                fail(format!("no frame, or no new thread, for {STALL} seconds"));
+                fail(format!("no frame, or no program, for {STALL} seconds"));
             }
         }
         if self.options.quiet {
@@ -147,109 +159,38 @@ impl Watch<'_> {
         let resident = heap::resident();
         let resident = resident.map_or("n/a".to_owned(), |bytes| format!("{:.1}", mib(bytes)));
         self.out.say(&format!(
-            "{:7.1} s  {:>9} live objects  {resident:>6} MiB ({:.1} allocated)  {} threads seen  {} pools pushed  \
-             {} panics  {} programs  {} frames\n",
+            "{:7.1} s  {:>9} live objects  {resident:>6} MiB ({:.1} allocated)  {} pools pushed  {} programs  \
+             {} frames\n",
             self.start.elapsed().as_secs_f64(),
             grouped(live),
             mib(heap::allocated()),
-            grouped(LEDGER.threads.get()),
             grouped(pools_pushed(&snapshot)),
-            grouped(LEDGER.caught.get() + LEDGER.reported.get()),
-            grouped(LEDGER.programs.get()),
-            grouped(LEDGER.frames.get()),
+            grouped(programs()),
+            grouped(ui::frames()),
         ))
     }
 
-    /// Stops all workers, lets the UI thread take in what they sent and pause, and releases what
-    /// ended threads have left. Returns `None` if something hangs.
-    fn stop_all(&mut self) -> Option<Settled> {
-        self.stops += 1;
-        if !self.crew.stop() {
-            return None;
-        }
-        let (answer, answered) = channel();
-        let _ = self.asks.send(Ask::Settle(answer));
-        let Ok(settled) = answered.recv_timeout(PATIENCE) else {
-            fail("the UI thread hangs");
-            return None;
-        };
-        self.stage.clear();
-        self.deferred();
-        Some(settled)
-    }
-
-    /// Runs everything that is deferred, on this thread; repeatedly, because destructors and
-    /// closures may defer more.
-    fn deferred(&self) {
-        let manager = PoolManager::global();
-        let end = Instant::now() + PATIENCE;
-        loop {
-            if !finish_drops(PATIENCE) {
-                fail("the reclaimer has values left");
-            }
-            match bomb::defuse(|| manager.quiesce(PATIENCE)) {
-                Ok(true) if manager.drain_root() == 0 => return,
-                Ok(false) => fail("quiesce left something"),
-                _ => {}
-            }
-            if Instant::now() > end {
-                return fail("there is always more to quiesce");
-            }
-        }
-    }
-
-    /// Checks exact figures, while no worker is running.
-    fn check_scene(&self, settled: &Settled) {
-        let snapshot = PoolManager::global().snapshot();
-        same(
-            "live objects by the library",
-            snapshot.live_objects(),
-            settled.objects,
-        );
-        check_books();
-        same("payloads", LEDGER.alive(), settled.objects);
-        same("threads registered", snapshot.threads.len(), 1 + ALWAYS);
-    }
-
-    /// Ends all threads, checks that no object is left, and prints the report.
-    fn end(mut self) -> io::Result<bool> {
-        if self.stop_all().is_none() {
-            return Ok(false);
-        }
-        let _ = self.asks.send(Ask::End);
-        if self.ui.join().is_err() {
-            fail("the UI thread panicked");
-        }
+    /// Checks that no object is left when all threads have ended, and prints the report.
+    fn end(self) -> io::Result<bool> {
+        deferred();
         if let Err(report) = PoolManager::global().shutdown(PATIENCE) {
             fail(report.to_string());
         }
+        check_books(1);
         let snapshot = PoolManager::global().snapshot();
-        same("live objects by the library", snapshot.live_objects(), 0);
-        same("payloads", LEDGER.alive(), 0);
-        same("threads registered", snapshot.threads.len(), ALWAYS);
-        let all = [
-            ("objects", &LEDGER.made),
-            ("threads", &LEDGER.threads),
-            ("frames", &LEDGER.frames),
-            ("roots shown", &LEDGER.roots_taken),
-            ("closures run", &LEDGER.posts_run),
-            ("closures refused by ended threads", &LEDGER.posts_refused),
-            ("panics caught", &LEDGER.caught),
-            ("panics reported", &LEDGER.reported),
-            ("closures in teardowns", &LEDGER.teardowns),
-            ("random programs", &LEDGER.programs),
-        ];
         let mut text = format!("\nsoaked for {:.1} s\n", self.start.elapsed().as_secs_f64());
-        for (what, count) in all {
-            text += &format!("{what}: {}\n", grouped(count.get()));
+        for (what, count) in [
+            ("random programs", programs()),
+            ("frames", ui::frames()),
+            ("pools pushed", pools_pushed(&snapshot)),
+            ("stops of all workers", self.stops),
+        ] {
+            text += &format!("{what}: {}\n", grouped(count));
             // If it never happened, it was not tested.
-            if count.get() == 0 {
+            if count == 0 {
                 fail(format!("{what}: none in the whole run"));
             }
         }
-        check_books();
-        text += &format!("pools pushed: {}\n", grouped(pools_pushed(&snapshot)));
-        text += &format!("stops of all workers: {}\n", self.stops);
         text += &self.growth.summary();
         text += &match failures() {
             0 => "all invariants held; at the end, 0 live objects\n".to_owned(),
@@ -266,28 +207,27 @@ fn pools_pushed(snapshot: &Snapshot) -> u64 {
     living.sum::<u64>() + pushed(&snapshot.departed)
 }
 
-/// Checks counts against each other, while no worker is running.
-fn check_books() {
-    let ledger = &LEDGER;
+/// Runs everything that is deferred, on this thread; repeatedly, because destructors and closures may
+/// defer more.
+fn deferred() {
+    let manager = PoolManager::global();
+    let end = Instant::now() + PATIENCE;
+    let mut is_over = false;
+    while !is_over {
+        if !finish_drops(PATIENCE) {
+            fail("the reclaimer has values left");
+        }
+        survive(|| is_over = manager.quiesce(PATIENCE) && manager.drain_root() == 0);
+        if Instant::now() > end {
+            return fail("there is always more to quiesce");
+        }
+    }
+}
+
+/// Checks exact figures, while no worker is running.
+fn check_books(threads: usize) {
     let snapshot = PoolManager::global().snapshot();
+    same("live objects", snapshot.live_objects(), 0);
     same("orphans", snapshot.orphans, 0);
-    same(
-        "values destroyed by another thread",
-        label::destroyed_elsewhere(),
-        0,
-    );
-    same(
-        "roots taken",
-        ledger.roots_taken.get(),
-        ledger.roots_sent.get(),
-    );
-    let done = ledger.posts_run.get() + ledger.posts_refused.get();
-    same("closures run or refused", done, ledger.posts_accepted.get());
-    same(
-        "panics seen by the hook",
-        ledger.hooked.get(),
-        ledger.bombs.get(),
-    );
-    let known = ledger.caught.get() + ledger.reported.get();
-    same("panics caught or reported", known, ledger.bombs.get());
+    same("threads registered", snapshot.threads.len(), threads);
 }

@@ -11,15 +11,12 @@ compile_error!(
     "shuttle is off, so nothing would be checked: use `cargo shuttle`, and unset RUSTFLAGS"
 );
 
-// Shared with the library's tests; this program uses a part of it.
+// Shared with the library's tests.
 #[cfg(releasepool_shuttle)]
-#[allow(dead_code)]
 #[path = "../../../tests/all/model/free/mod.rs"]
 mod free;
 #[cfg(releasepool_shuttle)]
 mod program;
-#[cfg(releasepool_shuttle)]
-mod random;
 #[cfg(releasepool_shuttle)]
 mod run;
 #[cfg(releasepool_shuttle)]

@@ -1,7 +1,6 @@
 //! A program of a seed, and the checks at its end.
 
-use crate::free::{Setting, World, start};
-use crate::random::Random;
+use crate::free::{Random, Setting, World, start};
 use releasepool::{PoolManager, model};
 use std::time::Duration;
 
@@ -20,9 +19,9 @@ pub fn run(seed: u64, log: bool) {
     let setting = Setting {
         checks: false,
         log,
-        ..Setting::checked()
+        ..Setting::CHECKED
     };
-    let (world, mut loopers, first) = World::new(setting);
+    let (world, mut loopers, first) = World::new(setting, &[]);
     let kinds = random.kinds();
     let steps = if random.one_in(8) {
         STEPS

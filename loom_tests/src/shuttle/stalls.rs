@@ -1,6 +1,6 @@
 //! Random schedules in which threads stall.
 
-use crate::random::Random;
+use crate::free::Random;
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use std::collections::BTreeMap;
 

@@ -39,7 +39,7 @@ fn run_free(mut kinds: Vec<Kind>, length: usize, setting: Setting) {
     let program = prop::collection::vec(step, 0..if alone { length } else { 15 });
     run(100, prop::collection::vec(program, THREADS), |programs| {
         let before = live_objects();
-        free::run(programs, setting);
+        free::run(programs, setting, &[]);
         assert!(
             !alone || live_objects() == before,
             "objects live that nobody has"
@@ -61,18 +61,14 @@ macro_rules! free_programs {
     )*};
 }
 
-const EXACT: Setting = Setting::checked();
+const EXACT: Setting = Setting::CHECKED;
 const IN_STEP: Setting = Setting {
     meet: Some(THREADS),
     ..EXACT
 };
 const HOT: Setting = Setting {
-    relays: true,
-    ..EXACT
-};
-const PANICKING: Setting = Setting {
-    panics: true,
-    ..HOT
+    panics: false,
+    ..Setting::PANICKING
 };
 
 free_programs! {
@@ -83,7 +79,7 @@ free_programs! {
     #[test]
     fn random_programs_of_hot_objects(of_hot_objects, 300, HOT);
     #[test]
-    fn random_programs_of_hot_objects_with_destructors_that_panic(of_hot_objects, 300, PANICKING);
+    fn random_programs_of_hot_objects_with_destructors_that_panic(of_hot_objects, 300, Setting::PANICKING);
 }
 
 #[test]

@@ -12,22 +12,31 @@
 //! * [`step`]: the steps
 //! * [`objects`]: objects and handles
 //! * [`world`]: what threads share
+//! * [`random`]: how programs are drawn
 //! * [`worker`]: one thread, and how it does each step
 
+#![allow(dead_code, unused_imports, reason = "each driver uses a part")]
+
 mod objects;
+mod random;
 mod step;
 mod worker;
 mod world;
 
+pub use objects::{ON_PURPOSE, survive};
+pub use random::Random;
 pub use step::{Kind, Step};
 pub use worker::start;
 pub use world::{Setting, World};
 
-/// Runs each program on a thread of its own, and checks at the end that nothing is left.
+use releasepool::ThreadHandle;
+
+/// Runs each program on a thread of its own, and checks at the end that nothing is left. The programs
+/// send to the other threads, too, which make drains until then.
 ///
 /// # Panics
 /// If something was lost, released twice or by the wrong thread, or was never released.
-pub fn run(mut programs: Vec<Vec<Step>>, setting: Setting) {
+pub fn run(mut programs: Vec<Vec<Step>>, setting: Setting, others: &[ThreadHandle]) {
     if setting.meet.is_some() {
         // Every program has as many steps as the longest.
         let longest = programs.iter().map(Vec::len).max().unwrap_or(0);
@@ -35,7 +44,7 @@ pub fn run(mut programs: Vec<Vec<Step>>, setting: Setting) {
             program.resize(longest, Step(Kind::RunInbox, 0, 0));
         }
     }
-    let (world, loopers, first) = World::new(setting);
+    let (world, loopers, first) = World::new(setting, others);
     for program in programs {
         start(&world, program, first.another());
     }

@@ -32,13 +32,14 @@ pub struct Shared {
 }
 
 /// The message of a panic that is part of the program.
-const ON_PURPOSE: &str = "on purpose";
+pub const ON_PURPOSE: &str = "on purpose";
 
 impl Shared {
-    pub fn new(exact: bool, panics: bool) -> Self {
+    pub fn new(exact: bool, panics: bool, threads: &[ThreadHandle]) -> Self {
         Self {
             exact,
             panics,
+            handles: threads.to_vec().into(),
             ..Self::default()
         }
     }
@@ -73,13 +74,13 @@ impl Shared {
     pub fn receive(&self) -> Option<Thing> {
         self.mail.lock().unwrap().pop()
     }
+}
 
-    /// Runs `f`, in which destructors may panic on purpose.
-    pub fn survive(&self, f: impl FnOnce()) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
-            if panic.downcast_ref() != Some(&ON_PURPOSE) {
-                resume_unwind(panic);
-            }
+/// Runs `f`, in which destructors may panic on purpose.
+pub fn survive(f: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+        if panic.downcast_ref() != Some(&ON_PURPOSE) {
+            resume_unwind(panic);
         }
     }
 }

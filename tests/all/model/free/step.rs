@@ -38,6 +38,8 @@ kinds! {
     ToRef: 1, 1;
     Downgrade: 1, 1;
     Drop: 2, 2;
+    /// Makes a chain of objects, each of which owns the next.
+    CreateChain: 1, 0;
     CreateLocal: 1, 0;
     DropLocals: 1, 0;
     /// Makes an object in a `HomeRef`.
@@ -56,9 +58,13 @@ kinds! {
     DrainRoot: 1, 1;
     /// Autoreleases an object into a pool.
     Autorelease: 1, 2;
+    /// Autoreleases an object into a pool, in more entries than a page has.
+    Flood: 1, 1;
     /// Autoreleases an object into the current pool.
     AutoreleaseImplicitly: 1, 0;
     AutoreleaseLocals: 1, 0;
+    /// Uses pools of another manager.
+    OtherManager: 1, 0;
     /// Pops a token on another thread, by another manager, twice, or in its own drain.
     Misuse: 1, 0;
     /// Puts a handle where all threads, and destructors, find it.

@@ -1,18 +1,21 @@
 //! A thread of a program, and its steps.
 
 use super::super::seam::{at_teardown, current_id, outlive_the_exit};
-use super::objects::{ForeignThing, Known, Local, Object, Shared, Thing};
+use super::objects::{ForeignThing, Known, Local, Object, Shared, Thing, survive};
 use super::step::{Kind, Step};
 use super::world::{Queue, World};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Hot, InboxHook,
     PendingHome, PoolManager, PoolRef, PoolToken, PopError, Ref, RemoteRelease, Slot, SlotCache,
-    autorelease,
+    autorelease, autoreleasepool,
 };
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The destructor of an object that does nothing.
+const QUIET: u8 = 16;
 
 /// A thread with more handles drops some.
 const MANY: usize = 12;
@@ -28,8 +31,7 @@ fn live(world: &Arc<World>, program: &[Step], things: Vec<Thing>) {
     if program.len() % 2 == 0 {
         outlive_the_exit();
     }
-    let shared = &world.shared;
-    shared.add_current_thread();
+    world.shared.add_current_thread();
     let mut worker = Worker::new(world, things);
     for (at, &step) in program.iter().enumerate() {
         if let Step(Kind::Exit, a, _) = step {
@@ -42,10 +44,10 @@ fn live(world: &Arc<World>, program: &[Step], things: Vec<Thing>) {
             });
             return worker.end((a % 4).into());
         }
-        shared.survive(|| worker.step(step));
+        survive(|| worker.step(step));
         while worker.things.len() > MANY {
             let thing = worker.take(step.2);
-            shared.survive(|| drop(thing));
+            survive(|| drop(thing));
         }
         if world.setting.checks {
             worker.check();
@@ -68,9 +70,11 @@ struct Pool {
 }
 
 impl Pool {
-    fn keep(&mut self, known: Arc<Known>) {
+    /// Notes an entry.
+    fn keep(&mut self, known: &Arc<Known>) {
         known.hold();
-        self.held.push(known);
+        self.held.push(known.clone());
+        self.entries += 1;
     }
 
     fn let_go(&mut self) -> usize {
@@ -156,8 +160,13 @@ impl Worker {
                 self.things.extend(weak);
             }
             Kind::Drop => drop(self.take(a)),
+            Kind::CreateChain => {
+                let link = |inner| Thing::strong(Ref::new(self.object(QUIET, inner)));
+                let chain = (0..b).fold(link(Vec::new()), |next, _| link(vec![next]));
+                self.things.push(chain);
+            }
             Kind::CreateLocal => self.locals.push(Ref::new(Local {
-                _object: Object::new(self.shared(), a, Vec::new()),
+                _object: self.object(a, Vec::new()),
                 _not_send: PhantomData,
             })),
             Kind::DropLocals => drop(mem::take(&mut self.locals)),
@@ -174,6 +183,9 @@ impl Worker {
                 self.things.extend(owner.filter(|_| b % 2 == 0));
             }
             Kind::Review => _ = Hot::review(),
+            Kind::Open if b % 4 == 0 => {
+                self.open(Opened::Guard(AutoreleasePool::named(format!("number {a}"))));
+            }
             Kind::Open => self.open(Opened::Guard(AutoreleasePool::new())),
             Kind::Push => self.open(Opened::Token(manager.push())),
             Kind::Close => _ = self.close(),
@@ -190,30 +202,16 @@ impl Worker {
                 self.root_had(released);
                 self.root = 0;
             }
-            Kind::Autorelease => {
-                let Some(object) = self.any(b).and_then(Thing::to_ref) else {
-                    return;
-                };
-                let known = object.known.clone();
-                let counted = |pool: &mut Pool| {
-                    pool.keep(known);
-                    pool.entries += 1;
-                };
-                if let Some((pool, ())) = self.guard(a, counted) {
-                    pool.autorelease(object).look();
-                }
-            }
+            Kind::Autorelease => self.autorelease(a, b, 1),
+            Kind::Flood => self.autorelease(a, b, 2 * usize::from(a ^ b)),
             Kind::AutoreleaseImplicitly => {
                 let Some(object) = self.any(a).and_then(Thing::to_ref) else {
                     return;
                 };
-                let known = object.known.clone();
-                self.pools
-                    .iter_mut()
-                    .next_back()
-                    .into_iter()
-                    .for_each(|p| p.keep(known.clone()));
-                *self.current() += 1;
+                match self.pools.last_mut() {
+                    Some(pool) => pool.keep(&object.known),
+                    None => self.root += 1,
+                }
                 let kept = object.clone();
                 autorelease(object);
                 assert!(manager.contains(&kept));
@@ -224,6 +222,7 @@ impl Worker {
                     autorelease(local);
                 }
             }
+            Kind::OtherManager => self.use_another_manager(a),
             Kind::Misuse => self.misuse(a),
             Kind::Send => {
                 let thing = self.take(a);
@@ -251,7 +250,7 @@ impl Worker {
                 let (mut pool, to) = (HandoffPool::new(), self.world.thread(a));
                 let entries = usize::from(b % 3);
                 for end in 0..entries {
-                    pool.create(Object::new(self.shared(), a ^ end as u8, Vec::new()).shown())
+                    pool.create(self.object(a ^ end as u8, Vec::new()).shown())
                         .look();
                 }
                 assert_eq!(pool.drain_on(&to), entries);
@@ -298,6 +297,10 @@ impl Worker {
             }
             Kind::Exit => unreachable!("`live` does it"),
         }
+    }
+
+    fn object(&self, end: u8, inner: Vec<Thing>) -> Object {
+        Object::new(&self.world.shared, end, inner)
     }
 
     fn any(&self, i: u8) -> Option<&Thing> {
@@ -385,17 +388,13 @@ impl Worker {
     /// Makes an object, which may own a handle, in memory of a pool or its own.
     fn create(&mut self, end: u8, how: u8) {
         let inner = (how % 2 == 0).then(|| self.take(how / 8)).flatten();
-        let object = Object::new(self.shared(), end, inner.into_iter().collect());
+        let object = self.object(end, inner.into_iter().collect());
         let known = object.known.clone();
         let last = (self.pools.len() as u8).wrapping_sub(1);
         let mut object = Some(object);
         let mut created = None;
         if how & 2 == 0 {
-            let counted = |pool: &mut Pool| {
-                pool.keep(known);
-                pool.entries += 1;
-            };
-            if let Some((pool, ())) = self.guard(last, counted) {
+            if let Some((pool, ())) = self.guard(last, |pool| pool.keep(&known)) {
                 created = object
                     .take()
                     .map(|object| PoolRef::retain(pool.create(object)));
@@ -437,6 +436,47 @@ impl Worker {
         if let Some((pool, entries)) = self.guard(i, Pool::let_go) {
             let released = pool.drain();
             self.assert_entries(released, entries);
+        }
+    }
+
+    /// Autoreleases an object into a pool, this many times.
+    fn autorelease(&mut self, a: u8, b: u8, times: usize) {
+        let Some(object) = self.any(b).and_then(Thing::to_ref) else {
+            return;
+        };
+        let counted = |pool: &mut Pool| (0..times).for_each(|_| pool.keep(&object.known));
+        if let Some((pool, ())) = self.guard(a, counted) {
+            (0..times).for_each(|_| pool.autorelease(object.clone()).look());
+        }
+    }
+
+    /// Uses pools of another manager, which may be dropped before they are.
+    fn use_another_manager(&self, how: u8) {
+        let name = format!("manager {how}");
+        let manager = PoolManager::builder().name(name).build();
+        let new = || Ref::new(self.object(how, Vec::new()));
+        let (outer, token) = (manager.pool(), manager.push());
+        manager.autorelease(new());
+        let inner = manager.named_pool("inner");
+        manager.autorelease(new());
+        // An autorelease to the process's manager does not reach the pools of this one.
+        autoreleasepool(|_| autorelease(new()));
+        assert_eq!((outer.len(), inner.len()), (0, 1));
+        match how % 3 {
+            0 => {
+                drop(inner);
+                assert_eq!(manager.pop(token), Ok(1));
+            }
+            1 => {
+                drop((manager, outer));
+                assert_eq!(inner.len(), 1);
+            }
+            _ => {
+                drop((inner, outer));
+                _ = manager.pop(token);
+                // This object waits in the root pool of a manager that is dropped.
+                manager.autorelease(new());
+            }
         }
     }
 
@@ -541,8 +581,7 @@ impl Worker {
         let foreign = ForeignThing::new(self.shared(), Thing::strong(object));
         let counted = |pool: &mut Pool| {
             if b % 2 == 0 {
-                pool.keep(known);
-                pool.entries += 1;
+                pool.keep(&known);
             }
         };
         let Some((pool, ())) = self.guard(a, counted) else {
@@ -625,12 +664,11 @@ impl Worker {
 
     /// Closes some pools, and leaves the rest to the thread's exit.
     fn end(mut self, closed: usize) {
-        let shared = self.shared().clone();
-        shared.survive(|| self.close_queue());
-        shared.survive(|| self.clear_cache());
+        survive(|| self.close_queue());
+        survive(|| self.clear_cache());
         for _ in 0..closed {
             let mut is_done = false;
-            shared.survive(|| is_done = !self.close());
+            survive(|| is_done = !self.close());
             if is_done {
                 break;
             }
@@ -641,24 +679,42 @@ impl Worker {
                 pool.held.iter().for_each(|known| known.let_go());
                 continue;
             };
-            let shared = shared.clone();
             at_teardown(Box::new(move || {
                 pool.held.iter().for_each(|known| known.let_go());
-                shared.survive(|| drop(guard));
+                survive(|| drop(guard));
             }));
         }
         for thing in self.things.drain(..) {
-            let shared = shared.clone();
             at_teardown(Box::new(move || {
                 let another = thing.another();
-                shared.survive(|| drop(thing));
-                shared.survive(|| drop(another));
+                survive(|| drop(thing));
+                survive(|| drop(another));
             }));
         }
         for local in self.locals.drain(..) {
-            let shared = shared.clone();
-            at_teardown(Box::new(move || shared.survive(|| drop(local))));
+            at_teardown(Box::new(move || survive(|| drop(local))));
         }
-        shared.survive(|| drop(self));
+        let shared = self.shared().clone();
+        at_teardown(Box::new(move || {
+            survive(|| use_late(&shared, closed as u8))
+        }));
+        survive(|| drop(self));
+    }
+}
+
+/// Uses pools, managers and messages while thread-locals are dropped.
+fn use_late(shared: &Arc<Shared>, end: u8) {
+    let manager = PoolManager::global();
+    let new = || Ref::new(Object::new(shared, end, Vec::new()).shown());
+    let token = manager.push();
+    autorelease(new());
+    // Late in the exit `push` has no effect, and `pop` accepts its token.
+    assert!(manager.pop(token).is_ok());
+    autorelease(new());
+    PoolManager::new().autorelease(new());
+    if let Some(me) = manager.current_thread() {
+        me.release(new());
+        let object = new();
+        _ = me.post(move || object.look());
     }
 }

@@ -1,7 +1,7 @@
 //! What all threads of a program share, and the checks at its end.
 
 use super::super::seam::{self, Thread};
-use super::objects::{ForeignThing, Object, Shared, Thing};
+use super::objects::{ForeignThing, Object, Shared, Thing, survive};
 use releasepool::{
     AutoreleasePool, Budget, FrameProxy, Hot, Looper, LooperProxy, OptionSlot, PoolManager, Ref,
     RemoteRelease, Slot, ThreadHandle,
@@ -31,16 +31,20 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Returns a setting of threads that check their pools after each step.
-    pub const fn checked() -> Self {
-        Self {
-            relays: false,
-            panics: false,
-            checks: true,
-            log: false,
-            meet: None,
-        }
-    }
+    /// Threads check their pools after each step.
+    pub const CHECKED: Self = Self {
+        relays: false,
+        panics: false,
+        checks: true,
+        log: false,
+        meet: None,
+    };
+    /// Destructors autorelease and panic; for the kinds of steps of hot objects only.
+    pub const PANICKING: Self = Self {
+        relays: true,
+        panics: true,
+        ..Self::CHECKED
+    };
 }
 
 pub struct World {
@@ -84,12 +88,12 @@ impl Slots {
 
 impl World {
     /// Begins a program; returns its looper and its reclaimer, and a handle for each thread.
-    pub fn new(setting: Setting) -> (Arc<Self>, Vec<Looper>, Thing) {
+    pub fn new(setting: Setting, others: &[ThreadHandle]) -> (Arc<Self>, Vec<Looper>, Thing) {
         let loopers = vec![
             Looper::spawn("looper").unwrap(),
             Looper::reclaimer_bounded("reclaimer", BOUND).unwrap(),
         ];
-        let shared = Arc::new(Shared::new(!setting.relays, setting.panics));
+        let shared = Arc::new(Shared::new(!setting.relays, setting.panics, others));
         shared.add_current_thread();
         let first = Ref::new(Object::new(&shared, 16, Vec::new()).shown());
         let slots = Arc::new(Slots {
@@ -197,14 +201,14 @@ impl World {
         for _ in 0..seam::PASSES {
             // Destructors send, too.
             while let Some(thing) = shared.receive() {
-                shared.survive(|| drop(thing));
+                survive(|| drop(thing));
             }
-            shared.survive(|| _ = manager.drain_root());
-            shared.survive(|| _ = manager.drain_backlog(Budget::All));
-            shared.survive(|| _ = manager.run_inbox());
-            shared.survive(|| _ = Hot::review());
-            shared.survive(|| drop(AutoreleasePool::new()));
-            shared.survive(seam::quiesce);
+            survive(|| _ = manager.drain_root());
+            survive(|| _ = manager.drain_backlog(Budget::All));
+            survive(|| _ = manager.run_inbox());
+            survive(|| _ = Hot::review());
+            survive(|| drop(AutoreleasePool::new()));
+            survive(seam::quiesce);
             if shared.alive() == shared.at_home() {
                 break;
             }

@@ -1,6 +1,7 @@
-//! Pseudo-random numbers, and the programs that they determine.
+//! Pseudo-random numbers, and the programs that they determine: for shuttle and soak, which draw programs
+//! without proptest or libFuzzer.
 
-use crate::free::{Kind, Step};
+use super::step::{Kind, Step};
 
 /// A sequence of pseudo-random numbers (SplitMix64).
 pub struct Random(u64);
@@ -34,7 +35,7 @@ impl Random {
         Kind::all().into_iter().filter(drawn).collect()
     }
 
-    pub fn step(&mut self, kinds: &[Kind]) -> Step {
+    fn step(&mut self, kinds: &[Kind]) -> Step {
         let [a, b, ..] = self.next().to_le_bytes();
         Step(kinds[self.below(kinds.len())], a, b)
     }

@@ -3,10 +3,11 @@
 use super::naive::Naive;
 use super::real::world::World;
 use super::real::{Real, Script};
-use super::{Note, Op, State};
+use super::{Note, Op};
 use releasepool::PoolManager;
-use std::sync::Arc;
+use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 /// The process in which programs run.
@@ -27,61 +28,8 @@ pub fn live_objects() -> u64 {
 /// # Panics
 /// If the crate does anything that the model does not.
 pub fn one_thread(program: &[Op], place: Place) {
-    let before = live_objects();
-    let world = World::new(1);
-    let script = Alone {
-        model: Naive::new(1),
-        program: program.to_vec(),
-        at: 0,
-        op: None,
-    };
-    let its_world = world.clone();
-    let thread = thread::spawn(move || {
-        (place.on_thread)();
-        let mut script = script;
-        let real = Real::new(its_world, 0);
-        script.model.begin(0);
-        real.run(&mut script);
-        real.clear();
-        script.model.clear(0);
-        assert_eq!(real.state(), script.model.state(0), "after all handles");
-        real.leave(false);
-        script.model.leave(0, false);
-        assert_eq!(real.state(), script.model.state(0), "after all guards");
-        script.model
-    });
-    let mut model = joined(thread, &world);
-    model.exit(0);
-    compare_logs(&world, &mut model, "at the end of the thread");
-    tidy_up(&world, &mut model, place, before);
-}
-
-/// The script of the only thread of a program, which compares itself with the model.
-struct Alone {
-    model: Naive,
-    program: Vec<Op>,
-    at: usize,
-    op: Option<Op>,
-}
-
-impl Script for Alone {
-    fn next(&mut self) -> Option<Op> {
-        let op = self.program.get(self.at).copied();
-        // All scopes end with the program.
-        let op = op.or_else(|| (self.model.scopes(0) > 0).then_some(Op::Leave));
-        self.at += 1;
-        self.op = op;
-        op
-    }
-
-    fn done(&mut self, real: &Real) {
-        // Each step that `next` gave is done once; the step that ends a scope, after the scope has
-        // ended.
-        let op = self.op.take().expect("a step");
-        self.model.step(0, &op);
-        let at = self.at - 1;
-        assert_eq!(real.state(), self.model.state(0), "after step {at}, {op:?}");
-    }
+    let program: Vec<_> = program.iter().map(|&op| (0, op)).collect();
+    in_turns(&program, 1, place);
 }
 
 /// Runs a program on this many fresh threads, which take turns: each step is done on its thread
@@ -91,190 +39,172 @@ impl Script for Alone {
 /// If the crate does anything that the model does not.
 pub fn in_turns(program: &[(u8, Op)], threads: usize, place: Place) {
     let before = live_objects();
-    let world = World::new(threads);
-    let model = Naive::new(threads);
-    let mut turns = Turns {
-        threads: (0..threads)
-            .map(|me| Some(Remote::start(me, &world, place)))
-            .collect(),
-        model,
-        world,
-    };
-    for me in 0..threads {
-        turns.model.begin(me);
-    }
+    let both = Arc::new(Both {
+        world: World::new(threads),
+        model: Mutex::new(Naive::new(threads)),
+        place,
+    });
+    let mut remotes: Vec<_> = (0..threads)
+        .map(|me| Some(Remote::start(&both, me)))
+        .collect();
     for (at, &(me, op)) in program.iter().enumerate() {
         let me = me as usize % threads;
-        match op {
-            _ if turns.threads[me].is_none() => {}
-            Op::Exit(_) if me == 0 => {}
-            Op::Exit(keep) => turns.end(me, End { clear: false, keep }, at),
-            _ => turns.step(me, op, at),
+        let ends = matches!(op, Op::Exit(_));
+        if let Some(remote) = remotes[me].take_if(|_| ends && me != 0) {
+            remote.end(at, Some(op));
+        } else if let Some(remote) = remotes[me].as_ref().filter(|_| !ends) {
+            remote.step(at, op, threads > 1);
         }
     }
     // The first thread ends last, as it clears up.
-    for me in (0..threads).rev() {
-        if turns.threads[me].is_some() {
-            let (clear, keep) = (me == 0, false);
-            turns.end(me, End { clear, keep }, program.len());
-        }
+    for remote in remotes.into_iter().rev().flatten() {
+        remote.end(program.len(), None);
     }
-    let Turns {
-        world, mut model, ..
-    } = turns;
-    tidy_up(&world, &mut model, place, before);
+    // These release what ended threads left to others.
+    while both.model().has_orphans() {
+        let me = both.model().add_thread();
+        let janitor = Remote::start(&both, me);
+        janitor.step(program.len(), Op::Quiesce, true);
+        janitor.end(program.len(), None);
+    }
+    assert_eq!(both.model().live_objects(), 0, "the model's");
+    if place.alone {
+        assert_eq!(live_objects(), before, "objects live that nobody has");
+    }
 }
 
-/// How a thread ends.
-struct End {
-    clear: bool,
-    keep: bool,
+/// The crate's program, and the model's.
+struct Both {
+    world: Arc<World>,
+    model: Mutex<Naive>,
+    place: Place,
 }
 
-enum Order {
-    Step(Op),
-    End(End),
+impl Both {
+    fn model(&self) -> MutexGuard<'_, Naive> {
+        self.model.lock().expect("a thread has panicked: see above")
+    }
 }
 
+/// A thread that is sent one step at a time.
 struct Remote {
-    orders: Sender<Order>,
-    states: Receiver<State>,
+    both: Arc<Both>,
+    me: usize,
+    steps: Sender<(usize, Op)>,
+    done: Receiver<()>,
     thread: JoinHandle<()>,
 }
 
 impl Remote {
-    fn start(me: usize, world: &Arc<World>, place: Place) -> Self {
-        let (orders, to_do) = channel();
-        let (seen, states) = channel();
-        let world = world.clone();
-        let thread = thread::spawn(move || {
-            (place.on_thread)();
-            let real = Real::new(world, me);
-            seen.send(State::default()).unwrap();
-            let mut script = Ordered {
-                to_do,
-                seen,
-                end: None,
-            };
-            real.run(&mut script);
-            let Some(End { clear, keep }) = script.end else {
-                return;
-            };
-            if clear {
-                real.clear();
-                real.do_step(&Op::Quiesce);
-            }
-            real.leave(keep);
-            script.done(&real);
-        });
-        assert!(states.recv().is_ok(), "a thread begins");
+    fn start(both: &Arc<Both>, me: usize) -> Self {
+        let (steps, to_do) = channel();
+        let (is_done, done) = channel();
+        let mut script = Steps {
+            both: both.clone(),
+            me,
+            to_do,
+            is_done,
+            now: None,
+            keep: None,
+        };
+        let thread = thread::spawn(move || script.run());
+        assert!(done.recv().is_ok(), "a thread begins");
         Self {
-            orders,
-            states,
+            both: both.clone(),
+            me,
+            steps,
+            done,
             thread,
         }
     }
 
-    fn order(&self, order: Order) -> State {
-        let sent = self.orders.send(order).is_ok();
-        match self.states.recv() {
-            Ok(state) if sent => state,
-            _ => panic!("the thread has panicked: see above"),
-        }
+    /// Has the thread do a step, and waits for that if `waits`.
+    fn step(&self, at: usize, op: Op, waits: bool) {
+        // The receiver is gone if the test has failed: then `end` resumes the panic.
+        let sent = self.steps.send((at, op));
+        let failed = waits && (sent.is_err() || self.done.recv().is_err());
+        assert!(!failed, "the thread has panicked: see above");
+    }
+
+    /// Has the thread end, and waits until its thread-locals are dropped, too.
+    fn end(self, at: usize, exit: Option<Op>) {
+        exit.into_iter().for_each(|op| self.step(at, op, false));
+        drop(self.steps);
+        let id = self.thread.thread().id();
+        let result = self.thread.join();
+        self.both.world.forget_thread(id);
+        result.unwrap_or_else(|payload| resume_unwind(payload));
+        let mut model = self.both.model();
+        model.exit(self.me);
+        let (real, model): (Vec<Note>, Vec<Note>) = (self.both.world.take_log(), model.take_log());
+        let me = self.me;
+        assert_eq!(real, model, "at step {at}, at the end of thread {me}");
     }
 }
 
-/// The script of a thread that is sent one step at a time.
-struct Ordered {
-    to_do: Receiver<Order>,
-    seen: Sender<State>,
-    end: Option<End>,
+/// The steps of a thread, which compares itself with the model after each.
+struct Steps {
+    both: Arc<Both>,
+    me: usize,
+    to_do: Receiver<(usize, Op)>,
+    is_done: Sender<()>,
+    now: Option<(usize, Op)>,
+    /// Whether the thread leaves its guards open, if it exits before the program's end.
+    keep: Option<bool>,
 }
 
-impl Script for Ordered {
+impl Steps {
+    fn run(&mut self) {
+        let (me, both) = (self.me, self.both.clone());
+        (both.place.on_thread)();
+        let real = Real::new(both.world.clone(), me);
+        both.model().begin(me);
+        // The other end is gone if the test has failed.
+        _ = self.is_done.send(());
+        real.run(self);
+        if me == 0 {
+            real.clear();
+            both.model().clear(me);
+            self.compare(&real, "after all handles");
+            if both.place.alone {
+                real.do_step(&Op::Quiesce);
+                both.model().step(me, &Op::Quiesce);
+            }
+        }
+        let keep = self.keep.unwrap_or(false);
+        real.leave(keep);
+        both.model().leave(me, keep);
+        self.compare(&real, "after all guards");
+    }
+
+    fn compare(&self, real: &Real, when: &str) {
+        let me = self.me;
+        let (real, model) = (real.state(), self.both.model().state(me));
+        assert_eq!(real, model, "{when}, on thread {me}");
+    }
+}
+
+impl Script for Steps {
     fn next(&mut self) -> Option<Op> {
-        match self.to_do.recv() {
-            Ok(Order::Step(op)) => Some(op),
-            Ok(Order::End(end)) => {
-                self.end = Some(end);
+        let next = match self.to_do.recv() {
+            Ok((_, Op::Exit(keep))) => {
+                self.keep = Some(keep);
                 None
             }
-            Err(_) => None,
-        }
+            next => next.ok(),
+        };
+        // All scopes end with the program.
+        let is_open = || self.both.model().scopes(self.me) > 0;
+        self.now = next.or_else(|| is_open().then_some((usize::MAX, Op::Leave)));
+        self.now.map(|(_, op)| op)
     }
 
     fn done(&mut self, real: &Real) {
-        // The receiver is gone if the test has failed.
-        _ = self.seen.send(real.state());
-    }
-}
-
-struct Turns {
-    threads: Vec<Option<Remote>>,
-    model: Naive,
-    world: Arc<World>,
-}
-
-impl Turns {
-    fn step(&mut self, me: usize, op: Op, at: usize) {
-        let remote = self.threads[me].as_ref().expect("it has not ended");
-        let real = remote.order(Order::Step(op));
-        self.model.step(me, &op);
-        let model = self.model.state(me);
-        assert_eq!(real, model, "after step {at}, {op:?} on thread {me}");
-    }
-
-    fn end(&mut self, me: usize, end: End, at: usize) {
-        while self.model.scopes(me) > 0 {
-            self.step(me, Op::Leave, at);
-        }
-        if end.clear {
-            self.model.clear(me);
-            self.model.step(me, &Op::Quiesce);
-        }
-        self.model.leave(me, end.keep);
-        let remote = self.threads[me].take().expect("it has not ended");
-        let real = remote.order(Order::End(end));
-        let model = self.model.state(me);
-        assert_eq!(real, model, "at step {at}, before the end of thread {me}");
-        joined(remote.thread, &self.world);
-        self.model.exit(me);
-        let when = format!("at step {at}, at the end of thread {me}");
-        compare_logs(&self.world, &mut self.model, &when);
-    }
-}
-
-/// Waits until the thread's thread-locals are dropped, too.
-fn joined<R>(thread: JoinHandle<R>, world: &World) -> R {
-    let id = thread.thread().id();
-    let result = thread.join();
-    world.forget_thread(id);
-    result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
-}
-
-fn compare_logs(world: &World, model: &mut Naive, when: &str) {
-    let (real, model): (Vec<Note>, Vec<Note>) = (world.take_log(), model.take_log());
-    assert_eq!(real, model, "{when}");
-}
-
-/// Releases what ended threads left to others, and asserts that nothing remains.
-fn tidy_up(world: &Arc<World>, model: &mut Naive, place: Place, before: u64) {
-    while model.has_orphans() {
-        let me = model.add_thread();
-        model.begin(me);
-        model.step(me, &Op::Quiesce);
-        let its_world = world.clone();
-        let janitor = thread::spawn(move || {
-            (place.on_thread)();
-            let real = Real::new(its_world, me);
-            real.do_step(&Op::Quiesce);
-        });
-        joined(janitor, world);
-        model.exit(me);
-        compare_logs(world, model, "after the orphans");
-    }
-    assert_eq!(model.live_objects(), 0, "the model's");
-    if place.alone {
-        assert_eq!(live_objects(), before, "objects live that nobody has");
+        // Each step that `next` gave is done once; the step that ends a scope, after the scope has
+        // ended.
+        let (at, op) = self.now.take().expect("a step");
+        self.both.model().step(self.me, &op);
+        self.compare(real, &format!("after step {at}, {op:?}"));
+        _ = self.is_done.send(());
     }
 }

@@ -55,7 +55,7 @@ healthy() {
     stop
 }
 
-start target/release/soak --seconds 60 --quiet
+start target/release/soak --minutes 1 --quiet
 healthy
 start target/release/examples/share --seconds 60 --no-compare --quiet
 healthy

@@ -32,12 +32,6 @@ pub struct Options {
     #[arg(value_parser = |text: &str| parse_in(0.01..=100_000.0, text))]
     minutes: f64,
 
-    /// How long to go on, in seconds, 1 to 6000000; instead of --minutes
-    #[arg(long, value_name = "N", conflicts_with = "minutes")]
-    #[arg(allow_negative_numbers = true)]
-    #[arg(value_parser = |text: &str| parse_in(1.0..=6_000_000.0, text))]
-    seconds: Option<f64>,
-
     /// Number of workers at a time, 1 to 256 [default: two per processor]
     #[arg(long, value_name = "N", overrides_with = "workers")]
     #[arg(allow_negative_numbers = true)]
@@ -52,7 +46,7 @@ pub struct Options {
 
 impl Options {
     pub fn length(&self) -> Duration {
-        Duration::from_secs_f64(self.seconds.unwrap_or(self.minutes * 60.0))
+        Duration::from_secs_f64(self.minutes * 60.0)
     }
 }
 

@@ -8,29 +8,18 @@
 
 use crate::heap::{self, mib};
 
-/// For allocated bytes. They are counted exactly, but the sizes of tables vary.
-const HEAP_MARGIN: u64 = 128 << 10;
-
-/// For resident bytes: allocators do not return all free memory to the system.
-const RESIDENT_MARGIN: u64 = 32 << 20;
+/// The figures, each with its margin. Allocated bytes are counted exactly, but the sizes of tables vary.
+/// Allocators do not return all free memory to the system.
+const FIGURES: [(&str, u64); 2] = [
+    ("allocated memory", 128 << 10),
+    ("resident memory", 32 << 20),
+];
 
 /// How many of the last measurements are compared.
 const LAST: usize = 3;
 
-#[derive(Clone, Copy)]
-struct Point {
-    allocated: u64,
-    resident: u64,
-}
-
-/// One figure, before and now.
-struct Compared {
-    baseline: u64,
-    now: u64,
-}
-
 pub struct Growth {
-    points: Vec<Point>,
+    points: Vec<[u64; 2]>,
     warm_up: usize,
 }
 
@@ -43,74 +32,26 @@ impl Growth {
     }
 
     pub fn measure(&mut self) {
-        self.points.push(Point {
-            allocated: heap::allocated(),
-            resident: heap::resident().unwrap_or(0),
-        });
+        let point = [heap::allocated(), heap::resident().unwrap_or(0)];
+        self.points.push(point);
     }
 
-    fn compare(&self, figure: fn(&Point) -> u64) -> Option<Compared> {
+    /// Returns a line about each figure, and whether it has grown; no line after too short a run.
+    pub fn lines(&self) -> Vec<(String, bool)> {
         if self.points.len() < self.warm_up + LAST {
-            return None;
+            return Vec::new();
         }
         let warm = &self.points[self.warm_up / 2..self.warm_up];
         let last = &self.points[self.points.len() - LAST..];
-        let baseline = warm.iter().map(figure).max()?;
-        let now = last.iter().map(figure).min()?;
-        Some(Compared { baseline, now })
-    }
-
-    /// Returns the name, the values and the margin of each figure.
-    fn figures(&self) -> [(&'static str, Option<Compared>, u64); 2] {
-        [
-            (
-                "allocated memory",
-                self.compare(|p| p.allocated),
-                HEAP_MARGIN,
-            ),
-            (
-                "resident memory",
-                self.compare(|p| p.resident),
-                RESIDENT_MARGIN,
-            ),
-        ]
-    }
-
-    /// Returns a message for each figure that has grown.
-    pub fn found(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for (what, compared, margin) in self.figures() {
-            let Some(Compared { baseline, now }) = compared else {
-                continue;
-            };
-            if now > baseline + margin {
-                found.push(format!(
-                    "{what} has grown by {:.2} MiB, from {:.2} to {:.2}; the margin is {:.2}",
-                    mib(now - baseline),
-                    mib(baseline),
-                    mib(now),
-                    mib(margin),
-                ));
-            }
-        }
-        found
-    }
-
-    /// Returns the lines for the report.
-    pub fn summary(&self) -> String {
-        let mut text = String::new();
-        for (what, compared, _) in self.figures() {
-            text += &match compared {
-                Some(Compared { baseline, now }) => {
-                    format!(
-                        "{what}: {:.2} MiB warmed up, {:.2} MiB at the end\n",
-                        mib(baseline),
-                        mib(now)
-                    )
-                }
-                None => format!("{what}: too short a run to compare\n"),
-            };
-        }
-        text
+        let compared = |(n, (what, margin)): (usize, &(&str, u64))| {
+            let baseline = warm.iter().map(|point| point[n]).max().unwrap_or(0);
+            let now = last.iter().map(|point| point[n]).min().unwrap_or(0);
+            let [from, to, by] = [baseline, now, *margin].map(mib);
+            let line = format!(
+                "{what}: {from:.2} MiB warmed up, {to:.2} MiB at the end; the margin is {by:.2} MiB"
+            );
+            (line, now > baseline + margin)
+        };
+        FIGURES.iter().enumerate().map(compared).collect()
     }
 }

@@ -100,7 +100,11 @@ impl Watch<'_> {
             // small leaks.
             BlockAllocator::process().trim();
             self.growth.measure();
-            self.growth.found().into_iter().for_each(fail);
+            for (line, has_grown) in self.growth.lines() {
+                if has_grown {
+                    fail(line);
+                }
+            }
             self.stops += 1;
         }
         Ok(true)
@@ -191,7 +195,9 @@ impl Watch<'_> {
                 fail(format!("{what}: none in the whole run"));
             }
         }
-        text += &self.growth.summary();
+        for (line, _) in self.growth.lines() {
+            text += &format!("{line}\n");
+        }
         text += &match failures() {
             0 => "all invariants held; at the end, 0 live objects\n".to_owned(),
             n => format!("FAILED: {n} failures, see above\n"),

@@ -1,31 +1,19 @@
 //! Programs that the fuzz targets have found, and programs for known edge cases, each under a name
 //! of its own. See fuzz/README.md.
 
+use super::{ALONE, AMONG_OTHERS};
 use crate::model::Op::*;
-use crate::model::real::world::on_event;
-use crate::model::run::{Place, in_turns, one_thread};
+use crate::model::run::{in_turns, one_thread};
 use crate::model::{Op, Plan, THREADS};
-use crate::support::child;
+use crate::support::alone;
 
-/// Runs a program of several threads that take turns, in a process of its own, as orphans are
-/// shared by the whole process.
-const ALONE: Place = Place {
-    on_thread: || crate::support::react(on_event),
-    alone: true,
-};
-
-const AMONG_OTHERS: Place = Place {
-    alone: false,
-    ..ALONE
-};
-
-fn alone(program: &[Op]) {
+fn on_one_thread(program: &[Op]) {
     one_thread(program, AMONG_OTHERS);
 }
 
 #[test]
 fn a_pool_that_a_destructor_leaves_open_outlives_the_drain() {
-    alone(&[
+    on_one_thread(&[
         Open(0),
         Create(Plan::KeepOpen(0)),
         Create(Plan::Nothing),
@@ -42,7 +30,7 @@ fn a_pool_that_a_destructor_leaves_open_outlives_the_drain() {
 
 #[test]
 fn a_panic_during_a_panic_is_reported_and_the_outer_one_goes_on() {
-    alone(&[
+    on_one_thread(&[
         Enter,
         Create(Plan::NestPanic),
         AutoreleaseImplicitly(0, 0),
@@ -60,7 +48,7 @@ fn a_panic_during_a_panic_is_reported_and_the_outer_one_goes_on() {
 
 #[test]
 fn many_entries_of_one_object_end_exactly_at_a_page_boundary() {
-    alone(&[
+    on_one_thread(&[
         Open(0),
         Create(Plan::Nothing),
         Create(Plan::Relay(3)),
@@ -77,7 +65,7 @@ fn many_entries_of_one_object_end_exactly_at_a_page_boundary() {
 
 #[test]
 fn a_second_panic_is_reported_before_the_next_destructor_runs() {
-    alone(&[
+    on_one_thread(&[
         Open(0),
         Create(Plan::Nothing),
         Create(Plan::Panic),
@@ -95,7 +83,7 @@ fn a_second_panic_is_reported_before_the_next_destructor_runs() {
 #[test]
 fn a_pool_that_a_destructor_pushes_stays_current_until_the_drain_ends() {
     for between in [Plan::Nothing, Plan::Panic] {
-        alone(&[
+        on_one_thread(&[
             Open(0),
             // Released newest first: the third pushes a pool, to which the first adds an object.
             CreateInPool(0, Plan::Relay(1)),
@@ -109,7 +97,7 @@ fn a_pool_that_a_destructor_pushes_stays_current_until_the_drain_ends() {
 
 #[test]
 fn tokens_go_stale_although_their_place_is_reused() {
-    alone(&[
+    on_one_thread(&[
         Push(0),
         Push(1),
         Pop(0),
@@ -126,7 +114,7 @@ fn tokens_go_stale_although_their_place_is_reused() {
 
 #[test]
 fn a_value_that_is_moved_out_leaves_its_weak_references() {
-    alone(&[
+    on_one_thread(&[
         CreateCyclic(Plan::UpgradeSelf),
         GetMut(0, Plan::Nothing),
         Downgrade(0),
@@ -143,99 +131,72 @@ fn a_value_that_is_moved_out_leaves_its_weak_references() {
     ]);
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn remote_releases_to_a_thread_that_has_ended_with_open_pools() {
-    let child = child!(|| {
-        in_turns(
-            &[
-                (1, Open(0)),
-                (1, Push(1)),
-                (1, Create(Plan::Send(1))),
-                (1, CreateInPool(0, Plan::NestToken)),
-                (1, AutoreleaseImplicitly(1, 0)),
-                (0, Create(Plan::Panic)),
-                (0, Release(1, 0)),
-                (0, Create(Plan::Forget)),
-                (0, Post(1, 0)),
-                (2, Pop(0)),
-                (1, Exit(true)),
-                (0, Create(Plan::Nothing)),
-                (0, Release(1, 0)),
-                (0, Create(Plan::Panic)),
-                (0, Post(1, 0)),
-                (2, DrainRoot(1)),
-                (2, Quiesce),
-                (0, Pop(0)),
-            ],
-            THREADS,
-            ALONE,
-        );
-    });
-    child.assert_success();
+/// Defines tests of programs on several threads that take turns, in processes of their own.
+macro_rules! in_turns {
+    ($(#[test] fn $name:ident() { $($step:expr,)* })*) => {$(
+        #[test]
+        #[cfg_attr(miri, ignore = "starts a process")]
+        fn $name() {
+            alone!(|| in_turns(&[$($step),*], THREADS, ALONE));
+        }
+    )*};
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn shutdown_asks_and_each_thread_drains_its_root_pool_in_its_next_drain() {
-    let child = child!(|| {
-        in_turns(
-            &[
-                (1, Create(Plan::Panic)),
-                (1, AutoreleaseImplicitly(0, 0)),
-                (2, Push(0)),
-                (0, Create(Plan::Panic)),
-                (0, AutoreleaseImplicitly(0, 0)),
-                (0, Shutdown(0)),
-                (0, Shutdown(0)),
-                (1, Open(1)),
-                (1, Close(0)),
-                (1, Open(0)),
-                (1, Close(0)),
-                (2, Pop(0)),
-                (2, Shutdown(0)),
-            ],
-            THREADS,
-            ALONE,
-        );
-    });
-    child.assert_success();
-}
+in_turns! {
+    #[test]
+    fn remote_releases_to_a_thread_that_has_ended_with_open_pools() {
+        (1, Open(0)),
+        (1, Push(1)),
+        (1, Create(Plan::Send(1))),
+        (1, CreateInPool(0, Plan::NestToken)),
+        (1, AutoreleaseImplicitly(1, 0)),
+        (0, Create(Plan::Panic)),
+        (0, Release(1, 0)),
+        (0, Create(Plan::Forget)),
+        (0, Post(1, 0)),
+        (2, Pop(0)),
+        (1, Exit(true)),
+        (0, Create(Plan::Nothing)),
+        (0, Release(1, 0)),
+        (0, Create(Plan::Panic)),
+        (0, Post(1, 0)),
+        (2, DrainRoot(1)),
+        (2, Quiesce),
+        (0, Pop(0)),
+    }
 
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn what_the_last_remote_release_autoreleases_does_not_go_to_a_pool_left_open() {
-    let child = child!(|| {
-        in_turns(
-            &[
-                (1, Open(0)),
-                (0, Create(Plan::Relay(1))),
-                (0, Release(1, 0)),
-                (1, Exit(true)),
-            ],
-            THREADS,
-            ALONE,
-        );
-    });
-    child.assert_success();
-}
+    #[test]
+    fn shutdown_asks_and_each_thread_drains_its_root_pool_in_its_next_drain() {
+        (1, Create(Plan::Panic)),
+        (1, AutoreleaseImplicitly(0, 0)),
+        (2, Push(0)),
+        (0, Create(Plan::Panic)),
+        (0, AutoreleaseImplicitly(0, 0)),
+        (0, Shutdown(0)),
+        (0, Shutdown(0)),
+        (1, Open(1)),
+        (1, Close(0)),
+        (1, Open(0)),
+        (1, Close(0)),
+        (2, Pop(0)),
+        (2, Shutdown(0)),
+    }
 
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn an_exit_goes_on_with_all_pools_after_an_empty_one_has_answered_shutdown() {
-    let child = child!(|| {
-        in_turns(
-            &[
-                (0, Create(Plan::Send(0))),
-                (0, Create(Plan::Relay(0))),
-                (1, Shutdown(1)),
-                (0, AutoreleaseImplicitly(1, 0)),
-                (0, AutoreleaseImplicitly(1, 0)),
-                (0, Push(1)),
-            ],
-            THREADS,
-            ALONE,
-        );
-    });
-    child.assert_success();
+    #[test]
+    fn what_the_last_remote_release_autoreleases_does_not_go_to_a_pool_left_open() {
+        (1, Open(0)),
+        (0, Create(Plan::Relay(1))),
+        (0, Release(1, 0)),
+        (1, Exit(true)),
+    }
+
+    #[test]
+    fn an_exit_goes_on_with_all_pools_after_an_empty_one_has_answered_shutdown() {
+        (0, Create(Plan::Send(0))),
+        (0, Create(Plan::Relay(0))),
+        (1, Shutdown(1)),
+        (0, AutoreleaseImplicitly(1, 0)),
+        (0, AutoreleaseImplicitly(1, 0)),
+        (0, Push(1)),
+    }
 }

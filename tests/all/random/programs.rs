@@ -1,16 +1,9 @@
 //! Random programs on one thread, compared with the naive model: see [`crate::model`].
 
 use crate::model::naive::Naive;
-use crate::model::real::world::on_event;
-use crate::model::run::{Place, one_thread};
+use crate::model::run::one_thread;
 use crate::model::{Note, Op, Plan};
 use proptest::prelude::*;
-
-/// Other tests of this process run meanwhile.
-const HERE: Place = Place {
-    on_thread: || crate::support::react(on_event),
-    alone: false,
-};
 
 fn plan() -> impl Strategy<Value = Plan> {
     let i = || 0..8u8;
@@ -111,7 +104,7 @@ proptest! {
     fn random_programs_do_what_the_naive_model_does(
         program in prop::collection::vec(op(), 0..if cfg!(miri) { 25 } else { 60 })
     ) {
-        one_thread(&program, HERE);
+        one_thread(&program, super::AMONG_OTHERS);
     }
 }
 

@@ -1,19 +1,14 @@
 //! Random programs on several threads: see [`crate::model`]. They run in processes of their own, as
 //! they use what is global to the process, such as orphans.
 
+use super::ALONE;
 use crate::model::THREADS;
 use crate::model::free::{self, Kind, Setting, Step};
-use crate::model::real::world::on_event;
-use crate::model::run::{Place, in_turns, live_objects};
-use crate::support::{child, listen, react};
+use crate::model::run::{in_turns, live_objects};
+use crate::support::{alone, listen};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::TestRunner;
-
-const ALONE: Place = Place {
-    on_thread: || react(on_event),
-    alone: true,
-};
 
 /// Runs programs that are drawn from a strategy.
 fn run<T: std::fmt::Debug>(cases: u32, programs: impl Strategy<Value = T>, run: impl Fn(T)) {
@@ -56,7 +51,7 @@ macro_rules! free_programs {
             if cfg!(miri) {
                 return all();
             }
-            child!(all).assert_success();
+            alone!(all);
         }
     )*};
 }
@@ -85,10 +80,9 @@ free_programs! {
 #[test]
 #[cfg_attr(miri, ignore = "starts a process")]
 fn random_programs_on_threads_that_take_turns() {
-    let child = child!(|| {
+    alone!(|| {
         let op = crate::random::programs::op_of_any_kind();
         let program = prop::collection::vec((0..3u8, op), 0..60);
         run(100, program, |program| in_turns(&program, THREADS, ALONE));
     });
-    child.assert_success();
 }

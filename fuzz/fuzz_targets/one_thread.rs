@@ -28,7 +28,7 @@ const PLACE: Place = Place {
 
 fuzz_target!(
     init: {
-        releasepool::event::set_hook(Some(Box::new(model::real::world::on_event)));
+        releasepool::event::set_hook(Some(Box::new(model::program::world::on_event)));
     },
     |program: Program| one_thread(&program.0, PLACE)
 );

@@ -61,7 +61,7 @@ fn run_free(programs: Vec<Vec<Step>>, meet: Option<usize>) {
 
 fuzz_target!(
     init: {
-        releasepool::event::set_hook(Some(Box::new(model::real::world::on_event)));
+        releasepool::event::set_hook(Some(Box::new(model::program::world::on_event)));
     },
     |program: Program| match program {
         Program::InTurns(program) => in_turns(&program, THREADS, PLACE),

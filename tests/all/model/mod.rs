@@ -3,7 +3,7 @@
 //! results of pops, and which panic left the step.
 //!
 //! * [`naive`]: the model, in which objects are indices and pools are vectors
-//! * [`real`]: the crate, driven by the same steps
+//! * [`program`]: the crate, driven by the same steps
 //! * [`run`]: runs both beside each other, on one thread or on several that take turns
 //! * [`free`]: programs on threads that do not take turns, for which fewer results are determined, on
 //!   the platform that `seam` describes
@@ -14,7 +14,7 @@
 
 pub mod free;
 pub mod naive;
-pub mod real;
+pub mod program;
 pub mod run;
 mod seam;
 

@@ -1,8 +1,8 @@
 //! Runs the crate and the model beside each other.
 
 use super::naive::Naive;
-use super::real::world::World;
-use super::real::{Real, Script};
+use super::program::world::World;
+use super::program::{Real, Script};
 use super::{Note, Op};
 use releasepool::PoolManager;
 use std::panic::resume_unwind;

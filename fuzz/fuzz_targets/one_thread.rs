@@ -28,7 +28,9 @@ const PLACE: Place = Place {
 
 fuzz_target!(
     init: {
-        releasepool::event::set_hook(Some(Box::new(model::program::world::on_event)));
+        releasepool::event::set_hook(Some(Box::new(model::real::on_event)));
     },
-    |program: Program| one_thread(&program.0, PLACE)
+    |program: Program| {
+        one_thread(&program.0, PLACE);
+    }
 );

@@ -61,10 +61,10 @@ fn run_free(programs: Vec<Vec<Step>>, meet: Option<usize>) {
 
 fuzz_target!(
     init: {
-        releasepool::event::set_hook(Some(Box::new(model::program::world::on_event)));
+        releasepool::event::set_hook(Some(Box::new(model::real::on_event)));
     },
     |program: Program| match program {
-        Program::InTurns(program) => in_turns(&program, THREADS, PLACE),
+        Program::InTurns(program) => drop(in_turns(&program, THREADS, PLACE)),
         Program::Free(programs) => run_free(programs, None),
         Program::InLockStep(programs) => run_free(programs, Some(THREADS)),
     }

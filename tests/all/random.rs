@@ -4,7 +4,7 @@ mod fuzz_regressions;
 mod programs;
 mod threads;
 
-use crate::model::program::world::on_event;
+use crate::model::real::on_event;
 use crate::model::run::Place;
 use crate::support::react;
 

@@ -2,8 +2,9 @@
 //! agree on the entries of all pools, all counts, the order in which objects were destroyed, the
 //! results of pops, and which panic left the step.
 //!
-//! * [`naive`]: the model, in which objects are indices and pools are vectors
-//! * [`program`]: the crate, driven by the same steps
+//! * [`real::program`]: one thread of a program, whatever library it uses
+//! * [`real`]: the crate
+//! * [`naive`]: the model, a library made of `Arc`s and vectors
 //! * [`run`]: runs both beside each other, on one thread or on several that take turns
 //! * [`free`]: programs on threads that do not take turns, for which fewer results are determined, on
 //!   the platform that `seam` describes
@@ -13,10 +14,14 @@
 //! flat list of steps, so that the output of a fuzzer can be copied into a test.
 
 pub mod free;
+#[allow(clippy::duplicate_mod, reason = "two libraries run the programs")]
 pub mod naive;
-pub mod program;
+pub mod real;
 pub mod run;
 mod seam;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// Work that an object's destructor does before it drops the children.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -186,9 +191,8 @@ pub struct State {
     pub guards: Vec<Option<usize>>,
     /// Strong counts of the objects that must not leave the thread.
     pub locals: Vec<Option<usize>>,
-    /// Entries of the two root pools, and pools open by manager.
-    pub roots: [usize; 2],
-    pub open: [usize; 2],
+    /// Entries of the root pool of each manager, and how many other pools are open.
+    pub pools: [[usize; 2]; 2],
     /// Links of all chains that are alive.
     pub links: usize,
 }
@@ -209,4 +213,34 @@ pub const NOBODY: u32 = u32::MAX;
 pub fn pick<T>(of: &[Option<T>], i: u8) -> Option<usize> {
     let there: Vec<_> = (0..of.len()).filter(|&at| of[at].is_some()).collect();
     (!there.is_empty()).then(|| there[i as usize % there.len()])
+}
+
+/// Locks a mutex that is poisoned when a test fails.
+pub fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A value for each of some threads, which finds its own at any time.
+pub struct Threads<T>(Mutex<Vec<(ThreadId, T)>>);
+
+impl<T: Clone> Threads<T> {
+    pub const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    pub fn add(&self, value: T) {
+        lock(&self.0).push((thread::current().id(), value));
+    }
+
+    pub fn get(&self) -> Option<T> {
+        let me = thread::current().id();
+        let all = lock(&self.0);
+        let mine = all.iter().find(|(of, _)| *of == me);
+        mine.map(|(_, value)| value.clone())
+    }
+
+    /// Removes a thread that has ended.
+    pub fn remove(&self, id: ThreadId) {
+        lock(&self.0).retain(|(of, _)| *of != id);
+    }
 }

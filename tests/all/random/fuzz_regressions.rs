@@ -137,7 +137,7 @@ macro_rules! in_turns {
         #[test]
         #[cfg_attr(miri, ignore = "starts a process")]
         fn $name() {
-            alone!(|| in_turns(&[$($step),*], THREADS, ALONE));
+            alone!(|| _ = in_turns(&[$($step),*], THREADS, ALONE));
         }
     )*};
 }

@@ -1,6 +1,6 @@
 //! Random programs on one thread, compared with the naive model: see [`crate::model`].
 
-use crate::model::naive::Naive;
+use super::AMONG_OTHERS;
 use crate::model::run::one_thread;
 use crate::model::{Note, Op, Plan};
 use proptest::prelude::*;
@@ -104,31 +104,30 @@ proptest! {
     fn random_programs_do_what_the_naive_model_does(
         program in prop::collection::vec(op(), 0..if cfg!(miri) { 25 } else { 60 })
     ) {
-        one_thread(&program, super::AMONG_OTHERS);
+        one_thread(&program, AMONG_OTHERS);
     }
 }
 
 #[test]
-fn the_model_is_right_about_an_example() {
+fn both_are_right_about_an_example() {
     use Op::{AutoreleaseImplicitly, Close, Create, Open, Pop, Push};
-    let mut model = Naive::new(1);
-    let mut step = |op| {
-        model.step(0, &op);
-        model.state(0)
-    };
-    step(Create(Plan::Relay(1)));
-    step(Create(Plan::Panic));
-    step(Open(0));
-    step(Push(0));
-    step(AutoreleaseImplicitly(0, 0));
-    let state = step(AutoreleaseImplicitly(0, 0));
-    assert_eq!(state.guards, [Some(0)], "the token pool is current");
-    assert_eq!(state.open, [2, 0]);
+    let states = one_thread(
+        &[
+            Create(Plan::Relay(1)),
+            Create(Plan::Panic),
+            Open(0),
+            Push(0),
+            AutoreleaseImplicitly(0, 0),
+            AutoreleaseImplicitly(0, 0),
+            Pop(0),
+            Close(0),
+        ],
+        AMONG_OTHERS,
+    );
+    assert_eq!(states[6].guards, [Some(0)], "the token pool is current");
+    assert_eq!(states[6].pools, [[0, 2], [0, 0]]);
     // Newest first, then what object 0 left, and that object; the panic is resumed at the end.
     let [one, zero, relayed, last] = [1, 0, 2, 3].map(Note::Died);
-    assert_eq!(
-        step(Pop(0)).log,
-        [one, zero, relayed, last, Note::Panicked(1)]
-    );
-    assert_eq!(step(Close(0)).open, [0, 0]);
+    assert_eq!(states[7].log, [one, zero, relayed, last, Note::Panicked(1)]);
+    assert_eq!(states[8].pools, [[0, 0], [0, 0]]);
 }

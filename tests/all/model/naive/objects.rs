@@ -1,250 +1,183 @@
-//! Objects, their destruction, and what their destructors do.
+//! Objects, which are `Arc`s.
 
-use super::super::{DEEPEST, Note, Plan};
-use super::{Handle, Kind, Naive, Object, Run, Value, View, pick};
+use super::THREADS;
+use std::ops::Deref;
+use std::sync::{Arc, Weak as StdWeak};
 
-impl Naive {
-    pub(super) fn new_object(&mut self, values: Vec<usize>) -> usize {
-        self.objects.push(Object {
-            values,
-            strong: 1,
-            weak: 0,
-        });
-        self.objects.len() - 1
+/// A reference, which has its `Arc` until it is dropped.
+pub struct Ref<T: ?Sized>(Option<Arc<T>>);
+
+pub struct Weak<T: ?Sized>(StdWeak<T>);
+
+/// A reference that a pool has lent.
+pub struct PoolRef<T: ?Sized>(pub(super) Ref<T>);
+
+impl<T: ?Sized> Ref<T> {
+    fn of(object: Arc<T>) -> Self {
+        Self(Some(object))
     }
 
-    fn new_value(&mut self, plan: Plan) -> usize {
-        let links = match plan {
-            Plan::Links(n) => 4 * n as usize,
-            _ => 0,
-        };
-        self.links += links;
-        self.values.push(Value {
-            plan,
-            always: false,
-            children: Vec::new(),
-            me: None,
-            links,
-        });
-        self.values.len() - 1
+    fn arc(this: &Self) -> &Arc<T> {
+        this.0.as_ref().expect("not dropped")
     }
 
-    pub(super) fn create(&mut self, plan: Plan) -> usize {
-        let value = self.new_value(plan);
-        self.new_object(vec![value])
+    fn into_arc(mut this: Self) -> Arc<T> {
+        this.0.take().expect("not dropped")
     }
 
-    pub(super) fn create_handle(&mut self, plans: &[Plan], view: View) {
-        let values = plans.iter().map(|&plan| self.new_value(plan)).collect();
-        let object = self.new_object(values);
-        self.handles.push(Some(Handle { object, view }));
+    pub fn convert<U: ?Sized>(self, f: impl FnOnce(Arc<T>) -> Arc<U>) -> Ref<U> {
+        Ref::of(f(Self::into_arc(self)))
     }
 
-    pub(super) fn upgrade(&mut self, i: u8) -> Option<()> {
-        let handle = self.weaks[pick(&self.weaks, i)?]?;
-        let alive = self.objects[handle.object].strong > 0;
-        self.note(Note::Got(alive));
-        if alive {
-            self.objects[handle.object].strong += 1;
-            self.handles.push(Some(handle));
-        }
-        Some(())
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        Arc::get_mut(this.0.as_mut()?)
     }
 
-    pub(super) fn set_plans(&mut self, object: usize, plan: Plan) {
-        for &value in &self.objects[object].values {
-            self.values[value].plan = plan;
-        }
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        Weak(Arc::downgrade(Self::arc(this)))
     }
 
-    pub(super) fn make_mut(&mut self, i: u8, plan: Plan) -> Option<Run> {
-        let at = pick(&self.handles, i)?;
-        let handle = self.handles[at]?;
-        if handle.view == View::Dyn {
-            return None;
-        }
-        let old = handle.object;
-        let Object { strong, weak, .. } = self.objects[old];
-        let mut new = old;
-        if strong == 1 && weak > 0 {
-            // The value moves to a new object; weak references stay with the old one.
-            let values = std::mem::take(&mut self.objects[old].values);
-            self.objects[old].strong = 0;
-            new = self.new_object(values);
-        } else if strong > 1 {
-            let values = self.objects[old].values.clone();
-            let values = values.into_iter().map(|v| self.clone_value(v)).collect();
-            new = self.new_object(values);
-            self.objects[old].strong -= 1;
-        }
-        self.handles[at] = Some(Handle {
-            object: new,
-            ..handle
-        });
-        self.set_plans(new, plan);
-        Some(Ok(()))
+    pub fn strong_count(this: &Self) -> usize {
+        Arc::strong_count(Self::arc(this))
     }
 
-    fn clone_value(&mut self, of: usize) -> usize {
-        let Value {
-            plan, always, me, ..
-        } = self.values[of];
-        let children = self.values[of].children.clone();
-        children.iter().for_each(|&c| self.objects[c].strong += 1);
-        if let Some(me) = me {
-            self.objects[me].weak += 1;
-        }
-        self.values.push(Value {
-            plan,
-            always,
-            children,
-            me,
-            links: 0,
-        });
-        self.values.len() - 1
+    pub fn weak_count(this: &Self) -> usize {
+        Arc::weak_count(Self::arc(this))
+    }
+}
+
+impl<T> Ref<T> {
+    pub fn new(value: T) -> Self {
+        Self::of(Arc::new(value))
     }
 
-    pub(super) fn release(&mut self, object: usize) -> Run {
-        self.objects[object].strong -= 1;
-        if self.objects[object].strong > 0 {
-            return Ok(());
-        }
-        self.here().releases += 1;
-        let result = self.drop_values(object);
-        self.here().releases -= 1;
-        result
+    pub fn new_cyclic(f: impl FnOnce(&Weak<T>) -> T) -> Self {
+        Self::of(Arc::new_cyclic(|me| f(&Weak(me.clone()))))
     }
 
-    /// Drops all values, even if one of them panics.
-    pub(super) fn drop_values(&mut self, object: usize) -> Run {
-        let mut result = Ok(());
-        for value in std::mem::take(&mut self.objects[object].values) {
-            result = result.and(self.die(value));
-        }
-        result
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        Arc::try_unwrap(Self::into_arc(this)).map_err(Self::of)
     }
 
-    fn die(&mut self, value: usize) -> Run {
-        self.note(Note::Died(value as u32));
-        self.here().depth += 1;
-        let too_deep = self.here().depth > DEEPEST;
-        let mut result = Ok(());
-        if !too_deep {
-            result = self.carry_out(value);
-        }
-        let children = std::mem::take(&mut self.values[value].children);
-        if too_deep {
-            self.attic.extend(children);
-        } else {
-            for child in children {
-                result = result.and(self.release(child));
+    pub fn into_inner(this: Self) -> Option<T> {
+        Arc::into_inner(Self::into_arc(this))
+    }
+}
+
+impl<T: ?Sized + Clones> Ref<T> {
+    pub fn make_mut(this: &mut Self) -> &mut T {
+        T::make_mut(this.0.as_mut().expect("not dropped"))
+    }
+}
+
+/// What `Arc::make_mut` clones: std's trait for that has no stable name.
+pub trait Clones {
+    fn make_mut(of: &mut Arc<Self>) -> &mut Self;
+}
+
+macro_rules! clones {
+    ($([$($bound:tt)*] $of:ty;)*) => {$(
+        impl<$($bound)*> Clones for $of {
+            fn make_mut(of: &mut Arc<Self>) -> &mut Self {
+                Arc::make_mut(of)
             }
         }
-        self.links -= self.values[value].links;
-        if let Some(me) = self.values[value].me {
-            self.objects[me].weak -= 1;
-        }
-        self.here().depth -= 1;
-        result
+    )*};
+}
+
+clones! {
+    [T: Clone] T;
+    [T: Clone] [T];
+    [] str;
+}
+
+impl<T> From<Vec<T>> for Ref<[T]> {
+    fn from(values: Vec<T>) -> Self {
+        Self::of(values.into())
+    }
+}
+
+impl From<String> for Ref<str> {
+    fn from(text: String) -> Self {
+        Self::of(text.into())
+    }
+}
+
+impl<T: ?Sized> Clone for Ref<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> Deref for Ref<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        Self::arc(self)
+    }
+}
+
+impl<T: ?Sized> Drop for Ref<T> {
+    fn drop(&mut self) {
+        let is_last = |object: &Arc<T>| Arc::strong_count(object) == 1;
+        let here = self.0.as_ref().filter(|object| is_last(object));
+        let _release = here.and_then(|_| THREADS.get()).map(|here| here.releases());
+        self.0 = None;
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    pub fn convert<U: ?Sized>(self, f: impl FnOnce(StdWeak<T>) -> StdWeak<U>) -> Weak<U> {
+        Weak(f(self.0))
     }
 
-    fn panic(&mut self, value: usize) -> Run {
-        self.here().panics += 1;
-        Err(value as u32)
+    pub fn upgrade(&self) -> Option<Ref<T>> {
+        self.0.upgrade().map(Ref::of)
     }
 
-    fn carry_out(&mut self, value: usize) -> Run {
-        if self.values[value].always {
-            return self.panic(value);
-        }
-        match self.values[value].plan {
-            Plan::Nothing | Plan::Links(_) => {}
-            Plan::Relay(left) => {
-                let next = (left % 4).checked_sub(1);
-                let next = self.create(next.map_or(Plan::Nothing, Plan::Relay));
-                self.autorelease(0, next)?;
-            }
-            Plan::Nest => {
-                let pool = self.open(0, Kind::Guard);
-                let object = self.create(Plan::Nothing);
-                self.autorelease(0, object)?;
-                let object = self.create(Plan::Nothing);
-                self.pools[pool].entries.push(object);
-                self.drain_and_close(pool)?;
-            }
-            Plan::NestToken => {
-                let token = self.new_token(1);
-                for manager in [1, 0] {
-                    let object = self.create(Plan::Nothing);
-                    self.autorelease(manager, object)?;
-                }
-                let popped = self.pop(token, 1)?;
-                self.note(Note::Popped(popped));
-            }
-            Plan::NestScope => {
-                let pool = self.open(0, Kind::Scope);
-                let object = self.create(Plan::Nothing);
-                self.autorelease(0, object)?;
-                self.leave_scope(pool)?;
-            }
-            Plan::NestPanic => {
-                let pool = self.open(0, Kind::Guard);
-                for always in [false, true] {
-                    let object = self.create(Plan::Nothing);
-                    self.values.last_mut().unwrap().always = always;
-                    self.pools[pool].entries.push(object);
-                }
-                self.drain_and_close(pool)?;
-            }
-            Plan::DrainRoot(manager) => {
-                let root = self.here().roots[manager as usize % 2];
-                self.drain_and_note(root)?;
-            }
-            Plan::Pop(i) => self.pop_and_note(i, 0).unwrap_or(Ok(()))?,
-            Plan::Push(manager) => {
-                if !self.here().exited {
-                    self.push(manager as usize % 2);
-                }
-            }
-            Plan::Forget => {
-                if !self.here().exited {
-                    let pool = self.open(0, Kind::Guard);
-                    self.here().lost.push(pool);
-                    let object = self.create(Plan::Nothing);
-                    self.autorelease(0, object)?;
-                }
-            }
-            Plan::KeepOpen(manager) => {
-                if !self.here().exited {
-                    let pool = self.open(manager as usize % 2, Kind::Guard);
-                    self.here().guards.push(Some(pool));
-                }
-            }
-            Plan::Panic => {
-                if self.here().panics == 0 {
-                    return self.panic(value);
-                }
-            }
-            Plan::Drop(i) => {
-                if let Some(handle) = self.take_handle(i) {
-                    self.release(handle.object)?;
-                }
-            }
-            Plan::Upgrade(i) => {
-                self.upgrade(i);
-            }
-            Plan::UpgradeSelf => {
-                if let Some(me) = self.values[value].me {
-                    let alive = self.objects[me].strong > 0;
-                    self.note(Note::Got(alive));
-                }
-            }
-            Plan::Send(to) => {
-                let object = self.create(Plan::Nothing);
-                self.send(to, object);
-            }
-            Plan::RunInbox => self.run_inbox()?,
-        }
-        Ok(())
+    pub fn strong_count(&self) -> usize {
+        self.0.strong_count()
+    }
+
+    pub fn weak_count(&self) -> usize {
+        self.0.weak_count()
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> PoolRef<T> {
+    pub fn retain(this: Self) -> Ref<T> {
+        this.0
+    }
+}
+
+impl<T: ?Sized> Deref for PoolRef<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+macro_rules! unsize {
+    ($of:expr => $to:ty) => {
+        $of.convert::<$to>(|of| of)
+    };
+}
+pub(crate) use unsize;
+
+/// A reference to an object of any type.
+pub trait Held {
+    fn address(&self) -> *const ();
+}
+
+impl<T: ?Sized> Held for Ref<T> {
+    fn address(&self) -> *const () {
+        Arc::as_ptr(Self::arc(self)).cast()
     }
 }

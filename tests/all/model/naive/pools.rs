@@ -1,39 +1,217 @@
 //! Entries, frames and tokens.
 
-use super::super::{Note, Refusal, WATERMARK};
-use super::{Frame, Kind, Naive, Pool, Run, Token};
+use super::super::WATERMARK;
+use super::objects::Held;
+use super::{Entry, First, Frame, Here, Kind, Pool, PoolRef, Ref, State, Thread};
+use std::marker::PhantomData;
 
-impl Naive {
-    pub(super) fn autorelease(&mut self, manager: usize, object: usize) -> Run {
-        let current = self.current(manager);
-        if self.here().exited && self.here().roots.contains(&current) {
-            return self.release(object);
+#[derive(Clone)]
+pub struct PoolManager {
+    pub(super) here: Here,
+    pub(super) manager: usize,
+}
+
+/// A guard, which stays on its thread.
+pub struct AutoreleasePool {
+    here: Here,
+    pool: usize,
+    not_send: PhantomData<*mut ()>,
+}
+
+#[derive(Clone, Copy)]
+pub struct PoolToken {
+    manager: usize,
+    thread: usize,
+    pool: usize,
+}
+
+/// Why a pool was not popped.
+pub enum PopError {
+    Stale,
+    Draining,
+    WrongThread { owner: usize },
+    WrongManager,
+}
+
+pub fn autorelease<T: ?Sized + 'static>(object: Ref<T>) {
+    Here::get().autorelease(0, Box::new(object));
+}
+
+pub fn autoreleasepool<R>(f: impl FnOnce(&mut AutoreleasePool) -> R) -> R {
+    let mut scope = Scope(Some(AutoreleasePool::open(0, Kind::Scope)));
+    f(scope.0.as_mut().expect("the scope goes on"))
+}
+
+/// The guard of a scope.
+struct Scope(Option<AutoreleasePool>);
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        let (here, mut first) = (Here::get(), First::default());
+        let innermost = || {
+            let is_scope = |frame: &Frame| frame.kind == Kind::Scope;
+            here.with(|me| me.frames[0].iter().rposition(is_scope).unwrap())
+        };
+        here.restore(0, innermost(), &mut first);
+        first.run(|| self.0 = None);
+        // Destructors may have closed pools below.
+        let at = innermost();
+        here.with(|me| me.remove_frame(0, at));
+        first.resume();
+    }
+}
+
+impl AutoreleasePool {
+    pub fn new() -> Self {
+        Self::open(0, Kind::Guard)
+    }
+
+    fn open(manager: usize, kind: Kind) -> Self {
+        let here = Here::get();
+        let pool = here.open(manager, kind);
+        let not_send = PhantomData;
+        Self {
+            here,
+            pool,
+            not_send,
         }
-        self.pools[current].entries.push(object);
-        Ok(())
     }
 
-    fn current(&self, manager: usize) -> usize {
-        let here = &self.threads[self.me];
-        let frames = here.frames[manager].iter().rev();
-        let innermost = frames.filter_map(|frame| frame.pool).next();
-        innermost.unwrap_or(here.roots[manager])
+    pub fn autorelease<T: ?Sized + 'static>(&self, object: Ref<T>) -> PoolRef<T> {
+        let lent = PoolRef(object.clone());
+        self.here.state().pools[self.pool]
+            .entries
+            .push(Box::new(object));
+        lent
     }
 
-    pub(super) fn open(&mut self, manager: usize, kind: Kind) -> usize {
-        let pool = self.pools.len();
-        self.pools.push(Pool {
-            thread: self.me,
+    pub fn create<T: 'static>(&self, value: T) -> PoolRef<T> {
+        self.autorelease(Ref::new(value))
+    }
+
+    pub fn drain(&mut self) -> usize {
+        let (released, first) = self.here.drain(self.pool);
+        first.resume();
+        released
+    }
+
+    pub fn len(&self) -> usize {
+        self.here.state().pools[self.pool].entries.len()
+    }
+
+    pub fn contains<T: ?Sized>(&self, object: &Ref<T>) -> bool {
+        self.here.state().pools[self.pool].contains(object)
+    }
+}
+
+impl Drop for AutoreleasePool {
+    fn drop(&mut self) {
+        let (_, first) = self.here.drain(self.pool);
+        self.here.close(self.pool);
+        first.resume();
+    }
+}
+
+impl PoolManager {
+    pub fn pool(&self) -> AutoreleasePool {
+        AutoreleasePool::open(self.manager, Kind::Guard)
+    }
+
+    pub fn autorelease<T: ?Sized + 'static>(&self, object: Ref<T>) {
+        Here::get().autorelease(self.manager, Box::new(object));
+    }
+
+    pub fn contains<T: ?Sized>(&self, object: &Ref<T>) -> bool {
+        let (here, manager) = (Here::get(), self.manager);
+        let state = here.state();
+        let of = |pool: &&Pool| (pool.thread, pool.manager) == (here.me, manager);
+        state
+            .pools
+            .iter()
+            .filter(of)
+            .any(|pool| pool.contains(object))
+    }
+
+    pub fn push(&self) -> PoolToken {
+        let (here, manager) = (Here::get(), self.manager);
+        let pool = here.open(manager, Kind::Token);
+        here.with(|me| me.tokens[manager].push(pool));
+        PoolToken {
             manager,
-            open: true,
-            ..Pool::default()
-        });
-        self.push_frame(manager, kind, pool);
-        pool
+            thread: here.me,
+            pool,
+        }
+    }
+
+    pub fn pop(&self, token: PoolToken) -> Result<usize, PopError> {
+        let (here, manager, pool) = (Here::get(), self.manager, token.pool);
+        if token.manager != manager {
+            return Err(PopError::WrongManager);
+        }
+        if token.thread != here.me {
+            let owner = token.thread;
+            return Err(PopError::WrongThread { owner });
+        }
+        let tokens = here.with(|me| me.tokens[manager].clone());
+        let Some(at) = tokens.iter().position(|&token| token == pool) else {
+            return Err(PopError::Stale);
+        };
+        let drains = |&token: &usize| here.state().pools[token].drains > 0;
+        if tokens[at..].iter().any(drains) {
+            return Err(PopError::Draining);
+        }
+        // Drains and closes token pools, newest first, until this one is closed.
+        let (mut released, mut first) = (0, First::default());
+        while here.state().pools[pool].open {
+            released += here.pop_last(manager, Some(pool), &mut first);
+        }
+        first.resume();
+        Ok(released)
+    }
+
+    pub fn drain_root(&self) -> usize {
+        let here = Here::get();
+        let (root, exited) = here.with(|me| (me.roots[self.manager], me.exited));
+        if exited {
+            return 0;
+        }
+        let (released, first) = here.drain(root);
+        first.resume();
+        released
+    }
+
+    /// Manager 1 drains its root pool here if it has reached the watermark.
+    pub fn boundary(&self) -> usize {
+        let here = Here::get();
+        let is_due = {
+            let state = here.state();
+            let me = &state.threads[here.me];
+            let root = me.roots[self.manager];
+            state.pools[root].entries.len() >= WATERMARK && me.current(self.manager) == root
+        };
+        if self.manager == 1 && is_due {
+            return self.drain_root();
+        }
+        0
+    }
+}
+
+impl Pool {
+    fn contains(&self, object: &dyn Held) -> bool {
+        let is_it = |entry: &Entry| entry.address() == object.address();
+        self.entries.iter().any(is_it)
+    }
+}
+
+impl Thread {
+    fn current(&self, manager: usize) -> usize {
+        let frames = self.frames[manager].iter().rev();
+        let innermost = frames.filter_map(|frame| frame.pool).next();
+        innermost.unwrap_or(self.roots[manager])
     }
 
     fn push_frame(&mut self, manager: usize, kind: Kind, pool: usize) {
-        self.here().frames[manager].push(Frame {
+        self.frames[manager].push(Frame {
             kind,
             pool: Some(pool),
             former_closed: false,
@@ -42,7 +220,7 @@ impl Naive {
 
     /// Removes a frame, and no other.
     fn remove_frame(&mut self, manager: usize, at: usize) {
-        let frames = &mut self.here().frames[manager];
+        let frames = &mut self.frames[manager];
         frames.remove(at);
         if let Some(above) = frames.get_mut(at) {
             let notes = matches!(above.kind, Kind::Scope | Kind::Token);
@@ -52,10 +230,10 @@ impl Naive {
 
     /// Removes guards' frames above a frame; returns whether a token's frame is next.
     fn cut(&mut self, manager: usize, at: usize) -> bool {
-        let frame = &self.here().frames[manager][at];
+        let frame = &self.frames[manager][at];
         let stay = frame.pool.is_some() && frame.former_closed;
         let mut next = at + 1;
-        while let Some(frame) = self.here().frames[manager].get(next) {
+        while let Some(frame) = self.frames[manager].get(next) {
             match frame.kind {
                 Kind::Guard if stay => next += 1,
                 Kind::Guard => self.remove_frame(manager, next),
@@ -64,230 +242,144 @@ impl Naive {
         }
         false
     }
+}
 
-    /// Makes the pool current that was current before the scope whose frame is at `at`.
-    fn restore(&mut self, manager: usize, at: usize, first: &mut Option<u32>) {
-        while self.cut(manager, at) {
-            self.pop_last(manager, None, first);
-        }
-    }
-
+impl State {
     /// Returns the number of a thread's open pools, without root pools.
     pub(super) fn open_pools(&self, thread: usize, manager: usize) -> usize {
         let of = |pool: &&Pool| (pool.thread, pool.manager) == (thread, manager);
         let pools = self.pools.iter().filter(of);
         pools.filter(|pool| pool.open).count()
     }
+}
+
+impl Here {
+    fn autorelease(&self, manager: usize, entry: Entry) {
+        let mut state = self.state();
+        let me = &state.threads[self.me];
+        let current = me.current(manager);
+        if me.exited && me.roots.contains(&current) {
+            drop(state);
+            drop(entry);
+        } else {
+            state.pools[current].entries.push(entry);
+        }
+    }
+
+    fn open(&self, manager: usize, kind: Kind) -> usize {
+        let mut state = self.state();
+        let pool = state.pools.len();
+        state.pools.push(Pool {
+            thread: self.me,
+            manager,
+            open: true,
+            ..Pool::default()
+        });
+        state.threads[self.me].push_frame(manager, kind, pool);
+        pool
+    }
+
+    /// Makes the pool current that was current before the scope whose frame is at `at`.
+    fn restore(&self, manager: usize, at: usize, first: &mut First) {
+        while self.with(|me| me.cut(manager, at)) {
+            self.pop_last(manager, None, first);
+        }
+    }
 
     /// Closes a pool. The frame of a scope stays, as a barrier without a pool.
-    pub(super) fn close(&mut self, pool: usize) {
-        self.pools[pool].open = false;
-        let manager = self.pools[pool].manager;
-        let frames = &mut self.here().frames[manager];
+    pub(super) fn close(&self, pool: usize) {
+        let mut state = self.state();
+        state.pools[pool].open = false;
+        let manager = state.pools[pool].manager;
+        let me = &mut state.threads[self.me];
         let of = |frame: &Frame| frame.pool == Some(pool) && frame.kind != Kind::Drain;
-        let Some(at) = frames.iter().position(of) else {
+        let Some(at) = me.frames[manager].iter().position(of) else {
             return;
         };
-        match frames[at].kind {
-            Kind::Scope => frames[at].pool = None,
-            _ => self.remove_frame(manager, at),
+        match me.frames[manager][at].kind {
+            Kind::Scope => me.frames[manager][at].pool = None,
+            _ => me.remove_frame(manager, at),
         }
     }
 
-    pub(super) fn drain_and_close(&mut self, pool: usize) -> Run {
-        let (_, first) = self.drain(pool);
-        self.close(pool);
-        self.resume(first)
-    }
-
-    pub(super) fn drain_and_note(&mut self, pool: usize) -> Run {
-        let is_root = self.here().roots.contains(&pool);
-        if is_root && self.here().exited {
-            self.note(Note::Did(0));
-            return Ok(());
+    /// Counts a release or a drain until the result is dropped.
+    pub(super) fn releases(&self) -> impl Drop + use<> {
+        struct Releases(Here);
+        impl Drop for Releases {
+            fn drop(&mut self) {
+                self.0.with(|me| me.releases -= 1);
+            }
         }
-        let (released, first) = self.drain(pool);
-        self.resume(first)?;
-        self.note(Note::Did(released));
-        Ok(())
-    }
-
-    pub(super) fn boundary(&mut self, manager: usize) -> Run {
-        let root = self.here().roots[manager];
-        let due = self.pools[root].entries.len() >= WATERMARK && self.current(manager) == root;
-        if manager == 1 && due {
-            return self.drain_and_note(root);
-        }
-        self.note(Note::Did(0));
-        Ok(())
+        self.with(|me| me.releases += 1);
+        Releases(self.clone())
     }
 
     /// Drains a pool; returns the number of released entries, and the first panic.
-    pub(super) fn drain(&mut self, pool: usize) -> (usize, Option<u32>) {
-        let manager = self.pools[pool].manager;
-        let outermost = self.here().releases == 0;
-        self.here().releases += 1;
-        self.push_frame(manager, Kind::Drain, pool);
-        self.pools[pool].drains += 1;
-        let (mut released, mut first) = (0, None);
+    pub(super) fn drain(&self, pool: usize) -> (usize, First) {
+        let manager = self.state().pools[pool].manager;
+        let outermost = self.with(|me| me.releases == 0);
+        let _releases = self.releases();
+        self.with(|me| me.push_frame(manager, Kind::Drain, pool));
+        self.state().pools[pool].drains += 1;
+        let (mut released, mut first) = (0, First::default());
         self.empty(pool, &mut released, &mut first);
         if outermost && self.deliver(&mut first) {
             self.empty(pool, &mut released, &mut first);
         }
-        if outermost && std::mem::take(&mut self.here().asked[manager]) {
-            let root = self.here().roots[manager];
+        if outermost && self.with(|me| std::mem::take(&mut me.asked[manager])) {
+            let root = self.with(|me| me.roots[manager]);
             if root != pool {
                 let (_, panic) = self.drain(root);
-                self.keep_first(panic, &mut first);
+                first.keep(panic);
             }
         }
         let of = |frame: &Frame| frame.pool == Some(pool) && frame.kind == Kind::Drain;
         // An exit may have made the root pool current.
-        while let Some(at) = self.here().frames[manager].iter().rposition(of) {
-            // Whoever pops a token pops those above it.
-            let is_token = self.here().tokens[manager].contains(&pool);
-            if !is_token {
+        while let Some(at) = self.with(|me| me.frames[manager].iter().rposition(of)) {
+            // Whoever pops a token pool pops those above it.
+            if !self.with(|me| me.tokens[manager].contains(&pool)) {
                 self.restore(manager, at, &mut first);
             }
-            if self.pools[pool].entries.is_empty() {
-                self.remove_frame(manager, at);
+            if self.state().pools[pool].entries.is_empty() {
+                self.with(|me| me.remove_frame(manager, at));
                 break;
             }
             self.empty(pool, &mut released, &mut first);
         }
-        self.pools[pool].drains -= 1;
-        self.here().releases -= 1;
+        self.state().pools[pool].drains -= 1;
         (released, first)
     }
 
-    fn empty(&mut self, pool: usize, released: &mut usize, first: &mut Option<u32>) {
-        while let Some(object) = self.pools[pool].entries.pop() {
+    fn empty(&self, pool: usize, released: &mut usize, first: &mut First) {
+        loop {
+            let Some(entry) = self.state().pools[pool].entries.pop() else {
+                return;
+            };
             *released += 1;
-            let result = self.release(object);
-            self.guarded(result, first);
+            first.run(|| drop(entry));
         }
-    }
-
-    /// Keeps the first of several panics; the others are reported.
-    pub(super) fn guarded(&mut self, result: Run, first: &mut Option<u32>) {
-        if let Err(id) = result {
-            self.here().panics -= 1;
-            self.keep_first(Some(id), first);
-        }
-    }
-
-    pub(super) fn keep_first(&mut self, panic: Option<u32>, first: &mut Option<u32>) {
-        match panic {
-            Some(id) if first.is_some() => self.note(Note::Reported(id)),
-            Some(id) => *first = Some(id),
-            None => {}
-        }
-    }
-
-    /// Resumes a panic that was caught, unless the thread is already panicking.
-    pub(super) fn resume(&mut self, first: Option<u32>) -> Run {
-        match first {
-            None => Ok(()),
-            Some(id) if self.here().panics > 0 => {
-                self.note(Note::Reported(id));
-                Ok(())
-            }
-            Some(id) => {
-                self.here().panics += 1;
-                Err(id)
-            }
-        }
-    }
-
-    /// Ends the innermost scope, whose guard is that of `pool`.
-    pub(super) fn leave_scope(&mut self, pool: usize) -> Run {
-        let mut first = None;
-        let innermost = |this: &mut Self| {
-            let is_scope = |frame: &Frame| frame.kind == Kind::Scope;
-            this.here().frames[0].iter().rposition(is_scope).unwrap()
-        };
-        let at = innermost(self);
-        self.restore(0, at, &mut first);
-        let result = self.drain_and_close(pool);
-        self.guarded(result, &mut first);
-        // Destructors may have closed pools below.
-        let at = innermost(self);
-        self.remove_frame(0, at);
-        self.resume(first)
-    }
-
-    pub(super) fn push(&mut self, manager: usize) {
-        let token = self.new_token(manager);
-        self.pushed.push(token);
-    }
-
-    pub(super) fn new_token(&mut self, manager: usize) -> Token {
-        let pool = self.open(manager, Kind::Token);
-        self.here().tokens[manager].push(pool);
-        Token {
-            manager,
-            thread: self.me,
-            pool,
-        }
-    }
-
-    pub(super) fn pop_and_note(&mut self, i: u8, shift: usize) -> Option<Run> {
-        let n = self.pushed.len().max(1);
-        let &token = self.pushed.get(i as usize % n)?;
-        Some(match self.pop(token, (token.manager + shift) % 2) {
-            Ok(popped) => {
-                self.note(Note::Popped(popped));
-                Ok(())
-            }
-            Err(id) => Err(id),
-        })
-    }
-
-    pub(super) fn pop(&mut self, token: Token, manager: usize) -> Run<Result<usize, Refusal>> {
-        if token.manager != manager {
-            return Ok(Err(Refusal::WrongManager));
-        }
-        let pool = token.pool;
-        if token.thread != self.me {
-            return Ok(Err(Refusal::WrongThread));
-        }
-        let tokens = &self.threads[self.me].tokens[manager];
-        let Some(at) = tokens.iter().position(|&token| token == pool) else {
-            return Ok(Err(Refusal::Stale));
-        };
-        let drains = |&token: &usize| self.pools[token].drains > 0;
-        if tokens[at..].iter().any(drains) {
-            return Ok(Err(Refusal::Draining));
-        }
-        let mut first = None;
-        let released = self.pop_down_to(manager, pool, &mut first);
-        self.resume(first)?;
-        Ok(Ok(released))
-    }
-
-    /// Drains and closes token pools, newest first, until `pool` is closed.
-    fn pop_down_to(&mut self, manager: usize, pool: usize, first: &mut Option<u32>) -> usize {
-        let mut released = 0;
-        while self.pools[pool].open {
-            released += self.pop_last(manager, Some(pool), first);
-        }
-        released
     }
 
     /// Pops the last token pool, unless destructors push others. Ends its scope if it is `end`.
-    fn pop_last(&mut self, manager: usize, end: Option<usize>, first: &mut Option<u32>) -> usize {
-        let last = *self.here().tokens[manager].last().unwrap();
+    fn pop_last(&self, manager: usize, end: Option<usize>, first: &mut First) -> usize {
+        let last = self.with(|me| *me.tokens[manager].last().unwrap());
         let (released, panic) = self.drain(last);
-        if self.here().tokens[manager].last() == Some(&last) {
-            self.here().tokens[manager].pop();
-            let of = |frame: &Frame| frame.pool == Some(last);
-            let at = self.here().frames[manager].iter().position(of);
-            if let Some(at) = at.filter(|_| end == Some(last)) {
-                self.cut(manager, at);
+        let is_last = self.with(|me| {
+            let is_last = me.tokens[manager].last() == Some(&last);
+            if is_last {
+                me.tokens[manager].pop();
+                let of = |frame: &Frame| frame.pool == Some(last);
+                let at = me.frames[manager].iter().position(of);
+                if let Some(at) = at.filter(|_| end == Some(last)) {
+                    me.cut(manager, at);
+                }
             }
+            is_last
+        });
+        if is_last {
             self.close(last);
         }
-        self.keep_first(panic, first);
+        first.keep(panic);
         released
     }
 }

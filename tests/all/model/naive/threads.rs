@@ -1,273 +1,254 @@
 //! Messages, and the exit of a thread.
 
-use super::super::{Note, Op};
-use super::{Message, Naive, Run};
+use super::super::lock;
+use super::{Call, First, Here, Message, Pool, PoolManager, Ref, State, THREADS, Thread};
+use std::mem;
+use std::sync::{Arc, Mutex};
 
-impl Naive {
-    /// Registers a thread with both managers, which may release orphans.
-    pub fn begin(&mut self, me: usize) {
-        self.me = me;
-        for manager in 0..2 {
-            let root = self.here().roots[manager];
-            let (_, first) = self.drain(root);
-            let result = self.resume(first);
-            self.caught(result);
+thread_local! {
+    static EXIT: Exit = const { Exit };
+}
+
+struct Exit;
+
+impl Drop for Exit {
+    fn drop(&mut self) {
+        Here::get().exit();
+    }
+}
+
+/// Begins a model; each of its threads gets its number by `current_thread`.
+pub fn managers() -> [PoolManager; 2] {
+    let here = Here {
+        state: Arc::<Mutex<State>>::default(),
+        me: usize::MAX,
+    };
+    [0, 1].map(|manager| PoolManager {
+        here: here.clone(),
+        manager,
+    })
+}
+
+/// Returns whether threads that have ended left something to others.
+pub fn has_orphans(manager: &PoolManager) -> bool {
+    let state = manager.here.state();
+    !state.orphans.is_empty() || !state.orphaned_calls.is_empty()
+}
+
+/// Returns how many entries the calling thread's root pool has, and how many other pools are open.
+pub fn root_and_open(manager: &PoolManager) -> [usize; 2] {
+    let here = Here::get();
+    let state = here.state();
+    let root = state.threads[here.me].roots[manager.manager];
+    let open = state.open_pools(here.me, manager.manager);
+    [state.pools[root].entries.len(), open]
+}
+
+pub fn quiesce(manager: &PoolManager) -> bool {
+    let first = Here::get().quiesce();
+    let done = !has_orphans(manager);
+    first.resume();
+    done
+}
+
+/// Returns the released entries, how many threads hold something, and the orphans.
+pub fn shutdown(manager: &PoolManager) -> [usize; 3] {
+    let (here, manager) = (Here::get(), manager.manager);
+    let mut first = here.quiesce();
+    let root = here.with(|me| me.roots[manager]);
+    let (mut released, panic) = here.drain(root);
+    if panic.0.is_some() {
+        // The panic left `drain_root`, which then returns no number.
+        released = 0;
+    }
+    first.keep(panic);
+    let mut state = here.state();
+    let mut holders = 0;
+    for at in 0..state.threads.len() {
+        let open = state.open_pools(at, manager);
+        let State { threads, pools, .. } = &mut *state;
+        let thread = &mut threads[at];
+        if thread.exited {
+            continue;
         }
+        thread.asked[manager] |= at != here.me;
+        let has_mail = !thread.inbox.is_empty() || !thread.posted.is_empty();
+        let has_entries = !pools[thread.roots[manager]].entries.is_empty();
+        holders += usize::from(has_mail || has_entries || open > 0);
+    }
+    let orphans = state.orphans.len() + state.orphaned_calls.len();
+    drop(state);
+    first.resume();
+    [released, holders, orphans]
+}
+
+#[derive(Clone)]
+pub struct ThreadHandle(Here);
+
+impl ThreadHandle {
+    pub fn key(&self) -> usize {
+        self.0.me
     }
 
-    /// Returns the thread of an index. The threads that only clean up are sent no messages.
-    fn addressee(&self, to: u8) -> usize {
-        to as usize % self.addressees
-    }
-
-    pub(super) fn send(&mut self, to: u8, object: usize) {
-        let to = self.addressee(to);
-        if self.threads[to].closed {
-            self.orphans.push(object);
+    pub fn release<T: ?Sized + Send + Sync + 'static>(&self, object: Ref<T>) {
+        let mut state = self.0.state();
+        let thread = &mut state.threads[self.0.me];
+        if thread.closed {
+            state.orphans.push(Box::new(object));
         } else {
-            self.threads[to].inbox.push(Message::Release(object));
+            thread.inbox.push(Message::Release(Box::new(object)));
         }
     }
 
-    pub(super) fn post(&mut self, to: u8, object: usize) -> Run {
-        let to = self.addressee(to);
-        let closed = self.threads[to].closed;
-        self.note(Note::Got(!closed));
-        if closed {
-            return self.release(object);
-        }
-        self.threads[to].inbox.push(Message::Call(object));
-        Ok(())
-    }
-
-    /// Releases what was sent to this thread, and the orphans; returns true if there was anything.
-    pub(super) fn deliver(&mut self, first: &mut Option<u32>) -> bool {
-        let mut any = false;
-        for message in std::mem::take(&mut self.here().inbox) {
-            match message {
-                Message::Call(object) => self.here().posted.push_back(object),
-                Message::Release(object) => {
-                    any = true;
-                    let result = self.release(object);
-                    self.guarded(result, first);
-                }
+    pub fn post<F: FnOnce() + Send + 'static>(&self, call: F) -> Result<(), F> {
+        self.0.with(|thread| {
+            if thread.closed {
+                return Err(call);
             }
+            thread.inbox.push(Message::Call(Box::new(call)));
+            Ok(())
+        })
+    }
+}
+
+impl PoolManager {
+    pub fn current_thread(&self) -> Option<ThreadHandle> {
+        let here = THREADS.get().unwrap_or_else(|| {
+            let state = self.here.state.clone();
+            let me = lock(&state).add_thread();
+            let here = Here { state, me };
+            THREADS.add(here.clone());
+            EXIT.with(|_| ());
+            here
+        });
+        Some(ThreadHandle(here))
+    }
+
+    pub fn run_inbox(&self) -> usize {
+        let here = Here::get();
+        if here.with(|me| me.releases > 0 || me.exited) {
+            return 0;
         }
-        for object in std::mem::take(&mut self.orphans) {
+        let mut first = First::default();
+        here.deliver_alone(&mut first);
+        let mut ran = 0;
+        for _ in 0..here.with(|me| me.posted.len()) {
+            let Some(call) = here.with(|me| me.posted.pop_front()) else {
+                break;
+            };
+            ran += 1;
+            first.run(call);
+        }
+        first.resume();
+        ran
+    }
+}
+
+impl State {
+    fn add_thread(&mut self) -> usize {
+        let thread = self.threads.len();
+        let roots = [0, 1].map(|manager| {
+            self.pools.push(Pool {
+                thread,
+                manager,
+                ..Pool::default()
+            });
+            self.pools.len() - 1
+        });
+        self.threads.push(Thread {
+            roots,
+            ..Thread::default()
+        });
+        thread
+    }
+}
+
+impl Here {
+    /// Releases what was sent to this thread, and the orphans; returns true if there was anything.
+    pub(super) fn deliver(&self, first: &mut First) -> bool {
+        let mut any = false;
+        for message in self.with(|me| mem::take(&mut me.inbox)) {
+            any |= matches!(message, Message::Release(_));
+            self.receive(message, first);
+        }
+        let orphans = mem::take(&mut self.state().orphans);
+        for object in orphans {
             any = true;
-            let result = self.release(object);
-            self.guarded(result, first);
+            first.run(|| drop(object));
         }
         any
     }
 
-    fn deliver_alone(&mut self, first: &mut Option<u32>) {
-        self.here().releases += 1;
+    fn receive(&self, message: Message, first: &mut First) {
+        match message {
+            Message::Call(call) => self.with(|me| me.posted.push_back(call)),
+            Message::Release(object) => first.run(|| drop(object)),
+        }
+    }
+
+    fn deliver_alone(&self, first: &mut First) {
+        let _releases = self.releases();
         self.deliver(first);
-        self.here().releases -= 1;
     }
 
-    pub(super) fn run_inbox(&mut self) -> Run {
-        let mut ran = 0;
-        if self.here().releases == 0 && !self.here().exited {
-            let mut first = None;
-            self.deliver_alone(&mut first);
-            for _ in 0..self.here().posted.len() {
-                let Some(object) = self.here().posted.pop_front() else {
-                    break;
-                };
-                ran += 1;
-                let result = self.release(object);
-                self.guarded(result, &mut first);
-            }
-            self.resume(first)?;
-        }
-        self.note(Note::Did(ran));
-        Ok(())
-    }
-
-    fn try_quiesce(&mut self) -> Option<u32> {
-        let mut first = None;
+    fn quiesce(&self) -> First {
+        let mut first = First::default();
         self.deliver_alone(&mut first);
-        for object in std::mem::take(&mut self.orphaned_calls) {
-            let result = self.release(object);
-            self.guarded(result, &mut first);
-        }
+        let calls = mem::take(&mut self.state().orphaned_calls);
+        calls.into_iter().for_each(|call: Call| first.run(call));
         first
     }
 
-    pub(super) fn quiesce(&mut self) -> Run {
-        let first = self.try_quiesce();
-        let done = !self.has_orphans();
-        self.resume(first)?;
-        self.note(Note::Got(done));
-        Ok(())
-    }
-
-    pub(super) fn shutdown(&mut self, manager: usize) -> Run {
-        let root = self.here().roots[manager];
-        let mut first = self.try_quiesce();
-        let (mut released, panic) = self.drain(root);
-        if panic.is_some() {
-            // The panic left `drain_root`, which then returns no number.
-            released = 0;
-        }
-        self.keep_first(panic, &mut first);
-        let me = self.me;
-        let mut holders = 0;
-        for at in 0..self.threads.len() {
-            let thread = &mut self.threads[at];
-            if thread.exited {
-                continue;
-            }
-            thread.asked[manager] |= at != me;
-            let root = thread.roots[manager];
-            let has_mail = !thread.inbox.is_empty() || !thread.posted.is_empty();
-            let has_entries = !self.pools[root].entries.is_empty();
-            let holds = has_mail || has_entries || self.open_pools(at, manager) > 0;
-            holders += usize::from(holds);
-        }
-        let orphans = self.orphans.len() + self.orphaned_calls.len();
-        self.resume(first)?;
-        self.note(Note::Shutdown(released, holders, orphans));
-        Ok(())
-    }
-
-    /// Drops what the program holds of a thread that is about to end, or leaves its pools open.
-    pub fn leave(&mut self, me: usize, keep: bool) {
-        self.me = me;
-        let mut at = 0;
-        while at < self.here().guards.len() {
-            if let Some(pool) = self.here().guards[at].take() {
-                if keep {
-                    self.here().lost.push(pool);
-                } else {
-                    let result = self.drain_and_close(pool);
-                    self.caught(result);
-                }
-            }
-            at += 1;
-        }
-        if !keep {
-            self.drop_locals();
-        }
-        self.clear_attic();
-    }
-
-    /// Drops all handles, and breaks all cycles.
-    pub fn clear(&mut self, me: usize) {
-        self.me = me;
-        let mut at = 0;
-        while at < self.handles.len() {
-            if let Some(handle) = self.handles[at].take() {
-                let result = self.release(handle.object);
-                self.caught(result);
-            }
-            at += 1;
-        }
-        for weak in std::mem::take(&mut self.weaks).into_iter().flatten() {
-            self.objects[weak.object].weak -= 1;
-        }
-        for value in 0..self.values.len() {
-            for child in std::mem::take(&mut self.values[value].children) {
-                let result = self.release(child);
-                self.caught(result);
-            }
-        }
-        self.clear_attic();
-        // A closure must run here, not after the thread's end: the next thread in its slot must not
-        // run it.
-        self.step(me, &Op::RunInbox);
-    }
-
-    fn drop_locals(&mut self) {
-        for at in 0..self.here().locals.len() {
-            if let Some(object) = self.here().locals[at].take() {
-                let result = self.release(object);
-                self.caught(result);
-            }
-        }
-    }
-
-    /// Ends a thread.
-    pub fn exit(&mut self, me: usize) {
-        self.me = me;
+    fn exit(&self) {
         loop {
             if self.empty_all() {
                 continue;
             }
-            if std::mem::replace(&mut self.here().closed, true) {
+            if self.with(|me| mem::replace(&mut me.closed, true)) {
                 break;
             }
             self.empty_inbox();
         }
-        let posted = std::mem::take(&mut self.here().posted);
-        self.orphaned_calls.extend(posted);
-        self.here().exited = true;
-        self.here().frames = Default::default();
-        self.note(Note::Late);
-        for pool in std::mem::take(&mut self.here().lost) {
-            let result = self.drain_and_close(pool);
-            self.caught(result);
-        }
-        for pool in std::mem::take(&mut self.here().guards)
-            .into_iter()
-            .flatten()
-        {
-            let result = self.drain_and_close(pool);
-            self.caught(result);
-        }
-        self.drop_locals();
-        self.clear_attic();
+        let mut state = self.state();
+        let me = &mut state.threads[self.me];
+        me.exited = true;
+        me.frames = Default::default();
+        let posted = mem::take(&mut me.posted);
+        state.orphaned_calls.extend(posted);
     }
 
-    fn empty_all(&mut self) -> bool {
+    fn empty_all(&self) -> bool {
         let mut any = false;
         for manager in 0..2 {
-            while let Some(&pool) = self.here().tokens[manager].last() {
+            let last = || self.with(|me| me.tokens[manager].last().copied());
+            while let Some(pool) = last() {
                 // A drain that releases no entry may answer `shutdown`, and so fill other pools.
                 any = true;
-                self.empty_at_exit(pool);
-                if self.here().tokens[manager].last() == Some(&pool) {
-                    self.here().tokens[manager].pop();
+                self.drain(pool).1.report();
+                if last() == Some(pool) {
+                    self.with(|me| me.tokens[manager].pop());
                     self.close(pool);
                 }
             }
-            let root = self.here().roots[manager];
-            if !self.pools[root].entries.is_empty() {
+            let root = self.with(|me| me.roots[manager]);
+            let is_empty = self.state().pools[root].entries.is_empty();
+            if !is_empty {
                 any = true;
-                self.empty_at_exit(root);
+                self.drain(root).1.report();
             }
         }
         any
     }
 
-    fn empty_at_exit(&mut self, pool: usize) {
-        let (_, first) = self.drain(pool);
-        self.report(first);
-    }
-
-    fn report(&mut self, first: Option<u32>) {
-        if let Some(id) = first {
-            self.note(Note::Reported(id));
-        }
-    }
-
-    fn empty_inbox(&mut self) {
-        let mut first = None;
-        self.here().releases += 1;
-        for message in std::mem::take(&mut self.here().inbox) {
-            match message {
-                Message::Call(object) => self.here().posted.push_back(object),
-                Message::Release(object) => {
-                    // Forgotten pools are no longer current.
-                    self.here().frames = Default::default();
-                    let result = self.release(object);
-                    self.guarded(result, &mut first);
-                }
+    fn empty_inbox(&self) {
+        let (mut first, _releases) = (First::default(), self.releases());
+        for message in self.with(|me| mem::take(&mut me.inbox)) {
+            if matches!(message, Message::Release(_)) {
+                // Forgotten pools are no longer current.
+                self.with(|me| me.frames = Default::default());
             }
+            self.receive(message, &mut first);
         }
-        self.here().releases -= 1;
-        self.report(first);
+        first.report();
     }
 }

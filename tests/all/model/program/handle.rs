@@ -1,8 +1,8 @@
 //! Handles of all types, and operations on them.
 
-use super::super::{Counts, Plan};
+use super::super::super::{Counts, Plan};
+use super::super::{AutoreleasePool, PoolManager, PoolRef, Ref, ThreadHandle, Weak, unsize};
 use super::object::{Object, Thing};
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, ThreadHandle, Weak, unsize};
 
 #[derive(Clone)]
 pub enum Handle {

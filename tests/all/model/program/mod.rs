@@ -1,4 +1,4 @@
-//! The crate, driven by the same steps.
+//! One thread of a program, whatever the library: this file is a part of both.
 //!
 //! * [`world`]: state that all threads of a program share
 //! * [`object`]: counted objects and their destructors
@@ -9,15 +9,16 @@ mod handle;
 mod object;
 pub mod world;
 
-use super::{NOBODY, Note, Op, SCOPES, State, pick};
+use super::super::{NOBODY, Note, Op, SCOPES, State, pick};
+use super::{AutoreleasePool, Ref, autoreleasepool, root_and_open, unsize};
 use handle::{AnyWeak, Handle};
 use object::{Local, Object};
-use releasepool::{AutoreleasePool, Ref, autoreleasepool, unsize};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, Sender};
 use world::World;
 
 /// State of one thread. Other code never runs while it is borrowed.
@@ -88,46 +89,73 @@ impl Mine {
 }
 
 /// A thread of a program. It stays on the thread that made it.
-pub struct Real {
+struct Worker {
     world: Arc<World>,
+    steps: Receiver<Op>,
+    seen: Sender<State>,
+    /// True if the thread leaves its guards open.
+    keep: Cell<bool>,
     /// The number of calls of `state`.
     looks: Cell<usize>,
 }
 
-/// The source of a thread's steps.
-pub trait Script {
-    fn next(&mut self) -> Option<Op>;
-    /// The thread calls this after each step.
-    fn done(&mut self, real: &Real);
+/// Runs the steps, and tells the state at the beginning, after each step, and at the end. The thread
+/// has not used the library before. If it is the first, it also clears up; `quiesces` if then nothing
+/// else may be left.
+pub fn live(
+    world: Arc<World>,
+    me: usize,
+    quiesces: bool,
+    steps: Receiver<Op>,
+    seen: Sender<State>,
+) {
+    MINE.with(|mine| assert!(mine.world.set(world.clone()).is_ok()));
+    world.enter(me);
+    let worker = Worker {
+        world,
+        steps,
+        seen,
+        keep: Cell::new(false),
+        looks: Cell::new(0),
+    };
+    worker.tell();
+    worker.run_scope(None, 0);
+    if me == 0 {
+        worker.clear();
+        worker.tell();
+        if quiesces {
+            worker.do_step(&Op::Quiesce);
+        }
+    }
+    worker.leave(worker.keep.get());
+    worker.tell();
 }
 
-impl Real {
-    /// Makes the thread's state; call it before the thread uses the crate in any way.
-    pub fn new(world: Arc<World>, me: usize) -> Self {
-        MINE.with(|mine| assert!(mine.world.set(world.clone()).is_ok()));
-        world.enter(me);
-        let looks = Cell::new(0);
-        Self { world, looks }
+impl Worker {
+    fn tell(&self) {
+        // The receiver is gone if the test has failed.
+        _ = self.seen.send(self.state());
     }
 
-    /// Runs all steps of the script.
-    pub fn run(&self, script: &mut dyn Script) {
-        self.run_scope(script, None, 0);
-    }
-
-    fn run_scope(
-        &self,
-        script: &mut dyn Script,
-        mut own: Option<&mut AutoreleasePool>,
-        depth: usize,
-    ) -> Option<Op> {
-        while let Some(op) = script.next() {
+    fn run_scope(&self, mut own: Option<&mut AutoreleasePool>, depth: usize) -> Option<Op> {
+        loop {
+            let op = match self.steps.recv() {
+                // It is the last step.
+                Ok(Op::Exit(keep)) => {
+                    self.keep.set(keep);
+                    continue;
+                }
+                Ok(op) => op,
+                // All scopes end with the program.
+                Err(_) if depth > 0 => Op::Leave,
+                Err(_) => return None,
+            };
             match op {
                 Op::Enter if depth < SCOPES => {
                     self.world.caught(|| {
                         autoreleasepool(|pool| {
-                            script.done(self);
-                            let last = self.run_scope(script, Some(pool), depth + 1);
+                            self.tell();
+                            let last = self.run_scope(Some(pool), depth + 1);
                             if last == Some(Op::LeavePanicking) {
                                 panic_of(NOBODY);
                             }
@@ -144,12 +172,11 @@ impl Real {
                 }
                 _ => self.do_step(&op),
             }
-            script.done(self);
+            self.tell();
         }
-        None
     }
 
-    pub fn do_step(&self, op: &Op) {
+    fn do_step(&self, op: &Op) {
         self.world.caught(|| _ = self.step(op));
         self.world.clear_attic();
     }
@@ -349,7 +376,7 @@ impl Real {
             }
             Op::Quiesce => world.quiesce(),
             Op::Shutdown(manager) => world.shutdown(manager),
-            // `run` does these, or they do nothing.
+            // `run_scope` does these, or they do nothing.
             _ => {}
         }
         Some(())
@@ -357,7 +384,7 @@ impl Real {
 
     /// Drops what the program holds of this thread, which is about to end, or leaves its pools
     /// open.
-    pub fn leave(&self, keep: bool) {
+    fn leave(&self, keep: bool) {
         MINE.with(|mine| {
             let mut at = 0;
             while at < mine.guards.borrow().len() {
@@ -377,7 +404,7 @@ impl Real {
     }
 
     /// Drops all handles, and breaks all cycles.
-    pub fn clear(&self) {
+    fn clear(&self) {
         let world = &self.world;
         let mut at = 0;
         while at < world.handles().len() {
@@ -395,13 +422,9 @@ impl Real {
     }
 
     /// Returns the state that the thread observes.
-    pub fn state(&self) -> State {
+    fn state(&self) -> State {
         let world = &self.world;
-        let me = world.manager(0).current_thread().unwrap().key();
-        let now = [0, 1].map(|manager| {
-            let snapshot = world.manager(manager).snapshot();
-            snapshot.thread(me).unwrap().clone()
-        });
+        let pools = [0, 1].map(|manager| root_and_open(world.manager(manager)));
         let handles = world.handles();
         let all: Vec<_> = handles.iter().flatten().collect();
         let looks = self.looks.replace(self.looks.get() + 1);
@@ -428,8 +451,7 @@ impl Real {
                 locals: (mine.locals.borrow().iter())
                     .map(|local| local.as_ref().map(Ref::strong_count))
                     .collect(),
-                roots: now.each_ref().map(|thread| thread.root_entries),
-                open: now.each_ref().map(|thread| thread.open_pools),
+                pools,
                 links: world.links.load(Relaxed),
             }
         })

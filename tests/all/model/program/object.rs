@@ -1,14 +1,14 @@
 //! Counted objects and their destructors.
 
-use super::super::{DEEPEST, Note, Plan};
+use super::super::super::{DEEPEST, Note, Plan, lock};
+use super::super::{AutoreleasePool, Ref, Weak, autorelease, autoreleasepool};
 use super::handle::Handle;
 use super::world::{Children, World};
 use super::{MINE, panic_of};
-use releasepool::{AutoreleasePool, Ref, Weak, autorelease, autoreleasepool};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
 use std::thread::{self, ThreadId};
 
 /// An object with a destructor. What it owns is dropped in the order of the fields.
@@ -45,7 +45,7 @@ struct Family(Arc<Children>);
 
 impl Family {
     fn take(&self) -> Vec<Handle> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.0))
     }
 }
 
@@ -200,6 +200,7 @@ impl Object {
 impl Drop for Object {
     fn drop(&mut self) {
         self.world.note(Note::Died(self.id));
+        self.world.alive.fetch_sub(1, Relaxed);
         DEPTH.set(DEPTH.get() + 1);
         if DEPTH.get() > DEEPEST {
             self.world.to_attic(self.children.take());

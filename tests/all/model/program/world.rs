@@ -1,15 +1,13 @@
 //! State that all threads of a program share. Other code never runs while a lock is held.
 
-use super::super::{Note, Refusal, WATERMARK, pick};
+use super::super::super::{Note, Refusal, Threads, lock, pick};
+use super::super::{self as library, PoolManager, PoolToken, PopError, ThreadHandle};
 use super::handle::{AnyWeak, Handle};
-use releasepool::event::{Event, EventKind};
-use releasepool::{PoolManager, PoolToken, PopError, RootPolicy, ThreadHandle};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak as StdWeak};
-use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, Weak as StdWeak};
+use std::thread::ThreadId;
 
 /// Children of an object, which it shares with the world, so that cycles can be broken.
 pub type Children = Mutex<Vec<Handle>>;
@@ -18,6 +16,8 @@ pub struct World {
     managers: [PoolManager; 2],
     log: Mutex<Vec<Note>>,
     made: AtomicU32,
+    /// How many values are alive.
+    pub alive: AtomicUsize,
     handles: Mutex<Vec<Option<Handle>>>,
     weaks: Mutex<Vec<Option<AnyWeak>>>,
     /// Tokens, each with its manager and its thread.
@@ -31,39 +31,26 @@ pub struct World {
     pub(super) links: AtomicUsize,
 }
 
-/// The program of each thread: the event hook has no other way to find it.
-static THREADS: Mutex<Vec<(ThreadId, StdWeak<World>)>> = Mutex::new(Vec::new());
+/// The program of each thread: the library has no other way to find it.
+static THREADS: Threads<StdWeak<World>> = Threads::new();
 
-/// Notes panics that were only reported. The process's event hook must call this.
-pub fn on_event(event: &Event) {
-    if event.kind != EventKind::Panic {
-        return;
-    }
-    let me = thread::current().id();
-    let threads = lock(&THREADS);
-    let world = threads.iter().find(|(of, _)| *of == me);
-    if let Some(world) = world.and_then(|(_, world)| world.upgrade()) {
-        let id = event.message.as_deref().and_then(|text| text.parse().ok());
+/// Notes the panic of an object that was only reported; the library calls this.
+pub fn reported(message: Option<&str>) {
+    if let Some(world) = THREADS.get().and_then(|world| world.upgrade()) {
+        let id = message.and_then(|text| text.parse().ok());
         world.note(Note::Reported(id.expect("only objects panic here")));
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl World {
     /// Makes the state for this many threads that are sent messages.
     pub fn new(threads: usize) -> Arc<Self> {
-        let second = PoolManager::builder()
-            .root_watermark(WATERMARK)
-            .root_policy(RootPolicy::DrainAtBoundary)
-            .build();
         Arc::new(Self {
-            managers: [PoolManager::global().clone(), second],
+            managers: library::managers(),
             threads: (0..threads).map(|_| Mutex::default()).collect(),
             log: Mutex::default(),
             made: AtomicU32::new(0),
+            alive: AtomicUsize::new(0),
             handles: Mutex::default(),
             weaks: Mutex::default(),
             pushed: Mutex::default(),
@@ -75,7 +62,7 @@ impl World {
 
     /// Registers the calling thread.
     pub(super) fn enter(self: &Arc<Self>, me: usize) {
-        lock(&THREADS).push((thread::current().id(), Arc::downgrade(self)));
+        THREADS.add(Arc::downgrade(self));
         let handle = self.managers[0].current_thread();
         if let Some(slot) = self.threads.get(me) {
             *lock(slot) = handle;
@@ -88,7 +75,7 @@ impl World {
 
     /// Removes a thread that has ended.
     pub fn forget_thread(&self, id: ThreadId) {
-        lock(&THREADS).retain(|(of, _)| *of != id);
+        THREADS.remove(id);
     }
 
     pub fn manager(&self, manager: u8) -> &PoolManager {
@@ -146,6 +133,7 @@ impl World {
 
     pub(super) fn register(&self, children: &Arc<Children>) -> u32 {
         lock(&self.families).push(Arc::downgrade(children));
+        self.alive.fetch_add(1, Relaxed);
         self.made.fetch_add(1, Relaxed)
     }
 
@@ -224,18 +212,18 @@ impl World {
             PopError::Draining => Refusal::Draining,
             PopError::WrongThread { .. } => Refusal::WrongThread,
             PopError::WrongManager => Refusal::WrongManager,
-            _ => unreachable!("{error}"),
+            #[allow(unreachable_patterns, reason = "the crate may have others later")]
+            _ => unreachable!(),
         })));
     }
 
     pub(super) fn quiesce(&self) {
-        let done = self.managers[0].quiesce(Duration::ZERO);
+        let done = library::quiesce(&self.managers[0]);
         self.note(Note::Got(done));
     }
 
     pub(super) fn shutdown(&self, manager: u8) {
-        let (Ok(report) | Err(report)) = self.manager(manager).shutdown(Duration::ZERO);
-        let holders = report.holders.len();
-        self.note(Note::Shutdown(report.released, holders, report.orphans));
+        let [released, holders, orphans] = library::shutdown(self.manager(manager));
+        self.note(Note::Shutdown(released, holders, orphans));
     }
 }

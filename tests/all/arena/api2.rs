@@ -6,7 +6,6 @@ use crate::block::layout;
 use crate::support::Log;
 use crate::support::allocator::refusing;
 use allocator_api2::alloc::Allocator;
-use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use releasepool::StackAllocator;
 
@@ -127,26 +126,6 @@ fn memory_stays_as_it_is_if_aligning_it_fails() {
     });
     assert!(got[0].is_err());
     assert_eq!(got[1].unwrap().cast(), block);
-}
-
-#[test]
-fn tables_and_boxes() {
-    let arena = StackAllocator::with_capacity(1 << 16);
-    let mut table = hashbrown::HashMap::<_, _, std::hash::RandomState, _>::with_hasher_in(
-        Default::default(),
-        &arena,
-    );
-    for n in 0..300 {
-        table.insert(n, Box::new_in(format!("{n}"), &arena));
-    }
-    assert!((0..300).all(|n| **table[&n] == n.to_string()));
-    for n in 0..150 {
-        table.remove(&(n * 2));
-    }
-    let text: Box<dyn std::any::Any, _> = allocator_api2::unsize_box!(Box::new_in(7, &arena));
-    assert_eq!(text.downcast_ref(), Some(&7));
-    drop((table, text));
-    assert!(arena.is_empty() && arena.used() == 0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Random programs on an arena, compared with a model that is a list.
 
 use crate::arena::{HEADER, address};
+use crate::support::sized;
 use proptest::prelude::*;
 use releasepool::{StackAllocator, StackBox};
 
@@ -90,15 +91,15 @@ impl Model {
         in_arena.map(|(_, end)| end).max().unwrap_or(0)
     }
 
-    /// Adds an entry, and returns true if it is in the arena.
-    fn alloc(&mut self, id: u8, size: usize, align: usize) -> bool {
+    /// Adds an entry, and returns its address if it is in the arena.
+    fn alloc(&mut self, id: u8, size: usize, align: usize) -> Option<usize> {
         let start = self.top();
         let value = (self.base + start + HEADER).next_multiple_of(align.max(align_of::<usize>()));
         let end = value - self.base + size;
         let range = (end <= self.capacity).then_some((start, end));
         let dropped = false;
         self.entries.push(Entry { id, range, dropped });
-        range.is_some()
+        range.map(|_| value)
     }
 
     fn dropped(&mut self, id: u8) {
@@ -151,7 +152,11 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
                 let size = if kind == 4 { 64 } else { n * align };
                 let before = arena.used();
                 let new = Held::new(arena, n, kind as usize, id);
-                if size != 0 && !model.alloc(id, size, align) {
+                let at = (size != 0).then(|| model.alloc(id, size, align));
+                if let Some(Some(at)) = at {
+                    // The top is used first, and holes when nothing is above them.
+                    assert!(model.base == 0 || new.bytes().0 == at);
+                } else if at.is_some() {
                     let bytes = arena.used() - before;
                     assert!(bytes >= size, "values on the heap count");
                     on_heap.insert(id, bytes);
@@ -205,7 +210,7 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 4 } else { 500 },
+        cases: sized(4, 250, 500) as u32,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

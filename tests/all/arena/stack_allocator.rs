@@ -10,27 +10,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::ParseIntError;
 
 #[test]
-fn memory_of_the_newest_value_is_used_again_first() {
-    let arena = StackAllocator::with_capacity(1024);
-    let first = arena.alloc(1u64);
-    let used = arena.used();
-    assert_eq!(used, HEADER + 8);
-    let mut places = HashSet::new();
-    for n in 0..100 {
-        let second = arena.alloc([n; 100]);
-        places.insert(address(&second));
-        assert_eq!(*second, [n; 100]);
-        drop(second);
-        assert_eq!(arena.used(), used);
-    }
-    assert_eq!(places.len(), 1);
-    assert_eq!(*first, 1);
-    drop(first);
-    assert!(arena.is_empty());
-    assert_eq!(arena.used(), 0);
-}
-
-#[test]
 fn holes_are_used_again_when_everything_above_was_dropped() {
     let log = Log::new();
     let arena = StackAllocator::with_capacity(4096);
@@ -70,28 +49,6 @@ fn there_is_no_limit_of_entries() {
 }
 
 #[test]
-fn forgotten_box_holds_its_memory_until_reset() {
-    let log = Log::new();
-    let mut arena = StackAllocator::with_capacity(1024);
-    let below = arena.alloc(log.probe(0));
-    let forgotten = arena.alloc(log.probe(1));
-    let pinned = arena.used();
-    let place = address(&forgotten);
-    std::mem::forget(forgotten);
-    drop(below);
-    for _ in 0..10 {
-        let above = arena.alloc([7u8; 64]);
-        assert!(address(&above) > place);
-    }
-    assert_eq!(arena.used(), pinned);
-    arena.reset();
-    assert_eq!((arena.used(), arena.is_empty()), (0, true));
-    assert_eq!(log.ids(), [0], "forgotten values are not dropped");
-    let again = arena.alloc(log.probe(2));
-    assert!(address(&again) < place);
-}
-
-#[test]
 fn leaked_reference_stays_valid_whatever_is_made_and_dropped() {
     let mut arena = StackAllocator::with_capacity(1024);
     let below = arena.alloc([1u8; 16]);
@@ -117,22 +74,6 @@ fn arena_dropped_with_forgotten_values_runs_no_destructors() {
     std::mem::forget(arena.alloc((log.probe(1), [0u8; 500])));
     drop(arena);
     assert_eq!(log.count(), 0);
-}
-
-#[test]
-fn reset_keeps_the_memory() {
-    let mut arena = StackAllocator::with_capacity(1000);
-    let places: HashSet<_> = (0..10)
-        .map(|_| {
-            arena.reset();
-            assert_eq!(arena.capacity(), 1000);
-            let value = arena.alloc(0u8);
-            let place = address(&value);
-            std::mem::forget(value);
-            place
-        })
-        .collect();
-    assert_eq!(places.len(), 1);
 }
 
 #[test]

@@ -36,26 +36,6 @@ fn live(blocks: &BlockAllocator) -> (u64, u64) {
 }
 
 #[test]
-fn vector_moves_from_block_to_block_and_frees_each() {
-    let blocks = BlockAllocator::new();
-    let mut list = Vec::new_in(blocks.clone());
-    for n in 0..60u64 {
-        list.push(n);
-        assert_eq!(blocks.stats().live_blocks, 1);
-    }
-    assert!(blocks.stats().live_bytes >= 60 * 8);
-    list.extend(60..1_000);
-    assert_eq!(blocks.stats().live_blocks, 0, "too large for a block");
-    assert!(blocks.stats().large > 0);
-    list.truncate(3);
-    list.shrink_to_fit();
-    assert_eq!(blocks.stats().live_bytes, 32);
-    assert!(list.iter().copied().eq(0..3));
-    drop(list);
-    assert_eq!(blocks.stats().live_blocks, 0);
-}
-
-#[test]
 fn table_dropped_on_another_thread_is_a_remote_free() {
     let blocks = BlockAllocator::new();
     let mut table = HashMap::with_hasher_in(RandomState::new(), blocks.clone());
@@ -98,23 +78,6 @@ fn values_of_size_0_take_no_block() {
         blocks.clone(),
     )));
     assert_eq!(blocks.stats(), Default::default());
-}
-
-#[test]
-fn vector_shrunk_to_nothing_frees_its_block() {
-    let blocks = BlockAllocator::new();
-    // The memory is in a block, and then in the global allocator.
-    for n in [3, 1_000] {
-        let mut list = Vec::new_in(blocks.clone());
-        list.extend(0..n);
-        list.clear();
-        list.shrink_to_fit();
-        assert_eq!((list.capacity(), live(&blocks)), (0, (0, 0)));
-        list.push(1);
-        assert_eq!(blocks.stats().live_blocks, 1);
-        drop(list);
-        assert_eq!(live(&blocks), (0, 0));
-    }
 }
 
 #[test]
@@ -390,7 +353,9 @@ fn memory_keeps_its_contents_in_every_resize() {
         let layouts = sizes.into_iter().zip(aligns.into_iter().cycle());
         let layouts = layouts.map(|(size, align)| layout(size, align));
         resize_to_each(&blocks, layouts, capped, |layout| {
-            let wasted = live(&blocks).1;
+            let (taken, wasted) = live(&blocks);
+            let fits = (1..=640).contains(&layout.size()) && layout.align() <= 16;
+            assert!(capped || taken == before.0 + u64::from(fits), "{layout:?}");
             let most = 640 - layout.size().min(640);
             assert!(wasted <= most as u64, "{wasted} at {layout:?}");
         });

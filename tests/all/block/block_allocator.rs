@@ -56,29 +56,6 @@ fn a_chunk_full_of_each_size_and_more() {
 }
 
 #[test]
-fn large_and_over_aligned_requests_get_no_block_and_are_counted() {
-    let blocks = BlockAllocator::new();
-    let (mut large, mut bytes) = (0, 0);
-    let mut held = Vec::new();
-    for shift in (0..=12).step_by(if cfg!(miri) { 4 } else { 1 }) {
-        let align = 1 << shift;
-        for size in [1, 24, 640, 641, if cfg!(miri) { 642 } else { 70_000 }] {
-            held.push(Filled::new(&blocks, layout(size, align), align as u8));
-            if size > 640 || align > 16 {
-                large += 1;
-                bytes += size as u64;
-            }
-        }
-    }
-    let stats = blocks.stats();
-    assert_eq!((stats.large, stats.large_bytes), (large, bytes));
-    assert_eq!(stats.live_blocks, held.len() as u64 - large);
-    held.into_iter().for_each(|memory| memory.free(&blocks));
-    let stats = blocks.stats();
-    assert_eq!((stats.live_blocks, stats.large), (0, large));
-}
-
-#[test]
 fn layouts_of_size_0_take_no_memory() {
     let blocks = BlockAllocator::builder().hard_cap(0).build();
     for align in (0..=12).map(|shift| 1 << shift) {

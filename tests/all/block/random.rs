@@ -27,6 +27,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         6 => 0..100usize,
         6 => 0..700usize,
         1 => 0..5_000usize,
+        1 => 0..100_000usize,
     ];
     let align = prop_oneof![8 => 0..5u32, 1 => 0..13u32];
     let op = prop_oneof![
@@ -59,6 +60,7 @@ struct Model {
     blocks: u64,
     bytes: u64,
     large: u64,
+    large_bytes: u64,
 }
 
 type Held = (Filled, Option<u64>);
@@ -89,7 +91,9 @@ fn run<'p>(
                 ));
                 model.blocks = model.blocks.wrapping_add(u64::from(block.is_some()));
                 model.bytes = model.bytes.wrapping_add(block.unwrap_or(0));
-                model.large += u64::from(size > 0 && block.is_none());
+                let large = u64::from(size > 0 && block.is_none());
+                model.large += large;
+                model.large_bytes += large * size as u64;
             }
             Op::Free(n) if !own.is_empty() => free(own.swap_remove(n % own.len())),
             Op::Share(n) if !own.is_empty() => {
@@ -106,7 +110,8 @@ fn run<'p>(
         }
         if exact {
             let stats = blocks.stats();
-            assert_eq!(stats.large, model.large);
+            let large = (stats.large, stats.large_bytes);
+            assert_eq!(large, (model.large, model.large_bytes));
             assert!(stats.live_blocks >= model.blocks && stats.live_bytes >= model.bytes);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::block::{CHUNK, Filled, elsewhere, fill, frame, free, layout, on, remote};
 use crate::support::Worker;
-use releasepool::{BlockAllocator, FrameConfig, FrameLoop, Looper, PoolManager, Ref};
+use releasepool::{BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
 
 /// Frees blocks on a thread that ends.
 fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {
@@ -62,19 +62,6 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     assert_eq!(blocks.stats().live_blocks, 196);
     blocks.trim();
     assert_eq!(remote(&blocks), (0, 0, 196));
-}
-
-#[test]
-fn loopers_send_remote_frees_after_each_command() {
-    let blocks = BlockAllocator::new();
-    let looper = Looper::spawn("frees").unwrap();
-    let object = Ref::new_in(7, &blocks);
-    looper.call(move || drop(object)).unwrap();
-    // The looper ends after that command.
-    looper.shutdown().unwrap();
-    assert_eq!(blocks.stats().inbox, 1);
-    blocks.trim();
-    assert_eq!(blocks.stats().live_blocks, 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::event::all_events;
 use crate::support::teardown::push_work;
-use crate::support::{Bomb, alone, assert_says, child, global, on_drop, panic_of};
+use crate::support::{Bomb, alone, assert_says, child, global, panic_of};
 use releasepool::event::{self, Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 use std::collections::HashSet;
@@ -68,23 +68,6 @@ fn hook_is_set_replaced_and_removed() {
         cfg!(feature = "tracing") || after.contains("releasepool: "),
         "{after}"
     );
-}
-
-#[test]
-fn hook_may_capture_and_is_dropped_by_the_caller_that_removes_it() {
-    alone!(|| {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let inner = told.clone();
-        event::set_hook(Some(Box::new(move |event| {
-            inner.lock().unwrap().push(event.type_name.unwrap());
-        })));
-        struct Captured;
-        autorelease(Ref::new(Captured));
-        assert_eq!(Arc::strong_count(&told), 2);
-        assert!(told.lock().unwrap()[0].ends_with("Captured"));
-        drop(event::set_hook(None));
-        assert_eq!(Arc::strong_count(&told), 1);
-    });
 }
 
 #[test]
@@ -174,29 +157,6 @@ fn hook_returned_while_a_thread_runs_it_can_be_set_again() {
         drop(event::set_hook(None));
         assert_eq!(Arc::strong_count(&calls), 1);
     });
-}
-
-#[test]
-fn panic_that_cannot_be_resumed_is_reported_with_its_message() {
-    if cfg!(feature = "tracing") {
-        return;
-    }
-    let child = child!(|| {
-        let pool = AutoreleasePool::new();
-        pool.create(on_drop(|| panic!("the second, {}", "formatted")));
-        pool.create(on_drop(|| panic!("the first")));
-        assert_eq!(panic_of(|| drop(pool)), "the first");
-    });
-    child.assert_success();
-    let told = child
-        .stderr
-        .lines()
-        .find(|line| line.starts_with("releasepool: "));
-    assert!(
-        told.unwrap().ends_with("the second, formatted"),
-        "{}",
-        child.stderr
-    );
 }
 
 #[test]

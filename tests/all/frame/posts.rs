@@ -230,19 +230,6 @@ fn delayed_posts_run_in_the_order_in_which_they_are_due() {
 }
 
 #[test]
-fn delayed_posts_that_are_due_go_first_and_in_order() {
-    with_loop(|log, mut frames| {
-        let proxy = frames.proxy();
-        proxy.post(noting(&log, 3)).unwrap();
-        for id in 0..3 {
-            proxy.post_after(Duration::ZERO, noting(&log, id)).unwrap();
-        }
-        assert_eq!(frames.tick(|_| ()).closures, 4);
-        assert_eq!(log.ids(), [0, 1, 2, 3]);
-    });
-}
-
-#[test]
 fn delayed_post_made_in_a_frame_is_for_the_next() {
     with_loop(|_, mut frames| {
         let proxy = frames.proxy();

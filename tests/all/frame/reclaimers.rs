@@ -1,6 +1,6 @@
 //! Loopers that destroy what other threads send them.
 
-use crate::frame::{died_on, hold, id_of, looper, reclaimer};
+use crate::frame::{died_on, hold, id_of, looper};
 use crate::support::{Log, alone, fresh_to_the_end, logged, me, send, wait_until};
 use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
 use std::ops::Range;
@@ -12,16 +12,6 @@ fn hand_over(thread: &ThreadHandle, log: &Log, ids: Range<u32>) {
     let n = ids.len();
     ids.for_each(|id| _ = pool.create(log.probe(id)));
     assert_eq!(pool.drain_on(thread), n);
-}
-
-#[test]
-fn reclaimer_destroys_what_other_threads_release_there() {
-    let log = Log::new();
-    let reclaimer = reclaimer();
-    let id = id_of(&reclaimer);
-    send(reclaimer.thread(), &log, 0..100);
-    reclaimer.shutdown().unwrap();
-    assert_eq!(log.threads(), [id; 100]);
 }
 
 #[test]
@@ -88,25 +78,13 @@ fn waiting_counts_references_until_they_are_released() {
     assert_eq!(log.count(), 10);
     let go = hold(&reclaimer);
     reclaimer.thread().release(Ref::new(log.probe(10)));
+    hand_over(reclaimer.thread(), &log, 11..13);
     inside
         .post(|| _ = PoolManager::global().run_inbox())
         .unwrap();
     drop(go);
-    wait_until(|| log.count() == 11 && reclaimer.waiting() == 0);
+    wait_until(|| log.count() == 13 && reclaimer.waiting() == 0);
     assert_eq!(looper().waiting(), 0, "without a bound, it counts nothing");
-}
-
-#[test]
-fn references_that_run_inbox_releases_on_a_reclaimer_do_not_wait() {
-    let log = Log::new();
-    let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
-    let done = reclaimer.call(move || {
-        send(&me(), &log, 0..1);
-        hand_over(&me(), &log, 1..3);
-        PoolManager::global().run_inbox();
-    });
-    done.unwrap();
-    assert_eq!((log.count(), reclaimer.waiting()), (3, 0));
 }
 
 #[test]

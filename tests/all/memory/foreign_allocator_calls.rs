@@ -13,7 +13,9 @@ mod pools;
 mod threads;
 
 use crate::support::allocator::with_foreign;
-use crate::support::{LONG, alone, fresh, fresh_to_the_end, global, listen, me, quiesce_until};
+use crate::support::{
+    LONG, alone, fresh, fresh_to_the_end, global, listen, me, quiesce_until, sized,
+};
 use releasepool::raw::{alloc_by_hand, free_by_hand};
 use releasepool::*;
 use std::alloc::Layout;
@@ -170,10 +172,13 @@ fn call<R>(f: impl FnOnce() -> R) -> R {
     with_foreign(use_the_crate, f)
 }
 
+/// How often [`calls`] makes a call.
+const TIMES: usize = sized(16, 16, 100);
+
 /// Makes such a call many times, so that lists grow.
 #[track_caller]
 fn calls<R>(mut f: impl FnMut(usize) -> R) -> Vec<R> {
-    (0..100).map(|n| call(|| f(n))).collect()
+    (0..TIMES).map(|n| call(|| f(n))).collect()
 }
 
 /// Drops values, the last one first, in a call each.
@@ -199,34 +204,18 @@ fn cloned(value: impl Clone + std::fmt::Debug) {
 /// A type or a module, and what calls its functions on a fresh thread.
 type Row = (&'static str, fn());
 
+macro_rules! files {
+    ($($(#[$cfg:meta])? $file:ident)*) => { &[
+        $($(#[$cfg])? (
+            $file::ROWS,
+            include_str!(concat!("foreign_allocator_calls/", stringify!($file), ".rs")),
+        )),*
+    ] };
+}
+
 /// The rows of all files, and their sources.
-const FILES: &[(&[Row], &str)] = &[
-    (
-        pools::ROWS,
-        include_str!("foreign_allocator_calls/pools.rs"),
-    ),
-    (
-        threads::ROWS,
-        include_str!("foreign_allocator_calls/threads.rs"),
-    ),
-    (
-        objects::ROWS,
-        include_str!("foreign_allocator_calls/objects.rs"),
-    ),
-    (
-        memory::ROWS,
-        include_str!("foreign_allocator_calls/memory.rs"),
-    ),
-    (
-        loops::ROWS,
-        include_str!("foreign_allocator_calls/loops.rs"),
-    ),
-    #[cfg(feature = "leak-detection")]
-    (
-        leaks::ROWS,
-        include_str!("foreign_allocator_calls/leaks.rs"),
-    ),
-];
+const FILES: &[(&[Row], &str)] =
+    files!(pools threads objects memory loops #[cfg(feature = "leak-detection")] leaks);
 
 /// Methods of traits that compare and lend.
 const LENDING: &str = "eq ne cmp partial_cmp lt le gt ge hash deref deref_mut borrow borrow_mut as_ref \
@@ -331,7 +320,7 @@ fn an_allocator_may_use_the_crate_in_each_public_function() {
             eprintln!("calling {of}");
             fresh_to_the_end(*f);
         }
-        assert!(USES.load(Ordering::Relaxed) > 10_000);
+        assert!(USES.load(Ordering::Relaxed) > 100 * TIMES);
         // The slot has one.
         looper.shutdown().unwrap();
         quiesce_until(|| LIVE.load(Ordering::Relaxed) == 1);

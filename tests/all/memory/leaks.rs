@@ -1,16 +1,16 @@
 //! All memory that the crate allocates is freed.
 
 use crate::support::allocator::{BYTES, left_over};
-#[cfg(target_os = "linux")]
-use crate::support::resident;
 use crate::support::{Bomb, alone, children, global, me, panic_of};
+#[cfg(target_os = "linux")]
+use crate::support::{resident, sized};
 use releasepool::{
     AutoreleasePool, Budget, HandoffPool, HomeRef, PoolManager, Ref, autorelease, autoreleasepool,
     event,
 };
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 fn live() -> u64 {
@@ -47,131 +47,147 @@ fn busy() {
     thread::spawn(move || drop(home)).join().unwrap();
 }
 
-#[test]
-fn threads_that_have_ended_leave_nothing() {
-    struct Kept(Option<AutoreleasePool>);
-    impl Drop for Kept {
-        fn drop(&mut self) {
-            assert_eq!(panic_of(|| drop(self.0.take())), "on purpose");
+thread_local! {
+    static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
+    static LOUD: Cell<Option<Kept>> = const { Cell::new(None) };
+}
+
+/// A guard whose drain panics.
+struct Kept(Option<AutoreleasePool>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        assert_eq!(panic_of(|| drop(self.0.take())), "on purpose");
+    }
+}
+
+/// Calls `f` on a thread, and waits for its end.
+fn ended(f: impl FnOnce() + Send + 'static) {
+    static NTH: AtomicUsize = AtomicUsize::new(0);
+    // Each has a name of its own, as some events come once for each name.
+    let nth = NTH.fetch_add(1, Ordering::Relaxed);
+    let thread = thread::Builder::new().name(format!("{nth:03}"));
+    thread.spawn(f).unwrap().join().unwrap();
+}
+
+/// Drains with budgets that end in the middle, and exactly at the end.
+fn drain_by_parts() {
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let most = MOST.fetch_add(1, Ordering::Relaxed) % 8;
+    ended(move || {
+        let mut pool = AutoreleasePool::new();
+        let mut handoff = HandoffPool::new();
+        for n in 0..3 {
+            pool.create(Ref::new(vec![n]));
+            handoff.create(vec![n]);
         }
-    }
-    thread_local! {
-        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
-        static LOUD: Cell<Option<Kept>> = const { Cell::new(None) };
-    }
-    let cases: [(&str, fn()); 4] = [
-        ("everything", busy),
-        ("entries in the root pool", || autorelease(Ref::new(0))),
-        ("a guard that goes after the thread's exit", || {
-            KEPT.set(None);
-            let pool = AutoreleasePool::new();
-            pool.create(0);
-            KEPT.set(Some(pool));
-        }),
-        ("a guard that panics after the thread's exit", || {
-            LOUD.set(None);
-            let pool = AutoreleasePool::new();
-            pool.create(Bomb("on purpose"));
-            LOUD.set(Some(Kept(Some(pool))));
-        }),
-    ];
-    let bodies = cases.map(|(what, body)| {
-        let leaves_nothing = move || {
-            std::panic::set_hook(Box::new(|_| ()));
-            event::set_hook(Some(Box::new(|_| ())));
-            let left = left_over(200, || thread::spawn(body).join().unwrap());
-            assert!(left < 4_096, "{left} bytes after 200 threads");
-        };
-        (what, leaves_nothing)
-    });
-    for (child, (what, _)) in children!(bodies).iter().zip(cases) {
-        eprintln!("{what}");
-        child.assert_success();
-    }
-}
-
-#[test]
-fn drains_by_parts_leave_nothing() {
-    alone!(|| {
-        // Budgets that end in the middle, and exactly at the end.
-        let mut most = 0;
-        let left = left_over(200, || {
-            most = (most + 1) % 8;
-            let drain = move || {
-                let mut pool = AutoreleasePool::new();
-                let mut handoff = HandoffPool::new();
-                for n in 0..3 {
-                    pool.create(Ref::new(vec![n]));
-                    handoff.create(vec![n]);
-                }
-                pool.drain_within(Budget::Count(most));
-                if most % 2 == 0 {
-                    handoff.drain_on(&me());
-                    pool.drain_within(Budget::Count(most));
-                }
-            };
-            thread::spawn(drain).join().unwrap();
-        });
-        assert!(left < 4_096, "{left} bytes after 200 threads");
+        pool.drain_within(Budget::Count(most));
+        if most % 2 == 0 {
+            handoff.drain_on(&me());
+            pool.drain_within(Budget::Count(most));
+        }
     });
 }
 
-#[test]
-fn a_guard_that_the_event_hook_closes_at_thread_exit_leaves_nothing() {
-    thread_local! {
-        static KEPT: Cell<Option<AutoreleasePool>> = const { Cell::new(None) };
-    }
-    alone!(|| {
-        event::set_hook(Some(Box::new(|event| {
-            if event.kind == event::EventKind::OpenAtExit {
-                drop(KEPT.take());
-            }
-        })));
-        let mut nth = 0;
-        let left = left_over(200, || {
-            // Each with its own name, as the event comes once for each name.
-            nth += 1;
-            let thread = thread::Builder::new().name(format!("{nth:03}"));
-            let thread = thread.spawn(|| {
+fn manager_that_comes_and_goes() {
+    let manager = PoolManager::builder().name("one of many").build();
+    manager.autorelease(Ref::new(0));
+    drop(manager.pool());
+    let token = manager.push();
+    manager.autorelease(Ref::new(1));
+    manager.pop(token).unwrap();
+}
+
+fn move_values_out() {
+    assert_eq!(Ref::try_unwrap(Ref::new(String::from("a"))).unwrap(), "a");
+    assert_eq!(Ref::into_inner(Ref::new(vec![1])).unwrap(), [1]);
+    assert_eq!(Ref::unwrap_or_clone(Ref::new(vec![2])), [2]);
+    let mut moved = Ref::new(vec![3]);
+    let weak = Ref::downgrade(&moved);
+    Ref::make_mut(&mut moved).push(4);
+    assert!(weak.upgrade().is_none());
+}
+
+fn deep_structure() {
+    struct Node(Option<Ref<Node>>);
+    let mut head = None;
+    (0..100_000).for_each(|_| head = Some(Ref::new(Node(head.take()))));
+    assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
+}
+
+/// What is done, how often, and less than how many bytes are left then.
+type Case = (&'static str, fn(), usize, isize);
+
+const CASES: [Case; 9] = [
+    ("a thread that does everything", || ended(busy), 200, 4_096),
+    (
+        "entries in a thread's root pool",
+        || ended(|| autorelease(Ref::new(0))),
+        200,
+        4_096,
+    ),
+    (
+        "a guard that goes after its thread's exit",
+        || {
+            ended(|| {
+                KEPT.set(None);
+                let pool = AutoreleasePool::new();
+                pool.create(0);
+                KEPT.set(Some(pool));
+            });
+        },
+        200,
+        4_096,
+    ),
+    (
+        "a guard that panics after its thread's exit",
+        || {
+            ended(|| {
+                LOUD.set(None);
+                let pool = AutoreleasePool::new();
+                pool.create(Bomb("on purpose"));
+                LOUD.set(Some(Kept(Some(pool))));
+            });
+        },
+        200,
+        4_096,
+    ),
+    (
+        "a guard that the event hook closes at its thread's exit",
+        || {
+            event::set_hook(Some(Box::new(|event| {
+                if event.kind == event::EventKind::OpenAtExit {
+                    drop(KEPT.take());
+                }
+            })));
+            ended(|| {
                 KEPT.set(None);
                 KEPT.set(Some(AutoreleasePool::new()));
             });
-            thread.unwrap().join().unwrap();
-        });
-        assert!(left < 4_096, "{left} bytes after 200 threads");
-    });
-}
+        },
+        200,
+        4_096,
+    ),
+    ("a drain by parts", drain_by_parts, 200, 4_096),
+    ("a manager", manager_that_comes_and_goes, 500, 16_384),
+    ("values that are moved out", move_values_out, 100, 1),
+    ("a deep structure", deep_structure, 3, 4_096),
+];
 
 #[test]
-fn managers_that_come_and_go_on_one_thread_leave_nothing() {
-    alone!(|| {
-        event::set_hook(Some(Box::new(|_| ())));
-        let left = left_over(500, || {
-            let manager = PoolManager::builder().name("one of many").build();
-            manager.autorelease(Ref::new(0));
-            drop(manager.pool());
-            let token = manager.push();
-            manager.autorelease(Ref::new(1));
-            manager.pop(token).unwrap();
-        });
-        assert!(left < 16_384, "{left} bytes after 500 managers");
+fn nothing_is_left() {
+    let bodies = CASES.map(|(what, f, times, most)| {
+        let body = move || {
+            std::panic::set_hook(Box::new(|_| ()));
+            event::set_hook(Some(Box::new(|_| ())));
+            let left = left_over(times, f);
+            assert!(left < most, "{left} bytes after {times} times {what}");
+        };
+        (what, body)
     });
-}
-
-#[test]
-fn values_that_are_moved_out_leave_nothing() {
-    alone!(|| {
-        let left = left_over(100, || {
-            assert_eq!(Ref::try_unwrap(Ref::new(String::from("a"))).unwrap(), "a");
-            assert_eq!(Ref::into_inner(Ref::new(vec![1])).unwrap(), [1]);
-            assert_eq!(Ref::unwrap_or_clone(Ref::new(vec![2])), [2]);
-            let mut moved = Ref::new(vec![3]);
-            let weak = Ref::downgrade(&moved);
-            Ref::make_mut(&mut moved).push(4);
-            assert!(weak.upgrade().is_none());
-        });
-        assert_eq!(left, 0);
-    });
+    for child in children!(bodies) {
+        child.assert_success();
+    }
 }
 
 #[test]
@@ -208,19 +224,6 @@ fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
         );
         // 64 pages of 2 KiB.
         assert!(later < 160 * 1_024, "{later} bytes kept for ever");
-    });
-}
-
-#[test]
-fn deep_structures_leave_nothing() {
-    struct Node(Option<Ref<Node>>);
-    alone!(|| {
-        let left = left_over(3, || {
-            let mut head = None;
-            (0..100_000).for_each(|_| head = Some(Ref::new(Node(head.take()))));
-            assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
-        });
-        assert!(left < 4_096, "{left} bytes");
     });
 }
 
@@ -322,10 +325,12 @@ fn threads_come_and_go_and_memory_is_flat() {
         };
         // `ci/long.sh threads` sets a larger number.
         let all = std::env::var("RELEASEPOOL_THREADS");
-        let all = all.map_or(6_000, |n| n.parse().expect("a number of threads"));
-        threads(2_000);
+        let all = all.map_or(sized(0, 4_000, 6_000), |n| {
+            n.parse().expect("a number of threads")
+        });
+        threads(all / 4);
         let (bytes, before) = (BYTES.load(Ordering::Relaxed), resident());
-        threads(all - 2_000);
+        threads(all - all / 4);
         let grown = resident().saturating_sub(before);
         let allocated = BYTES.load(Ordering::Relaxed) - bytes;
         assert!(allocated < 64 << 10, "{allocated} bytes more are allocated");

@@ -1,11 +1,9 @@
 //! `FrameProxy::post_frame`: closures that get the frame in which they run.
 
 use crate::frame::{HOUR, let_delays_pass, quick, with_loop};
-use crate::support::{
-    Log, assert_died, events, events_of, fresh, listen, log_of, named_to_the_end, on_drop,
-};
+use crate::support::{events, fresh, listen, on_drop};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Frame, FrameLoop, Looper, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, Frame, Looper, Ref};
 use std::cell::RefCell;
 use std::sync::mpsc;
 use std::thread;
@@ -13,9 +11,9 @@ use std::time::Duration;
 
 /// The facts of its frame that a closure has seen: the pool's name and length, the index, the
 /// steps.
-type Seen = (String, usize, u64, u32);
+pub type Seen = (String, usize, u64, u32);
 
-fn seen(frame: &Frame<'_>) -> Seen {
+pub fn seen(frame: &Frame<'_>) -> Seen {
     let pool = frame.pool();
     (pool.name().into(), pool.len(), frame.index(), frame.steps())
 }
@@ -96,59 +94,6 @@ fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
         assert!(proxy.cancel(late));
         assert_eq!(log.ids(), [0, 1, 2, 8], "it is dropped at once");
     });
-}
-
-/// Posts a closure that sees a frame of its own, and one that is due, to a loop that has made two
-/// frames.
-fn post_both(frames: &mut FrameLoop, log: Log) {
-    frames.tick(|_| ());
-    frames.tick(|_| ());
-    let framed = |id| {
-        move |frame: &mut Frame<'_>| {
-            // Its pool is its own, and empty.
-            assert_eq!(seen(frame), ("frame".into(), 0, 2, 0));
-            assert!(frame.delta().is_zero() && frame.last_report().is_none());
-            assert_eq!(*frame.arena().alloc(7), 7);
-            log.note(id);
-            autorelease(Ref::new(log.probe(id + 1)));
-        }
-    };
-    let proxy = frames.proxy();
-    proxy.post_frame(framed(2)).unwrap();
-    proxy.post_frame_after(Duration::ZERO, framed(0)).unwrap();
-    proxy.post_frame_after(HOUR, framed(100)).unwrap();
-    let_delays_pass();
-}
-
-#[test]
-fn those_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
-    named_to_the_end("drops its loop in a destructor, with posted frames", || {
-        let log = Log::new();
-        let mut frames = quick();
-        post_both(&mut frames, log);
-        drop(Ref::new(on_drop(move || drop(frames))));
-        assert_eq!(log.count(), 0, "nothing runs in a destructor");
-        assert_eq!(PoolManager::global().run_inbox(), 2);
-        assert_eq!(log.ids(), [0, 1, 2, 3]);
-        assert!(events(EventKind::Panic).is_empty());
-    });
-}
-
-#[test]
-fn those_of_a_loop_that_is_forgotten_run_at_the_thread_s_end_as_if_it_was_closed() {
-    let drop_in_a_destructor = |frames| drop(Ref::new(on_drop(|| drop(frames))));
-    let ends: [fn(FrameLoop); 3] = [std::mem::forget, drop_in_a_destructor, drop];
-    let names = ["forgets posted frames", "drops its loop", "closes its loop"];
-    for (end, name) in ends.into_iter().zip(names) {
-        let (log, home) = log_of(name, move |log| {
-            let mut frames = quick();
-            post_both(&mut frames, log);
-            end(frames);
-        });
-        assert_died(&log, &[0, 1, 2, 3], home);
-        let kinds: Vec<_> = events_of(home).iter().map(|event| event.kind).collect();
-        assert_eq!(kinds, [EventKind::PostsDropped], "{name}");
-    }
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Loops that are not simply dropped: they end inside a destructor, with a thread-local, or with
 //! their thread. What they accepted runs on their thread, or is reported.
 
+use crate::frame::framed_posts::seen;
 use crate::frame::{HOUR, let_delays_pass, noting, quick};
 use crate::support::{
     Log, Worker, alone, assert_died, events_of, log_of, me, named_to_the_end, on_drop,
     quiesce_until,
 };
 use releasepool::event::{Event, EventKind};
-use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, Frame, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
 use std::cell::RefCell;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -16,19 +17,32 @@ std::thread_local! {
     static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
 }
 
-/// Posts notes 0 and 1; with delays, notes 2 and 3, which are due, and two that are not.
-fn post_all(proxy: &FrameProxy, log: &Log) {
+/// Makes two frames, and posts notes 0 and 1; with delays, notes 2 and 3, which are due, and two that
+/// are not. The odd ones get a frame.
+fn post_all(frames: &mut FrameLoop, log: &Log) -> FrameProxy {
+    (0..2).for_each(|_| _ = frames.tick(|_| ()));
+    let framed = |id| {
+        let log = log.clone();
+        move |frame: &mut Frame<'_>| {
+            // Its pool is its own, and empty; it is counted among the thread's frames.
+            let index = frame.index();
+            assert_eq!(seen(frame), ("frame".into(), 0, index, 0));
+            assert!(index > 0 && index % 2 == 0);
+            assert!(frame.delta().is_zero() && frame.last_report().is_none());
+            assert_eq!(*frame.arena().alloc(7), 7);
+            autorelease(Ref::new(()));
+            log.note(id);
+        }
+    };
+    let proxy = frames.proxy();
     proxy.post(noting(log, 0)).unwrap();
-    for (id, delay) in [
-        (2, Duration::ZERO),
-        (3, Duration::ZERO),
-        (4, HOUR),
-        (5, HOUR),
-    ] {
+    for (id, delay) in [(2, Duration::ZERO), (4, HOUR)] {
         proxy.post_after(delay, noting(log, id)).unwrap();
+        proxy.post_frame_after(delay, framed(id + 1)).unwrap();
     }
-    proxy.post(noting(log, 1)).unwrap();
+    proxy.post_frame(framed(1)).unwrap();
     let_delays_pass();
+    proxy
 }
 
 /// Returns the counts of the posts that were reported as dropped, the only events of the thread.
@@ -43,9 +57,8 @@ fn dropped_posts(thread: ThreadId) -> Vec<usize> {
 fn posts_of_a_loop_that_is_dropped_in_a_destructor_stay_with_the_thread() {
     named_to_the_end("dropped in a destructor", || {
         let log = Log::new();
-        let frames = quick();
-        let proxy = frames.proxy();
-        post_all(&proxy, &log);
+        let mut frames = quick();
+        let proxy = post_all(&mut frames, &log);
         drop(Ref::new(on_drop(move || drop(frames))));
         assert!(proxy.post(|| ()).is_err(), "the loop is closed");
         assert_eq!(log.count(), 0, "nothing runs in a destructor");
@@ -66,8 +79,8 @@ fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends()
     let log = Log::new();
     let (inner, orphan) = (log, noting(&log, 100));
     let home = named_to_the_end("drops its loop and ends", move || {
-        let frames = quick();
-        post_all(&frames.proxy(), &inner);
+        let mut frames = quick();
+        post_all(&mut frames, &inner);
         // It has a pool, as in a frame, so no event is reported.
         let autoreleases = || autorelease(Ref::new(()));
         frames.proxy().post(autoreleases).unwrap();
@@ -86,9 +99,8 @@ fn posts_of_a_loop_that_was_dropped_in_a_destructor_run_before_the_thread_ends()
 fn posts_of_a_forgotten_loop_run_when_its_thread_ends() {
     let log = Log::new();
     let (home, proxy) = named_to_the_end("forgets its loop", move || {
-        let frames = quick();
-        let proxy = frames.proxy();
-        post_all(&proxy, &log);
+        let mut frames = quick();
+        let proxy = post_all(&mut frames, &log);
         // Its pools work.
         let probe = log.probe(6);
         let autoreleases = move || autorelease(Ref::new(probe));
@@ -152,9 +164,8 @@ fn posts_of_a_loop_in_a_thread_local_run_whatever_is_torn_down_first() {
             if registered_first {
                 LOOP.with_borrow(|_| ());
             }
-            let frames = quick();
-            post_all(&frames.proxy(), &log);
-            let proxy = frames.proxy();
+            let mut frames = quick();
+            let proxy = post_all(&mut frames, &log);
             LOOP.set(Some(frames));
             (thread::current().id(), proxy)
         });
@@ -171,9 +182,9 @@ fn loops_that_come_and_go_leave_nothing_behind() {
         // Logs stay until the process ends.
         let log = Log::new();
         let make = || {
-            let frames = quick();
+            let mut frames = quick();
             log.clear();
-            post_all(&frames.proxy(), &log);
+            post_all(&mut frames, &log);
             drop(Ref::new(on_drop(move || drop(frames))));
             PoolManager::global().run_inbox();
         };

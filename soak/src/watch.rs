@@ -19,7 +19,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Time from one stop of all workers to the next; shorter in short runs.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// How many programs of each sort run before the first period, so that tables have their sizes.
+/// How many programs of each sort run before the first period, by twice as many workers, so that tables
+/// have their sizes, also those that grow with the number of threads at a time.
 const WARM_UP: u64 = 100;
 
 /// Upper bounds while workers are running.
@@ -86,14 +87,14 @@ impl Watch<'_> {
     fn run(&mut self, period: Duration) -> io::Result<bool> {
         for panics in [false, true] {
             let enough = programs() + WARM_UP;
-            if !self.work(panics, || programs() >= enough)? {
+            if !self.work(panics, 2, || programs() >= enough)? {
                 return Ok(false);
             }
         }
         self.start = Instant::now();
         while self.start.elapsed() < self.options.length() && failures() == 0 {
             let end = Instant::now() + period;
-            if !self.work(self.stops % 2 == 0, || Instant::now() >= end)? {
+            if !self.work(self.stops % 2 == 0, 1, || Instant::now() >= end)? {
                 return Ok(false);
             }
             // The number of chunks that ended threads leave to later ones varies; it would hide
@@ -110,16 +111,17 @@ impl Watch<'_> {
         Ok(true)
     }
 
-    /// Has workers run programs until a time, and stops them all for exact checks; returns false if
+    /// Has some times the number of workers run programs until a time, and stops them all for exact checks; returns false if
     /// something hangs.
-    fn work(&mut self, panics: bool, is_over: impl Fn() -> bool) -> io::Result<bool> {
-        let workers = Workers::start(self.options.workers, panics, &self.ui);
+    fn work(&mut self, panics: bool, times: usize, is_over: impl Fn() -> bool) -> io::Result<bool> {
+        let number = times * self.options.workers;
+        let workers = Workers::start(number, panics, &self.ui);
         let mut next = Instant::now() + SECOND;
         while !is_over() && failures() == 0 {
             thread::sleep(Duration::from_millis(10));
             if Instant::now() >= next {
                 next += SECOND;
-                self.check_and_tell()?;
+                self.check_and_tell(number)?;
             }
         }
         if !workers.stop() {
@@ -133,9 +135,9 @@ impl Watch<'_> {
     }
 
     /// Checks the bounds and prints a line. Called once a second, while workers are running.
-    fn check_and_tell(&mut self) -> io::Result<()> {
+    fn check_and_tell(&mut self, workers: usize) -> io::Result<()> {
         let snapshot = PoolManager::global().snapshot();
-        let (live, workers) = (snapshot.live_objects(), self.options.workers);
+        let live = snapshot.live_objects();
         if live > (workers as u64 + 1) * LIVE_PER_WORKER {
             fail(format!("{live} live objects pile up"));
         }

@@ -9,7 +9,7 @@ use crate::model::run::Place;
 use crate::support::react;
 
 /// Other tests of this process run meanwhile.
-const AMONG_OTHERS: Place = Place {
+pub const AMONG_OTHERS: Place = Place {
     on_thread: || react(on_event),
     alone: false,
 };

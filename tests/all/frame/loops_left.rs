@@ -22,7 +22,7 @@ std::thread_local! {
 fn post_all(frames: &mut FrameLoop, log: &Log) -> FrameProxy {
     (0..2).for_each(|_| _ = frames.tick(|_| ()));
     let framed = |id| {
-        let log = log.clone();
+        let log = *log;
         move |frame: &mut Frame<'_>| {
             // Its pool is its own, and empty; it is counted among the thread's frames.
             let index = frame.index();

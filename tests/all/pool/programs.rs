@@ -1,10 +1,10 @@
 //! All small programs of some forms, each of which the crate and the naive model run beside each other (see
 //! [`crate::model`]).
 
-use crate::model::real::world::on_event;
-use crate::model::run::{Place, one_thread};
+use crate::model::run::one_thread;
 use crate::model::{Op, Op::*, Plan};
-use crate::support::{on_drop, react, sized};
+use crate::random::AMONG_OTHERS;
+use crate::support::{on_drop, sized};
 use std::thread;
 
 /// Runs a program. Shows one that fails.
@@ -14,11 +14,7 @@ fn run(program: &[Op]) {
             eprintln!("{program:?}");
         }
     });
-    let place = Place {
-        on_thread: || react(on_event),
-        alone: false,
-    };
-    one_thread(program, place);
+    one_thread(program, AMONG_OTHERS);
 }
 
 /// Puts an object into the pool that is current.

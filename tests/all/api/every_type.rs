@@ -188,7 +188,7 @@ LeakGroup             Send Sync Unpin Unwind Ref Clone Eq -     144
 LeakReport            Send Sync Unpin Unwind Ref Clone Eq -      72
 PoolHolder            Send Sync Unpin Unwind Ref Clone Eq -      48
 Scope                 Send Sync Unpin Unwind Ref -     -  -       8
-ScopeEntry            -    -    Unpin Unwind Ref -     -  -      40
+ScopeEntry            -    -    Unpin Unwind Ref -     -  -      48
 ScopeHandle           Send Sync Unpin Unwind Ref Clone -  -       8
 UnreleasedRetain      Send Sync Unpin Unwind Ref Clone Eq -      56
 ";

@@ -1,7 +1,7 @@
 //! State that all threads of a program share. Other code never runs while a lock is held.
 
 use super::super::super::{Note, Refusal, Threads, lock, pick};
-use super::super::{self as library, PoolManager, PoolToken, PopError, ThreadHandle};
+use super::super::{PoolManager, PoolToken, PopError, ThreadHandle, managers, quiesce, shutdown};
 use super::handle::{AnyWeak, Handle};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -46,7 +46,7 @@ impl World {
     /// Makes the state for this many threads that are sent messages.
     pub fn new(threads: usize) -> Arc<Self> {
         Arc::new(Self {
-            managers: library::managers(),
+            managers: managers(),
             threads: (0..threads).map(|_| Mutex::default()).collect(),
             log: Mutex::default(),
             made: AtomicU32::new(0),
@@ -218,12 +218,12 @@ impl World {
     }
 
     pub(super) fn quiesce(&self) {
-        let done = library::quiesce(&self.managers[0]);
+        let done = quiesce(&self.managers[0]);
         self.note(Note::Got(done));
     }
 
     pub(super) fn shutdown(&self, manager: u8) {
-        let [released, holders, orphans] = library::shutdown(self.manager(manager));
+        let [released, holders, orphans] = shutdown(self.manager(manager));
         self.note(Note::Shutdown(released, holders, orphans));
     }
 }

@@ -72,7 +72,7 @@ fn stale() -> Vec<Vec<u64>> {
     plain
 }
 
-/// Leaks objects that refer to each other, and one that a box refers to.
+/// Leaks objects that refer to each other, and some that a box refers to.
 fn leak() {
     let circle = [1, 2].map(|i| Ref::new(Circle(RefCell::default(), [i; 3])));
     *circle[0].0.borrow_mut() = Some(circle[1].clone());
@@ -83,7 +83,8 @@ fn leak() {
     }
     black_box(&forgotten);
     std::mem::forget(forgotten);
-    black_box(Box::leak(Box::new(Ref::new(InLoneBox(1)))));
+    // Several, as a stale word on a stack may look like a reference to one.
+    (0..4).for_each(|i| _ = black_box(Box::leak(Box::new(Ref::new(InLoneBox(i))))));
 }
 
 /// Runs `f` on a thread that keeps the result and parks.
@@ -406,7 +407,7 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         ("Aligned", 1),
         ("PageAligned", 1),
         ("AtHome", 1),
-        ("InLoneBox", 1),
+        ("InLoneBox", 4),
     ] {
         let found = view.of(name);
         assert_eq!(found.len(), n, "{name}");
@@ -565,5 +566,6 @@ pub fn check_leaks(graph: &Graph) {
     let lost = (0..graph.objects as u32).filter(|node| !reached[*node as usize]);
     let mut lost: Vec<_> = lost.map(|node| view.type_of(node).unwrap()).collect();
     lost.sort();
-    assert_eq!(lost, ["Circle", "Circle", "InLoneBox"]);
+    lost.dedup();
+    assert_eq!(lost, ["Circle", "InLoneBox"]);
 }

@@ -13,6 +13,9 @@ pub fn join(thread: Thread) {
     thread.join();
 }
 
+/// The registry of models has 31 slots. Several threads may look at once.
+pub const ROOM: Option<usize> = Some(16);
+
 pub fn current_id() -> ThreadId {
     shuttle::thread::current().id()
 }

@@ -19,6 +19,9 @@ pub fn join(thread: Thread) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
+/// From this number of threads on, none is replaced by another while it exits.
+pub const ROOM: Option<usize> = None;
+
 pub fn current_id() -> ThreadId {
     thread::current().id()
 }

@@ -1,6 +1,6 @@
 //! A thread of a program, and its steps.
 
-use super::super::seam::{at_teardown, current_id, outlive_the_exit};
+use super::super::seam::{ROOM, at_teardown, current_id, outlive_the_exit};
 use super::objects::{ForeignThing, Known, Local, Object, Shared, Thing, survive};
 use super::step::{Kind, Step};
 use super::world::{Queue, World};
@@ -35,6 +35,10 @@ fn live(world: &Arc<World>, program: &[Step], things: Vec<Thing>) {
     let mut worker = Worker::new(world, things);
     for (at, &step) in program.iter().enumerate() {
         if let Step(Kind::Exit, a, _) = step {
+            let threads = || PoolManager::global().snapshot().threads.len();
+            if ROOM.is_some_and(|room| threads() >= room) {
+                continue;
+            }
             // Another thread goes on while this one exits.
             let (rest, things) = (program[at + 1..].to_vec(), mem::take(&mut worker.things));
             things.iter().for_each(Thing::show);

@@ -40,6 +40,8 @@ pub const PASSES: usize = 100_000;
 
 pub fn quiesce() {
     PoolManager::global().quiesce(Duration::from_millis(1));
+    // Other threads, which have their own pace, may have what is left.
+    thread::sleep(Duration::from_micros(50));
 }
 
 #[derive(Default)]

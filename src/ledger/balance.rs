@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn the_likeliest_retain_becomes_the_entry() {
-        // The same line, even if another function's name is the same.
+        // A retain at the line of the call is likelier than one in another function of its name.
         let mut lines = vec![retains("draw", 1, 1)];
         let (latest, call) = (retains("upgrade", 1, 1), retains("draw", 1, 1));
         let by_line = Line {

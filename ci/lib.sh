@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # The running script, from here.
 script=ci/${0##*ci/}
 
-# What builds and how is the scripts' own matter.
+# Flags of the caller's shell would replace those that scripts give.
 unset RUSTFLAGS RUSTDOCFLAGS
 
 # Goes at the end, with what scripts have put there.

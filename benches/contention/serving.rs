@@ -1,5 +1,5 @@
-//! What the benchmark does for another process of it, if it is built with another global allocator: the
-//! work of one contestant. See `rival`.
+//! Serves another process of the benchmark: a process that was built with another global allocator does
+//! the work of one contestant. See `rival`.
 
 use crate::check;
 use crate::rival::number;

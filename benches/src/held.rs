@@ -38,7 +38,7 @@ impl Drop for Kilobyte {
     }
 }
 
-/// What a reader does with the object that it has loaded: it stalls, and reads the object.
+/// The stall of a reader that has loaded an object; afterwards the reader reads the object.
 type Hold<'h> = &'h dyn Fn(&Kilobyte);
 
 /// A kind of reader: its name, and the measurement of [`stall`].

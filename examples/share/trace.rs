@@ -48,7 +48,7 @@ mod off {
         })
     }
 
-    /// There is none.
+    /// A trace that this build cannot make.
     pub struct Trace(Infallible);
 
     impl Trace {

@@ -160,7 +160,7 @@ fn name_at<'w>(words: &[&'w str], at: usize) -> Option<&'w str> {
         depth -= rust::depth_of(words[i]);
         match words[i] {
             ";" | "{" if depth <= 0 => return None,
-            // It begins further up.
+            // The statement begins further up.
             "}" if depth <= 1 => return None,
             ":" if depth <= 0 => return i.checked_sub(1).map(|i| words[i]),
             "let" if depth <= 0 => {

@@ -156,7 +156,7 @@ mod tests {
             // A part of a name.
             "list three",
             "list ba::three\nlist ba::three",
-            // It fits a::one_more, too; this one, ba::three.
+            // The first name fits a::one_more, too; the second one, ba::three.
             "list a::one",
             "list a::",
         ] {

@@ -1,4 +1,4 @@
-//! What the job needs from the library: the counted objects of a graph, and pools of each thread.
+//! The job's use of the library: the counted objects of a graph, and pools of each thread.
 
 use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! What is held is no leak, in memory of several allocators and by tasks of tokio, and what leaks beside
-//! it is found.
+//! Objects that memory of several allocators or tasks of tokio hold are no leaks; those that leak beside
+//! them are found.
 #![cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -115,7 +115,7 @@ fn deep_structure() {
     assert!(head.as_ref().is_some_and(|head| head.0.is_some()));
 }
 
-/// What is done, how often, and less than how many bytes are left then.
+/// The name of some work, the work, how often it is done, and a bound on the bytes that it leaves.
 type Case = (&'static str, fn(), usize, isize);
 
 const CASES: [Case; 9] = [

@@ -146,7 +146,7 @@ fn trait_objects() {
     let weak: Weak<dyn Shape> = unsize!(Ref::downgrade(&sized) => dyn Shape);
     let lent: PoolRef<'_, dyn Shape> = unsize!(pool.autorelease(sized) => dyn Shape);
     assert_eq!((lent.area(), weak.upgrade().unwrap().area()), (9, 9));
-    // Whatever it is seen as.
+    // The pool finds the object by each of its types.
     assert!(pool.contains(&shape) && pool.contains(&debug));
     pool.drain();
     drop((shape, debug));

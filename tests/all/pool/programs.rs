@@ -89,7 +89,7 @@ fn guards_move_into_scopes_and_out_of_them() {
     }
 }
 
-/// What two of the destructors in a pool do, one after the other, in every combination.
+/// The work of destructors, of which each pair runs in one pool, one after the other.
 const PLANS: [Plan; 17] = [
     Plan::Nothing,
     Plan::Relay(2),

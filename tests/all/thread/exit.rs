@@ -97,7 +97,7 @@ fn thread_ends_with_leaked_guard_pools_which_stay_leaked_and_those_around_them_a
         let pool = AutoreleasePool::new();
         pool.create(log.probe(10));
         std::mem::forget(pool);
-        // What is added while it is current is leaked, too.
+        // Entries that are added while the forgotten pool is current are leaked, too.
         autorelease(Ref::new(log.probe(11)));
         std::mem::forget(PoolManager::new().pool());
         let _inner = global().push();

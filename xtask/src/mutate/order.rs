@@ -281,7 +281,7 @@ mod tests {
             "let a = &self.a; self.x.lock(); a",
             &["delete: let a = &self.a;", "delete: self.x.lock();"],
         );
-        // What must not get to its end, and what is all of an `if`.
+        // Blocks that must not reach their end, and a statement that is all of an `if`.
         for (source, counts) in [
             (
                 "fn f(x: &A) { let Some(y) = x.lock() else { a(); b(); return }; }",

@@ -70,7 +70,7 @@ impl<T: ?Sized + Clones> Ref<T> {
     }
 }
 
-/// What `Arc::make_mut` clones: std's trait for that has no stable name.
+/// Types that `Arc::make_mut` clones: std's trait for them has no stable name.
 pub trait Clones {
     fn make_mut(of: &mut Arc<Self>) -> &mut Self;
 }

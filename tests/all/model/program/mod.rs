@@ -140,7 +140,7 @@ impl Worker {
     fn run_scope(&self, mut own: Option<&mut AutoreleasePool>, depth: usize) -> Option<Op> {
         loop {
             let op = match self.steps.recv() {
-                // It is the last step.
+                // A program's last step.
                 Ok(Op::Exit(keep)) => {
                     self.keep.set(keep);
                     continue;

@@ -41,7 +41,7 @@ const FOREIGN: &[&str] = &[
 /// The types of the façade that decide nothing but what a report says, or when optional work is done.
 const STATISTIC: &[&str] = &["Counter", "Hint", "LazyTimer"];
 
-/// What stands in no statement that only counts.
+/// Words that no statement that only counts contains.
 const OTHER: &[&str] = &["{", "=", "return", "!", "?"];
 
 /// Names that say nothing about what is called.
@@ -108,7 +108,7 @@ impl Operations {
             ["let", _, "=", ref value @ ..] => value,
             _ => &words,
         };
-        // It consists of calls of methods and arithmetic.
+        // A value that only counts consists of calls of methods and arithmetic.
         if value.iter().any(|word| OTHER.contains(word)) {
             return false;
         }

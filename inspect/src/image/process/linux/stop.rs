@@ -196,7 +196,7 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
 
 fn thread_pointer(tid: Tid) -> Option<u64> {
     if MACHINE == Machine::X86_64 {
-        // It is one of the general registers.
+        // Here the thread pointer is one of the general registers.
         return None;
     }
     let mut word = [0; 8];
@@ -208,11 +208,11 @@ fn thread_pointer(tid: Tid) -> Option<u64> {
 /// The result of a wait for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waited {
-    /// It still runs.
+    /// The thread still runs.
     Running,
-    /// It has stopped, with a signal to deliver when it goes on, or 0.
+    /// The thread has stopped, with a signal to deliver when it goes on, or 0.
     Stopped(i32),
-    /// It has ended.
+    /// The thread has ended.
     Gone,
 }
 

@@ -512,14 +512,14 @@ fn values_are_destroyed_once_while_threads_send_and_others_finish() {
         }
     }
     alone!(|| {
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| (0..EACH).for_each(|n| drop_later(Counted(n % 2 == 0))));
-            }
-            for deadline in [Duration::ZERO, LONG] {
-                scope.spawn(move || (0..100).for_each(|_| _ = finish_drops(deadline)));
-            }
+        let send = || (0..EACH).for_each(|n| drop_later(Counted(n % 2 == 0)));
+        let senders = [(); 4].map(|()| thread::spawn(send));
+        let enders = [Duration::ZERO, LONG].map(|deadline| {
+            thread::spawn(move || (0..100).for_each(|_| _ = finish_drops(deadline)))
         });
+        // A scope would not wait for their exits, and the list below has threads that are exiting.
+        let all = senders.into_iter().chain(enders);
+        all.for_each(|thread| thread.join().unwrap());
         assert!(finish_drops(LONG));
         assert_eq!(DROPPED.load(Ordering::Relaxed), 4 * (EACH + EACH / 2));
         let manager = PoolManager::global();

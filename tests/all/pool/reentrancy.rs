@@ -120,10 +120,11 @@ fn destructor_holds_the_guard_of_a_pool_inside_the_one_that_is_drained() {
 #[test]
 fn destructor_asks_for_everything_the_manager_can_do() {
     with_log(|log| {
-        let mut pool = AutoreleasePool::named("busy");
+        // Not the global one, whose `shutdown` would ask other tests' threads, too.
+        let manager = PoolManager::new();
+        let mut pool = manager.named_pool("busy");
         pool.create(log.probe(0));
         pool.create(on_drop(move || {
-            let manager = global();
             // This is impossible here, but must neither hang nor do harm.
             manager.quiesce(Duration::ZERO);
             let report = manager.shutdown(Duration::ZERO).unwrap_err();

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The examples of `window`, on a screen that is not shown: a home in winit's event loop, and a window, which draws
-# what docs/window.png shows and leaves no object.
+# The example `window`, on a screen that is not shown: it draws what docs/window.png shows and leaves no object.
 #
 #   ci/window.sh          compares the sprites with the picture
 #   ci/window.sh renew    makes the picture anew
@@ -14,5 +13,4 @@ case ${1-} in
 esac
 step cargo build --release -p releasepool-window
 screen=(xvfb-run --auto-servernum "--server-args=-screen 0 800x600x24")
-step timeout 120 "${screen[@]}" target/release/home
 step timeout 120 "${screen[@]}" target/release/releasepool-window --frames 118 $what docs/window.png

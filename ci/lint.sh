@@ -14,8 +14,8 @@ for package in loom_tests fuzz benches/instructions loom_tests/downstream loom_t
 done
 # The library without and with its features (tests/features); and the packages that turn some of them on, for all
 # packages of the command.
-step cargo clippy --workspace --exclude releasepool-metrics --exclude releasepool-mistakes --exclude releasepool-inspect-ledger --exclude releasepool-share-traced --all-targets -- -D warnings
-step cargo clippy -p releasepool-metrics -p releasepool-mistakes -p releasepool-inspect-ledger -p releasepool-share-traced --all-targets -- -D warnings
+step cargo clippy --workspace --exclude releasepool-metrics --exclude releasepool-mistakes --exclude releasepool-inspect-ledger --all-targets -- -D warnings
+step cargo clippy -p releasepool-metrics -p releasepool-mistakes -p releasepool-inspect-ledger --all-targets -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --target-dir target/loom \
     --config "build.rustflags=$loom_flags" -- -D warnings
 step cargo clippy --manifest-path loom_tests/Cargo.toml --bin shuttle --features shuttle --target-dir target/shuttle \

@@ -13,7 +13,8 @@ Workers parse JSON documents into graphs of counted objects and hand them to the
 UI thread, which runs a frame loop. Afterwards come figures, a verification, and a
 comparison with `serde_json::Value`, a tree without counts.";
 
-const EXIT_CODES: &str = "Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input, 130 after Ctrl-C.";
+const EXIT_CODES: &str =
+    "Exit code: 0 if all is well, 1 if the verification fails, 2 for wrong input.";
 
 #[derive(Parser)]
 #[command(
@@ -25,10 +26,9 @@ const EXIT_CODES: &str = "Exit code: 0 if all is well, 1 if the verification fai
     args_override_self = true
 )]
 pub struct Options {
-    /// JSON documents; of a directory, all *.json and *.jsonl files in it and below
-    /// it; - is standard input [default: 500 earthquakes, a document of 357 kB].
-    /// Each line of a *.jsonl file is a document. The first one that cannot be read,
-    /// or is no JSON, ends the run
+    /// JSON documents; of a directory, all *.json files in it and below it
+    /// [default: 500 earthquakes, a document of 357 kB]. The first one that cannot
+    /// be read, or is no JSON, ends the run
     #[arg(value_name = "FILES", verbatim_doc_comment)]
     pub paths: Vec<PathBuf>,
 
@@ -65,11 +65,6 @@ pub struct Options {
     /// Run and verify the main job only
     #[arg(long)]
     pub no_compare: bool,
-
-    /// Write a trace of all threads to FILE, for ui.perfetto.dev, and compare
-    /// nothing. Builds the example again with the feature `tracing`, by cargo
-    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
-    pub trace: Option<PathBuf>,
 
     /// Show no progress
     #[arg(short, long)]

@@ -4,18 +4,18 @@
 
 use crate::error::Error;
 use crate::input::Document;
-use crate::job::digest::{Digest, Walk};
+use crate::job::digest::Digest;
 use crate::job::keys::Keys;
-use crate::job::run::{live_objects, processor_time, reclaimer, work};
+use crate::job::run::{live_objects, reclaimer, work};
 use crate::job::schedule::{End, Schedule};
-use crate::job::world::{self, World};
+use crate::job::world::{Value, World};
 use crate::progress::Progress;
 use crate::verify::{self, Check, Expected};
-use serde_json::Value;
-use std::cell::Cell;
+use std::fs;
+use std::hint::black_box;
 use std::panic::resume_unwind;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,7 @@ pub struct Comparison {
     pub turns: u32,
     pub workers: usize,
     pub ours: Side,
-    /// `None` if `serde_json::Value` refuses a document.
-    pub values: Option<Side>,
+    pub values: Side,
     pub checks: [Check; 2],
 }
 
@@ -48,23 +47,32 @@ pub struct Side {
 }
 
 impl Side {
-    fn add(&mut self, other: Self) {
-        self.bytes += other.bytes;
-        self.time += other.time;
+    /// Adds the job, which returns the bytes of text that it has parsed.
+    fn add(&mut self, job: impl FnOnce() -> Result<usize, Error>) -> Result<(), Error> {
+        let (start, before) = (Instant::now(), processor_time());
+        self.bytes += job()?;
+        let time = processor_time().zip(before);
+        let time = time.map(|(now, before)| now.saturating_sub(before));
+        self.time += time.unwrap_or_else(|| start.elapsed());
+        Ok(())
     }
 
     /// Returns the bytes for each second.
     pub fn rate(&self) -> f64 {
         self.bytes as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
+}
 
-    fn or_since(self, start: Instant) -> Self {
-        let passed = || start.elapsed();
-        let time = Some(self.time)
-            .filter(|time| !time.is_zero())
-            .unwrap_or_else(passed);
-        Self { time, ..self }
-    }
+/// Returns the processors' time of all threads of the process, on Linux. Without a library: the ones that
+/// read this file take longer to build than the rest of the example.
+fn processor_time() -> Option<Duration> {
+    let figures = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may have spaces.
+    let (_, figures) = figures.rsplit_once(')')?;
+    // In user mode, and in the kernel, in hundredths of a second.
+    let times = figures.split_whitespace().skip(11).take(2);
+    let sum: u64 = times.filter_map(|time| time.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(10 * sum))
 }
 
 /// The work of one turn.
@@ -72,19 +80,9 @@ struct Turn<'t> {
     documents: &'t [Document],
     /// The documents to process, over and over.
     sample: Vec<usize>,
+    workers: usize,
     /// For how long.
     length: Duration,
-}
-
-impl Turn<'_> {
-    /// Returns a schedule that begins now.
-    fn schedule(&self, threads: usize) -> Schedule {
-        let end = End::At {
-            time: Instant::now() + self.length,
-            at_least: 1,
-        };
-        Schedule::new(self.sample.len(), threads, end, &Arc::default())
-    }
 }
 
 /// Compares both for this time; `None` if that is too short for the documents.
@@ -104,19 +102,19 @@ pub fn compare(
     let Some(sample) = sample(documents, expected, bytes as usize) else {
         return Ok(None);
     };
-    progress.note("comparing with serde_json::Value");
     let turn = Turn {
         documents,
         sample,
+        workers,
         length,
     };
-    let (mut by_us, mut by_values) = (Side::default(), can_parse(&turn).then(Side::default));
+    let (mut by_us, mut by_values) = (Side::default(), Side::default());
     for round in 1..=turns {
-        progress.detail(&format!("comparing, turn {round} of {turns}"));
-        by_us.add(ours(&turn, workers)?);
-        if let Some(side) = &mut by_values {
-            side.add(values(&turn, workers)?);
-        }
+        progress.note(&format!(
+            "comparing with serde_json::Value, turn {round} of {turns}"
+        ));
+        by_us.add(|| ours(&turn))?;
+        by_values.add(|| values(&turn))?;
     }
     progress.clear();
     Ok(Some(Comparison {
@@ -156,153 +154,90 @@ fn sample(documents: &[Document], expected: &Expected, bytes: usize) -> Option<V
     Some(sample)
 }
 
-/// Returns whether `serde_json::Value` can hold all documents of the turn: it refuses those that are
-/// nested deeper than 127.
-fn can_parse(turn: &Turn<'_>) -> bool {
-    let mut texts = turn.sample.iter().map(|&n| &turn.documents[n].text);
-    texts.all(|text| serde_json::from_str::<Value>(text).is_ok())
-}
-
-/// Does the job with objects of the library.
-fn ours(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
+/// Does the job with objects of the library. Returns the bytes of text that were parsed.
+fn ours(turn: &Turn<'_>) -> Result<usize, Error> {
     let reclaimer = reclaimer()?;
-    let start = Instant::now();
-    let keys = &Keys::default();
+    let (world, keys) = (World::without_temporaries, &Keys::default());
     let parse = |schedule: &mut dyn Iterator<Item = usize>, send: &dyn Fn(_) -> bool| {
-        work(
-            &World::without_temporaries(),
-            keys,
-            turn.documents,
-            schedule,
-            |_, root| send(root),
-        )
+        work(&world(), keys, turn.documents, schedule, |_, root| {
+            send(root)
+        })
     };
-    let walk = |arrivals: Receiver<world::Value>| {
+    let walk = |arrivals: Receiver<Value>| {
         for root in arrivals {
-            std::hint::black_box(Digest::of(&root));
+            black_box(Digest::of(&root));
             match root {
-                world::Value::Node(root) => reclaimer.thread().release(root),
+                Value::Node(root) => reclaimer.thread().release(root),
                 other => drop(other),
             }
         }
-        processor_time()
     };
-    let mut side = job(turn, workers, parse, walk)?;
-    side.time += reclaimer
-        .call(processor_time)
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let bytes = job(turn, parse, walk);
     // Its destructors do not panic.
     let _ = reclaimer.shutdown();
-    Ok(side.or_since(start))
+    bytes
 }
 
-/// Does the job with `serde_json::Value`.
-fn values(turn: &Turn<'_>, workers: usize) -> Result<Side, Error> {
-    let start = Instant::now();
-    let (condemned, to_drop) = sync_channel::<Value>(WAITING);
-    let reclaimer = thread::spawn(move || {
-        to_drop.into_iter().for_each(drop);
-        processor_time()
-    });
+/// Does the job with `serde_json::Value`. Returns the bytes of text that were parsed.
+fn values(turn: &Turn<'_>) -> Result<usize, Error> {
+    let (condemned, to_drop) = sync_channel::<serde_json::Value>(WAITING);
+    let reclaimer = thread::spawn(move || to_drop.into_iter().for_each(drop));
     let parse = |schedule: &mut dyn Iterator<Item = usize>, send: &dyn Fn(_) -> bool| {
         for n in schedule {
-            let root = serde_json::from_str(&turn.documents[n].text);
-            if !send(root.expect("`can_parse` has parsed it")) {
+            let document = &turn.documents[n];
+            let root = serde_json::from_str(&document.text);
+            if !send(root.map_err(|error| document.invalid(n, error))?) {
                 break;
             }
         }
         Ok(())
     };
-    let walk = |arrivals: Receiver<Value>| {
+    let walk = move |arrivals: Receiver<serde_json::Value>| {
         for root in arrivals {
-            std::hint::black_box(digest(&root));
+            black_box(Digest::of_tree(&root));
             // The thread ends after this one.
             let _ = condemned.send(root);
         }
-        drop(condemned);
-        processor_time()
     };
-    let mut side = job(turn, workers, parse, walk)?;
-    side.time += reclaimer
+    let bytes = job(turn, parse, walk);
+    reclaimer
         .join()
-        .unwrap_or_else(|panic| resume_unwind(panic))
-        .unwrap_or_default();
-    Ok(side.or_since(start))
+        .unwrap_or_else(|panic| resume_unwind(panic));
+    bytes
 }
 
-/// Parses documents on workers and has another thread walk them. Both `parse` and `walk` run on
-/// threads that end with them.
+/// Parses documents on workers and has another thread walk them. Returns the bytes of their text.
 fn job<R: Send>(
     turn: &Turn<'_>,
-    workers: usize,
     parse: impl Fn(&mut dyn Iterator<Item = usize>, &dyn Fn(R) -> bool) -> Result<(), Error> + Sync,
-    walk: impl FnOnce(Receiver<R>) -> Option<Duration> + Send,
-) -> Result<Side, Error> {
-    let schedule = &turn.schedule(workers);
-    let (sender, arrivals) = sync_channel(WAITING);
-    let worker = |index: usize, sender: SyncSender<R>| {
-        let bytes = Cell::new(0);
-        let count = |&n: &usize| bytes.set(bytes.get() + turn.documents[n].text.len());
-        let documents = schedule.of_worker(index).map(|n| turn.sample[n]);
-        parse(&mut documents.inspect(count), &|root| {
-            sender.send(root).is_ok()
-        })?;
-        let time = processor_time().unwrap_or_default();
-        Ok(Side {
-            bytes: bytes.get(),
-            time,
-        })
+    walk: impl FnOnce(Receiver<R>) + Send,
+) -> Result<usize, Error> {
+    let end = End::At {
+        time: Instant::now() + turn.length,
+        at_least: 1,
     };
+    let schedule = Schedule::new(turn.sample.len(), turn.workers, end);
+    let bytes = AtomicUsize::new(0);
+    let count = |&n: &usize| _ = bytes.fetch_add(turn.documents[n].text.len(), Ordering::Relaxed);
+    let (sender, arrivals) = sync_channel(WAITING);
     thread::scope(|scope| {
-        let walker = scope.spawn(|| walk(arrivals));
+        scope.spawn(|| walk(arrivals));
         let start = |index| {
-            let (sender, worker) = (sender.clone(), &worker);
-            scope.spawn(move || worker(index, sender))
+            let (sender, schedule, count, parse) = (sender.clone(), &schedule, &count, &parse);
+            scope.spawn(move || {
+                let documents = schedule.of_worker(index).map(|n| turn.sample[n]);
+                parse(&mut documents.inspect(count), &|root| {
+                    sender.send(root).is_ok()
+                })
+            })
         };
-        let threads: Vec<_> = (0..workers).map(start).collect();
+        let workers: Vec<_> = (0..turn.workers).map(start).collect();
         // The walker ends when the last worker has dropped its sender.
         drop(sender);
-        let mut side = Side::default();
-        for thread in threads {
-            let done: Result<Side, Error> =
-                thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            side.add(done?);
-        }
-        let walked = walker.join().unwrap_or_else(|panic| resume_unwind(panic));
-        side.time += walked.unwrap_or_default();
-        Ok(side)
-    })
-}
-
-/// Returns the digest of a tree. It is another one than that of the document, as `Value` sorts keys.
-fn digest(root: &Value) -> Digest {
-    let mut walk = Walk::default();
-    add(&mut walk, root);
-    walk.finish()
-}
-
-/// Recurses as deep as the document, which is no deeper than 127.
-fn add(walk: &mut Walk, value: &Value) {
-    match value {
-        Value::Null => walk.scalar(0.0),
-        Value::Bool(value) => walk.scalar(f64::from(u8::from(*value))),
-        Value::Number(value) => walk.scalar(value.as_f64().unwrap_or_default()),
-        Value::String(text) => walk.text(text),
-        Value::Array(items) => {
-            walk.digest.arrays += 1;
-            items.iter().for_each(|item| add(walk, item));
-        }
-        Value::Object(entries) => {
-            walk.digest.dicts += 1;
-            walk.digest.entries += entries.len() as u64;
-            for (key, value) in entries {
-                walk.key(key);
-                add(walk, value);
-            }
-        }
-    }
+        let mut results = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        results.try_for_each(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+    })?;
+    Ok(bytes.into_inner())
 }
 
 #[cfg(test)]
@@ -335,15 +270,17 @@ mod tests {
         let turn = Turn {
             documents: &documents,
             sample: vec![0, 1],
+            workers: 2,
             length: Duration::from_millis(50),
         };
-        assert!(can_parse(&turn));
-        for side in [ours(&turn, 2).unwrap(), values(&turn, 2).unwrap()] {
+        for job in [ours, values] {
+            let mut side = Side::default();
+            side.add(|| job(&turn)).unwrap();
             assert!(side.bytes > 0 && side.rate() > 0.0);
         }
         for text in texts {
             // Neither has keys to sort.
-            let tree = digest(&serde_json::from_str(text).unwrap());
+            let tree = Digest::of_tree(&serde_json::from_str(text).unwrap());
             assert_eq!(Digest::of_text(text).ok(), Some(tree));
         }
     }

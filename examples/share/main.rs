@@ -8,71 +8,57 @@
 //! nothing went wrong, and a comparison with a tree that counts no references.
 //!
 //! Where to start reading: the folder `job`. The files next to this one are what a program has around
-//! its job: options, input, a progress display, a verification, a report, a trace.
+//! its job: options, input, a progress display, a verification, a report.
 
 mod args;
 mod comparison;
 mod error;
 mod input;
-mod interrupt;
 mod job;
 mod output;
 mod plan;
 mod progress;
 mod report;
-mod trace;
 mod verify;
 
 use args::Options;
 use clap::Parser;
 use error::Error;
-use interrupt::Interrupt;
 use job::run;
 use plan::Plan;
 use progress::Progress;
 use releasepool_examples_common::output::{Output, complain};
 use std::process::ExitCode;
-use trace::Trace;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let trace = options.trace.as_ref();
-    let elsewhere = trace.and_then(|_| trace::elsewhere(options.quiet));
-    let here = || share(&options, &mut Output::default()).map(ExitCode::from);
-    elsewhere.unwrap_or_else(here).unwrap_or_else(|error| {
-        complain(&format!("share: {error}"));
-        if error.was_sharing() {
-            complain(&format!("share: {}", what_is_left()));
+    match share(&options, &mut Output::default()) {
+        Ok(holds) => ExitCode::from(u8::from(!holds)),
+        Err(error) => {
+            complain(&format!("share: {error}"));
+            if error.was_sharing() {
+                complain(&format!("share: {}", what_is_left()));
+            }
+            ExitCode::from(2)
         }
-        ExitCode::from(2)
-    })
+    }
 }
 
-/// Returns the exit code.
-fn share(options: &Options, out: &mut Output) -> Result<u8, Error> {
-    let interrupt = Interrupt::listen()?;
+/// Returns whether all checks hold.
+fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     let plan = Plan::new(options);
     let documents = &input::read(&options.paths)?;
     out.say(&report::input(documents, options))?;
 
-    let trace = options.trace.as_deref().map(Trace::start).transpose()?;
     let mut progress = Progress::new(options.quiet);
     let end = plan.main_job(documents.len());
-    let job = |stopped: &_| run::run(documents, options, end, stopped, &mut progress);
-    let run = interrupt.during(job)?;
-    trace.map_or(Ok(()), Trace::end)?;
+    let run = run::run(documents, options, end, &mut progress)?;
     out.say(&report::run(&run, options))?;
-    if interrupt.came() {
-        progress.clear();
-        out.say(report::INTERRUPTED)?;
-        return Ok(interrupt::EXIT_CODE);
-    }
 
     progress.note("parsing the documents without the library");
     let deadline = plan.verification();
-    let expected = verify::expected(documents, &run.seen, options.workers, deadline);
+    let expected = verify::expected(documents, &run.seen, deadline)?;
     progress.clear();
-    let expected = expected?;
     let verdict = verify::verify(&run, &expected, deadline.is_none());
     out.say(&report::verdict(&verdict))?;
     let mut holds = verdict.holds();
@@ -89,7 +75,7 @@ fn share(options: &Options, out: &mut Output) -> Result<u8, Error> {
         holds &= checks.fold(true, |holds, check| holds & check.holds);
     }
     out.say(&report::end(plan.elapsed(), run::peak_memory(), documents))?;
-    Ok(u8::from(!holds))
+    Ok(holds)
 }
 
 fn what_is_left() -> String {

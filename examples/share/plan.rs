@@ -7,9 +7,6 @@ use std::time::{Duration, Instant};
 /// The length of the run if the command line names none.
 const LENGTH: Duration = Duration::from_secs(10);
 
-/// That length if there is a trace, which would become large.
-const TRACED: Duration = Duration::from_secs(4);
-
 /// How long comparisons may take in all, if the main job was not bounded and may have taken more
 /// than its part.
 const COMPARISONS: Duration = Duration::from_secs(5);
@@ -33,15 +30,12 @@ pub struct Plan {
 impl Plan {
     /// Makes the plan of a run that begins now.
     pub fn new(options: &Options) -> Self {
-        let is_traced = options.trace.is_some();
-        let length = if is_traced { TRACED } else { LENGTH };
         Self {
             start: Instant::now(),
-            length: options.seconds.unwrap_or(length),
+            length: options.seconds.unwrap_or(LENGTH),
             is_bounded: options.seconds.is_some(),
             rounds: options.rounds,
-            // A trace costs too much for a comparison to be true.
-            compares: !options.no_compare && !is_traced,
+            compares: !options.no_compare,
         }
     }
 

@@ -2,8 +2,6 @@
 
 use crate::output::{rate, short_count, short_time};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use releasepool_examples_common::output::complain;
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 /// The figures that are displayed.
@@ -15,16 +13,10 @@ pub struct Figures {
     pub live: u64,
 }
 
-enum Mode {
-    Quiet,
-    /// To a terminal: one line, which is rewritten.
-    Bar(ProgressBar),
-    /// To a file or pipe: a new line now and then.
-    Lines,
-}
-
+/// One line, which is rewritten; nothing if it is quiet, or standard error is no terminal.
 pub struct Progress {
-    mode: Mode,
+    bar: ProgressBar,
+    quiet: bool,
     start: Instant,
     last_update: Instant,
     last_documents: u64,
@@ -32,16 +24,10 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(quiet: bool) -> Self {
-        let mode = if quiet {
-            Mode::Quiet
-        } else if io::stderr().is_terminal() {
-            Mode::Bar(bar())
-        } else {
-            Mode::Lines
-        };
         let now = Instant::now();
         Self {
-            mode,
+            bar: bar(quiet),
+            quiet,
             start: now,
             last_update: now,
             last_documents: 0,
@@ -57,45 +43,30 @@ impl Progress {
 
     /// Shows the figures if enough time has passed since the last update. Called in every frame.
     pub fn update(&mut self, figures: impl FnOnce() -> Figures) {
-        let interval = match self.mode {
-            Mode::Quiet => return,
-            Mode::Bar(_) => Duration::from_millis(100),
-            Mode::Lines => Duration::from_secs(1),
-        };
         let since = self.last_update.elapsed();
-        if since < interval {
+        if self.bar.is_hidden() || since < Duration::from_millis(100) {
             return;
         }
         let figures = figures();
         let documents = figures.documents - self.last_documents;
-        let speed = rate(documents, since);
-        self.note(&line(self.start.elapsed(), &figures, speed));
+        self.note(&line(
+            self.start.elapsed(),
+            &figures,
+            rate(documents, since),
+        ));
         self.last_update = Instant::now();
         self.last_documents = figures.documents;
     }
 
     /// Shows what is done now.
-    pub fn note(&mut self, line: &str) {
-        match &self.mode {
-            Mode::Quiet => {}
-            Mode::Bar(_) => self.detail(line),
-            Mode::Lines => complain(line),
-        }
-    }
-
-    /// Shows what is done now, but only on a terminal: it is not worth a line of its own.
-    pub fn detail(&mut self, line: &str) {
-        if let Mode::Bar(bar) = &self.mode {
-            bar.set_message(line.to_owned());
-        }
+    pub fn note(&self, line: &str) {
+        self.bar.set_message(line.to_owned());
     }
 
     /// Removes the display from the terminal, so that other output can follow.
     pub fn clear(&mut self) {
-        if let Mode::Bar(line) = &mut self.mode {
-            line.finish_and_clear();
-            *line = bar();
-        }
+        self.bar.finish_and_clear();
+        self.bar = bar(self.quiet);
     }
 }
 
@@ -114,8 +85,12 @@ fn line(elapsed: Duration, figures: &Figures, documents_per_second: f64) -> Stri
 }
 
 /// Makes a display that consists of one line of text.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+fn bar(quiet: bool) -> ProgressBar {
+    let target = match quiet {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr(),
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
     bar.with_style(ProgressStyle::with_template("{wide_msg}").expect("the template is valid"))
 }
 

@@ -10,9 +10,6 @@ use releasepool_examples_common::output::grouped;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A thread that had no processor for more than this part of its time is worth a note.
-const BUSY: f64 = 0.02;
-
 pub fn input(documents: &[Document], options: &Options) -> String {
     let what = match documents {
         [only] => only.name.clone(),
@@ -84,13 +81,12 @@ pub fn run(run: &Run, options: &Options) -> String {
     line("peak of chunks", size(run.blocks.peak_chunk_bytes));
     line("remote frees", grouped(run.blocks.remote_frees));
     format!(
-        "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{CHUNKS}{FRAME_TIME}{}{}",
+        "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{CHUNKS}{FRAME_TIME}{}",
         run.elapsed.as_secs_f64(),
         match options.frame() {
             Some(interval) => format!("  A frame has {}.\n", short_time(interval)),
             None => String::new(),
         },
-        crowded(run, options)
     )
 }
 
@@ -114,20 +110,6 @@ const FRAME_TIME: &str = "
   wait for the next frame. p99: 99 of 100 frames took no longer.
 ";
 
-/// Returns a note if the UI thread often had no processor.
-fn crowded(run: &Run, options: &Options) -> String {
-    let waited = run.ui_waited.as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-    if waited < BUSY {
-        return String::new();
-    }
-    format!(
-        "  Note: for {:.0} % of the time the UI thread could have run, but had no processor,\n  \
-         because {}, the reclaimer or other programs used them all. Frame times include that.\n",
-        waited * 100.0,
-        counted(options.workers as u64, "worker"),
-    )
-}
-
 pub fn verdict(verdict: &Verdict) -> String {
     let result = if verdict.holds() { "passed" } else { "FAILED" };
     format!("\nVerification: {result}\n{}", checks(&verdict.0))
@@ -148,11 +130,6 @@ pub const NO_COMPARISON: &str = "
 Nothing else is compared, as the documents took all the time. Give `--seconds` more for that.
 ";
 
-/// Reports that Ctrl-C has ended the job early.
-pub const INTERRUPTED: &str = "
-Interrupted: nothing was verified. (A second Ctrl-C would have ended it at once.)
-";
-
 /// Reports what the whole run took.
 pub fn end(elapsed: Duration, peak_memory: Option<u64>, documents: &[Document]) -> String {
     let memory = match peak_memory {
@@ -167,19 +144,16 @@ pub fn end(elapsed: Duration, peak_memory: Option<u64>, documents: &[Document]) 
 }
 
 pub fn comparison(comparison: &Comparison) -> String {
-    let Some(values) = comparison.values else {
-        return TOO_DEEP.to_owned() + &checks(&comparison.checks);
-    };
     let mut table = Table::default();
     table.row(["", "text for each second of the processors", "ratio"]);
     for (name, side) in [
-        ("serde_json::Value", values),
+        ("serde_json::Value", comparison.values),
         ("releasepool", comparison.ours),
     ] {
         table.row([
             name.to_owned(),
             size(side.rate() as u64),
-            format!("{:.2}", side.rate() / values.rate()),
+            format!("{:.2}", side.rate() / comparison.values.rate()),
         ]);
     }
     format!(
@@ -191,10 +165,6 @@ pub fn comparison(comparison: &Comparison) -> String {
         checks(&comparison.checks),
     )
 }
-
-const TOO_DEEP: &str = "
-There is no comparison with `serde_json::Value`, which refuses a document: one of more than 127 levels.
-";
 
 const TREES: &str = "
   serde_json::Value  owns each key and each text by itself, and frees them one by one

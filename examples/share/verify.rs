@@ -3,58 +3,32 @@
 use crate::error::Error;
 use crate::input::Document;
 use crate::job::digest::Digest;
+use crate::job::label;
 use crate::job::run::{Activity, Run};
 use crate::job::ui::Seen;
-use releasepool_examples_common::{label, output::grouped};
-use std::panic;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use releasepool_examples_common::output::grouped;
 use std::time::Instant;
 
 /// The digest that each document should have; `None` if the UI thread has not seen it, or if there
 /// was no time.
 pub type Expected = Vec<Option<Digest>>;
 
-/// Reads each document that the UI thread has seen, on several threads, without the library and without making
-/// a graph. Stops at the deadline.
+/// Reads each document that the UI thread has seen, without the library and without making a graph. Stops at
+/// the deadline.
 pub fn expected(
     documents: &[Document],
     seen: &Seen,
-    threads: usize,
     deadline: Option<Instant>,
 ) -> Result<Expected, Error> {
-    let next = AtomicUsize::new(0);
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    let take = || {
-        // Only the number matters; it orders nothing.
-        let take_next = || next.fetch_add(1, Ordering::Relaxed);
-        let mut left = std::iter::repeat_with(take_next).take_while(|&n| n < documents.len());
-        let n = left.find(|&n| !seen.digests[n].is_empty())?;
-        (n == 0 || !is_over()).then_some(n)
-    };
-    let parse_some = || {
-        let digest = |index| {
-            let document: &Document = &documents[index];
-            let digest = Digest::of_text(&document.text);
-            let digest = digest.map_err(|invalid| Error::invalid(index, document, invalid))?;
-            Ok((index, digest))
-        };
-        std::iter::from_fn(take)
-            .map(digest)
-            .collect::<Result<Vec<_>, Error>>()
-    };
-    let mut expected = vec![None; documents.len()];
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(parse_some)).collect();
-        for thread in threads {
-            let result = thread.join();
-            let digests = result.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
-            for (document, digest) in digests {
-                expected[document] = Some(digest);
-            }
+    let digest = |(n, document): (usize, &Document)| {
+        if seen.digests[n].is_empty() || n > 0 && is_over() {
+            return Ok(None);
         }
-        Ok(expected)
-    })
+        let digest = Digest::of_text(&document.text);
+        digest.map(Some).map_err(|error| document.invalid(n, error))
+    };
+    documents.iter().enumerate().map(digest).collect()
 }
 
 /// One check and its result.

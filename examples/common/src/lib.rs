@@ -1,5 +1,4 @@
 //! Code that the example `share` and the program `soak` have in common.
 
-pub mod label;
 pub mod number;
 pub mod output;

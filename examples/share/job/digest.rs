@@ -1,8 +1,8 @@
 //! A summary of a graph, which the UI thread computes by walking it.
 
-use crate::job::tokens::{Invalid, Scalar, Token, Tokens};
-use crate::job::world::{Member, Node, Value};
-use std::slice;
+use crate::job::world::{Node, Value};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::fmt;
 
 /// Counts of all values, with a sum and a hash of their contents. Equal graphs have equal digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,19 +21,24 @@ pub struct Digest {
 
 impl Digest {
     pub fn of(root: &Value) -> Self {
-        let mut walk = Walk::default();
-        walk.all(root);
-        walk.finish()
+        let mut digest = Self::default();
+        digest.value(root);
+        digest
+    }
+
+    /// Returns the digest of the tree.
+    pub fn of_tree(root: &serde_json::Value) -> Self {
+        let mut digest = Self::default();
+        digest.tree(root);
+        digest
     }
 
     /// Returns the digest of the graph that the text describes, without making one.
-    pub fn of_text(text: &str) -> Result<Self, Invalid> {
-        let mut walk = Walk::default();
-        let mut tokens = Tokens::new(text);
-        while let Some(token) = tokens.next()? {
-            walk.token(token);
-        }
-        Ok(walk.finish())
+    pub fn of_text(text: &str) -> serde_json::Result<Self> {
+        let mut digest = Self::default();
+        let mut json = serde_json::Deserializer::from_str(text);
+        digest.deserialize(&mut json)?;
+        json.end().map(|()| digest)
     }
 
     pub fn values(&self) -> u64 {
@@ -41,100 +46,67 @@ impl Digest {
     }
 }
 
-/// The contents of a container that have not been walked yet.
-enum Rest<'g> {
-    Items(slice::Iter<'g, Value>),
-    Members(slice::Iter<'g, Member>),
-}
-
-/// A digest that is being computed.
-#[derive(Default)]
-pub struct Walk {
-    pub digest: Digest,
-    sum: f64,
-    hash: u64,
-}
-
-impl Walk {
-    pub fn finish(self) -> Digest {
-        Digest {
-            sum: self.sum.to_bits(),
-            hash: self.hash,
-            ..self.digest
-        }
-    }
-
-    fn token(&mut self, token: Token<'_>) {
-        match token {
-            Token::Scalar(Scalar::Null) => self.scalar(0.0),
-            Token::Scalar(Scalar::Bool(value)) => self.scalar(f64::from(u8::from(value))),
-            Token::Scalar(Scalar::Number(value)) => self.scalar(value),
-            Token::Scalar(Scalar::Text(text)) => self.text(&text),
-            Token::Key(key) => {
-                self.digest.entries += 1;
-                self.key(&key);
-            }
-            Token::ArrayBegins => self.digest.arrays += 1,
-            Token::DictBegins => self.digest.dicts += 1,
-            Token::End => {}
-        }
-    }
-
-    fn all(&mut self, root: &Value) {
-        // The containers that the walk is in, innermost last, as iterators over their other values.
-        let mut open = Vec::from_iter(self.value(root));
-        while let Some(innermost) = open.last_mut() {
-            let next = match innermost {
-                Rest::Items(items) => items.next(),
-                Rest::Members(members) => members.next().map(|(key, value)| {
-                    self.key(key);
-                    value
-                }),
-            };
-            match next {
-                Some(value) => open.extend(self.value(value)),
-                None => drop(open.pop()),
-            }
-        }
-    }
-
-    /// Adds a value, and returns the contents of a container.
-    fn value<'g>(&mut self, value: &'g Value) -> Option<Rest<'g>> {
+/// Adds what is found on a digest. Walks recurse as deep as the document, which is no deeper than 127.
+impl Digest {
+    fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.scalar(0.0),
-            Value::Bool(value) => self.scalar(f64::from(u8::from(*value))),
+            Value::Bool(value) => self.scalar(f64::from(*value)),
             Value::Number(value) => self.scalar(*value),
             Value::Text(text) => self.text(text),
-            Value::Node(node) => return Some(self.node(node)),
-        }
-        None
-    }
-
-    fn node<'g>(&mut self, node: &'g Node) -> Rest<'g> {
-        match node {
-            Node::Array(items) => {
-                self.digest.arrays += 1;
-                Rest::Items(items.iter())
-            }
-            Node::Dict(entries) => {
-                self.digest.dicts += 1;
-                self.digest.entries += entries.len() as u64;
-                Rest::Members(entries.iter())
-            }
+            Value::Node(node) => match &**node {
+                Node::Array(items) => {
+                    self.arrays += 1;
+                    items.iter().for_each(|item| self.value(item));
+                }
+                Node::Dict(entries) => {
+                    self.dicts += 1;
+                    for (key, value) in entries {
+                        self.entry(key);
+                        self.value(value);
+                    }
+                }
+            },
         }
     }
 
-    pub fn scalar(&mut self, value: f64) {
-        self.digest.scalars += 1;
-        self.sum += value;
+    fn tree(&mut self, value: &serde_json::Value) {
+        use serde_json::Value;
+        match value {
+            Value::Null => self.scalar(0.0),
+            Value::Bool(value) => self.scalar(f64::from(*value)),
+            Value::Number(value) => self.scalar(value.as_f64().unwrap_or_default()),
+            Value::String(text) => self.text(text),
+            Value::Array(items) => {
+                self.arrays += 1;
+                items.iter().for_each(|item| self.tree(item));
+            }
+            Value::Object(entries) => {
+                self.dicts += 1;
+                for (key, value) in entries {
+                    self.entry(key);
+                    self.tree(value);
+                }
+            }
+        }
     }
 
-    pub fn text(&mut self, text: &str) {
-        self.digest.texts += 1;
-        self.key(text);
+    fn scalar(&mut self, value: f64) {
+        self.scalars += 1;
+        self.sum = (f64::from_bits(self.sum) + value).to_bits();
     }
 
-    pub fn key(&mut self, text: &str) {
+    fn text(&mut self, text: &str) {
+        self.texts += 1;
+        self.hash(text);
+    }
+
+    fn entry(&mut self, key: &str) {
+        self.entries += 1;
+        self.hash(key);
+    }
+
+    fn hash(&mut self, text: &str) {
         // FNV-1a, eight bytes at a time.
         let mut hash = self.hash ^ text.len() as u64;
         for chunk in text.as_bytes().chunks(8) {
@@ -144,5 +116,62 @@ impl Walk {
             hash ^= hash >> 29;
         }
         self.hash = hash;
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut Digest {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Digest {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.visit_f64(0.0)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.visit_f64(f64::from(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        self.visit_f64(value as f64)
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.scalar(value);
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.text(text);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
+        self.arrays += 1;
+        while array.next_element_seed(&mut *self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut dict: A) -> Result<(), A::Error> {
+        self.dicts += 1;
+        while let Some(key) = dict.next_key::<String>()? {
+            self.entry(&key);
+            dict.next_value_seed(&mut *self)?;
+        }
+        Ok(())
     }
 }

@@ -14,7 +14,7 @@ use releasepool::{AutoreleasePool, BlockAllocator, BlockStats, Looper, PoolManag
 use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,8 +38,6 @@ pub struct Run {
     pub threads: Vec<Activity>,
     pub seen: Seen,
     pub elapsed: Duration,
-    /// How long the UI thread was runnable but had no processor.
-    pub ui_waited: Duration,
     /// The most that was in flight.
     pub in_flight: Peak,
     /// Objects alive at the end.
@@ -54,18 +52,17 @@ impl Run {
     }
 }
 
-/// Runs the main job until its end, or until `stopped` is true; with a reclaimer thread that destroys the documents that are no longer shown.
+/// Runs the main job until its end, with a reclaimer thread that destroys the documents that are no longer shown.
 pub fn run(
     documents: &[Document],
     options: &Options,
     end: End,
-    stopped: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     // A single document may leave millions of releases to the next drains. `InFlight` bounds them.
     PoolManager::global().set_backlog_watermark(usize::MAX);
     let reclaimer = reclaimer()?;
-    let result = run_by(documents, options, end, &reclaimer, stopped, progress);
+    let result = run_by(documents, options, end, &reclaimer, progress);
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
@@ -116,7 +113,6 @@ fn run_by(
     options: &Options,
     end: End,
     reclaimer: &Looper,
-    stopped: &Arc<AtomicBool>,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;
@@ -124,7 +120,7 @@ fn run_by(
     let job = &Job {
         documents,
         keys: Keys::default(),
-        schedule: Schedule::new(documents.len(), workers, end, stopped),
+        schedule: Schedule::new(documents.len(), workers, end),
         sent: AtomicU64::new(0),
         in_flight: Arc::new(InFlight::new(workers)),
     };
@@ -141,8 +137,6 @@ fn run_by(
         options,
     );
     progress.restart();
-    let waited = without_processor().unwrap_or_default();
-
     let (seen, results) = thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut results = Vec::new();
@@ -178,7 +172,6 @@ fn run_by(
         (seen, results)
     });
     let elapsed = start.elapsed();
-    let ui_waited = without_processor().unwrap_or_default() - waited;
     let mut threads = all_or_first_error(results)?;
     threads.push(Activity {
         thread: UI.to_owned(),
@@ -191,7 +184,6 @@ fn run_by(
         threads,
         seen,
         elapsed,
-        ui_waited,
         in_flight: job.in_flight.peak(),
         // The keys are still alive; `run` fills these in.
         live_objects: 0,
@@ -267,8 +259,9 @@ pub fn work(
     let keys = KnownKeys::new(world, keys);
     for document in schedule {
         let pool = AutoreleasePool::new();
-        let root = parse(world, &keys, &documents[document].text)
-            .map_err(|invalid| Error::invalid(document, &documents[document], invalid))?;
+        let text = &documents[document].text;
+        let root = parse(world, &keys, text);
+        let root = root.map_err(|error| documents[document].invalid(document, error))?;
         // This thread's pool still owns the root while the receiver inspects it. The last of the
         // two to release it destroys the graph.
         if let Value::Node(root) = &root {
@@ -302,39 +295,11 @@ fn own_totals() -> Totals {
         .map_or_else(Totals::default, |thread| thread.totals)
 }
 
-/// Returns the peak memory of the process. Without a library: the ones that read this file take
+/// Returns the peak memory of the process, on Linux. Without a library: the ones that read this file take
 /// longer to build than the rest of the example.
-#[cfg(target_os = "linux")]
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn peak_memory() -> Option<u64> {
-    None
-}
-
-/// Returns how long the calling thread was runnable but had no processor.
-pub fn without_processor() -> Option<Duration> {
-    schedule_statistic(1)
-}
-
-/// Returns how long the calling thread has had a processor.
-pub fn processor_time() -> Option<Duration> {
-    schedule_statistic(0)
-}
-
-#[cfg(target_os = "linux")]
-fn schedule_statistic(n: usize) -> Option<Duration> {
-    let figures = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanos = figures.split_whitespace().nth(n)?.parse().ok()?;
-    Some(Duration::from_nanos(nanos))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn schedule_statistic(_: usize) -> Option<Duration> {
-    None
 }

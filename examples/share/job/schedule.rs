@@ -1,6 +1,5 @@
 //! Decides which worker parses which document, and when to stop.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ pub struct Schedule {
     end: End,
     /// How many documents have been assigned so far, if all workers take from one list.
     next: AtomicU64,
-    stopped: Arc<AtomicBool>,
+    stopped: AtomicBool,
 }
 
 /// When to stop.
@@ -23,14 +22,13 @@ pub enum End {
 }
 
 impl Schedule {
-    /// Makes a schedule that also ends when `stopped` is true.
-    pub fn new(documents: usize, workers: usize, end: End, stopped: &Arc<AtomicBool>) -> Self {
+    pub fn new(documents: usize, workers: usize, end: End) -> Self {
         Self {
             documents,
             workers,
             end,
             next: AtomicU64::new(0),
-            stopped: Arc::clone(stopped),
+            stopped: AtomicBool::new(false),
         }
     }
 
@@ -75,7 +73,7 @@ mod tests {
 
     #[test]
     fn rounds_are_of_each_worker() {
-        let schedule = Schedule::new(3, 2, End::Rounds(2), &Arc::default());
+        let schedule = Schedule::new(3, 2, End::Rounds(2));
         assert_eq!(
             schedule.of_worker(0).collect::<Vec<_>>(),
             [0, 1, 2, 0, 1, 2]
@@ -89,7 +87,7 @@ mod tests {
     #[test]
     fn after_the_time_only_what_must_be_parsed_is() {
         let time = Instant::now();
-        let schedule = Schedule::new(3, 1, End::At { time, at_least: 4 }, &Arc::default());
+        let schedule = Schedule::new(3, 1, End::At { time, at_least: 4 });
         assert_eq!(schedule.of_worker(0).collect::<Vec<_>>(), [0, 1, 2, 0]);
         assert_eq!(schedule.of_worker(0).next(), None);
     }

@@ -3,6 +3,7 @@
 use crate::args::Options;
 use crate::job::digest::Digest;
 use crate::job::in_flight::{self, Permit};
+use crate::job::label::Label;
 use crate::job::world::Value;
 use crate::progress::{Figures, Progress};
 use hdrhistogram::Histogram;
@@ -10,7 +11,6 @@ use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager,
     PoolRef, Ref,
 };
-use releasepool_examples_common::label::Label;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};

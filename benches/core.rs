@@ -5,5 +5,6 @@ use releasepool_benches::{rows, table};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    rows::check_works().expect("all implementations do the same work");
     table::asked(rows::core(), &arguments);
 }

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     }
     let only_held = arguments.iter().any(|argument| argument == "--held");
     if !only_held {
-        if let Err(error) = rows::check_elsewhere() {
+        if let Err(error) = rows::check_works() {
             eprintln!("sharing: {error}");
             return ExitCode::from(1);
         }

@@ -44,7 +44,7 @@ fn profile() -> String {
 /// The crates that are alternatives, or hold them.
 const RIVALS: &str = "\
     arc-swap basedrop bumpalo crossbeam-channel crossbeam-epoch dashmap defer-drop hazarc kovan \
-    mimalloc parking_lot rayon shared_arena sharded-slab snmalloc-rs tikv-jemallocator trc triomphe";
+    mimalloc parking_lot rayon shared_arena snmalloc-rs tikv-jemallocator trc triomphe";
 
 /// Returns the alternatives with the versions that the workspace has locked.
 fn rivals() -> String {

@@ -26,7 +26,7 @@ use clap::{CommandFactory, Parser};
 use options::Options;
 use releasepool_benches::contest::Effort;
 use releasepool_benches::results::{Measured, Results};
-use releasepool_benches::rows::{check_elsewhere, core, sharing};
+use releasepool_benches::rows::{check_works, core, sharing};
 use releasepool_benches::table::{self, Row};
 use releasepool_benches::{markdown, report, terminal};
 use scenario::Scenario;
@@ -63,12 +63,16 @@ fn wrong_input(error: impl Display) -> ! {
     command.error(ErrorKind::ValueValidation, error).exit()
 }
 
-/// Prints the names of all scenarios and implementations.
+/// Prints all scenarios and implementations, and what they are.
 fn list() {
     for scenario in scenarios::all() {
-        println!("{:<20} {}", scenario.id, scenario.title);
+        let Scenario {
+            id, title, what, ..
+        } = scenario;
+        println!("{id:<20} {title}\n    {what}");
         for contestant in &scenario.contestants {
-            println!("    {}", contestant.name);
+            let note = contestant.note.as_deref().unwrap_or_default();
+            println!("    {:<34} {note}", contestant.name);
         }
     }
 }
@@ -104,7 +108,7 @@ fn run(options: &Options) -> Result<(), String> {
     machine.iter().for_each(|fact| println!("{fact}"));
     rival::prepare(&mut scenarios, options.quick);
     eprintln!("checking that all implementations do the same work");
-    check::check(&mut scenarios)
+    check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;
     println!("\nChecked: all implementations do the same work and destroy what they create.");
 
@@ -113,7 +117,7 @@ fn run(options: &Options) -> Result<(), String> {
     let mut rows = measure(&scenarios, options, effort);
     let all = page.is_some();
     if all || options.targets || !options.filtered() {
-        check_elsewhere()?;
+        check_works()?;
         let mut others = other_rows();
         others.retain(|row| all || row.has_target());
         rows.extend(table::print(&others, effort));
@@ -188,14 +192,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention")
 }
 
-/// Writes the results and the report.
+/// Writes the results and the page.
 fn write(results: &Results) -> std::io::Result<()> {
     fs::create_dir_all(folder())?;
     let (file, page) = (folder().join("results.json"), folder().join("report.html"));
     fs::write(&file, serde_json::to_string(results)?)?;
     fs::write(&page, report::html(results))?;
     println!(
-        "results: {}\nreport, for a browser: {}",
+        "results: {}\npage, for a browser: {}",
         file.display(),
         page.display()
     );

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::scenario::{Contestant, Scenario};
+use crate::scenario::Scenario;
 use crate::scenarios;
 use clap::Parser;
 
@@ -9,7 +9,7 @@ Measures the cost of sharing counted objects and pools between threads: releasep
 and its alternatives on 1, 2, 4 and 8 threads, and the project's targets.";
 
 const AFTER: &str = "\
-The results are written to target/contention: results.json, and report.html with charts.
+The results are written to target/contention: results.json, and report.html.
 Exit code: 0 if everything was measured, even if targets are missed; 1 if two
 implementations do different work, or a file cannot be written; 2 for wrong options.";
 
@@ -31,16 +31,12 @@ pub struct Options {
     #[arg(long = "scenario", value_name = "NAME", verbatim_doc_comment)]
     pub scenarios: Vec<String>,
 
-    /// Measure only implementations with NAME in their names; may be repeated
-    #[arg(long = "implementation", value_name = "NAME")]
-    pub implementations: Vec<String>,
-
     /// Numbers of threads, 1 to 1024
     #[arg(long, value_name = "N,N,...", default_value = "1,2,4,8")]
     #[arg(value_parser = threads)]
     pub threads: Threads,
 
-    /// Check the targets too if scenarios or implementations are selected;
+    /// Check the targets too if scenarios are selected;
     /// otherwise check only the targets
     #[arg(long, verbatim_doc_comment)]
     pub targets: bool,
@@ -51,7 +47,7 @@ pub struct Options {
     #[arg(default_missing_value = "docs/PERFORMANCE.md")]
     pub markdown: Option<String>,
 
-    /// Print the names of scenarios and implementations
+    /// Print all scenarios and implementations, and what they are
     #[arg(long)]
     pub list: bool,
 
@@ -76,12 +72,12 @@ pub struct Options {
 type Threads = Vec<usize>;
 
 impl Options {
-    /// Returns true if some scenarios or implementations are left out.
+    /// Returns true if some scenarios are left out.
     pub fn filtered(&self) -> bool {
-        !self.scenarios.is_empty() || !self.implementations.is_empty()
+        !self.scenarios.is_empty()
     }
 
-    /// Returns the scenarios that the options select, with the implementations that they select.
+    /// Returns the scenarios that the options select.
     pub fn select(&self) -> Result<Vec<Scenario>, String> {
         let mut left = scenarios::all();
         if self.targets && !self.filtered() {
@@ -93,27 +89,7 @@ impl Options {
                 return Err(format!("no scenario {name:?}; --list prints all"));
             }
         }
-        if !self.scenarios.is_empty() {
-            left.retain(|s| self.scenarios.iter().any(|name| matches(s, name)));
-        }
-        let lower = |name: &str| name.to_lowercase();
-        let contains = |c: &Contestant, part: &String| lower(&c.name).contains(&lower(part));
-        for part in &self.implementations {
-            let mut all = left.iter().flat_map(|s| &s.contestants);
-            if !all.any(|contestant| contains(contestant, part)) {
-                return Err(format!(
-                    "no implementation {part:?} there; --list prints all"
-                ));
-            }
-        }
-        if self.filtered() {
-            let wanted = &self.implementations;
-            for scenario in &mut left {
-                let all = &mut scenario.contestants;
-                all.retain(|c| wanted.is_empty() || wanted.iter().any(|part| contains(c, part)));
-            }
-            left.retain(|scenario| !scenario.contestants.is_empty());
-        }
+        left.retain(|s| !self.filtered() || self.scenarios.iter().any(|name| matches(s, name)));
         Ok(left)
     }
 }

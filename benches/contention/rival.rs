@@ -16,9 +16,6 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The scenarios in which nothing is allocated, or hardly anything.
-const WITHOUT: [&str; 3] = ["nested-empty", "hot", "config"];
-
 /// The alternatives that also run with other allocators.
 const RIVALS: [&str; 5] = [
     "Arc + Vec",
@@ -31,9 +28,6 @@ const RIVALS: [&str; 5] = [
 /// Adds the rivals to a scenario.
 pub fn add(scenario: &mut Scenario) {
     let id = scenario.id;
-    if WITHOUT.contains(&id) {
-        return;
-    }
     for allocator in &ALLOCATORS {
         for implementation in RIVALS {
             let original = scenario.contestants.iter();
@@ -61,7 +55,7 @@ pub fn add(scenario: &mut Scenario) {
 
 /// Builds the programs that these scenarios need. Removes the contestants of one that cannot be built,
 /// or that takes too long for a quick run.
-pub fn prepare(scenarios: &mut Vec<Scenario>, quick: bool) {
+pub fn prepare(scenarios: &mut [Scenario], quick: bool) {
     for allocator in &ALLOCATORS {
         let is_in = |contestant: &Contestant| {
             let elsewhere = contestant.elsewhere;
@@ -82,7 +76,6 @@ pub fn prepare(scenarios: &mut Vec<Scenario>, quick: bool) {
                 for scenario in scenarios.iter_mut() {
                     scenario.contestants.retain(|c| !is_in(c));
                 }
-                scenarios.retain(|scenario| !scenario.contestants.is_empty());
             }
         }
     }
@@ -185,11 +178,7 @@ pub fn count(scenario: &str, elsewhere: Elsewhere, threads: usize) -> Result<Cou
     let text = String::from_utf8_lossy(&output.stdout);
     let counts: Vec<_> = text.split_whitespace().map(str::parse).collect();
     match counts[..] {
-        [Ok(made), Ok(destroyed), Ok(peak)] => Ok(Count {
-            made,
-            destroyed,
-            peak,
-        }),
+        [Ok(made), Ok(destroyed)] => Ok(Count { made, destroyed }),
         _ => Err("the other process has failed".to_owned()),
     }
 }

@@ -14,12 +14,8 @@ pub struct Scenario {
     pub id: &'static str,
     pub title: &'static str,
     pub what: &'static str,
-    /// Facts to consider besides time, of which a time says nothing.
-    pub remarks: &'static str,
     /// The number of threads besides the measured ones.
     pub helpers: usize,
-    /// True if the output has the largest number of objects alive at the same time.
-    pub peak: bool,
     /// The contestants, releasepool's first.
     pub contestants: Vec<Contestant>,
 }
@@ -41,7 +37,6 @@ impl Scenario {
         let workloads: Vec<_> = self.on(threads).map(Contestant::workload).collect();
         let (ours, others) = workloads.split_first()?;
         let mut row = Row::new(self.title(), threads, ours).beside(threads, others);
-        row.about = vec![self.what.to_owned(), self.remarks.to_owned()];
         row.helpers = self.helpers;
         Some(row)
     }
@@ -51,7 +46,7 @@ impl Scenario {
 pub struct Contestant {
     pub name: String,
     pub role: Role,
-    pub notes: Vec<String>,
+    pub note: Option<String>,
     /// The workload that is measured.
     pub measured: Make,
     /// The workload with [`Counted`] objects.
@@ -71,7 +66,7 @@ impl Contestant {
         Self {
             name: name.into(),
             role,
-            notes: Vec::new(),
+            note: None,
             measured: Box::new(measured),
             counted: Box::new(counted),
             elsewhere: None,
@@ -80,15 +75,13 @@ impl Contestant {
 
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
+        self.note = Some(note.into());
         self
     }
 
-    /// Creates the workload that is measured, with the contestant's name, role and notes.
+    /// Creates the workload that is measured, with the contestant's name and role.
     fn workload(&self) -> Workload {
-        let mut workload = (self.measured)().named(&self.name).role(self.role);
-        workload.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
-        workload
+        (self.measured)().named(&self.name).role(self.role)
     }
 
     /// Returns true if it is for one thread only.
@@ -102,7 +95,7 @@ impl Contestant {
         counted: impl Fn() -> Workload + 'static,
     ) -> Self {
         Self {
-            notes: I::NOTE.into_iter().map(str::to_owned).collect(),
+            note: I::NOTE.map(str::to_owned),
             ..Self::new(I::NAME, I::ROLE, measured, counted)
         }
     }

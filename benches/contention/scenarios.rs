@@ -2,7 +2,6 @@
 
 mod frame;
 mod handoff;
-mod shared;
 mod temporaries;
 pub mod trees;
 
@@ -11,16 +10,8 @@ use crate::scenario::{Contestant, Scenario};
 
 /// Returns all scenarios, in the order of the output.
 pub fn all() -> Vec<Scenario> {
-    let mut all = temporaries::temporaries();
-    all.extend(temporaries::nested());
-    all.extend([
-        shared::hot(),
-        shared::config(),
-        handoff::scenario(),
-        temporaries::threads(),
-        trees::scenario(),
-        frame::scenario(),
-    ]);
+    let mut all = Vec::from(temporaries::temporaries());
+    all.extend([handoff::scenario(), trees::scenario(), frame::scenario()]);
     all.iter_mut().for_each(rival::add);
     all
 }

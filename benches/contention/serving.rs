@@ -21,12 +21,12 @@ static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[global_allocator]
 static GLOBAL: snmalloc_rs::SnMalloc = snmalloc_rs::SnMalloc;
 
-/// Prints how many objects a contestant creates and destroys on this many threads, and the peak.
+/// Prints how many objects a contestant creates and destroys on this many threads.
 pub fn count(scenario: &str, name: &str, threads: &str) -> Result<(), String> {
     let contestant = find(scenario, name)?;
     let threads = threads.parse().map_err(|_| "no number of threads")?;
     let count = check::count(&contestant, threads)?;
-    println!("{} {} {}", count.made, count.destroyed, count.peak);
+    println!("{} {}", count.made, count.destroyed);
     Ok(())
 }
 

@@ -1,11 +1,8 @@
-//! A check that all allocators, and all ways to create objects, do the same work.
+//! A check that all allocators do the same work.
 
 use crate::checked::watch;
-use crate::comparisons::in_blocks;
 use crate::contestants::Contestant;
 use crate::works::Work;
-use releasepool_benches::objects::{self, Counted, arc_in_a_vec, free_list_and_array};
-use releasepool_benches::pooled::{by_autorelease, by_create};
 
 /// # Panics
 /// If an allocator does other work than the others.
@@ -20,26 +17,8 @@ pub fn check(all: &[Contestant]) {
             assert_eq!(done, expected, "{name}: {work:?}");
         }
     }
-    check_objects();
-    println!(
-        "Checked: {} allocators, and all ways to create objects, do the same work.",
-        all.len()
-    );
+    println!("Checked: {} allocators do the same work.", all.len());
     if cfg!(not(feature = "snmalloc")) {
         println!("Not measured: snmalloc, which needs --features snmalloc and a C++ compiler");
     }
-}
-
-fn check_objects() {
-    const BATCH: u64 = 1_000;
-    for way in [
-        by_create::<Counted>(BATCH),
-        by_autorelease::<Counted>(BATCH),
-        in_blocks::<Counted>(BATCH),
-        arc_in_a_vec::<Counted>(BATCH),
-    ] {
-        objects::check(&way, 0);
-    }
-    // The free list is filled with objects beforehand.
-    objects::check(&free_list_and_array::<Counted>(BATCH), BATCH);
 }

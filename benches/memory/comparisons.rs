@@ -1,23 +1,9 @@
-//! The comparisons of allocators, and of ways to create objects, with their targets.
+//! The comparisons of allocators, with their targets.
 
 use crate::contestants::Contestant;
 use crate::works::{self, Work};
-use releasepool::{BlockAllocator, Ref};
-use releasepool_benches::objects::{POOL, Payload, Plain, arc_in_a_vec, in_a_vec};
-use releasepool_benches::pooled::{by_autorelease, by_create};
-use releasepool_benches::rows::created;
 use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Role, Workload};
-use std::sync::LazyLock;
-
-/// Returns a vector of references to objects in blocks, without a pool.
-pub fn in_blocks<P: Payload>(batch: u64) -> Workload {
-    static BLOCKS: LazyLock<BlockAllocator> = LazyLock::new(BlockAllocator::process);
-    in_a_vec("Ref::new_in in a Vec", batch, |seed| {
-        Ref::new_in(P::new(seed), &BLOCKS)
-    })
-    .role(Role::Ours)
-}
 
 fn ours(all: &[Contestant], work: Work) -> Workload {
     (all[0].work)(work).expect("the first one can do all works")
@@ -32,7 +18,7 @@ fn row(all: &[Contestant], what: &str, work: Work, threads: usize, target: Targe
             _ => Target::None,
         };
         if let Some(workload) = (theirs.work)(work)
-            && (threads == 1 || theirs.on_threads())
+            && (threads == 1 || theirs.is_shared())
         {
             row = row.against(target, threads, &workload.role(theirs.role));
         }
@@ -75,13 +61,5 @@ pub fn rows(all: &[Contestant]) -> Vec<Row> {
     ];
     let in_an_arena = Row::new("1,000 of 64 bytes in an arena", 1, &arenas[0]);
     rows.push(in_an_arena.beside(1, &arenas[1..]));
-    let (by_create, arc) = (by_create::<Plain>(POOL), arc_in_a_vec::<Plain>(POOL));
-    let others = [by_autorelease::<Plain>(POOL), in_blocks::<Plain>(POOL)];
-    rows.extend([
-        created("objects in blocks").beside(1, &others),
-        Row::new("objects in blocks, no destructors", 2, &by_create)
-            .beside(2, [&arc])
-            .beside(1, [&by_create]),
-    ]);
     rows
 }

@@ -1,7 +1,6 @@
 //! The list of allocators, with the work that each of them can do.
 
 use crate::allocators::{By, Memory, Ours, Shared};
-use crate::box2d::{Blocks, Locked};
 use crate::checked::Checked;
 use crate::cross::cross;
 use crate::works::{Work, fifo, lifo, mixed, pairs, usage};
@@ -15,7 +14,7 @@ type Works = fn(Work) -> Option<Workload>;
 
 pub struct Contestant {
     pub name: &'static str,
-    /// [`Role::Peer`] if targets are about it: it frees single blocks, on any thread.
+    /// [`Role::Peer`] if targets are about it, [`Role::Reference`] if it cannot free single blocks.
     pub role: Role,
     pub work: Works,
     /// The works with every block checked.
@@ -24,29 +23,23 @@ pub struct Contestant {
     pub usage: fn(bool) -> [u64; 2],
 }
 
-/// The work for allocators that cannot free single blocks.
+/// The work for allocators that can free single blocks, on any thread.
+fn shared<M: Shared>(work: Work) -> Option<Workload> {
+    Some(match work {
+        Work::Pairs => pairs::<M>(),
+        Work::Lifo => lifo::<M>(),
+        Work::Fifo => fifo::<M>(),
+        Work::Mixed => mixed::<M>(),
+        Work::Cross => cross::<M>(),
+    })
+}
+
+/// The work for allocators that cannot.
 fn in_batches<M: Memory>(work: Work) -> Option<Workload> {
     match work {
         Work::Lifo => Some(lifo::<M>()),
         Work::Fifo => Some(fifo::<M>()),
         _ => None,
-    }
-}
-
-/// The work for allocators that can, on one thread.
-fn alone<M: Memory>(work: Work) -> Option<Workload> {
-    match work {
-        Work::Pairs => Some(pairs::<M>()),
-        Work::Mixed => Some(mixed::<M>()),
-        other => in_batches::<M>(other),
-    }
-}
-
-/// The work for allocators that can, on any thread.
-fn shared<M: Shared>(work: Work) -> Option<Workload> {
-    match work {
-        Work::Cross => Some(cross::<M>()),
-        other => alone::<M>(other),
     }
 }
 
@@ -65,14 +58,9 @@ impl Contestant {
         Self::new::<M>(role, shared::<M>, shared::<Checked<M>>)
     }
 
-    /// Returns true if several threads can do its work at the same time.
-    pub fn on_threads(&self) -> bool {
-        (self.work)(Work::Cross).is_some()
-    }
-
-    /// Returns true if it can free single blocks.
-    pub fn replaces(&self) -> bool {
-        (self.work)(Work::Mixed).is_some()
+    /// Returns true if it can free single blocks, on any thread.
+    pub fn is_shared(&self) -> bool {
+        self.role != Role::Reference
     }
 }
 
@@ -85,8 +73,6 @@ pub fn all() -> Vec<Contestant> {
         Contestant::shared::<By<MiMalloc>>(Role::Peer),
         #[cfg(feature = "snmalloc")]
         Contestant::shared::<By<snmalloc_rs::SnMalloc>>(Role::Peer),
-        Contestant::shared::<Locked>(Role::Peer),
-        Contestant::new::<Blocks>(Role::Reference, alone::<Blocks>, alone::<Checked<Blocks>>),
         Contestant::new::<Bump>(
             Role::Reference,
             in_batches::<Bump>,

@@ -1,8 +1,7 @@
 //! The benchmark `memory`: what memory costs. It compares releasepool's blocks with other
-//! allocators, and objects in blocks with other objects. See README.md.
+//! allocators. See README.md.
 
 mod allocators;
-mod box2d;
 mod check;
 mod checked;
 mod comparisons;

@@ -39,7 +39,7 @@ pub fn print(all: &[Contestant]) {
     ]);
     for contestant in all {
         let same = shown(contestant.name);
-        let mixed = match contestant.replaces() {
+        let mixed = match contestant.is_shared() {
             true => shown(&format!("{MIXED}{}", contestant.name)),
             false => "-".to_owned(),
         };

@@ -32,8 +32,7 @@ impl Work {
 /// The layout of blocks of one size.
 pub const SMALL: Layout = layout(64);
 
-/// Sizes of the mixed blocks: all those for which both releasepool's and Box2D's allocator use
-/// blocks.
+/// Sizes of the mixed blocks, all of which releasepool's allocator has blocks for.
 pub const SIZES: RangeInclusive<usize> = 16..=640;
 
 /// Blocks that are alive at the same time.

@@ -107,12 +107,10 @@ fn measure(effort: Effort) -> Measured {
         name: "drain_within(1 ms), CPU time".to_owned(),
         role: Role::Ours,
         threads: 1,
-        note: None,
         samples: Samples::alone(samples.iter().map(|milliseconds| milliseconds * 1e6)),
     };
     Measured {
         what: WHAT.to_owned(),
-        about: Vec::new(),
         threads: 1,
         oversubscribed: false,
         sides: vec![side],

@@ -8,7 +8,7 @@
 //! * [`table`]: comparisons of workloads, and their targets
 //! * [`rows`]: the comparisons of the benchmarks `core` and `sharing`
 //! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as the table
-//!   in docs/PERFORMANCE.md, and as a page of charts
+//!   in docs/PERFORMANCE.md, and as a page
 //! * [`objects`], [`pooled`], [`references`], [`conversions`]: the costs of one object
 //! * [`sharing`], [`handing`]: the costs of sharing objects between threads
 //! * [`later`]: the costs of having another thread destroy values

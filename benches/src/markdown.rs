@@ -1,5 +1,5 @@
-//! The table of all rows, which the benchmark writes into docs/PERFORMANCE.md; the page of charts has
-//! it, too.
+//! The table of all rows, which the benchmark writes into docs/PERFORMANCE.md; the page has it,
+//! too.
 
 use crate::comparison::Outcome;
 use crate::results::{Measured, Results};
@@ -95,23 +95,6 @@ fn others(row: &Measured) -> String {
     others.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let names: Vec<_> = others.into_iter().map(|(_, name)| name).collect();
     names.join("; ")
-}
-
-/// Says in a sentence how a row ended.
-pub fn sentence(row: &Measured) -> String {
-    let ours = row.ours();
-    let on = format!("On {}, {}", counted(row.threads, "thread"), ours.name);
-    let time = match ours.samples.time() {
-        Some(time) => format!("{} ns", number(time.median)),
-        None => "no time that can be measured".to_owned(),
-    };
-    match row.standing() {
-        Some(standing) => {
-            let (peer, ahead) = (&standing.peer.name, ahead(row));
-            format!("{on} takes {time}. Against {peer}, the fastest alternative, ahead: {ahead}.")
-        }
-        None => format!("{on} takes {time}."),
-    }
 }
 
 /// Returns the cells of a row.

@@ -57,14 +57,11 @@ pub struct Counted([u64; 6]);
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 static DESTROYED: AtomicU64 = AtomicU64::new(0);
-static PEAK: AtomicU64 = AtomicU64::new(0);
 
 impl Payload for Counted {
     const KIND: &str = "counted";
     fn new(seed: u64) -> Self {
-        let made = MADE.fetch_add(1, Ordering::Relaxed) + 1;
-        let alive = made.saturating_sub(DESTROYED.load(Ordering::Relaxed));
-        PEAK.fetch_max(alive, Ordering::Relaxed);
+        MADE.fetch_add(1, Ordering::Relaxed);
         Self([seed; 6])
     }
     fn touch(&self) {
@@ -87,14 +84,12 @@ pub struct Count {
     pub made: u64,
     /// Destroyed objects.
     pub destroyed: u64,
-    /// The largest number of objects that were alive at the same time.
-    pub peak: u64,
 }
 
 impl Count {
     /// Sets all counts to zero. No thread may create or destroy counted objects meanwhile.
     pub fn reset() {
-        for count in [&MADE, &DESTROYED, &PEAK] {
+        for count in [&MADE, &DESTROYED] {
             count.store(0, Ordering::Relaxed);
         }
     }
@@ -104,7 +99,6 @@ impl Count {
         Self {
             made: MADE.load(Ordering::Relaxed),
             destroyed: DESTROYED.load(Ordering::Relaxed),
-            peak: PEAK.load(Ordering::Relaxed),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Temporary objects that are created, added to a pool and released by it; and the alternatives.
 
-use crate::objects::{Payload, Plain, in_a_vec};
+use crate::objects::{self, Counted, Payload, Plain, arc_in_a_vec, free_list_and_array, in_a_vec};
 use crate::workload::{Role, Workload, timed};
 use dashmap::DashMap;
-use releasepool::{AutoreleasePool, Ref, autorelease};
+use releasepool::{AutoreleasePool, BlockAllocator, Ref, autorelease};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -101,6 +101,15 @@ pub fn triomphe_in_a_vec<P: Payload>(batch: u64) -> Workload {
     })
 }
 
+/// Returns a vector of references to objects in blocks, without a pool.
+pub fn in_blocks<P: Payload>(batch: u64) -> Workload {
+    static BLOCKS: LazyLock<BlockAllocator> = LazyLock::new(BlockAllocator::process);
+    in_a_vec("Ref::new_in in a Vec", batch, |seed| {
+        Ref::new_in(P::new(seed), &BLOCKS)
+    })
+    .role(Role::Ours)
+}
+
 /// Returns a vector of releasepool's references, without a pool.
 pub fn ref_in_a_vec<P: Payload>(batch: u64) -> Workload {
     in_a_vec("Ref in a Vec", batch, |seed| Ref::new(P::new(seed)))
@@ -178,4 +187,22 @@ pub fn by_dashmap(batch: u64) -> Workload {
         drained.clear();
         *POOLS.entry(*me).or_default() = drained;
     })
+}
+
+/// Checks that all ways to create objects destroy each of them once.
+///
+/// # Panics
+/// If one does not.
+pub fn check() {
+    const BATCH: u64 = 1_000;
+    for way in [
+        by_create::<Counted>(BATCH),
+        by_autorelease::<Counted>(BATCH),
+        in_blocks::<Counted>(BATCH),
+        arc_in_a_vec::<Counted>(BATCH),
+    ] {
+        objects::check(&way, 0);
+    }
+    // The free list is filled with objects beforehand.
+    objects::check(&free_list_and_array::<Counted>(BATCH), BATCH);
 }

@@ -1,4 +1,4 @@
-//! The results of a run, as the benchmarks print them, write them to files, and draw them.
+//! The results of a run, as the benchmarks print them, and write them to files.
 
 use crate::comparison::{Judged, Outcome, Spread};
 use crate::contest::Samples;
@@ -22,8 +22,6 @@ pub struct Results {
 pub struct Measured {
     /// The title, which no other kind of work has.
     pub what: String,
-    /// A description of the work, and what to consider besides time.
-    pub about: Vec<String>,
     /// The number of threads that did the work at the same time.
     pub threads: usize,
     /// True if there were more threads than processors.
@@ -43,8 +41,6 @@ pub struct Side {
     pub role: Role,
     /// The number of threads, which is not the row's if the row compares numbers of threads.
     pub threads: usize,
-    /// A remark on what is special about it.
-    pub note: Option<String>,
     /// Nanoseconds per operation of one thread.
     pub samples: Samples,
 }

@@ -8,19 +8,11 @@ use crate::references::*;
 use crate::sharing::*;
 use crate::table::{Row, Target};
 use crate::workload::Workload;
-use crate::{budget, later, remote};
+use crate::{budget, later, pooled, remote};
 use std::thread;
 
 /// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
 const EMPTY_POOL: f64 = 2.5;
-
-/// Compares objects that a pool creates with `Arc`s, and with the minimum for one thread.
-pub fn created(what: &str) -> Row {
-    let what = format!("{what}, no destructors");
-    Row::new(what, 1, &by_create::<Plain>(POOL))
-        .against(Target::Faster(3.0), 1, &arc_in_a_vec::<Plain>(POOL))
-        .against(Target::AtMost(1.5), 1, &free_list_and_array::<Plain>(POOL))
-}
 
 /// Compares a thousand objects in a pool with locks and with the minimum for one thread, and has the
 /// two controls.
@@ -28,6 +20,11 @@ fn other_means() -> [Row; 6] {
     let (create, autorelease) = (by_create::<Plain>(POOL), by_autorelease::<Plain>(POOL));
     let (arc, rc) = (arc_in_a_vec::<Plain>(POOL), rc_in_a_vec::<Plain>(POOL));
     let locked = [behind_a_mutex(POOL), by_dashmap(POOL)];
+    let created = Row::new("created in a pool, no destructors", 1, &create)
+        .against(Target::Faster(3.0), 1, &arc)
+        .against(Target::AtMost(1.5), 1, &free_list_and_array::<Plain>(POOL))
+        .beside(1, [&in_blocks::<Plain>(POOL), &autorelease])
+        .beside(1, &locked);
     let created_by_two = Row::new("created in a pool, no destructors", 2, &create)
         .against(Target::AtMost(1.15), 1, &create)
         .against(Target::Faster(8.0), 2, &locked[0])
@@ -36,7 +33,7 @@ fn other_means() -> [Row; 6] {
     [
         Row::new("control: the same twice", 1, &arc).beside(1, [&arc]),
         Row::new("control: 2 threads and 1", 2, &rc).beside(1, [&rc]),
-        created("created in a pool").beside(1, &locked),
+        created,
         created_by_two,
         Row::new(
             "created in a pool, of two types in turn, no destructors",
@@ -216,7 +213,9 @@ pub fn sharing() -> Vec<Row> {
     let counted = |threads, limit| {
         let what = "a hot object, a reference cloned and dropped for each use";
         let target = Target::AtMost(limit);
-        Row::new(what, threads, &hot_ref()).against(target, threads, &hot_arc())
+        Row::new(what, threads, &hot_ref())
+            .against(target, threads, &hot_arc())
+            .beside(threads, &other_hot())
     };
     let [slot, swap] = loads_beside_a_writer();
     let mut rows = vec![
@@ -258,14 +257,15 @@ pub fn sharing() -> Vec<Row> {
 ///
 /// # Errors
 /// If one does not; what it does instead is printed as a panic's message.
-pub fn check_elsewhere() -> Result<(), String> {
+pub fn check_works() -> Result<(), String> {
     // On a spawned thread, like all measurements.
-    let check = thread::spawn(|| {
+    let checked = thread::spawn(|| {
+        pooled::check();
         later::check();
         remote::check();
     });
-    let check = check.join();
-    check.map_err(|_| "what is sent elsewhere is not destroyed or released once".to_owned())?;
-    println!("Checked: what is sent elsewhere is destroyed or released once.\n");
+    let checked = checked.join();
+    checked.map_err(|_| "something is not destroyed or released once".to_owned())?;
+    println!("Checked: what is created or sent elsewhere is destroyed or released once.\n");
     Ok(())
 }

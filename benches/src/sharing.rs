@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, RwLock};
 use std::thread;
 use std::time::Duration;
+use trc::{SharedTrc, Trc};
 
 /// Loads between two drains of a pool, unless a workload says otherwise.
 pub const USES: u64 = 100;
@@ -233,6 +234,8 @@ pub fn all_stores() -> WithoutPool {
 shared! {
     HOT_REF: Ref<Object> = Ref::new(object());
     HOT_ARC: Arc<Object> = Arc::new(object());
+    HOT_TRIOMPHE: triomphe::Arc<Object> = triomphe::Arc::new(object());
+    HOT_TRC: SharedTrc<Object> = SharedTrc::from_trc(&Trc::new(object()));
     HOT: Hot<Object> = Hot::try_new(Ref::new(object())).expect("there is room");
 }
 
@@ -254,6 +257,19 @@ pub fn hot_arc() -> Workload {
     uses("Arc, clone and drop each", || {
         black_box(HOT_ARC.clone()).touch()
     })
+}
+
+/// Returns uses of an object that other crates count for each use: trc by a plain count for each thread.
+pub fn other_hot() -> [Workload; 2] {
+    let trc = || SharedTrc::to_trc(HOT_TRC.clone());
+    [
+        uses("triomphe::Arc, clone and drop each", || {
+            black_box(HOT_TRIOMPHE.clone()).touch()
+        }),
+        repeated("trc, clone and drop each", USES, trc, |hot, _| {
+            black_box(hot.clone()).touch()
+        }),
+    ]
 }
 
 /// Returns uses of an object that is counted for each use by releasepool.

@@ -26,8 +26,6 @@ pub struct Row {
     pub what: String,
     /// The number of threads of our workload.
     pub threads: usize,
-    /// A description of the work, and what to consider besides time.
-    pub about: Vec<String>,
     /// The number of threads besides the measured ones.
     pub helpers: usize,
     /// Our workload and the others.
@@ -62,7 +60,6 @@ impl Row {
         Self {
             what: what.into(),
             threads,
-            about: Vec::new(),
             helpers: 0,
             entries: Vec::new(),
             within: None,
@@ -133,28 +130,16 @@ impl Row {
         } else {
             effort
         };
-        let side = |(entry, samples): (&Entry, Samples)| {
-            let busy = (!samples.together()).then(|| BUSY.to_owned());
-            let notes: Vec<_> = entry
-                .workload
-                .note
-                .clone()
-                .into_iter()
-                .chain(busy)
-                .collect();
-            Side {
-                name: entry.workload.name.clone(),
-                role: entry.workload.role,
-                threads: entry.threads,
-                note: (!notes.is_empty()).then(|| notes.join("; ")),
-                samples,
-            }
+        let side = |(entry, samples): (&Entry, Samples)| Side {
+            name: entry.workload.name.clone(),
+            role: entry.workload.role,
+            threads: entry.threads,
+            samples,
         };
         let samples = run(&entries, effort);
         let sides: Vec<_> = entries.iter().zip(samples).map(side).collect();
         Measured {
             what: self.what.clone(),
-            about: self.about.clone(),
             threads: self.threads,
             oversubscribed,
             targets: judge_all(self, &sides),

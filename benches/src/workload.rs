@@ -30,8 +30,6 @@ pub struct Workload {
     pub operations: u64,
     /// The role in comparisons: [`Role::Peer`], unless it is set.
     pub role: Role,
-    /// A remark on what is special about it.
-    pub note: Option<String>,
     make: Arc<dyn Fn() -> Job + Send + Sync>,
 }
 
@@ -46,7 +44,6 @@ impl Workload {
             name: name.into(),
             operations,
             role: Role::Peer,
-            note: None,
             make: Arc::new(make),
         }
     }

@@ -156,12 +156,10 @@ fn made_up(medians: &[(&str, Role, f64)]) -> Results {
         name: name.to_owned(),
         role,
         threads: 1,
-        note: None,
         samples: Samples::alone([median; 20]),
     };
     let row = Measured {
         what: "work: <b>|".to_owned(),
-        about: vec!["What it is.".to_owned()],
         threads: 1,
         oversubscribed: false,
         sides: medians.iter().map(side).collect(),
@@ -209,45 +207,19 @@ fn the_table_is_written_between_the_marks() {
 }
 
 #[test]
-fn the_page_draws_each_side_and_text_stays_text() {
+fn on_the_page_text_stays_text() {
     let page = html(&made_up(&[
         ("a & b", Role::Ours, 4.0),
         ("c", Role::Peer, 9_000.0),
     ]));
-    assert_eq!(page.matches("<svg").count(), 1);
-    assert_eq!(page.matches("<circle").count(), 2);
     for text in [
-        "a &amp; b",
-        "work: &lt;b&gt;|",
-        "&lt;script&gt;",
-        "What it is.",
-        "All rows",
-        "On 1 thread, a &amp; b takes 4.00 ns. Against c, the fastest alternative, ahead: releasepool, 2250.",
+        "<td>work: &lt;b>|</td>",
+        "<li>&lt;script></li>",
+        "<td>a &amp; b 4.00 (4.00..4.00)</td>",
+        "<td>releasepool, 2250</td>",
+        "1 row: releasepool is ahead of the fastest alternative in 1",
     ] {
         assert!(page.contains(text), "nowhere: {text}");
     }
-    for outside in ["<script", "src=", "url(", "NaN"] {
-        assert!(!page.contains(outside), "{outside} in the page");
-    }
-}
-
-#[test]
-fn a_chart_shows_five_to_choose_between_and_the_others_faint() {
-    use Role::{Ours, Peer, Reference};
-    let peers = ["p1", "p2", "p3", "p4", "p5", "p6"];
-    let mut medians = vec![("ours", Ours, 9.0), ("bound", Reference, 0.5)];
-    medians.extend(
-        peers
-            .iter()
-            .enumerate()
-            .map(|(i, &name)| (name, Peer, 1.0 + i as f64)),
-    );
-    let page = html(&made_up(&medians));
-    let svg = page.split("<svg").nth(1).unwrap();
-    let at = |name: &str| svg.find(&format!(">{name}<")).unwrap();
-    let faint = svg.find("faint").unwrap();
-    let order = ["p1", "p2", "p3", "p4", "ours", "bound", "p5", "p6"].map(at);
-    assert!(order.is_sorted(), "{order:?}");
-    assert!(order[4] < faint && faint < order[5]);
-    assert_eq!(svg.matches("faint").count(), 3);
+    assert!(!page.contains("<script"));
 }

@@ -24,34 +24,11 @@ impl Garbage {
             (0..most).all(|_| collector.collect_one());
         }
     }
-
-    pub fn collect_all(&self) {
-        Self::collect(&mut self.0.lock(), u64::MAX);
-    }
 }
 
 impl Drop for Garbage {
     fn drop(&mut self) {
-        self.collect_all();
-    }
-}
-
-/// A value of basedrop's. It is dropped before its collector, which destroys what it refers to.
-pub struct Collected<T> {
-    pub value: T,
-    pub handle: Handle,
-    pub garbage: Garbage,
-}
-
-impl<T> Collected<T> {
-    pub fn new(value: impl FnOnce(&Handle) -> T) -> Self {
-        let garbage = Garbage::default();
-        let handle = garbage.handle();
-        Self {
-            value: value(&handle),
-            handle,
-            garbage,
-        }
+        Self::collect(&mut self.0.lock(), u64::MAX);
     }
 }
 

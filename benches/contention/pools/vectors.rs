@@ -5,7 +5,6 @@ use super::Pools;
 use bumpalo::Bump;
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
-use sharded_slab::Slab;
 use shared_arena::{ArenaArc, SharedArena};
 use std::hint::black_box;
 use std::ptr::{self, NonNull};
@@ -101,45 +100,6 @@ impl<P: Payload> Pools<P> for Arena<P> {
     #[inline(always)]
     fn release_from(&mut self, mark: usize) {
         black_box(&mut self.kept).truncate(mark);
-    }
-}
-
-/// Objects in a slab, by their keys.
-pub struct Keys<P: Payload> {
-    keys: Vec<usize>,
-    slab: Arc<Slab<P>>,
-}
-
-impl<P: Payload> Pools<P> for Keys<P> {
-    const NAME: &str = "sharded-slab + Vec";
-    const NOTE: Option<&str> =
-        Some("keys, in a slab that all threads share; a use looks the key up; one type only");
-    type Shared = Slab<P>;
-
-    fn here(shared: &Arc<Slab<P>>) -> Self {
-        Self {
-            keys: Vec::new(),
-            slab: shared.clone(),
-        }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, seed: u64) {
-        let key = self.slab.insert(P::new(seed));
-        self.keys
-            .push(black_box(key.expect("the slab is not full")));
-    }
-
-    #[inline(always)]
-    fn mark(&self) -> usize {
-        self.keys.len()
-    }
-
-    #[inline(always)]
-    fn release_from(&mut self, mark: usize) {
-        for key in black_box(&mut self.keys).drain(mark..) {
-            self.slab.remove(key);
-        }
     }
 }
 

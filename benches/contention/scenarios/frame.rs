@@ -1,15 +1,13 @@
 //! A mix of all kinds of work, like a frame of a game.
 
-use crate::handing::{Handing, Here, Sender, collected, kept, pool, vectors};
+use crate::handing::{Handing, Here, Sender, kept, pool, vectors};
 use crate::pools::cocos::Cocos;
-use crate::pools::deferred::{Basedrop, Collected};
 use crate::pools::locked::{ByDashMap, ByMutex, Global};
 use crate::pools::vectors::{Arcs, Triomphes};
 use crate::pools::{Autoreleased, BLOCKS, Created, GLOBAL, Pools};
 use crate::scenario::{Scenario, contestants};
 use crate::ui::Handed;
 use arc_swap::ArcSwap;
-use basedrop::{Shared, SharedCell};
 use parking_lot::RwLock;
 use releasepool::{AutoreleasePool, Ref, Slot};
 use releasepool_benches::objects::Payload;
@@ -77,16 +75,6 @@ fn in_swap<P: Payload, I>() -> Sharing<impl Access<Arc<ArcSwap<P>>>, impl Touch<
     })
 }
 
-type Cell<P> = Arc<Collected<SharedCell<P>>>;
-
-/// basedrop's cell.
-fn in_cell<P: Payload, I>() -> Sharing<impl Access<Cell<P>>, impl Touch<Cell<P>, I>> {
-    let cell = Collected::new(|handle| SharedCell::new(Shared::new(handle, P::new(1))));
-    (shared(cell), |cell: &Cell<P>, _: &I| {
-        black_box(&cell.value).get().touch()
-    })
-}
-
 type Own<P> = RefCell<Rc<P>>;
 
 /// A plain count, for one thread.
@@ -143,10 +131,7 @@ pub fn scenario() -> Scenario {
                object in a pool, 2 use an object that all threads share, and 1 creates an object \
                that the UI thread, an additional thread, destroys. At the end of a frame the thread \
                hands these over and drains the pool. Waiting for the UI thread is not timed.",
-        remarks: "The pools and the slot of releasepool take objects of any type; the vectors are for \
-                  one type each.",
         helpers: 1,
-        peak: false,
         contestants: contestants! {
             Ours BLOCKS, SLOT_AND_POOL =>
                 frames::<P, Created<P>, _, _>(in_slot::<P, _>(), pool::<true>());
@@ -166,8 +151,6 @@ pub fn scenario() -> Scenario {
                 frames::<P, ByMutex<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
             Peer "stacks by thread, DashMap", LOCK_AND_CHANNEL =>
                 frames::<P, ByDashMap<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
-            Peer "basedrop", "shared: SharedCell; handed over: to the collector" =>
-                frames::<P, Basedrop<P>, _, _>(in_cell::<P, _>(), collected::<Handed<P>>());
         },
     }
 }

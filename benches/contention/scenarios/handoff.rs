@@ -38,11 +38,7 @@ pub fn scenario() -> Scenario {
                thread, which destroys them. An operation is one object, as the worker sees it: \
                creating it and handing it over. Workers wait while 16,000 objects are pending, \
                which is not timed. The UI thread is an additional thread.",
-        remarks: "A HandoffPool takes objects of any type, and is drained on the thread that it is \
-                  sent to. With everything that uses malloc, one thread allocates and another one \
-                  frees.",
         helpers: 1,
-        peak: false,
         contestants: contestants! {
             Ours BLOCKS, "HandoffPool, drained on the UI thread after each batch" =>
                 batches::<P, _>(pool::<true>());

@@ -2,7 +2,6 @@
 
 use crate::pools::{BLOCKS, GLOBAL};
 use crate::scenario::{Scenario, contestants};
-use basedrop::{Collector, Handle, Shared};
 use releasepool::{BlockAllocator, Ref};
 use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::table::{Row, Target};
@@ -99,38 +98,6 @@ by_hand!(TriompheNode, triomphes, Triomphe, |node| {
     Triomphe::try_unwrap(node).ok()
 });
 
-/// A node of basedrop, which the collector destroys, and then its children.
-struct SharedNode<P: Payload> {
-    _value: P,
-    _next: Option<Shared<Self>>,
-    _leaf: Option<Shared<Self>>,
-}
-
-fn basedrop<P: Payload>() -> Workload {
-    fn tree<P: Payload>(handle: &Handle) -> Option<Shared<SharedNode<P>>> {
-        grow(|seed, _next, _leaf| {
-            let _value = P::new(seed);
-            let node = SharedNode {
-                _value,
-                _next,
-                _leaf,
-            };
-            Shared::new(handle, node)
-        })
-    }
-    Workload::new("", NODES, || {
-        let mut collector = Collector::new();
-        let handle = collector.handle();
-        timed_half(
-            move || tree::<P>(&handle),
-            move |root| {
-                drop(root);
-                collector.collect();
-            },
-        )
-    })
-}
-
 /// Returns the rows that compare trees from the global allocator with the alternative that comes closest.
 pub fn rows() -> [Row; 2] {
     let ours = refs::<Plain>().named("Ref");
@@ -149,10 +116,7 @@ pub fn scenario() -> Scenario {
         what: "Each thread builds a tree of 40,000 nodes, 20,000 deep, each with a leaf and a next \
                node, which is not timed. Then it drops the root. An operation is the destruction of \
                one node.",
-        remarks: "releasepool and basedrop need no hand-written destructor against stack overflows. \
-                  Those of the others destroy the nodes of one type, in one direction.",
         helpers: 0,
-        peak: false,
         contestants: contestants! {
             Ours BLOCKS, "no hand-written destructor" => in_blocks::<P>();
             Ours GLOBAL, "no hand-written destructor" => refs::<P>();
@@ -160,8 +124,6 @@ pub fn scenario() -> Scenario {
             Reference "Box", BY_HAND => boxes::<P>();
             Peer "Arc", BY_HAND => arcs::<P>();
             Peer "triomphe", BY_HAND => triomphes::<P>();
-            Peer "basedrop", "no hand-written destructor; a collector for each thread, which it runs" =>
-                basedrop::<P>();
         },
     }
 }

@@ -2,30 +2,10 @@
 
 use crate::rival;
 use crate::scenario::{Contestant, Scenario};
-use crossbeam_epoch as epoch;
-use releasepool::{PoolManager, autoreleasepool};
+use releasepool::PoolManager;
 use releasepool_benches::crew;
 use releasepool_benches::objects::Count;
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// The longest wait for objects that are destroyed later.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Waits until deferred destructions are done.
-fn settle() -> Count {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let count = Count::now();
-        if count.made == count.destroyed || Instant::now() > end {
-            return count;
-        }
-        autoreleasepool(|_| ());
-        PoolManager::global().quiesce(Duration::from_millis(10));
-        epoch::pin().flush();
-        thread::yield_now();
-    }
-}
+use std::time::Duration;
 
 /// Counts the objects of a contestant, in its own process.
 pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
@@ -35,7 +15,9 @@ pub fn count(contestant: &Contestant, threads: usize) -> Result<Count, String> {
         return Err("a thread panicked".to_owned());
     }
     drop(workload);
-    let count = settle();
+    // What slots have retired is destroyed later.
+    PoolManager::global().quiesce(Duration::from_secs(5));
+    let count = Count::now();
     if count.made == count.destroyed {
         Ok(count)
     } else {

@@ -3,7 +3,6 @@
 //! Each function starts a UI thread and returns it, with a function that creates a worker's sender.
 
 use crate::ui::Ui;
-use basedrop::{Collector, Handle, Shared};
 use parking_lot::Mutex;
 use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
 use std::mem;
@@ -151,25 +150,6 @@ pub fn locked<T: Object>() -> Handing<impl Here<Locked<T>>> {
         (shared, destroy)
     });
     (ui, move || Locked(shared.clone()))
-}
-
-/// Leaves each object to basedrop's collector, which the UI thread runs.
-pub struct Collected(Handle);
-
-impl<T: Object> Sender<T> for Collected {
-    #[inline(always)]
-    fn hand(&mut self, object: T) {
-        drop(Shared::new(&self.0, object));
-    }
-}
-
-pub fn collected<T: Object>() -> Handing<impl Here<Collected>> {
-    let (ui, handle) = Ui::spawn(|| {
-        let mut collector = Collector::new();
-        (collector.handle(), move || collector.collect())
-    });
-    let handle = Mutex::new(handle);
-    (ui, move || Collected(handle.lock().clone()))
 }
 
 /// Hands nothing over: one thread does everything, and destroys its objects after each batch.

@@ -4,8 +4,6 @@
 //! need.
 
 pub mod cocos;
-pub mod deferred;
-pub mod locked;
 pub mod vectors;
 
 use releasepool::{AutoreleasePool, Ref};
@@ -13,7 +11,6 @@ use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
 use std::hint::black_box;
 use std::marker::PhantomData;
-use std::mem;
 use std::sync::Arc;
 
 /// A thread's stack of pools.
@@ -31,67 +28,12 @@ pub trait Pools<P: Payload>: Sized + 'static {
     /// Creates an object and adds it to the current pool.
     fn add(&mut self, seed: u64);
 
-    /// Returns where the objects begin that are added from now on, if an inner pool is a mark.
-    fn mark(&self) -> usize {
-        unreachable!("these pools cannot be nested")
-    }
-
-    /// Releases the objects that were added since the mark.
-    fn release_from(&mut self, _: usize) {
-        unreachable!("these pools have no marks")
-    }
-
     /// Releases the objects of the current pool.
-    #[inline(always)]
-    fn drain(&mut self) {
-        self.release_from(0);
-    }
+    fn drain(&mut self);
 
     /// Opens an inner pool for `work`, and releases its objects afterwards.
-    #[inline(always)]
-    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
-        let mark = self.mark();
-        work(self);
-        self.release_from(mark);
-    }
-}
-
-/// A stack of vectors, each of which is a pool.
-pub struct Stack<R> {
-    current: Vec<R>,
-    outer: Vec<Vec<R>>,
-}
-
-impl<R> Default for Stack<R> {
-    fn default() -> Self {
-        Self {
-            current: Vec::new(),
-            outer: Vec::new(),
-        }
-    }
-}
-
-impl<R> Stack<R> {
-    #[inline(always)]
-    fn add(&mut self, r: R) {
-        self.current.push(r);
-    }
-
-    #[inline(always)]
-    fn take(&mut self, instead: Vec<R>) -> Vec<R> {
-        mem::replace(&mut self.current, instead)
-    }
-
-    #[inline(always)]
-    fn enter(&mut self, inner: Vec<R>) {
-        let outer = mem::replace(&mut self.current, inner);
-        self.outer.push(outer);
-    }
-
-    #[inline(always)]
-    fn leave(&mut self) -> Vec<R> {
-        let outer = self.outer.pop().expect("`enter` was called before");
-        mem::replace(&mut self.current, outer)
+    fn nested(&mut self, _: impl FnOnce(&mut Self)) {
+        unreachable!("these pools cannot be nested")
     }
 }
 

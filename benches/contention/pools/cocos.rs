@@ -1,10 +1,11 @@
 //! The pools of Cocos2d-x, for one thread.
 
-use super::{Pools, Stack};
+use super::Pools;
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::Role;
 use std::hint::black_box;
 use std::marker::PhantomData;
+use std::mem::replace;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -39,14 +40,17 @@ impl<P> Object<P> {
 /// The pools of Cocos2d-x, except that their vectors keep their capacity: a stack of vectors, counts
 /// that are not atomic, and the oldest object is released first.
 pub struct Cocos<P> {
-    stack: Stack<NonNull<Header>>,
+    current: Vec<NonNull<Header>>,
+    outer: Vec<Vec<NonNull<Header>>>,
     spare: Vec<Vec<NonNull<Header>>>,
     objects: PhantomData<P>,
 }
 
 impl<P> Cocos<P> {
+    /// Releases the objects of the current pool, and makes another one current.
     #[inline(always)]
-    fn release(&mut self, mut objects: Vec<NonNull<Header>>) {
+    fn release(&mut self, next: Vec<NonNull<Header>>) {
+        let mut objects = replace(&mut self.current, next);
         for object in black_box(&mut objects).drain(..) {
             // SAFETY: the pool's reference keeps the object alive; only this thread uses it.
             let header = unsafe { &mut *object.as_ptr() };
@@ -69,7 +73,8 @@ impl<P: Payload> Pools<P> for Cocos<P> {
 
     fn here(_: &Arc<()>) -> Self {
         Self {
-            stack: Stack::default(),
+            current: Vec::new(),
+            outer: Vec::new(),
             spare: Vec::new(),
             objects: PhantomData,
         }
@@ -77,29 +82,27 @@ impl<P: Payload> Pools<P> for Cocos<P> {
 
     #[inline(always)]
     fn add(&mut self, seed: u64) {
-        self.stack.add(black_box(Object::make(P::new(seed))));
+        self.current.push(black_box(Object::make(P::new(seed))));
     }
 
     #[inline(always)]
     fn drain(&mut self) {
-        let instead = self.spare.pop().unwrap_or_default();
-        let objects = self.stack.take(instead);
-        self.release(objects);
+        let next = self.spare.pop().unwrap_or_default();
+        self.release(next);
     }
 
     #[inline(always)]
     fn nested(&mut self, work: impl FnOnce(&mut Self)) {
         let inner = self.spare.pop().unwrap_or_default();
-        self.stack.enter(inner);
+        self.outer.push(replace(&mut self.current, inner));
         work(self);
-        let inner = self.stack.leave();
-        self.release(inner);
+        let outer = self.outer.pop().expect("it was pushed above");
+        self.release(outer);
     }
 }
 
 impl<P> Drop for Cocos<P> {
     fn drop(&mut self) {
-        let objects = self.stack.take(Vec::new());
-        self.release(objects);
+        self.release(Vec::new());
     }
 }

@@ -1,5 +1,4 @@
-//! Vectors, which keep their capacity: of pointers to objects of one type, and of what crates return that keep
-//! the memory of objects for reuse.
+//! Vectors of pointers to objects of one type, which keep their capacity.
 
 use super::Pools;
 use bumpalo::Bump;
@@ -11,94 +10,101 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 /// A pointer to an object in a vector.
-pub trait Pointer<P>: From<P> + 'static {
+pub trait Pointer<P>: 'static {
     const NAME: &str;
     const ROLE: Role = Role::Peer;
     const NOTE: &str = "a vector for objects of one type only";
+
+    /// What all threads share.
+    type Shared: Default + Send + Sync + 'static;
+
+    fn new(shared: &Self::Shared, value: P) -> Self;
 }
 
 impl<P: Payload> Pointer<P> for Arc<P> {
     const NAME: &str = "Arc + Vec";
+    type Shared = ();
+
+    #[inline(always)]
+    fn new((): &(), value: P) -> Self {
+        Self::new(value)
+    }
 }
 
 impl<P: Payload> Pointer<P> for triomphe::Arc<P> {
     const NAME: &str = "triomphe + Vec";
+    type Shared = ();
+
+    #[inline(always)]
+    fn new((): &(), value: P) -> Self {
+        Self::new(value)
+    }
 }
 
 impl<P: Payload> Pointer<P> for Box<P> {
     const NAME: &str = "Box + Vec";
     const ROLE: Role = Role::Reference;
     const NOTE: &str = "not counted: each has one owner; objects of one type only";
+    type Shared = ();
+
+    #[inline(always)]
+    fn new((): &(), value: P) -> Self {
+        Self::new(value)
+    }
+}
+
+/// A counted object in the blocks of an arena.
+impl<P: Payload> Pointer<P> for ArenaArc<P> {
+    const NAME: &str = "shared_arena + Vec";
+    const NOTE: &str = "counted, in an arena that all threads share; objects of one type only";
+    type Shared = SharedArena<P>;
+
+    #[inline(always)]
+    fn new(arena: &SharedArena<P>, value: P) -> Self {
+        arena.alloc_arc(value)
+    }
 }
 
 /// A vector of pointers. An inner pool is the end of the vector.
-pub struct Kept<R>(Vec<R>);
+pub struct Kept<P, R: Pointer<P>> {
+    // Before what is shared, where the objects may be.
+    kept: Vec<R>,
+    shared: Arc<R::Shared>,
+}
 
-pub type Arcs<P> = Kept<Arc<P>>;
-pub type Triomphes<P> = Kept<triomphe::Arc<P>>;
-pub type Boxes<P> = Kept<Box<P>>;
+pub type Arcs<P> = Kept<P, Arc<P>>;
+pub type Triomphes<P> = Kept<P, triomphe::Arc<P>>;
+pub type Boxes<P> = Kept<P, Box<P>>;
+pub type Arena<P> = Kept<P, ArenaArc<P>>;
 
-impl<P: Payload, R: Pointer<P>> Pools<P> for Kept<R> {
+impl<P: Payload, R: Pointer<P>> Pools<P> for Kept<P, R> {
     const NAME: &str = R::NAME;
     const ROLE: Role = R::ROLE;
     const NOTE: Option<&str> = Some(R::NOTE);
-    type Shared = ();
+    type Shared = R::Shared;
 
-    fn here(_: &Arc<()>) -> Self {
-        Self(Vec::new())
-    }
-
-    #[inline(always)]
-    fn add(&mut self, seed: u64) {
-        self.0.push(black_box(R::from(P::new(seed))));
-    }
-
-    #[inline(always)]
-    fn mark(&self) -> usize {
-        self.0.len()
-    }
-
-    #[inline(always)]
-    fn release_from(&mut self, mark: usize) {
-        black_box(&mut self.0).truncate(mark);
-    }
-}
-
-// --- crates that keep memory ---------------------------------------------------
-
-/// Counted objects in the blocks of an arena that all threads share.
-pub struct Arena<P: Payload> {
-    // Before the arena, as the objects are in it.
-    kept: Vec<ArenaArc<P>>,
-    arena: Arc<SharedArena<P>>,
-}
-
-impl<P: Payload> Pools<P> for Arena<P> {
-    const NAME: &str = "shared_arena + Vec";
-    const NOTE: Option<&str> =
-        Some("counted, in an arena that all threads share; objects of one type only");
-    type Shared = SharedArena<P>;
-
-    fn here(shared: &Arc<SharedArena<P>>) -> Self {
+    fn here(shared: &Arc<R::Shared>) -> Self {
         Self {
             kept: Vec::new(),
-            arena: shared.clone(),
+            shared: shared.clone(),
         }
     }
 
     #[inline(always)]
     fn add(&mut self, seed: u64) {
-        self.kept
-            .push(black_box(self.arena.alloc_arc(P::new(seed))));
+        let object = R::new(&self.shared, P::new(seed));
+        self.kept.push(black_box(object));
     }
 
     #[inline(always)]
-    fn mark(&self) -> usize {
-        self.kept.len()
+    fn drain(&mut self) {
+        black_box(&mut self.kept).clear();
     }
 
     #[inline(always)]
-    fn release_from(&mut self, mark: usize) {
+    fn nested(&mut self, work: impl FnOnce(&mut Self)) {
+        let mark = self.kept.len();
+        work(self);
         black_box(&mut self.kept).truncate(mark);
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::handing::{Handing, Here, Sender, kept, pool, vectors};
 use crate::pools::cocos::Cocos;
-use crate::pools::locked::{ByDashMap, ByMutex, Global};
 use crate::pools::vectors::{Arcs, Triomphes};
 use crate::pools::{Autoreleased, BLOCKS, Created, GLOBAL, Pools};
 use crate::scenario::{Scenario, contestants};
@@ -145,12 +144,6 @@ pub fn scenario() -> Scenario {
                 frames::<P, Triomphes<P>, _, _>(in_lock(triomphe::Arc::new(P::new(1))), vectors::<Handed<P>>());
             Peer "arc-swap", "temporaries: Arc + Vec; handed over: a channel of Vec" =>
                 frames::<P, Arcs<P>, _, _>(in_swap::<P, _>(), vectors::<Handed<P>>());
-            Peer "one pool behind a mutex", LOCK_AND_CHANNEL =>
-                frames::<P, Global<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
-            Peer "stacks by thread, mutex", LOCK_AND_CHANNEL =>
-                frames::<P, ByMutex<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
-            Peer "stacks by thread, DashMap", LOCK_AND_CHANNEL =>
-                frames::<P, ByDashMap<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
         },
     }
 }

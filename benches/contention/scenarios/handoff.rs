@@ -1,6 +1,6 @@
 //! Objects that workers create and the UI thread destroys.
 
-use crate::handing::{Handing, Here, Sender, channel, collected, locked, messages, pool, vectors};
+use crate::handing::{Handing, Here, Sender, channel, locked, messages, pool, vectors};
 use crate::pools::{BLOCKS, GLOBAL};
 use crate::scenario::{Scenario, contestants};
 use crate::ui::Handed;
@@ -52,8 +52,6 @@ pub fn scenario() -> Scenario {
                 batches::<P, _>(vectors::<Handed<P>>());
             Peer "Arc + Vec behind a mutex", "parking_lot's; locked for each object" =>
                 batches::<P, _>(locked::<Handed<P>>());
-            Peer "basedrop", "Shared, dropped; the UI thread runs the collector" =>
-                batches::<P, _>(collected::<Handed<P>>());
         },
     }
 }

@@ -1,8 +1,6 @@
 //! Objects that are alive for one frame, in one pool or in pools inside it.
 
 use crate::pools::cocos::Cocos;
-use crate::pools::deferred::{Basedrop, Epoch};
-use crate::pools::locked::{ByDashMap, ByMutex, Global};
 use crate::pools::vectors::{Arcs, Arena, Boxes, Bumped, Triomphes};
 use crate::pools::{Autoreleased, Created, Pools};
 use crate::scenario::{Contestant, Scenario, with_pools};
@@ -44,8 +42,7 @@ fn frames_of_pools<I: Pools<P>, P: Payload>() -> Workload {
 }
 
 fn in_batches(batch: u64) -> Vec<Contestant> {
-    with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Bumped, Arcs, Triomphes, Arena, Global,
-        ByMutex, ByDashMap, Basedrop, Epoch)
+    with_pools!(frames(batch): Created, Autoreleased, Cocos, Boxes, Bumped, Arcs, Triomphes, Arena)
 }
 
 const WHAT: &str = "Each thread creates objects of 48 bytes, adds them to its pool, and drains it. An operation \
@@ -96,8 +93,7 @@ pub fn temporaries() -> [Scenario; 6] {
             "temporaries-nested",
             "Temporaries, 10 to a pool in a pool",
             NESTED,
-            with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes, Arena, ByMutex,
-                ByDashMap, Basedrop),
+            with_pools!(frames_of_pools(): Created, Autoreleased, Cocos, Boxes, Arcs, Triomphes, Arena),
         ),
     ]
 }

@@ -20,6 +20,14 @@ const FRAMES: u64 = 10_000;
 /// Rounds, in which the workloads take turns. The figures are medians of theirs.
 const ROUNDS: usize = 5;
 
+/// The titles of the figures, and the widths of their columns.
+const TITLES: [(&str, u16); 4] = [
+    ("half", 10),
+    ("99 of 100", 10),
+    ("999 of 1,000", 12),
+    ("all", 10),
+];
+
 /// Returns a workload of one operation on a value that exists already. Before each [`POOL`] turns, `end`
 /// destroys what they have left.
 fn each<S: 'static>(
@@ -76,60 +84,52 @@ fn replace(lock: &mut RwLock<Arc<Object>>, seed: u64) {
     drop(old);
 }
 
-/// Returns the rows: what is done, or an empty text if that is said above, and by which means.
-fn rows() -> [(&'static str, Workload); 11] {
+/// What is done, and by which means.
+type Group = (&'static str, Vec<Workload>);
+
+fn groups() -> [Group; 5] {
     let slot = || {
         let slot = Slot::new(Ref::new(Object::new(0)));
         (slot, AutoreleasePool::new())
     };
     let store = |(slot, _): &mut (Slot<Object>, _), seed| slot.store(Ref::new(Object::new(seed)));
+    // Releases what the stores have replaced.
+    let drain = |(_, pool): &mut (_, AutoreleasePool)| _ = pool.drain();
     let swap = || ArcSwap::from_pointee(Object::new(0));
+    let swapped = |swap: &mut ArcSwap<Object>, seed| swap.store(Arc::new(Object::new(seed)));
     let lock = || RwLock::new(Arc::new(Object::new(0)));
     let in_a_block = |seed| Ref::new_in(Object::new(seed), &BlockAllocator::process());
     let new_pool = |(): &mut ()| {
         let mut pool = AutoreleasePool::new();
         (0..POOL).for_each(|seed| create(&mut pool, seed));
     };
+    let nothing = each("", || (), |(), _| (), |()| ());
+    let created = [
+        each("pool.create", AutoreleasePool::new, create, |pool| {
+            pool.drain();
+        }),
+        each("Arc in a Vec", Vec::new, push, Vec::clear),
+    ];
+    let last = [
+        dropped("Ref in a block", in_a_block),
+        dropped("Arc", |seed| Arc::new(Object::new(seed))),
+    ];
+    let replaced = [
+        each("slot.store", slot, store, drain),
+        each("arc-swap", swap, swapped, |_| ()),
+        each("RwLock", lock, replace, |_| ()),
+    ];
+    let frames = [
+        by_create::<Object>(POOL),
+        arc_in_a_vec::<Object>(POOL),
+        Workload::timed("a new pool each time", POOL, || (), new_pool),
+    ];
     [
-        (
-            "the clock alone, in all others, too",
-            each("", || (), |(), _| (), |()| ()),
-        ),
-        (
-            "an object is created, 1,000 to a pool",
-            each("pool.create", AutoreleasePool::new, create, |pool| {
-                pool.drain();
-            }),
-        ),
-        ("", each("Arc in a Vec", Vec::new, push, Vec::clear)),
-        (
-            "the last reference is dropped",
-            dropped("Ref in a block", in_a_block),
-        ),
-        ("", dropped("Arc", |seed| Arc::new(Object::new(seed)))),
-        (
-            "a shared pointer is replaced",
-            // A drain releases what the stores have replaced.
-            each("slot.store", slot, store, |(_, pool)| {
-                pool.drain();
-            }),
-        ),
-        (
-            "",
-            each(
-                "arc-swap",
-                swap,
-                |swap, seed| swap.store(Arc::new(Object::new(seed))),
-                |_| (),
-            ),
-        ),
-        ("", each("RwLock", lock, replace, |_| ())),
-        ("a frame of 1,000 objects", by_create::<Object>(POOL)),
-        ("", arc_in_a_vec::<Object>(POOL)),
-        (
-            "",
-            Workload::timed("a new pool each time", POOL, || (), new_pool),
-        ),
+        ("the clock alone, in all others, too", vec![nothing]),
+        ("an object is created, 1,000 to a pool", created.into()),
+        ("the last reference is dropped", last.into()),
+        ("a shared pointer is replaced", replaced.into()),
+        ("a frame of 1,000 objects", frames.into()),
     ]
 }
 
@@ -155,33 +155,31 @@ fn measure(workload: &Workload) -> [u128; 4] {
 }
 
 fn main() {
-    let rows = rows();
-    let mut measured = vec![Vec::new(); rows.len()];
+    let groups = groups();
+    let workloads = || groups.iter().flat_map(|(_, workloads)| workloads);
+    let mut measured = vec![Vec::new(); workloads().count()];
     for round in 0..=ROUNDS {
-        for ((_, workload), figures) in rows.iter().zip(&mut measured) {
+        for (workload, figures) in workloads().zip(&mut measured) {
             let new = measure(workload);
             // The first round is a warm-up.
             figures.extend((round > 0).then_some(new));
         }
         eprintln!("round {round} of {ROUNDS}");
     }
-    println!("\nNanoseconds of one operation: the medians of {ROUNDS} rounds\n");
-    let mut table = terminal::figures([
-        ("", 40),
-        ("", 22),
-        ("half", 8),
-        ("99 of 100", 10),
-        ("999 of 1,000", 12),
-        ("all", 10),
-    ]);
-    for ((what, workload), rounds) in rows.iter().zip(measured) {
-        let median = |at: usize| {
-            let mut values: Vec<_> = rounds.iter().map(|figures| figures[at]).collect();
-            values.sort_unstable();
-            values[values.len() / 2].to_string()
-        };
-        let [half, most, nearly, all] = [0, 1, 2, 3].map(median);
-        table.add_row([*what, &workload.name, &half, &most, &nearly, &all]);
+    println!("\nNanoseconds of one operation: the medians of {ROUNDS} rounds");
+    let mut measured = measured.into_iter();
+    for (what, workloads) in &groups {
+        let [half, most, nearly, all] = TITLES;
+        let mut table = terminal::figures([(what, 40), half, most, nearly, all]);
+        for (workload, rounds) in workloads.iter().zip(&mut measured) {
+            let median = |at: usize| {
+                let mut values: Vec<_> = rounds.iter().map(|figures| figures[at]).collect();
+                values.sort_unstable();
+                values[values.len() / 2].to_string()
+            };
+            let [half, most, nearly, all] = [0, 1, 2, 3].map(median);
+            table.add_row([&workload.name, &half, &most, &nearly, &all]);
+        }
+        println!("\n{}", table.trim_fmt());
     }
-    println!("{}", table.trim_fmt());
 }

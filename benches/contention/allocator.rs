@@ -48,7 +48,9 @@ impl Allocator {
     pub fn build(&self) -> Result<PathBuf, String> {
         eprintln!("building contention with {}", self.name);
         // In the root, as cargo then uses the dependencies that it has built for this program.
-        let output = cargo()
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .current_dir(root())
             .args(["bench", "--no-run", "--quiet", "--bench", "contention"])
             .arg("--features")
             .arg(format!("releasepool-benches/global-{}", self.name))
@@ -77,17 +79,4 @@ impl Allocator {
 /// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// Returns the call of cargo, in the root.
-pub fn cargo() -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
-    cargo
-}
-
-/// Returns true if there is a program with this allocator.
-pub fn is_built(name: &str) -> bool {
-    let mut all = ALLOCATORS.iter();
-    all.any(|allocator| allocator.name == name && allocator.program().is_ok())
 }

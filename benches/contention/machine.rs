@@ -23,11 +23,17 @@ fn processor() -> String {
 }
 
 fn commit() -> Option<String> {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let commit = output("git", &["-C", here, "rev-parse", "--short=12", "HEAD"])?;
-    let changes = output("git", &["-C", here, "status", "--porcelain"])?;
-    let changed = if changes.is_empty() { "" } else { ", changed" };
-    Some(format!("{commit}{changed}"))
+    let describe = [
+        "describe",
+        "--always",
+        "--exclude=*",
+        "--abbrev=12",
+        "--dirty=, changed",
+    ];
+    output(
+        "git",
+        &[&["-C", env!("CARGO_MANIFEST_DIR")], &describe[..]].concat(),
+    )
 }
 
 /// Returns the profile's settings in the root's `Cargo.toml`, which cargo does not tell programs.

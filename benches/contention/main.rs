@@ -2,6 +2,7 @@
 //! releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
+//! * `memory`: allocators
 //! * `allocator`, `rival`, `serving`: alternatives with another global allocator, in processes of their own
 //! * `options`: what the command line asks for
 //! * `check`: a check that all implementations do the same work
@@ -13,6 +14,7 @@ mod allocator;
 mod check;
 mod handing;
 mod machine;
+mod memory;
 mod options;
 mod pools;
 mod rival;
@@ -25,31 +27,37 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use options::Options;
 use releasepool_benches::contest::Effort;
-use releasepool_benches::results::{Measured, Results};
+use releasepool_benches::results::Results;
 use releasepool_benches::rows::{check_works, core, sharing};
 use releasepool_benches::table::{self, Row};
 use releasepool_benches::{markdown, report, terminal};
 use scenario::Scenario;
 use std::fmt::Display;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if memory::is_apart(&arguments) {
+        return ExitCode::SUCCESS;
+    }
     let options = Options::parse();
-    let end = if options.list {
+    let mut end = Ok(());
+    if options.list {
         list();
-        Ok(())
     } else if options.rows {
         list_rows();
-        Ok(())
+    } else if options.peak {
+        memory::print_peaks();
     } else if let Some([scenario, name]) = options.serve.as_deref() {
-        serving::serve(scenario, name)
+        end = serving::serve(scenario, name);
     } else if let Some([scenario, name, threads]) = options.count.as_deref() {
-        serving::count(scenario, name, threads)
+        end = serving::count(scenario, name, threads);
     } else {
-        run(&options)
-    };
+        end = run(&options);
+    }
     if let Err(error) = end {
         eprintln!("contention: {error}");
         return ExitCode::from(1);
@@ -77,10 +85,11 @@ fn list() {
     }
 }
 
-/// Returns the rows of `core` and `sharing`, and those of deep trees.
+/// Returns the rows of `core` and `sharing`, and those of deep trees and of memory.
 fn other_rows() -> Vec<Row> {
     let rows = core().into_iter().chain(sharing());
-    rows.chain(scenarios::trees::rows()).collect()
+    let rows = rows.chain(scenarios::trees::rows());
+    rows.chain(memory::rows()).collect()
 }
 
 /// Prints how all rows begin in the table of one run on 1 and 2 threads.
@@ -95,8 +104,22 @@ fn list_rows() {
     table::list(&other_rows());
 }
 
+/// Returns the scenarios and the other rows that the options select.
+fn selected(options: &Options) -> (Vec<Scenario>, Vec<Row>) {
+    let words = &options.words;
+    let is_named = |title: &str| words.is_empty() || words.iter().any(|word| title.contains(word));
+    let all = !options.targets && (options.markdown.is_some() || !words.is_empty());
+    let (mut scenarios, mut others) = (scenarios::all(), other_rows());
+    scenarios.retain(|scenario| !options.targets && is_named(&scenario.title()));
+    others.retain(|row| is_named(&row.what) && (all || row.has_target()));
+    (scenarios, others)
+}
+
 fn run(options: &Options) -> Result<(), String> {
-    let mut scenarios = options.select().unwrap_or_else(|error| wrong_input(error));
+    let (mut scenarios, others) = selected(options);
+    if scenarios.is_empty() && others.is_empty() {
+        wrong_input("no row has one of these words in its title; --rows prints all");
+    }
     let root = allocator::root();
     let page = options.markdown.as_ref().map(|file| root.join(file));
     // Before anything is measured.
@@ -110,28 +133,34 @@ fn run(options: &Options) -> Result<(), String> {
     eprintln!("checking that all implementations do the same work");
     check::check(&scenarios)
         .map_err(|error| format!("implementations do different work: {error}"))?;
+    check_works()?;
+    // On a spawned thread, like all measurements.
+    let allocators = thread::spawn(memory::check).join();
+    allocators.map_err(|_| "allocators do different work")?;
     println!("\nChecked: all implementations do the same work and destroy what they create.");
 
     let effort = Effort::of(options.quick);
     terminal::explain();
-    let mut rows = measure(&scenarios, options, effort);
-    let all = page.is_some();
-    if all || options.targets || !options.filtered() {
-        check_works()?;
-        let mut others = other_rows();
-        others.retain(|row| all || row.has_target());
-        rows.extend(table::print(&others, effort));
+    // Scenarios have many implementations, so they take longer than other rows.
+    let longer = Effort {
+        total: effort.total * 2,
+        ..effort
+    };
+    let mut rows = Vec::new();
+    for scenario in &scenarios {
+        // One by one, as the workloads of a row start threads and processes.
+        for row in options.threads.iter().filter_map(|&n| scenario.row(n)) {
+            rows.extend(table::print(&[row], longer));
+        }
     }
-    if all {
-        rows.extend(memory(options.quick)?);
-    }
+    rows.extend(table::print(&others, effort));
     terminal::conclude(&rows);
     let results = Results {
         machine,
         quick: options.quick,
         rows,
     };
-    write(&results).map_err(|error| format!("the results cannot be written: {error}"))?;
+    write(&results).map_err(|error| format!("the page cannot be written: {error}"))?;
     if let Some(page) = page {
         let text = with_table(&page, &markdown::table(&results))?;
         fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
@@ -140,68 +169,18 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Measures and prints the scenarios. They have many implementations, so they take longer than other rows.
-fn measure(scenarios: &[Scenario], options: &Options, effort: Effort) -> Vec<Measured> {
-    let effort = Effort {
-        total: effort.total * 2,
-        ..effort
-    };
-    let mut measured = Vec::new();
-    for scenario in scenarios {
-        // One by one, as the workloads of a row start threads and processes.
-        for row in options.threads.iter().filter_map(|&n| scenario.row(n)) {
-            measured.extend(table::print(&[row], effort));
-        }
-    }
-    measured
-}
-
 /// Returns a page, with this table between its marks.
 fn with_table(page: &Path, table: &str) -> Result<String, String> {
     let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()));
     markdown::replaced(&text?, table)
 }
 
-/// Has the benchmark `memory` measure its rows, in a process of its own.
-fn memory(quick: bool) -> Result<Vec<Measured>, String> {
-    let file = folder().join("memory.json");
-    fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
-    let mut command = allocator::cargo();
-    command.args([
-        "bench",
-        "--package",
-        "releasepool-benches",
-        "--bench",
-        "memory",
-    ]);
-    if allocator::is_built("snmalloc") {
-        command.args(["--features", "snmalloc"]);
-    }
-    command
-        .args(["--", "--no-peaks"])
-        .arg(format!("--json={}", file.display()));
-    command.args(quick.then_some("--quick"));
-    let status = command.status().map_err(|error| error.to_string())?;
-    let text = fs::read_to_string(&file).ok().filter(|_| status.success());
-    let text = text.ok_or("the benchmark memory has failed")?;
-    serde_json::from_str(&text).map_err(|error| error.to_string())
-}
-
-/// Returns the folder of the results. `CARGO_TARGET_TMPDIR` is in the target directory.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention")
-}
-
-/// Writes the results and the page.
+/// Writes the page, in the target directory.
 fn write(results: &Results) -> std::io::Result<()> {
-    fs::create_dir_all(folder())?;
-    let (file, page) = (folder().join("results.json"), folder().join("report.html"));
-    fs::write(&file, serde_json::to_string(results)?)?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("contention");
+    fs::create_dir_all(&folder)?;
+    let page = folder.join("report.html");
     fs::write(&page, report::html(results))?;
-    println!(
-        "results: {}\npage, for a browser: {}",
-        file.display(),
-        page.display()
-    );
+    println!("page, for a browser: {}", page.display());
     Ok(())
 }

@@ -1,15 +1,13 @@
 //! The command line.
 
-use crate::scenario::Scenario;
-use crate::scenarios;
 use clap::Parser;
 
 const ABOUT: &str = "\
-Measures the cost of sharing counted objects and pools between threads: releasepool
-and its alternatives on 1, 2, 4 and 8 threads, and the project's targets.";
+Measures counted objects and pools, what sharing them between threads costs, and memory:
+releasepool and its alternatives on 1, 2, 4 and 8 threads, and the project's targets.";
 
 const AFTER: &str = "\
-The results are written to target/contention: results.json, and report.html.
+The results are also a page, target/contention/report.html.
 Exit code: 0 if everything was measured, even if targets are missed; 1 if two
 implementations do different work, or a file cannot be written; 2 for wrong options.";
 
@@ -18,7 +16,7 @@ implementations do different work, or a file cannot be written; 2 for wrong opti
     name = "contention",
     about = ABOUT,
     after_help = AFTER,
-    override_usage = "cargo bench --bench contention [-- OPTIONS]",
+    override_usage = "cargo bench --bench contention [-- OPTIONS] [WORDS]",
     args_override_self = true
 )]
 pub struct Options {
@@ -26,24 +24,22 @@ pub struct Options {
     #[arg(long)]
     pub quick: bool,
 
-    /// Measure only this scenario, or those with names that begin with NAME-; may
-    /// be repeated
-    #[arg(long = "scenario", value_name = "NAME", verbatim_doc_comment)]
-    pub scenarios: Vec<String>,
+    /// Measure only the rows with one of these in their titles [default: scenarios,
+    /// and what has targets]
+    #[arg(value_name = "WORDS", verbatim_doc_comment)]
+    pub words: Vec<String>,
 
     /// Numbers of threads, 1 to 1024
     #[arg(long, value_name = "N,N,...", default_value = "1,2,4,8")]
     #[arg(value_parser = threads)]
     pub threads: Threads,
 
-    /// Check the targets too if scenarios are selected;
-    /// otherwise check only the targets
-    #[arg(long, verbatim_doc_comment)]
+    /// Measure only what has targets
+    #[arg(long)]
     pub targets: bool,
 
-    /// Measure all rows of the benchmarks core, sharing and memory, too, and
-    /// write the table of all into docs/PERFORMANCE.md, or into FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, verbatim_doc_comment)]
+    /// Measure all rows, and write their table into docs/PERFORMANCE.md, or into FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
     #[arg(default_missing_value = "docs/PERFORMANCE.md")]
     pub markdown: Option<String>,
 
@@ -51,9 +47,13 @@ pub struct Options {
     #[arg(long)]
     pub list: bool,
 
-    /// Print how the rows that --markdown writes begin, except those of memory
+    /// Print how the rows that --markdown writes begin
     #[arg(long)]
     pub rows: bool,
+
+    /// Measure only the peak memory of each allocator
+    #[arg(long)]
+    pub peak: bool,
 
     /// The benchmark's call of itself with another allocator: scenario, implementation
     #[arg(long, hide = true, num_args = 2)]
@@ -70,29 +70,6 @@ pub struct Options {
 
 /// An alias, as clap would repeat the option for a `Vec`.
 type Threads = Vec<usize>;
-
-impl Options {
-    /// Returns true if some scenarios are left out.
-    pub fn filtered(&self) -> bool {
-        !self.scenarios.is_empty()
-    }
-
-    /// Returns the scenarios that the options select.
-    pub fn select(&self) -> Result<Vec<Scenario>, String> {
-        let mut left = scenarios::all();
-        if self.targets && !self.filtered() {
-            left.clear();
-        }
-        let matches = |s: &Scenario, name| s.id == name || s.id.starts_with(&format!("{name}-"));
-        for name in &self.scenarios {
-            if !left.iter().any(|scenario| matches(scenario, name)) {
-                return Err(format!("no scenario {name:?}; --list prints all"));
-            }
-        }
-        left.retain(|s| !self.filtered() || self.scenarios.iter().any(|name| matches(s, name)));
-        Ok(left)
-    }
-}
 
 fn threads(text: &str) -> Result<Threads, String> {
     let number = |part: &str| match part.trim().parse() {

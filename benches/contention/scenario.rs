@@ -21,7 +21,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the title of the rows, which begins with the name for `--scenario`.
+    /// Returns the title of the rows, which begins with the name.
     pub fn title(&self) -> String {
         format!("{}: {}", self.id, self.title)
     }

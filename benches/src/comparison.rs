@@ -4,8 +4,6 @@
 //! All computing is done with the logarithms of times and ratios, so that swapping the two sides
 //! mirrors the result exactly.
 
-use serde::{Deserialize, Serialize};
-
 /// Ratios between this and its reciprocal are called even: differences of a few percent come from
 /// the layout of code and memory, and change with every build.
 const MARGIN: f64 = 1.05;
@@ -56,8 +54,7 @@ impl Outcome {
 }
 
 /// The result of checking a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
     /// The limit is kept.
     Met,

@@ -8,7 +8,6 @@
 use crate::comparison::{Figure, Spread};
 use crate::crew::{Sample, SpinBarrier, together};
 use crate::workload::{Job, Workload};
-use serde::{Deserialize, Serialize};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -77,7 +76,7 @@ impl Effort {
 
 /// The measurements of an entry, in nanoseconds per operation: for each round the mean of its
 /// threads, or `None` if they could have run at the same time, but did not.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Samples {
     rounds: Vec<Option<f64>>,
     together: bool,

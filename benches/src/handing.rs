@@ -6,7 +6,7 @@
 use crate::objects::{Dropping as Object, Payload};
 use crate::workload::{Role, Workload, timed_half};
 use basedrop::Collector;
-use releasepool::{HandoffPool, PoolManager, Ref, ThreadHandle, autoreleasepool};
+use releasepool::{HandoffPool, PoolManager, Ref, autoreleasepool};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// Objects in a batch.
@@ -18,39 +18,26 @@ pub(crate) fn collector() -> MutexGuard<'static, Collector> {
     COLLECTOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn this_thread() -> ThreadHandle {
-    let handle = PoolManager::global().current_thread();
-    handle.expect("the thread has not ended")
-}
-
 fn objects<R>(new: impl Fn(Object) -> R) -> Vec<R> {
     (0..BATCH).map(|seed| new(Object::new(seed))).collect()
 }
 
-fn drained_objects() -> Vec<Ref<Object>> {
-    autoreleasepool(|_| ());
-    objects(Ref::new)
-}
-
-/// Returns ways to hand a batch of objects over: by one message for all, by one for each, by a channel of
+/// Returns ways to hand a batch of objects over: by one message for all, by a channel of
 /// vectors; and their destruction on the sender itself. The scenario `handoff` has more.
-pub fn handed_over() -> [Workload; 4] {
+pub fn handed_over() -> [Workload; 3] {
     let together = Workload::new("HandoffPool, drain_on", BATCH, || {
-        let to = this_thread();
+        let to = PoolManager::global().current_thread();
+        let to = to.expect("the thread has not ended");
         let mut pool = HandoffPool::new();
-        timed_half(drained_objects, move |objects| {
+        let prepare = || {
+            autoreleasepool(|_| ());
+            objects(Ref::new)
+        };
+        timed_half(prepare, move |objects| {
             for object in objects {
                 pool.autorelease(object);
             }
             pool.drain_on(&to);
-        })
-    });
-    let each = Workload::new("ThreadHandle::release each", BATCH, || {
-        let to = this_thread();
-        timed_half(drained_objects, move |objects| {
-            for object in objects {
-                to.release(object);
-            }
         })
     });
     let vectors = Workload::new("Arc, crossbeam channel of Vec", BATCH, || {
@@ -70,10 +57,5 @@ pub fn handed_over() -> [Workload; 4] {
     let here = Workload::new("Arc, dropped here", BATCH, || {
         timed_half(|| objects(Arc::new), drop)
     });
-    [
-        together,
-        each.role(Role::Ours),
-        vectors,
-        here.role(Role::Reference),
-    ]
+    [together, vectors, here.role(Role::Reference)]
 }

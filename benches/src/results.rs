@@ -4,10 +4,9 @@ use crate::comparison::{Judged, Outcome, Spread};
 use crate::contest::Samples;
 use crate::terminal::counted;
 use crate::workload::Role;
-use serde::{Deserialize, Serialize};
 
 /// A whole run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Results {
     /// Facts on the machine and the build, which all figures depend on.
     pub machine: Vec<String>,
@@ -18,7 +17,7 @@ pub struct Results {
 }
 
 /// One kind of work, done by several implementations that took turns in one run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// The title, which no other kind of work has.
     pub what: String,
@@ -33,7 +32,7 @@ pub struct Measured {
 }
 
 /// One implementation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Side {
     /// The name in the output.
     pub name: String,
@@ -46,7 +45,7 @@ pub struct Side {
 }
 
 /// A target of the project, and its result.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Verdict {
     /// The target in words, such as "at least 8 × as fast as Arc in a Vec".
     pub asked: String,

@@ -1,6 +1,5 @@
 //! Workloads.
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +8,7 @@ use std::time::{Duration, Instant};
 pub type Job = Box<dyn FnMut(u64) -> Duration>;
 
 /// The role of an implementation in a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An implementation of releasepool's.
     Ours,

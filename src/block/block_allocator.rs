@@ -56,8 +56,8 @@ use std::sync::Arc;
 ///
 /// # Cost
 /// A few nanoseconds to allocate, and to free on the same thread; some more to free on another: see
-/// `cargo bench --bench memory`. 64 KiB of address space for each size and thread that uses it, of
-/// which no page is touched before it is needed.
+/// `cargo bench --bench contention -- bytes`. 64 KiB of address space for each size and thread that
+/// uses it, of which no page is touched before it is needed.
 ///
 /// # Misuse
 /// In debug builds, and with the feature `checks`, the following mistakes abort the process, with a

@@ -18,7 +18,6 @@ const LIBRARY: &str = "src";
 const OTHERS: &[&str] = &[
     "benches/src",
     "benches/contention",
-    "benches/memory",
     "capi/src",
     "examples/share",
     "inspect/src",

@@ -1,12 +1,13 @@
 //! A check that all allocators do the same work.
 
-use crate::checked::watch;
-use crate::contestants::Contestant;
-use crate::works::Work;
+use super::checked::watch;
+use super::contestants;
+use super::works::Work;
 
 /// # Panics
 /// If an allocator does other work than the others.
-pub fn check(all: &[Contestant]) {
+pub fn check() {
+    let all = contestants::all();
     for work in Work::ALL {
         let mut done = all.iter().filter_map(|contestant| {
             let workload = (contestant.checked)(work)?;

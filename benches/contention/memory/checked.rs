@@ -1,6 +1,6 @@
 //! An allocator that checks every block, and counts the work.
 
-use crate::allocators::{Memory, Shared};
+use super::allocators::{Memory, Shared};
 use releasepool_benches::workload::Workload;
 use std::alloc::Layout;
 use std::collections::BTreeMap;

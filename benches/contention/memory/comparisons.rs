@@ -1,7 +1,7 @@
 //! The comparisons of allocators, with their targets.
 
-use crate::contestants::Contestant;
-use crate::works::{self, Work};
+use super::contestants::{self, Contestant};
+use super::works::{self, Work};
 use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Role, Workload};
 
@@ -26,7 +26,9 @@ fn row(all: &[Contestant], what: &str, work: Work, threads: usize, target: Targe
     row
 }
 
-pub fn rows(all: &[Contestant]) -> Vec<Row> {
+/// Returns all rows.
+pub fn rows() -> Vec<Row> {
+    let all = &contestants::all()[..];
     let no_slower = Target::AtMostTheBest(1.0);
     let works = [
         ("pairs of 64 bytes", Work::Pairs, no_slower),

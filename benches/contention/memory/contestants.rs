@@ -1,9 +1,9 @@
 //! The list of allocators, with the work that each of them can do.
 
-use crate::allocators::{By, Memory, Ours, Shared};
-use crate::checked::Checked;
-use crate::cross::cross;
-use crate::works::{Work, fifo, lifo, mixed, pairs, usage};
+use super::allocators::{By, Memory, Ours, Shared};
+use super::checked::Checked;
+use super::cross::cross;
+use super::works::{Work, fifo, lifo, mixed, pairs, usage};
 use bumpalo::Bump;
 use mimalloc::MiMalloc;
 use releasepool_benches::workload::{Role, Workload};

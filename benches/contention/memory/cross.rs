@@ -1,7 +1,7 @@
 //! The work of two threads: one allocates blocks, another frees them.
 
-use crate::allocators::Shared;
-use crate::works::{SMALL, fresh};
+use super::allocators::Shared;
+use super::works::{SMALL, fresh};
 use crossbeam_queue::ArrayQueue;
 use releasepool_benches::crew::{SpinBarrier, wait_for};
 use releasepool_benches::workload::Workload;

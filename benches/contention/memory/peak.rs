@@ -1,7 +1,7 @@
 //! The peak memory of each allocator: it allocates many objects in a process that does nothing else.
 
-use crate::contestants::{self, Contestant};
-use crate::works::OBJECTS;
+use super::contestants;
+use super::works::OBJECTS;
 use releasepool_benches::{resident, terminal};
 
 /// The prefix of work with mixed sizes.
@@ -28,7 +28,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Measures and prints the peaks of all allocators.
-pub fn print(all: &[Contestant]) {
+pub fn print() {
     println!(
         "\nPeak memory for {OBJECTS} live objects and their size, in a process for each allocator"
     );
@@ -37,7 +37,7 @@ pub fn print(all: &[Contestant]) {
         ("64 bytes", 28),
         ("16 to 640 bytes, replaced at random", 0),
     ]);
-    for contestant in all {
+    for contestant in contestants::all() {
         let same = shown(contestant.name);
         let mixed = match contestant.is_shared() {
             true => shown(&format!("{MIXED}{}", contestant.name)),

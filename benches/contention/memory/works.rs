@@ -1,6 +1,6 @@
 //! The work that allocators do.
 
-use crate::allocators::Memory;
+use super::allocators::Memory;
 use bumpalo::Bump;
 use releasepool::{StackAllocator, StackBox};
 use releasepool_benches::resident;

@@ -1,16 +1,11 @@
 //! Values to be destroyed, from a box to a graph.
 
 use crate::objects::{Dropping, Payload};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
-use std::ptr::NonNull;
 
 /// Makes a value, which depends on the seed.
 pub type Make<T> = fn(u64) -> T;
-
-/// Bytes in a mebibyte.
-const MEBIBYTE: usize = 1 << 20;
 
 /// Modules of a [`Graph`].
 const MODULES: u64 = 20_000;
@@ -46,33 +41,7 @@ pub fn small_vector(seed: u64) -> Vec<u8> {
 
 /// Makes a vector of 1 MiB. Each page has been written to.
 pub fn large_vector(seed: u64) -> Vec<u8> {
-    vec![seed as u8 | 1; MEBIBYTE]
-}
-
-/// Memory from the operating system, which gets it back.
-pub struct Mapping(NonNull<u8>);
-
-// SAFETY: nothing else has the address of the memory, which any thread may unmap.
-unsafe impl Send for Mapping {}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the memory was mapped with this length, and nothing refers to it.
-        let unmapped = unsafe { munmap(self.0.as_ptr().cast(), MEBIBYTE) };
-        unmapped.expect("the memory is mapped");
-    }
-}
-
-/// Maps 1 MiB of memory, and writes to each page.
-pub fn mapping(seed: u64) -> Mapping {
-    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-    // SAFETY: the system chooses the address.
-    let memory = unsafe { mmap_anonymous(std::ptr::null_mut(), MEBIBYTE, access, flags) };
-    let memory = NonNull::new(memory.expect("there is memory").cast::<u8>());
-    let memory = memory.expect("memory is not mapped at null");
-    // SAFETY: the memory was mapped above, with this length.
-    unsafe { memory.write_bytes(seed as u8 | 1, MEBIBYTE) };
-    Mapping(memory)
+    vec![seed as u8 | 1; 1 << 20]
 }
 
 fn text(seed: u64) -> String {

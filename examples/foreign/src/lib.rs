@@ -55,23 +55,28 @@ macro_rules! functions {
     };
 }
 
-/// The growth of the process's peak memory since this was made.
-pub struct Growth(Option<u64>);
+/// How many temporaries a round has.
+pub const EACH: usize = 1_000;
 
-impl Growth {
-    /// Begins to measure.
-    pub fn begin() -> Self {
-        Self(peak_memory())
+/// Makes as many temporaries as the program's argument says, or a million, in rounds of [`EACH`], and returns
+/// their number. Checks that memory hardly grows after the first round, however many there are.
+///
+/// # Panics
+/// If memory grows.
+pub fn temporaries(mut round: impl FnMut(usize)) -> usize {
+    let number = std::env::args().nth(1);
+    let number: usize = number.map_or(1_000_000, |number| number.parse().expect("a number"));
+    let mut first = None;
+    for index in 0..number / EACH {
+        round(index);
+        first = first.or_else(peak_memory);
     }
-
-    /// Checks that it is small, however many objects there have been meanwhile; says nothing where the
-    /// system does not tell it.
-    pub fn check(&self) {
-        let Self(Some(before)) = self else { return };
-        let grown = peak_memory().expect("it was known before") - before;
+    // Other systems do not tell it.
+    if let Some(grown) = peak_memory().zip(first).map(|(now, first)| now - first) {
         assert!(grown < 2_048, "memory has grown by {grown} kB");
         println!("they took {grown} kB more than the first thousand of them");
     }
+    number / EACH * EACH
 }
 
 /// Returns the peak of the process's resident memory in kB.

@@ -1,8 +1,8 @@
 //! Mistakes in the use of releasepool, and what it says of each: `cargo run -p releasepool-mistakes`.
 //!
 //! Each mistake is made in a process of its own, as some of them abort it. What the process writes
-//! to standard error is what your program would write. With `-- NAME` only that mistake is made;
-//! `-- --help` lists the names.
+//! to standard error is what your program would write. With `-- NAME` only that mistake is made; a name
+//! that is none, such as `--help`, lists the names.
 
 mod mistakes;
 
@@ -19,36 +19,22 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => MISTAKES.iter().for_each(show),
-        ["--help" | "-h"] => help(),
-        ref names => {
-            for name in names {
-                let Some(mistake) = find(name) else {
-                    eprintln!("there is no mistake {name:?}; --help lists the names");
-                    return ExitCode::from(2);
-                };
-                show(mistake);
+    let mut mistakes = Vec::new();
+    for name in &args {
+        let Some(mistake) = find(name) else {
+            eprintln!("there is no mistake {name:?}. These are:");
+            for Mistake { name, what, .. } in MISTAKES {
+                eprintln!("  {name:24}{what}");
             }
-        }
+            return ExitCode::from(2);
+        };
+        mistakes.push(mistake);
+    }
+    match mistakes.is_empty() {
+        true => MISTAKES.iter().for_each(show),
+        false => mistakes.into_iter().for_each(show),
     }
     ExitCode::SUCCESS
-}
-
-fn help() {
-    println!(
-        "Makes mistakes in the use of releasepool, each in a process of its own, and shows what the\n\
-         library says of them.\n\
-         \n\
-         Usage: cargo run -p releasepool-mistakes [-- NAME...]\n\
-         \n\
-         Without a name it makes all of them. These are:\n"
-    );
-    let names = MISTAKES.iter().map(|mistake| mistake.name.len());
-    let width = names.max().unwrap_or(0);
-    for mistake in MISTAKES {
-        println!("  {:width$}  {}", mistake.name, mistake.what);
-    }
 }
 
 fn find(name: &str) -> Option<&'static Mistake> {

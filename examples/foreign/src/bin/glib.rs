@@ -5,7 +5,7 @@
 //! Debian's package libglib2.0-dev; without it, it only says so.
 
 use releasepool::{AutoreleasePool, Foreign, HomeRef, PoolManager, RemoteRelease};
-use releasepool_foreign::{Growth, Library, functions};
+use releasepool_foreign::{EACH, Library, functions, temporaries};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -72,25 +72,19 @@ fn new_object() -> NonNull<GObject> {
 }
 
 /// Creates temporaries, a thousand for each pool.
-fn temporaries(number: usize) {
-    const EACH: usize = 1_000;
+fn in_pools() {
     DIED.store(0, Ordering::Relaxed);
     let mut pool = AutoreleasePool::new();
-    let mut growth = None;
-    for round in 0..number / EACH {
+    let number = temporaries(|round| {
         for _ in 0..EACH {
             // SAFETY: a new object's reference, which may be given up anywhere.
             unsafe { pool.adopt(new_object()) };
         }
         assert_eq!(DIED.load(Ordering::Relaxed), round * EACH);
         pool.drain();
-        growth.get_or_insert_with(Growth::begin);
-    }
-    println!(
-        "{} temporaries died with their pools",
-        DIED.load(Ordering::Relaxed)
-    );
-    growth.iter().for_each(Growth::check);
+    });
+    assert_eq!(DIED.load(Ordering::Relaxed), number);
+    println!("{number} temporaries died with their pools");
 }
 
 /// Returns whether the calling thread runs GLib's main loop.
@@ -112,7 +106,6 @@ unsafe extern "C" fn run_inbox(_: *mut c_void) -> i32 {
 
 /// Workers drop references to the main thread's values, which sleeps in its loop meanwhile.
 fn main_loop() {
-    const EACH: usize = 1_000;
     DIED.store(0, Ordering::Relaxed);
     let glib = glib();
     // Three lines make the thread that runs the main loop a home.
@@ -149,9 +142,6 @@ fn main() {
         return;
     };
     _ = GLIB.set(GLib::find(library));
-    let number = std::env::args()
-        .nth(1)
-        .map(|arg| arg.parse().expect("a number"));
-    temporaries(number.unwrap_or(1_000_000));
+    in_pools();
     main_loop();
 }

@@ -5,7 +5,7 @@
 //! Debian's package libpython3-dev; without it, it only says so.
 
 use releasepool::{Foreign, NotOwner, RemoteRelease, foreign_scope};
-use releasepool_foreign::{Growth, Library, functions};
+use releasepool_foreign::{EACH, Library, functions, temporaries};
 use std::ffi::{CStr, c_char, c_long, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -121,13 +121,11 @@ fn new_object(class: NonNull<PyObject>) -> NonNull<PyObject> {
 }
 
 /// Creates temporaries, a thousand for each scope.
-fn temporaries(number: usize) {
-    const EACH: usize = 1_000;
+fn in_scopes() {
     let python = Python::lock();
     let class = python.attribute(c"Counted");
     let before = python.died();
-    let mut growth = None;
-    for round in 0..number / EACH {
+    let number = temporaries(|round| {
         foreign_scope(&python, |scope| {
             for _ in 0..EACH {
                 // SAFETY: a new object's reference, which may be given up while the lock is held.
@@ -135,13 +133,8 @@ fn temporaries(number: usize) {
             }
         });
         assert_eq!(python.died() - before, (round + 1) * EACH);
-        growth.get_or_insert_with(Growth::begin);
-    }
-    println!(
-        "{} temporaries died with their scopes",
-        python.died() - before
-    );
-    growth.iter().for_each(Growth::check);
+    });
+    println!("{number} temporaries died with their scopes");
     // SAFETY: the lock is held; our reference.
     unsafe { PyObject::release(class) };
 }
@@ -162,12 +155,15 @@ impl Drop for Py {
 
 /// Threads without the lock drop references, while this one gets the lock now and then.
 fn remote_releases() {
-    const EACH: usize = 10_000;
+    const DROPPED_BY_EACH: usize = 10_000;
     let (objects, before) = {
         let python = Python::lock();
         let class = python.attribute(c"Counted");
-        let objects =
-            [(); 3].map(|()| (0..EACH).map(|_| Py(new_object(class))).collect::<Vec<_>>());
+        let objects = [(); 3].map(|()| {
+            (0..DROPPED_BY_EACH)
+                .map(|_| Py(new_object(class)))
+                .collect::<Vec<_>>()
+        });
         // SAFETY: the lock is held; our reference.
         unsafe { PyObject::release(class) };
         (objects, python.died())
@@ -181,8 +177,11 @@ fn remote_releases() {
         .for_each(|thread| thread.join().unwrap());
     assert!(matches!(DROPPED.drain(), Err(NotOwner) | Ok(0)));
     let python = Python::lock();
-    assert_eq!(python.died() - before, 3 * EACH);
-    println!("{} objects that other threads dropped died here", 3 * EACH);
+    assert_eq!(python.died() - before, 3 * DROPPED_BY_EACH);
+    println!(
+        "{} objects that other threads dropped died here",
+        3 * DROPPED_BY_EACH
+    );
 }
 
 fn main() {
@@ -195,16 +194,13 @@ fn main() {
         return;
     };
     _ = API.set(Api::find(library));
-    let number = std::env::args()
-        .nth(1)
-        .map(|arg| arg.parse().expect("a number"));
     // SAFETY: once, on the main thread, which then holds the lock.
     let main = unsafe {
         (api().Py_InitializeEx)(0);
         assert_eq!((api().PyRun_SimpleString)(SOURCE.as_ptr()), 0);
         (api().PyEval_SaveThread)()
     };
-    temporaries(number.unwrap_or(1_000_000));
+    in_scopes();
     remote_releases();
     // SAFETY: the main thread's state; no other thread uses Python any more.
     unsafe { (api().PyEval_RestoreThread)(main) };

@@ -59,9 +59,8 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
     let deadline = plan.verification();
     let expected = verify::expected(documents, &run.seen, deadline)?;
     progress.clear();
-    let verdict = verify::verify(&run, &expected, deadline.is_none());
-    out.say(&report::verdict(&verdict))?;
-    let mut holds = verdict.holds();
+    let mut checks = verify::verify(&run, &expected, deadline.is_none());
+    out.say(&report::verdict(&checks))?;
 
     // If nobody reads the rest, it is not worth waiting for.
     if plan.compares() && !out.is_closed() {
@@ -71,11 +70,14 @@ fn share(options: &Options, out: &mut Output) -> Result<bool, Error> {
             comparison::compare(documents, &expected, workers, time, speed, &mut progress)?;
         let said = comparison.as_ref().map(report::comparison);
         out.say(said.as_deref().unwrap_or(report::NO_COMPARISON))?;
-        let checks = comparison.iter().flat_map(|comparison| &comparison.checks);
-        holds &= checks.fold(true, |holds, check| holds & check.holds);
+        checks.extend(
+            comparison
+                .into_iter()
+                .flat_map(|comparison| comparison.checks),
+        );
     }
     out.say(&report::end(plan.elapsed(), run::peak_memory(), documents))?;
-    Ok(holds)
+    Ok(checks.iter().all(|check| check.holds))
 }
 
 fn what_is_left() -> String {

@@ -5,7 +5,7 @@ use crate::comparison::Comparison;
 use crate::input::Document;
 use crate::job::run::{Activity, Run};
 use crate::output::{Table, counted, rate, short_time, shown_rate, size};
-use crate::verify::{Check, Verdict};
+use crate::verify::Check;
 use releasepool_examples_common::output::grouped;
 use std::fmt::Write;
 use std::time::Duration;
@@ -110,9 +110,10 @@ const FRAME_TIME: &str = "
   wait for the next frame. p99: 99 of 100 frames took no longer.
 ";
 
-pub fn verdict(verdict: &Verdict) -> String {
-    let result = if verdict.holds() { "passed" } else { "FAILED" };
-    format!("\nVerification: {result}\n{}", checks(&verdict.0))
+pub fn verdict(verdict: &[Check]) -> String {
+    let holds = verdict.iter().all(|check| check.holds);
+    let result = if holds { "passed" } else { "FAILED" };
+    format!("\nVerification: {result}\n{}", checks(verdict))
 }
 
 fn checks(checks: &[Check]) -> String {

@@ -48,16 +48,8 @@ impl Check {
     }
 }
 
-pub struct Verdict(pub Vec<Check>);
-
-impl Verdict {
-    pub fn holds(&self) -> bool {
-        self.0.iter().all(|check| check.holds)
-    }
-}
-
 /// Verifies the run. If `is_complete`, there was time for every document, and none may be missing.
-pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Verdict {
+pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Vec<Check> {
     let sum = |count: fn(&Activity) -> u64| run.threads.iter().map(count).sum::<u64>();
     let (sent, taken) = (sum(|thread| thread.handed_over), run.seen.taken);
     // Of each thread, so that the report's rows leave nothing out.
@@ -74,7 +66,7 @@ pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Verdict {
         grouped(handed)
     );
     let all = format!("{} of {}", grouped(destroyed), grouped(created));
-    Verdict(vec![
+    vec![
         digests(run, expected, is_complete),
         Check::new("handed over", sent == taken, by_workers),
         live_objects(run.live_objects),
@@ -82,7 +74,7 @@ pub fn verify(run: &Run, expected: &Expected, is_complete: bool) -> Verdict {
         Check::new("destroyed", destroyed == created, all),
         Check::new("reclaimed", handed == reclaimed, to_reclaimer),
         temporaries(),
-    ])
+    ]
 }
 
 fn digests(run: &Run, expected: &Expected, is_complete: bool) -> Check {

@@ -14,7 +14,6 @@ use releasepool::{AutoreleasePool, BlockAllocator, BlockStats, Looper, PoolManag
 use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -121,22 +120,13 @@ fn run_by(
         documents,
         keys: Keys::default(),
         schedule: Schedule::new(documents.len(), workers, end),
-        sent: AtomicU64::new(0),
         in_flight: Arc::new(InFlight::new(workers)),
     };
     let (sender, arrivals) = channel();
     let names = documents.iter().map(|d| d.name.as_str()).collect();
     let frames = ui::frames(options.frame());
     let proxy = &frames.proxy();
-    let ui = Ui::new(
-        arrivals,
-        &job.sent,
-        names,
-        reclaimer,
-        proxy.clone(),
-        options,
-    );
-    progress.restart();
+    let ui = Ui::new(arrivals, names, reclaimer, proxy.clone(), options);
     let (seen, results) = thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut results = Vec::new();
@@ -196,8 +186,6 @@ struct Job<'j> {
     documents: &'j [Document],
     keys: Keys,
     schedule: Schedule,
-    /// How many documents have been sent so far.
-    sent: AtomicU64,
     in_flight: Arc<InFlight>,
 }
 
@@ -227,7 +215,6 @@ fn worker(
             let accepted = sender.send(Arrival { document, parsed }).is_ok();
             if accepted {
                 ask_for_frame();
-                job.sent.fetch_add(1, Ordering::Relaxed);
                 handed_over += 1;
             }
             accepted

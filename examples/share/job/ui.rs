@@ -5,7 +5,7 @@ use crate::job::digest::Digest;
 use crate::job::in_flight::{self, Permit};
 use crate::job::label::Label;
 use crate::job::world::Value;
-use crate::progress::{Figures, Progress};
+use crate::progress::Progress;
 use hdrhistogram::Histogram;
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager,
@@ -13,7 +13,6 @@ use releasepool::{
 };
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
@@ -99,8 +98,6 @@ pub fn frames(interval: Option<Duration>) -> FrameLoop {
 
 pub struct Ui<'u> {
     arrivals: Receiver<Arrival>,
-    /// How many documents the workers have sent so far.
-    sent: &'u AtomicU64,
     names: Vec<&'u str>,
     /// The thread that destroys what is no longer on display.
     reclaimer: &'u Looper,
@@ -115,7 +112,6 @@ pub struct Ui<'u> {
 impl<'u> Ui<'u> {
     pub fn new(
         arrivals: Receiver<Arrival>,
-        sent: &'u AtomicU64,
         names: Vec<&'u str>,
         reclaimer: &'u Looper,
         proxy: FrameProxy,
@@ -124,7 +120,6 @@ impl<'u> Ui<'u> {
         let seen = Seen::nothing(names.len());
         Self {
             arrivals,
-            sent,
             names,
             reclaimer,
             proxy,
@@ -161,12 +156,8 @@ impl<'u> Ui<'u> {
         self.hand_over();
         let live = PoolManager::global().snapshot().live_objects();
         self.seen.peak_live = self.seen.peak_live.max(live);
-        progress.update(|| Figures {
-            documents: self.seen.taken,
-            frame_time: frame.last_report().map_or(Duration::ZERO, |last| last.busy),
-            waiting: self.waiting(),
-            live,
-        });
+        let last = frame.last_report().map_or(Duration::ZERO, |last| last.busy);
+        progress.update(self.seen.taken, last, live);
         if going_on {
             ControlFlow::Continue(())
         } else {
@@ -234,11 +225,5 @@ impl<'u> Ui<'u> {
     /// Hands the documents in the hand-over pool to the reclaimer.
     fn hand_over(&mut self) {
         self.handoff.drain_on(self.reclaimer.thread());
-    }
-
-    /// Returns how many documents are in the queue.
-    fn waiting(&self) -> u64 {
-        let sent = self.sent.load(Ordering::Relaxed);
-        sent.saturating_sub(self.seen.taken)
     }
 }

@@ -151,22 +151,3 @@ pub fn locked<T: Object>() -> Handing<impl Here<Locked<T>>> {
     });
     (ui, move || Locked(shared.clone()))
 }
-
-/// Hands nothing over: one thread does everything, and destroys its objects after each batch.
-pub struct Kept<T>(Vec<Box<T>>);
-
-impl<T: Object> Sender<T> for Kept<T> {
-    #[inline(always)]
-    fn hand(&mut self, object: T) {
-        self.0.push(Box::new(object));
-    }
-
-    #[inline(always)]
-    fn flush(&mut self) {
-        self.0.clear();
-    }
-}
-
-pub fn kept<T: Object>() -> Handing<impl Here<Kept<T>>> {
-    (Ui::none(), || Kept(Vec::new()))
-}

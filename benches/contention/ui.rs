@@ -57,7 +57,7 @@ impl<P> Drop for Handed<P> {
 pub struct Ui {
     gauge: &'static Gauge,
     stop: Arc<AtomicBool>,
-    /// `None` if each worker destroys its own objects.
+    /// There until this is dropped.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -99,15 +99,6 @@ impl Ui {
             thread: Some(thread),
         };
         (ui, for_workers)
-    }
-
-    /// Starts no thread.
-    pub fn none() -> Self {
-        Self {
-            gauge: Box::leak(Box::default()),
-            stop: Arc::default(),
-            thread: None,
-        }
     }
 
     pub fn gauge(&self) -> &'static Gauge {

@@ -7,18 +7,12 @@ use std::thread;
 /// The option with which a benchmark starts itself.
 const OPTION: &str = "--apart";
 
-/// Reads a line of this process's status. `sysinfo` does not have the peak.
-#[cfg(target_os = "linux")]
+/// Reads a line of this process's status, which Linux has. `sysinfo` does not have the peak.
 fn status(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes * 1024)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn status(_: &str) -> Option<u64> {
-    None
 }
 
 /// Returns the resident memory, or `None` if the system does not tell it.

@@ -1,7 +1,6 @@
 //! A mix of all kinds of work, like a frame of a game.
 
-use crate::handing::{Handing, Here, Sender, kept, pool, vectors};
-use crate::pools::cocos::Cocos;
+use crate::handing::{Handing, Here, Sender, pool, vectors};
 use crate::pools::vectors::{Arcs, Triomphes};
 use crate::pools::{Autoreleased, BLOCKS, Created, GLOBAL, Pools};
 use crate::scenario::{Scenario, contestants};
@@ -11,10 +10,8 @@ use parking_lot::RwLock;
 use releasepool::{AutoreleasePool, Ref, Slot};
 use releasepool_benches::objects::Payload;
 use releasepool_benches::workload::{Workload, timed_half};
-use std::cell::RefCell;
 use std::hint::black_box;
 use std::ops::Deref;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Operations of a frame.
@@ -25,71 +22,43 @@ const TEMPORARIES: u64 = 7;
 const USES: u64 = 2;
 const HANDED: u64 = 1;
 
-/// A way to share an object: a function that returns a thread's access, and one that uses the object,
-/// for a moment or until the pool is drained.
-type Sharing<H, T> = (H, T);
-
-/// Bounds of the first function.
-trait Access<S>: Fn() -> S + Send + Sync + 'static {}
-impl<S, F: Fn() -> S + Send + Sync + 'static> Access<S> for F {}
-
-/// Bounds of the second function.
+/// Uses of an object that all threads share: for a moment, or until the pool is drained.
 trait Touch<S, I>: Fn(&S, &I) + Copy + Send + Sync + 'static {}
 impl<S, I, F: Fn(&S, &I) + Copy + Send + Sync + 'static> Touch<S, I> for F {}
 
-/// Lets all threads access one value.
-fn shared<S: Send + Sync + 'static>(value: S) -> impl Access<Arc<S>> {
-    let value = Arc::new(value);
-    move || value.clone()
-}
-
 /// A slot, loaded by the pool that is open anyway.
-fn in_slot<P: Payload, I: AsRef<AutoreleasePool>>()
--> Sharing<impl Access<Arc<Slot<P>>>, impl Touch<Arc<Slot<P>>, I>> {
+fn in_slot<P: Payload, I: AsRef<AutoreleasePool>>() -> (Slot<P>, impl Touch<Slot<P>, I>) {
     let slot = Slot::new(Ref::new(P::new(1)));
-    (shared(slot), |slot: &Arc<Slot<P>>, pools: &I| {
-        black_box(&**slot).load(pools.as_ref()).touch();
+    (slot, |slot: &Slot<P>, pools: &I| {
+        black_box(slot).load(pools.as_ref()).touch();
     })
 }
 
-type Lock<R> = Arc<RwLock<R>>;
-
 /// A pointer behind a lock, which is read and cloned.
-fn in_lock<R, I>(pointer: R) -> Sharing<impl Access<Lock<R>>, impl Touch<Lock<R>, I>>
+fn in_lock<R, I>(pointer: R) -> (RwLock<R>, impl Touch<RwLock<R>, I>)
 where
     R: Deref<Target: Payload + Sized> + Clone + Send + Sync + 'static,
 {
-    (shared(RwLock::new(pointer)), |lock: &Lock<R>, _: &I| {
-        let object = black_box(&**lock).read().clone();
+    (RwLock::new(pointer), |lock: &RwLock<R>, _: &I| {
+        let object = black_box(lock).read().clone();
         object.touch();
     })
 }
 
 /// arc-swap's guard.
-fn in_swap<P: Payload, I>() -> Sharing<impl Access<Arc<ArcSwap<P>>>, impl Touch<Arc<ArcSwap<P>>, I>>
-{
+fn in_swap<P: Payload, I>() -> (ArcSwap<P>, impl Touch<ArcSwap<P>, I>) {
     let swap = ArcSwap::from_pointee(P::new(1));
-    (shared(swap), |swap: &Arc<ArcSwap<P>>, _: &I| {
-        black_box(&**swap).load().touch();
+    (swap, |swap: &ArcSwap<P>, _: &I| {
+        black_box(swap).load().touch()
     })
 }
 
-type Own<P> = RefCell<Rc<P>>;
-
-/// A plain count, for one thread.
-fn alone<P: Payload, I>() -> Sharing<impl Access<Own<P>>, impl Touch<Own<P>, I>> {
-    let access = || RefCell::new(Rc::new(P::new(1)));
-    (access, |object: &Own<P>, _: &I| {
-        let object = black_box(object).borrow().clone();
-        object.touch();
-    })
-}
-
-fn frames<P: Payload, I: Pools<P>, S: 'static, H: Sender<Handed<P>>>(
-    (access, touch): Sharing<impl Access<S>, impl Touch<S, I>>,
+fn frames<P: Payload, I: Pools<P>, S: Send + Sync + 'static, H: Sender<Handed<P>>>(
+    (object, touch): (S, impl Touch<S, I>),
     (ui, here): Handing<impl Here<H>>,
 ) -> Workload {
     let pools = Arc::<I::Shared>::default();
+    let object = Arc::new(object);
     // The UI thread comes last, as the workers' ends are dropped before it ends.
     let all = Arc::new((here, ui));
     Workload::new("", FRAME, move || {
@@ -97,7 +66,7 @@ fn frames<P: Payload, I: Pools<P>, S: 'static, H: Sender<Handed<P>>>(
         let mut sender = (all.0)();
         let gauge = all.1.gauge();
         let mut pools = I::here(&pools);
-        let object = access();
+        let object = object.clone();
         timed_half(
             move || all.1.admit(FRAME / 10 * HANDED),
             move |()| {
@@ -136,8 +105,6 @@ pub fn scenario() -> Scenario {
                 frames::<P, Created<P>, _, _>(in_slot::<P, _>(), pool::<true>());
             Ours GLOBAL, SLOT_AND_POOL =>
                 frames::<P, Autoreleased<P>, _, _>(in_slot::<P, _>(), pool::<false>());
-            Reference "single-threaded, as Cocos2d-x", "one thread does everything, no UI thread" =>
-                frames::<P, Cocos<P>, _, _>(alone::<P, _>(), kept::<Handed<P>>());
             Peer "Arc + Vec", LOCK_AND_CHANNEL =>
                 frames::<P, Arcs<P>, _, _>(in_lock(Arc::new(P::new(1))), vectors::<Handed<P>>());
             Peer "triomphe + Vec", LOCK_AND_CHANNEL =>

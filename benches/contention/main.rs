@@ -1,5 +1,5 @@
-//! The benchmark `contention`: what sharing counted objects and pools between threads costs, with
-//! releasepool and with its alternatives.
+//! The benchmark `contention`: what counted objects and pools cost, what sharing them between threads costs, and
+//! what memory costs, with releasepool and with its alternatives.
 //!
 //! * `scenarios`: the kinds of work; `pools`, `handing`, `ui`: the implementations
 //! * `memory`: allocators
@@ -30,7 +30,7 @@ use releasepool_benches::contest::Effort;
 use releasepool_benches::results::Results;
 use releasepool_benches::rows::{check_works, core, sharing};
 use releasepool_benches::table::{self, Row};
-use releasepool_benches::{markdown, report, terminal};
+use releasepool_benches::{held, markdown, report, resident, terminal};
 use scenario::Scenario;
 use std::fmt::Display;
 use std::fs;
@@ -39,10 +39,6 @@ use std::process::ExitCode;
 use std::thread;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if memory::is_apart(&arguments) {
-        return ExitCode::SUCCESS;
-    }
     let options = Options::parse();
     let mut end = Ok(());
     if options.list {
@@ -51,6 +47,10 @@ fn main() -> ExitCode {
         list_rows();
     } else if options.peak {
         memory::print_peaks();
+    } else if options.held {
+        held::print();
+    } else if let Some(name) = &options.apart {
+        resident::work(name, &[held::apart, memory::apart]);
     } else if let Some([scenario, name]) = options.serve.as_deref() {
         end = serving::serve(scenario, name);
     } else if let Some([scenario, name, threads]) = options.count.as_deref() {
@@ -85,7 +85,7 @@ fn list() {
     }
 }
 
-/// Returns the rows of `core` and `sharing`, and those of deep trees and of memory.
+/// Returns the rows that are no scenarios.
 fn other_rows() -> Vec<Row> {
     let rows = core().into_iter().chain(sharing());
     let rows = rows.chain(scenarios::trees::rows());

@@ -11,4 +11,4 @@ mod works;
 
 pub use check::check;
 pub use comparisons::rows;
-pub use peak::{is_apart, print as print_peaks};
+pub use peak::{apart, print as print_peaks};

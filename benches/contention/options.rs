@@ -55,6 +55,14 @@ pub struct Options {
     #[arg(long)]
     pub peak: bool,
 
+    /// Measure only what a stalled reader holds back
+    #[arg(long)]
+    pub held: bool,
+
+    /// The benchmark's call of itself for what needs a process: name
+    #[arg(long, hide = true)]
+    pub apart: Option<String>,
+
     /// The benchmark's call of itself with another allocator: scenario, implementation
     #[arg(long, hide = true, num_args = 2)]
     pub serve: Option<Vec<String>>,

@@ -141,12 +141,10 @@ fn stall<P: Sync>(place: &P, load: fn(&P, Hold), store: fn(&P, Kilobyte), tidy: 
     [objects, grown, replaced()]
 }
 
-/// Does the work if this is a process for it, and returns true then.
-pub fn is_apart(arguments: &[String]) -> bool {
-    resident::is_apart(arguments, |name| {
-        let reader = READERS.iter().find(|reader| reader.0 == name);
-        reader.expect("the reader exists").1()
-    })
+/// Returns what a reader of this name holds back, in a process for it.
+pub fn apart(name: &str) -> Option<Vec<u64>> {
+    let reader = READERS.iter().find(|reader| reader.0 == name)?;
+    Some(reader.1().to_vec())
 }
 
 /// Measures and prints what all readers hold back.

@@ -6,7 +6,7 @@
 //!   machine with other load
 //! * [`comparison`]: which of two is faster, or that their samples do not tell
 //! * [`table`]: comparisons of workloads, and their targets
-//! * [`rows`]: the comparisons of the benchmarks `core` and `sharing`
+//! * [`rows`]: the comparisons of single operations
 //! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as the table
 //!   in docs/PERFORMANCE.md, and as a page
 //! * [`objects`], [`pooled`], [`references`], [`conversions`]: the costs of one object

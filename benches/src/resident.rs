@@ -40,19 +40,19 @@ pub fn apart<const N: usize>(name: &str) -> [u64; N] {
     numbers.try_into().expect("all numbers are there")
 }
 
-/// Does the work of a name if this is such a process, and returns true then.
-pub fn is_apart<const N: usize>(arguments: &[String], work: fn(&str) -> [u64; N]) -> bool {
-    let [option, name] = arguments else {
-        return false;
-    };
-    if option != OPTION {
-        return false;
-    }
-    let name = name.clone();
+/// Work of several names: the numbers of the one of this name, if there is one.
+pub type Work = fn(&str) -> Option<Vec<u64>>;
+
+/// Does the work of a name in such a process.
+///
+/// # Panics
+/// If there is no such work, or if it panics.
+pub fn work(name: &str, works: &[Work]) {
+    let find = || works.iter().find_map(|work| work(name));
     // On a spawned thread, like all measurements.
-    let numbers = thread::spawn(move || work(&name)).join();
-    for number in numbers.expect("the work does not panic") {
+    let numbers = thread::scope(|scope| scope.spawn(find).join());
+    let numbers = numbers.expect("the work does not panic");
+    for number in numbers.expect("there is such work") {
         println!("{number}");
     }
-    true
 }

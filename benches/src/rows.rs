@@ -1,4 +1,4 @@
-//! The rows of the benchmarks `core` and `sharing`: what is compared with what, and what is asked.
+//! The rows of single operations: what is compared with what, and what is asked.
 
 use crate::conversions::conversions;
 use crate::handing::*;
@@ -119,7 +119,7 @@ fn drained_for_one<P: Payload>() -> Row {
         .beside(1, [&triomphe_in_a_vec::<P>(1)])
 }
 
-/// Returns the rows of the benchmark `core`.
+/// Returns the rows on what one object costs.
 pub fn core() -> Vec<Row> {
     let mut rows = Vec::from(other_means());
     for batch in [10, POOL, 100_000] {
@@ -203,7 +203,7 @@ fn slots_without_pools(threads: usize) -> [Row; 4] {
     })
 }
 
-/// Returns the rows of the benchmark `sharing`.
+/// Returns the rows on what sharing costs.
 pub fn sharing() -> Vec<Row> {
     let [after, alone] = pools_after_hot_refs();
     let hot = |threads, uses| {

@@ -220,25 +220,6 @@ fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     verdicts
 }
 
-/// Does with the rows of a benchmark what its command line asks, and returns what was measured. Words select
-/// the rows with one of them in their titles; `--targets` selects those that have targets. `--quick` takes
-/// few samples; `--rows` only prints how the rows begin in the table of docs/PERFORMANCE.md.
-pub fn asked(mut rows: Vec<Row>, arguments: &[String]) -> Vec<Measured> {
-    let (options, words): (Vec<_>, Vec<_>) = arguments.iter().partition(|a| a.starts_with("--"));
-    let has = |option| options.iter().any(|other| *other == option);
-    let is_named = |row: &Row| words.iter().any(|word| row.what.contains(*word));
-    rows.retain(|row| words.is_empty() || is_named(row));
-    rows.retain(|row| row.has_target() || !has("--targets"));
-    if has("--rows") {
-        list(&rows);
-        return Vec::new();
-    }
-    terminal::explain();
-    let measured = print(&rows, Effort::of(has("--quick")));
-    terminal::conclude(&measured);
-    measured
-}
-
 /// Prints how rows begin in the table of docs/PERFORMANCE.md, for ci/lint.sh.
 pub fn list(rows: &[Row]) {
     rows.iter()

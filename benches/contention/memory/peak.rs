@@ -7,14 +7,12 @@ use releasepool_benches::{resident, terminal};
 /// The prefix of work with mixed sizes.
 const MIXED: &str = "mixed: ";
 
-/// Does the work if this is a process for it, and returns true then.
-pub fn is_apart(arguments: &[String]) -> bool {
-    resident::is_apart(arguments, |name| {
-        let mixed = name.strip_prefix(MIXED);
-        let all = contestants::all();
-        let contestant = all.iter().find(|c| c.name == mixed.unwrap_or(name));
-        (contestant.expect("the allocator exists").usage)(mixed.is_some())
-    })
+/// Returns the memory of an allocator of this name, in a process for it.
+pub fn apart(name: &str) -> Option<Vec<u64>> {
+    let mixed = name.strip_prefix(MIXED);
+    let all = contestants::all();
+    let contestant = all.iter().find(|c| c.name == mixed.unwrap_or(name))?;
+    Some((contestant.usage)(mixed.is_some()).to_vec())
 }
 
 /// Measures an allocator in another process.

@@ -157,11 +157,10 @@ fn sample(documents: &[Document], expected: &Expected, bytes: usize) -> Option<V
 /// Does the job with objects of the library. Returns the bytes of text that were parsed.
 fn ours(turn: &Turn<'_>) -> Result<usize, Error> {
     let reclaimer = reclaimer()?;
-    let (world, keys) = (World::without_temporaries, &Keys::default());
+    let keys = &Keys::default();
     let parse = |schedule: &mut dyn Iterator<Item = usize>, send: &dyn Fn(_) -> bool| {
-        work(&world(), keys, turn.documents, schedule, |_, root| {
-            send(root)
-        })
+        let world = World::without_temporaries();
+        work(&world, keys, turn.documents, schedule, |_, root| send(root))
     };
     let walk = |arrivals: Receiver<Value>| {
         for root in arrivals {

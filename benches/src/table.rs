@@ -1,6 +1,6 @@
 //! Rows: comparisons of workloads, and their targets.
 
-use crate::comparison::{Judged, Spread};
+use crate::comparison::{Judged, Spread, least_rounds};
 use crate::contest::{Effort, Entry, Samples, parallelism, run};
 use crate::results::{Measured, Side, Verdict};
 use crate::workload::{Role, Workload};
@@ -31,9 +31,8 @@ pub struct Row {
     /// Our workload and the others.
     entries: Vec<(Entry, Target)>,
     within: Option<f64>,
+    always_within: Option<f64>,
     enough: Option<f64>,
-    /// Measures the row, if it has no workloads that can take turns.
-    alone: Option<fn(Effort) -> Measured>,
 }
 
 impl Row {
@@ -41,8 +40,13 @@ impl Row {
     pub fn new(what: impl Into<String>, threads: usize, workload: &Workload) -> Self {
         let ours = Entry::new(threads, &workload.clone().role(Role::Ours));
         Self {
+            what: what.into(),
+            threads,
+            helpers: 0,
             entries: vec![(ours, Target::None)],
-            ..Self::alone(what, threads, None)
+            within: None,
+            always_within: None,
+            enough: None,
         }
     }
 
@@ -51,27 +55,17 @@ impl Row {
         Self::new(what, threads, &workloads[0]).beside(threads, &workloads[1..])
     }
 
-    /// Creates a row that is measured by a function of its own, and has a target.
-    pub(crate) fn alone(
-        what: impl Into<String>,
-        threads: usize,
-        alone: Option<fn(Effort) -> Measured>,
-    ) -> Self {
-        Self {
-            what: what.into(),
-            threads,
-            helpers: 0,
-            entries: Vec::new(),
-            within: None,
-            enough: None,
-            alone,
-        }
-    }
-
     /// Adds a target: at most this many nanoseconds.
     #[must_use]
     pub fn within(mut self, nanoseconds: f64) -> Self {
         self.within = Some(nanoseconds);
+        self
+    }
+
+    /// Adds a target: at most this many nanoseconds in every single round.
+    #[must_use]
+    pub fn always_within(mut self, nanoseconds: f64) -> Self {
+        self.always_within = Some(nanoseconds);
         self
     }
 
@@ -110,14 +104,12 @@ impl Row {
     /// Returns true if anything is asked of our workload.
     pub fn has_target(&self) -> bool {
         let asks = |(_, target): &(Entry, Target)| !matches!(target, Target::None);
-        self.alone.is_some() || self.within.is_some() || self.entries.iter().any(asks)
+        let limit = self.within.or(self.always_within);
+        limit.is_some() || self.entries.iter().any(asks)
     }
 
     /// Measures the row.
     pub fn measure(&self, effort: Effort) -> Measured {
-        if let Some(alone) = self.alone {
-            return alone(effort);
-        }
         let entries: Vec<_> = self
             .entries
             .iter()
@@ -168,6 +160,20 @@ fn absolute(limit: f64, ours: &Samples) -> Verdict {
     verdict(asked, limit, false, ours.each().to_vec())
 }
 
+/// Judges a target in nanoseconds for every single round.
+fn always(limit: f64, ours: &Samples) -> Verdict {
+    let is_late = ours.each().iter().flatten().any(|time| *time > limit);
+    Verdict {
+        result: match is_late {
+            _ if ours.rounds() < least_rounds() => Judged::TooFew,
+            true => Judged::Missed,
+            false => Judged::Met,
+        },
+        asked: format!("never more than {limit} ns"),
+        ..absolute(limit, ours)
+    }
+}
+
 /// Judges a target for a ratio. Returns `None` if it is not a target for these two sides alone.
 fn judge(target: Target, name: &str, ours: &Samples, theirs: &Samples) -> Option<Verdict> {
     let (at_least, limit, one, other) = match target {
@@ -195,6 +201,7 @@ fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     let title = |side: &Side| side.title(row.threads);
     let mut verdicts = Vec::new();
     verdicts.extend(row.within.map(|limit| absolute(limit, ours)));
+    verdicts.extend(row.always_within.map(|limit| always(limit, ours)));
     let mut best: Option<(&Side, f64)> = None;
     for ((_, target), theirs) in row.entries.iter().zip(sides).skip(1) {
         verdicts.extend(judge(*target, &title(theirs), ours, &theirs.samples));

@@ -110,6 +110,20 @@ fn rounds_that_do_not_count_are_left_out() {
     assert_eq!((spread.rounds(), spread.outcome()), (9, Outcome::Slower));
 }
 
+/// Measures a row in at least this many rounds.
+fn measured(row: &Row, least: usize) -> Measured {
+    row.measure(Effort {
+        sample: Duration::from_micros(1),
+        total: Duration::ZERO,
+        least,
+    })
+}
+
+fn results(measured: &Measured) -> Vec<Judged> {
+    let targets = measured.targets.iter();
+    targets.map(|target| target.result).collect()
+}
+
 #[test]
 fn a_row_has_what_was_asked_and_decides_nothing_from_one_round() {
     let work = |name: &str, nanoseconds: u64| {
@@ -129,24 +143,32 @@ fn a_row_has_what_was_asked_and_decides_nothing_from_one_round() {
         .against(Target::AtMostTheBest(1.0), 1, &work("worst", 30));
     let met = [Judged::Met, Judged::Met, Judged::Missed, Judged::Met];
     for (least, expected) in [(1, [Judged::TooFew; 4]), (20, met)] {
-        let effort = Effort {
-            sample: Duration::from_micros(1),
-            total: Duration::ZERO,
-            least,
-        };
-        let measured = row.measure(effort);
-        let results: Vec<_> = measured
-            .targets
-            .iter()
-            .map(|target| target.result)
-            .collect();
-        assert_eq!(results, expected);
+        let measured = measured(&row, least);
+        assert_eq!(results(&measured), expected);
         assert_eq!(
             measured.targets[3].asked,
             "at most 1 × the time of the best, best"
         );
         let best = measured.standing().expect("there are others");
         assert_eq!(best.peer.name, "best");
+    }
+}
+
+#[test]
+fn one_late_round_misses_a_target_of_every_round() {
+    use Judged::{Met, Missed, TooFew};
+    let work = Workload::new("late", 1, || {
+        let mut calls = 0;
+        Box::new(move |turns| {
+            calls += 1;
+            // So that a sample has an end.
+            (0..turns).for_each(|turn| _ = black_box(turn));
+            Duration::from_nanos(turns * if calls % 7 == 0 { 30 } else { 10 })
+        })
+    });
+    for (least, limit, expected) in [(20, 25.0, Missed), (20, 31.0, Met), (1, 25.0, TooFew)] {
+        let row = Row::new("late", 1, &work).always_within(limit);
+        assert_eq!(results(&measured(&row, least)), [expected]);
     }
 }
 

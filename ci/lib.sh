@@ -66,10 +66,6 @@ is_there() {
         "apt-get install") type -P "$name" >/dev/null || dpkg -s "${@:3}" >/dev/null 2>&1 ;;
         "rustup toolchain") rustup toolchain list | grep -q "^$4\(-[^0-9]\| \|$\)" ;;
         "cargo install") type -P "$name" >/dev/null ;;
-        "npm install")
-            local package=${*: -1}
-            [ -d "target/inspect/node_modules/${package%@*}" ]
-            ;;
         "python3 -m")
             local package=${*: -1}
             [ -d "target/$name/${package%%=*}" ]
@@ -85,8 +81,7 @@ install() {
         type -P apt-get && [ "$(id -u)" = 0 ] || return
         set -- "$1" "$2" -y --no-install-recommends "${@:3}"
         export DEBIAN_FRONTEND=noninteractive
-        # The lists of packages may be old, or missing. With old ones, some packages are not found, and others, such
-        # as chromium, are too old.
+        # The lists of packages may be old, or missing. With old ones, some packages are not found.
         [ -n "$(find /var/lib/apt/lists -maxdepth 0 -mtime 0)" ] || apt-get update
     fi
     "$@"

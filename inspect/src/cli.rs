@@ -64,18 +64,14 @@ pub enum Command {
         #[command(flatten)]
         limits: Limits,
     },
-    /// Save what is found, for `diff`, for later, or for Chrome's DevTools
-    #[command(group = ArgGroup::new("files").required(true).multiple(true))]
+    /// Save what is found, for `diff` or for later
     Snapshot {
         /// The program to inspect, and the form of the output.
         #[command(flatten)]
         look: Look,
         /// Save a snapshot that --snapshot and `diff` read
-        #[arg(short = 'o', long = "output", value_name = "FILE", group = "files")]
-        file: Option<PathBuf>,
-        /// Save a heap snapshot; DevTools wants names that end with .heapsnapshot
-        #[arg(long, value_name = "FILE", group = "files")]
-        heapsnapshot: Option<PathBuf>,
+        #[arg(short = 'o', long = "output", value_name = "FILE")]
+        file: PathBuf,
     },
 }
 

@@ -12,7 +12,7 @@ use crate::report::wire::{self, Report};
 use crate::report::{build, text};
 use crate::store;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -86,20 +86,12 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
         Command::Snapshot {
             look: Look { from, output },
             file,
-            heapsnapshot,
         } => {
             let graph = capture(&from.source())?;
-            if let Some(file) = file {
-                store::save(&graph, file)?;
-            }
-            if let Some(file) = heapsnapshot {
-                store::devtools::save(&Analysis::new(&graph), file)?;
-            }
+            store::save(&graph, file)?;
             let (objects, bytes) = build::sizes(&graph);
-            let name = |file: &PathBuf| file.display().to_string();
             let report = wire::Snapshot {
-                file: file.as_ref().map(name),
-                heapsnapshot: heapsnapshot.as_ref().map(name),
+                file: file.display().to_string(),
                 objects,
                 bytes,
                 allocations: (graph.nodes.len() - graph.objects) as u64,

@@ -1,9 +1,7 @@
-//! Graphs in files: snapshots in a format of their own, and heap snapshots for Chrome's DevTools.
+//! Graphs in files: snapshots in a format of their own.
 //!
 //! A snapshot file has a name and a version, and then the graph as postcard writes it, in a frame of
 //! LZ4 with checksums.
-
-pub mod devtools;
 
 use crate::error::Error;
 use crate::graph::Graph;

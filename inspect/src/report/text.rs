@@ -431,10 +431,5 @@ fn snapshot(page: &mut Page, snapshot: &Snapshot) {
     let allocations = count(snapshot.allocations, "allocation");
     let size = bytes(snapshot.bytes);
     page.line(format!("{objects}, {size}; {allocations}"));
-    if let Some(file) = &snapshot.file {
-        page.line(format_args!("saved to {file}"));
-    }
-    if let Some(file) = &snapshot.heapsnapshot {
-        page.line(format_args!("saved to {file}; load it in DevTools, Memory"));
-    }
+    page.line(format_args!("saved to {}", snapshot.file));
 }

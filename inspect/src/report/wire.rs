@@ -301,10 +301,8 @@ pub struct MoreLeaks {
 /// The snapshot that was saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// The file, if one was written.
-    pub file: Option<String>,
-    /// The heap snapshot, if one was written.
-    pub heapsnapshot: Option<String>,
+    /// The file.
+    pub file: String,
     /// Objects that were found.
     pub objects: u64,
     /// Their bytes.

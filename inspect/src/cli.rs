@@ -1,6 +1,5 @@
 //! The command line.
 
-use crate::analysis::leaks::Limits;
 use crate::capture::Source;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -40,9 +39,6 @@ pub enum Command {
         /// The program to inspect, and the form of the output.
         #[command(flatten)]
         look: Look,
-        /// The limits of the report.
-        #[command(flatten)]
-        limits: Limits,
         /// Look at a process up to this many times, and report only what leaks in all looks, so that
         /// nothing is reported that was just in flight
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -60,9 +56,6 @@ pub enum Command {
         /// The form of the output.
         #[command(flatten)]
         output: Output,
-        /// The limits of the report.
-        #[command(flatten)]
-        limits: Limits,
     },
     /// Save what is found, for `diff` or for later
     Snapshot {

@@ -40,33 +40,23 @@ pub struct Graph {
     pub caveats: Vec<String>,
 }
 
-/// A process at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A process, with what tells it from others that had, or will have, the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its id.
     pub pid: u32,
-    /// When it was started; core files do not say it.
-    pub started: Option<Started>,
-    /// When it was looked at, in milliseconds since 1970, by the system's clock.
-    pub looked_at: Option<u64>,
-}
-
-/// When a process was started: no other process with its id has the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Started {
-    /// The id of the boot.
-    pub boot: String,
-    /// Ticks of the kernel's clock since then.
-    pub ticks: u64,
+    /// Random bytes that the kernel gives each program that a process runs; not known of core files.
+    pub program: Option<[u8; 16]>,
 }
 
 impl Process {
-    /// Returns whether both are one process; `None` if it cannot be told.
-    pub fn is_same(&self, other: &Process) -> Option<bool> {
-        if self.pid != other.pid {
+    /// Returns whether both are one process that runs one program; `None` if it cannot be told.
+    pub fn are_same(one: Option<Self>, other: Option<Self>) -> Option<bool> {
+        let (one, other) = one.zip(other)?;
+        if one.pid != other.pid {
             return Some(false);
         }
-        Some(self.started.as_ref()? == other.started.as_ref()?)
+        Some(one.program? == other.program?)
     }
 }
 

@@ -1,12 +1,11 @@
 //! Carries out commands.
 
 use crate::analysis::Analysis;
-use crate::analysis::leaks::{self, Limits, Suspects};
+use crate::analysis::leaks::{self, Suspects};
 use crate::capture::{Source, capture};
 use crate::cli::{About, Arguments, Command, Look, Output};
 use crate::error::Error;
-use crate::graph::Graph;
-use crate::image::ProgramImage;
+use crate::graph::{Graph, Process};
 use crate::report::subject::{self, FindError, Subject};
 use crate::report::wire::{self, Report};
 use crate::report::{build, text};
@@ -64,13 +63,12 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
         Command::Held(about) => ask(about, build::held)?,
         Command::Leaks {
             look: Look { from, output },
-            limits,
             looks,
             fail,
         } => {
             let (graph, suspects) = look(&from.source(), *looks)?;
             let analysis = Analysis::new(&graph);
-            let report = build::leak_report(&analysis, limits, suspects.as_ref(), output.limit());
+            let report = build::leak_report(&analysis, suspects.as_ref(), output.limit());
             let leaks = report.all_groups > 0;
             show(&graph, output, Report::Leaks(report))?;
             if *fail && leaks {
@@ -81,8 +79,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
             before,
             after,
             output,
-            limits,
-        } => diff(before, after, output, limits)?,
+        } => diff(before, after, output)?,
         Command::Snapshot {
             look: Look { from, output },
             file,
@@ -106,18 +103,26 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, RunError> {
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Looks at a process until nothing seems to leak, but at most `looks` times; once at other sources.
-/// Returns what was found at last, and what seemed to leak in all looks before.
+/// Returns what was found at last, and what seemed to leak in all looks before. All looks must be of
+/// one program, and not all of its objects may be missing.
 fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunError> {
     let looks = if matches!(source, Source::Pid(_)) {
         looks
     } else {
         1
     };
-    let program = program_id(source);
-    let mut suspects: Option<Suspects> = None;
+    let (mut first, mut suspects) = (None, None::<Suspects>);
     for look in 1.. {
         let graph = capture(source)?;
-        check(source, &graph, &program)?;
+        let process = graph.process;
+        if Process::are_same(first, process) == Some(false) {
+            return Err(Error::Replaced(process.map_or(0, |process| process.pid)).into());
+        }
+        first = first.or(process);
+        let counted = graph.totals.created.saturating_sub(graph.totals.destroyed);
+        if graph.objects == 0 && counted > 0 {
+            return Err(Error::NothingFound(counted).into());
+        }
         if look == looks {
             return Ok((graph, suspects));
         }
@@ -132,30 +137,6 @@ fn look(source: &Source, looks: u32) -> Result<(Graph, Option<Suspects>), RunErr
     unreachable!("there are not that many looks")
 }
 
-/// Returns what tells the program of a process from others, if the source is one.
-fn program_id(source: &Source) -> Option<[u8; 16]> {
-    match source {
-        Source::Pid(pid) => ProgramImage::program_id(*pid),
-        _ => None,
-    }
-}
-
-/// Makes sure that what was found says something of a program: it is still the one that was asked
-/// for, and not all of its objects are missing.
-fn check(source: &Source, graph: &Graph, program: &Option<[u8; 16]>) -> Result<(), Error> {
-    match source {
-        Source::Pid(pid) if program_id(source).is_some_and(|now| Some(now) != *program) => {
-            return Err(Error::Replaced(*pid));
-        }
-        _ => {}
-    }
-    let counted = graph.totals.created.saturating_sub(graph.totals.destroyed);
-    if graph.objects == 0 && counted > 0 {
-        return Err(Error::NothingFound(counted));
-    }
-    Ok(())
-}
-
 /// Answers a question about an address or a type.
 fn ask(
     about: &About,
@@ -168,10 +149,10 @@ fn ask(
     show(&graph, output, report)
 }
 
-fn diff(before: &Path, after: &Path, output: &Output, limits: &Limits) -> Result<(), RunError> {
+fn diff(before: &Path, after: &Path, output: &Output) -> Result<(), RunError> {
     let (before, after) = (store::load(before)?, store::load(after)?);
     let (earlier, later) = (Analysis::new(&before), Analysis::new(&after));
-    let report = build::diff_report(&earlier, &later, limits, output.limit());
+    let report = build::diff_report(&earlier, &later, output.limit());
     show(&after, output, report)
 }
 

@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The bytes with which a snapshot file begins. The last two bytes are the version.
-const MAGIC: [u8; 8] = *b"rpsnap\x00\x04";
+const MAGIC: [u8; 8] = *b"rpsnap\x00\x05";
 /// How many bytes of `MAGIC` are the same in all versions.
 const NAME: usize = 6;
 
@@ -88,7 +88,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, Error> {
 mod tests {
     use super::{Error, decode, encode, load};
     use crate::analysis::synthetic::Builder;
-    use crate::graph::{Creation, Graph, PoolState, Process, RootKind, Started, ThreadState};
+    use crate::graph::{Creation, Graph, PoolState, Process, RootKind, ThreadState};
     use std::path::Path;
 
     fn graph() -> Graph {
@@ -110,11 +110,7 @@ mod tests {
         graph.totals.created = 3;
         graph.process = Some(Process {
             pid: 99,
-            started: Some(Started {
-                boot: "this one".to_owned(),
-                ticks: 1234,
-            }),
-            looked_at: Some(1_700_000_000_000),
+            program: Some([7; 16]),
         });
         graph.threads.push(ThreadState {
             key: 7,

@@ -10,7 +10,6 @@
 mod verdicts;
 
 use releasepool_inspect::analysis::Analysis;
-use releasepool_inspect::analysis::leaks::Limits;
 use releasepool_inspect::capture::{Source, capture};
 use releasepool_inspect::graph::Graph;
 use releasepool_inspect::report::wire::{Document, Report};
@@ -58,7 +57,7 @@ fn line_of(source: &str, text: &str) -> usize {
 fn leaks_are_named_with_the_lines_that_created_them() {
     let graph = look();
     let analysis = Analysis::new(&graph);
-    let leaks = build::leak_report(&analysis, &Limits::default(), None, None);
+    let leaks = build::leak_report(&analysis, None, None);
     let document = build::document(&graph, Report::Leaks(leaks));
     let report = json(&document);
     verdicts::check(&report, "with the ledger");

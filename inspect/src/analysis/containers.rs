@@ -91,7 +91,7 @@ pub fn containers(graph: &Graph, at_least: u64) -> Vec<Container> {
 /// Returns a hint for each container that is held and has at least this many references.
 pub(super) fn large(analysis: &Analysis<'_>, at_least: u64) -> Vec<Group> {
     let graph = analysis.graph;
-    let held = containers(graph, at_least.max(1)).into_iter();
+    let held = containers(graph, at_least).into_iter();
     let held = held.filter(|container| analysis.reach.is_held(container.node));
     let groups = held.map(|container| {
         let mut path = path_to(analysis, container.node);

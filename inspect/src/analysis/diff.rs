@@ -3,12 +3,11 @@
 use super::Analysis;
 use super::containers::by_type;
 use super::containers::containers;
-use super::leaks::{Limits, leaks};
+use super::leaks::leaks;
 use super::paths::path_to;
 use super::verdict::Group;
-use crate::graph::{Graph, NodeId, RootKind};
+use crate::graph::{Graph, NodeId, Process, RootKind};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -118,8 +117,8 @@ pub fn group_key(analysis: &Analysis<'_>, group: &Group) -> String {
 }
 
 /// Compares two graphs.
-pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Diff {
-    let is_same_process = is_same_process(before.graph, after.graph);
+pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>) -> Diff {
+    let is_same_process = Process::are_same(before.graph.process, after.graph.process);
     let place = match is_same_process {
         Some(false) => way,
         _ => place,
@@ -130,27 +129,14 @@ pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Dif
         types: types(before.graph, after.graph),
         grown: grown(before, after, place),
         longer: longer(before.graph, after.graph),
-        leaks: new_leaks(before, after, limits),
+        leaks: new_leaks(before, after),
     }
 }
 
-fn is_same_process(a: &Graph, b: &Graph) -> Option<bool> {
-    a.process.as_ref()?.is_same(b.process.as_ref()?)
-}
-
-/// Returns whether one graph of a process seems to be older than another one. What is counted never
-/// becomes less; the clock may have been set.
+/// Returns whether one graph of a process is older than another one: what is counted never becomes less.
 fn is_older(graph: &Graph, than: &Graph) -> bool {
     let counted = |graph: &Graph| (graph.totals.created, graph.totals.destroyed);
-    let looked_at = |graph: &Graph| graph.process.as_ref()?.looked_at;
-    match counted(graph).cmp(&counted(than)) {
-        Ordering::Less => true,
-        Ordering::Greater => false,
-        Ordering::Equal => {
-            let times = looked_at(graph).zip(looked_at(than));
-            times.is_some_and(|(time, other)| time < other)
-        }
-    }
+    counted(graph) < counted(than)
 }
 
 fn types(before: &Graph, after: &Graph) -> Vec<TypeChange> {
@@ -243,12 +229,12 @@ fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
     longer
 }
 
-fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Vec<(Group, u64)> {
-    let known: HashMap<String, u64> = leaks(before, limits, None)
+fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<(Group, u64)> {
+    let known: HashMap<String, u64> = leaks(before, None)
         .iter()
         .map(|group| (group_key(before, group), group.figures.leaks))
         .collect();
-    let groups = leaks(after, limits, None).into_iter();
+    let groups = leaks(after, None).into_iter();
     let groups = groups
         .filter(|group| !group.verdict.is_hint())
         .map(|group| {
@@ -263,13 +249,12 @@ fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>, limits: &Limits) -> Ve
 mod tests {
     use super::{Diff, diff};
     use crate::analysis::Analysis;
-    use crate::analysis::leaks::Limits;
     use crate::analysis::synthetic::{Builder, graph};
-    use crate::graph::{Creation, Graph, Process, RootKind, Started};
+    use crate::graph::{Creation, Graph, Process, RootKind};
 
     fn changed(before: &Graph, after: &Graph) -> Diff {
         let (before, after) = (Analysis::new(before), Analysis::new(after));
-        diff(&before, &after, &Limits::default())
+        diff(&before, &after)
     }
 
     /// A registry in a vector, and lost objects.
@@ -317,29 +302,24 @@ mod tests {
         assert!(changed(&after, &before).longer.is_empty());
     }
 
-    fn process(pid: u32, ticks: u64, looked_at: u64) -> Option<Process> {
-        let boot = "a".to_owned();
-        Some(Process {
-            pid,
-            started: Some(Started { boot, ticks }),
-            looked_at: Some(looked_at),
-        })
+    fn process(pid: u32, program: u8) -> Option<Process> {
+        let program = Some([program; 16]);
+        Some(Process { pid, program })
     }
 
     #[test]
     fn graphs_of_other_processes_and_older_ones_are_told() {
-        let first = || process(1, 10, 1_000);
+        let first = process(1, 10);
         for (second, created, is_same, is_swapped) in [
-            (first(), [5, 5], Some(true), false),
-            (first(), [6, 5], Some(true), true),
-            (process(1, 10, 999), [5, 5], Some(true), true),
+            (first, [5, 5], Some(true), false),
+            (first, [6, 5], Some(true), true),
             // A later process with the same id, another process, and an unknown one.
-            (process(1, 11, 999), [6, 5], Some(false), false),
-            (process(2, 10, 999), [6, 5], Some(false), false),
+            (process(1, 11), [6, 5], Some(false), false),
+            (process(2, 10), [6, 5], Some(false), false),
             (None, [5, 5], None, false),
         ] {
             let mut graphs = [registry(100, 1), registry(100, 1)];
-            [graphs[0].process, graphs[1].process] = [first(), second];
+            [graphs[0].process, graphs[1].process] = [first, second];
             [graphs[0].totals.created, graphs[1].totals.created] = created;
             let changed = changed(&graphs[0], &graphs[1]);
             let found = (changed.is_same_process, changed.is_swapped);
@@ -353,8 +333,8 @@ mod tests {
             let (mut before, mut after) = (registry(100, 0), registry(140, 0));
             // The variable is elsewhere.
             after.roots[0].address += 0x1000;
-            before.process = process(1, 10, 0);
-            after.process = process(pid, 10, 0);
+            before.process = process(1, 10);
+            after.process = process(pid, 10);
             assert_eq!(changed(&before, &after).grown[0].references, expected);
         }
     }

@@ -13,25 +13,8 @@ use super::{Analysis, Balance};
 use crate::graph::{NodeId, RootKind};
 use std::collections::{HashMap, HashSet};
 
-/// From which size on something is reported that may be intended.
-#[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Limits {
-    /// Report pools, inboxes and backlogs with this many objects that nothing else holds
-    #[arg(long, value_name = "N", default_value_t = Limits::default().waiting)]
-    pub waiting: u64,
-    /// Mention containers with this many references to objects of one type
-    #[arg(long, value_name = "N", default_value_t = Limits::default().container)]
-    pub container: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            waiting: 10_000,
-            container: 10_000,
-        }
-    }
-}
+/// From how many objects on pools, inboxes, backlogs and containers are reported, which may be intended.
+const MANY: u64 = 10_000;
 
 /// How many addresses a group has.
 const SAMPLES: usize = 5;
@@ -72,10 +55,10 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
 
 /// Finds all leaks, of those that were suspected before if that is known; those that retain the most
 /// bytes come first, hints last.
-pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>) -> Vec<Group> {
+pub fn leaks(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Vec<Group> {
     let mut findings = find(analysis);
     findings.retain(|found| before.is_none_or(|before| before.has(analysis, found)));
-    let waits = || waiting(analysis, limits.waiting);
+    let waits = || waiting(analysis);
     let is_entry = |found: &Finding| {
         let is_entry = !analysis.reach.is_held(found.leader) || found.is_waiting();
         is_entry.then_some(found.leader)
@@ -93,7 +76,7 @@ pub fn leaks(analysis: &Analysis<'_>, limits: &Limits, before: Option<&Suspects>
         findings.into_iter().chain(waits()),
         sizes.as_ref(),
     );
-    groups.extend(super::containers::large(analysis, limits.container));
+    groups.extend(super::containers::large(analysis, MANY));
     groups.sort_by_key(|group| {
         let size = group.figures.retained_bytes.max(group.figures.bytes);
         (
@@ -309,9 +292,9 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Finds what only the library holds, where `at_least` things wait, or where nothing will ever
-/// release it. There may be millions, so they are not collected.
-fn waiting(analysis: &Analysis<'_>, at_least: u64) -> impl Iterator<Item = Finding> {
+/// Finds what only the library holds, where [`MANY`] things wait, or where nothing will ever release
+/// it. There may be millions, so they are not collected.
+fn waiting(analysis: &Analysis<'_>) -> impl Iterator<Item = Finding> {
     let graph = analysis.graph;
     let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();
     for root in &graph.roots {
@@ -326,7 +309,7 @@ fn waiting(analysis: &Analysis<'_>, at_least: u64) -> impl Iterator<Item = Findi
         let certain = matches!(verdict, Verdict::ForgottenPool | Verdict::Kept);
         let held_elsewhere = analysis.reach.level(root.to) < Level::Pool
             || certain && analysis.reach.is_held(root.to);
-        if held_elsewhere || !certain && length < at_least || seen[root.to as usize] {
+        if held_elsewhere || !certain && length < MANY || seen[root.to as usize] {
             return None;
         }
         seen[root.to as usize] = true;

@@ -2,7 +2,7 @@
 
 use super::Analysis;
 use super::cycles::{NO_COMPONENT, components};
-use super::leaks::{Limits, leaks};
+use super::leaks::leaks;
 use super::retained::dominators;
 use super::synthetic::Builder;
 use crate::graph::{Graph, NodeId, RootKind};
@@ -166,7 +166,7 @@ fn programs_whose_references_all_have_words_have_no_leaks() {
     for round in 0..500 {
         let graph = healthy(&mut rng, 1 + round % 40);
         let analysis = Analysis::new(&graph);
-        let found = leaks(&analysis, &Limits::default(), None);
+        let found = leaks(&analysis, None);
         assert!(found.is_empty(), "round {round}: {found:?} in {graph:#?}");
     }
 }
@@ -184,7 +184,7 @@ fn a_forgotten_reference_is_found_in_any_program() {
             object.strong += 1;
         }
         let analysis = Analysis::new(&graph);
-        let found = leaks(&analysis, &Limits::default(), None);
+        let found = leaks(&analysis, None);
         let [group] = &found[..] else {
             panic!("round {round}: {found:?} in {graph:#?}");
         };

@@ -68,6 +68,7 @@ impl ProgramImage {
         Ok(Self {
             parts: Parts {
                 pid,
+                program_id: None,
                 mappings,
                 threads,
                 modules,

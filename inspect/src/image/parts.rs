@@ -50,6 +50,8 @@ pub(crate) fn word(bytes: &[u8]) -> u64 {
 pub struct Parts {
     /// The process id, if there is one.
     pub pid: Option<u32>,
+    /// 16 random bytes that the kernel has given to the program, if they are known.
+    pub program_id: Option<[u8; 16]>,
     /// The mappings, by address, without overlaps.
     pub mappings: Vec<Mapping>,
     /// The threads, with their registers.

@@ -23,10 +23,6 @@ mod linux {
     pub(super) fn take(_: u32) -> Result<ProgramImage, Error> {
         Err(Error::NotSupported)
     }
-
-    pub(super) fn program_id(_: u32) -> Option<[u8; 16]> {
-        None
-    }
 }
 
 impl ProgramImage {
@@ -44,11 +40,5 @@ impl ProgramImage {
     /// See [`Error`]. On systems other than Linux on x86-64 and AArch64, [`Error::NotSupported`].
     pub fn take(pid: u32) -> Result<Self, Error> {
         linux::take(pid)
-    }
-
-    /// Returns what tells the program of a process from those that it was before, or will be, by
-    /// `exec`; `None` if that cannot be read.
-    pub fn program_id(pid: u32) -> Option<[u8; 16]> {
-        linux::program_id(pid)
     }
 }

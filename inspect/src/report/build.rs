@@ -3,7 +3,7 @@
 use super::subject::Subject;
 use super::wire::{self, Document, Report, VERSION};
 use crate::analysis::containers::by_type;
-use crate::analysis::leaks::{Limits, Suspects, leaks};
+use crate::analysis::leaks::{Suspects, leaks};
 use crate::analysis::owners::{Owner, Owners};
 use crate::analysis::path::{Hop, Origin, Path};
 use crate::analysis::retained::{RetainedSets, retained_from_roots};
@@ -64,11 +64,10 @@ fn group(analysis: &Analysis<'_>, group: &Group) -> wire::Group {
 /// Makes the report of `leaks`.
 pub fn leak_report(
     analysis: &Analysis<'_>,
-    limits: &Limits,
     before: Option<&Suspects>,
     limit: Option<usize>,
 ) -> wire::Leaks {
-    let (hints, mut found): (Vec<_>, Vec<_>) = leaks(analysis, limits, before)
+    let (hints, mut found): (Vec<_>, Vec<_>) = leaks(analysis, before)
         .into_iter()
         .partition(|group| group.verdict.is_hint());
     let all_groups = shorten(&mut found, limit);
@@ -147,13 +146,8 @@ fn references(analysis: &Analysis<'_>, node: NodeId) -> Option<wire::References>
 }
 
 /// Makes the report of `diff`.
-pub fn diff_report(
-    before: &Analysis<'_>,
-    after: &Analysis<'_>,
-    limits: &Limits,
-    limit: Option<usize>,
-) -> Report {
-    let found = diff::diff(before, after, limits);
+pub fn diff_report(before: &Analysis<'_>, after: &Analysis<'_>, limit: Option<usize>) -> Report {
+    let found = diff::diff(before, after);
     let mut types = found.types;
     let all_types = shorten(&mut types, limit);
     let grown = found.grown.into_iter().map(|grown| wire::Grown {

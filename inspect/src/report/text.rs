@@ -370,7 +370,7 @@ fn warnings(page: &mut Page, diff: &Diff) {
     if diff.same_process == Some(false) {
         let processes = match diff.pids {
             [Some(before), Some(after)] if before == after => {
-                format!("both had the id {before}, but were started at different times")
+                format!("both had the id {before}, but are of different programs")
             }
             pids => {
                 let id = |pid: Option<u32>| pid.map_or("unknown".to_owned(), |pid| pid.to_string());

@@ -1,14 +1,14 @@
 //! Small graphs, each of them one situation; at last references that were moved, so that memory has
 //! copies of them.
 
-use super::{Group, Limits, leaks, suspects};
+use super::{Group, leaks, suspects};
 use crate::analysis::Analysis;
 use crate::analysis::synthetic::{Builder, graph};
 use crate::analysis::verdict::Verdict;
 use crate::graph::{Graph, NodeId, NodeKind, RootKind};
 
 fn find(graph: &Graph) -> Vec<Group> {
-    leaks(&Analysis::new(graph), &Limits::default(), None)
+    leaks(&Analysis::new(graph), None)
 }
 
 /// Returns verdict, number and path of each group.
@@ -248,7 +248,7 @@ fn what_was_in_flight_in_one_look_only_is_no_leak() {
     let (first, second) = (graph("Message: 1, Lost: 1"), graph("Reply: 1, Lost: 1"));
     let before = suspects(&Analysis::new(&first), None);
     let analysis = Analysis::new(&second);
-    let found = leaks(&analysis, &Limits::default(), Some(&before));
+    let found = leaks(&analysis, Some(&before));
     assert_eq!(shown(&second, &found), ["1 NoHolder: Lost"]);
     let both = suspects(&analysis, Some(&before));
     assert!(!both.is_empty() && both != before);
@@ -256,7 +256,7 @@ fn what_was_in_flight_in_one_look_only_is_no_leak() {
 
 fn verdicts(b: Builder) -> Vec<(Verdict, u64)> {
     let graph = b.build();
-    let groups = leaks(&Analysis::new(&graph), &Limits::default(), None);
+    let groups = leaks(&Analysis::new(&graph), None);
     groups
         .iter()
         .map(|group| (group.verdict, group.figures.leaks))

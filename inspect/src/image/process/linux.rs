@@ -70,11 +70,6 @@ struct Prepared {
     files: Files,
 }
 
-/// See [`ProgramImage::program_id`].
-pub(super) fn program_id(pid: u32) -> Option<[u8; 16]> {
-    proc::program_id(&proc::open(pid).ok()?)
-}
-
 /// See [`ProgramImage::take`].
 pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     let mut prepared = Prepared::new(pid)?;
@@ -124,6 +119,7 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     Ok(ProgramImage {
         parts: Parts {
             pid: Some(pid),
+            program_id: prepared.program_id,
             mappings,
             threads,
             modules,

@@ -2,9 +2,8 @@
 
 use super::{WIDTH, bytes, number, text, thread_name};
 use crate::analysis::Analysis;
-use crate::analysis::leaks::Limits;
 use crate::analysis::synthetic::Builder;
-use crate::graph::{Creation, Graph, Process, RootKind, Started, ThreadState};
+use crate::graph::{Creation, Graph, Process, RootKind, ThreadState};
 use crate::report::build;
 use crate::report::subject::{Subject, find};
 use crate::report::wire::{Document, Report};
@@ -18,13 +17,13 @@ fn about(graph: &Graph, argument: &str, report: About) -> Document {
 }
 
 fn leaks(graph: &Graph, limit: Option<usize>) -> Document {
-    let report = build::leak_report(&Analysis::new(graph), &Limits::default(), None, limit);
+    let report = build::leak_report(&Analysis::new(graph), None, limit);
     build::document(graph, Report::Leaks(report))
 }
 
 fn diff(before: &Graph, after: &Graph) -> Document {
     let (earlier, later) = (Analysis::new(before), Analysis::new(after));
-    let report = build::diff_report(&earlier, &later, &Limits::default(), None);
+    let report = build::diff_report(&earlier, &later, None);
     build::document(after, report)
 }
 
@@ -129,11 +128,8 @@ fn diff_warns_of_other_processes_and_of_the_wrong_order() {
         b.object("Game", 1, 0);
         let mut graph = b.build();
         graph.totals.created = created;
-        graph.process = Some(Process {
-            pid,
-            started: Some(Started::default()),
-            looked_at: None,
-        });
+        let program = Some([0; 16]);
+        graph.process = Some(Process { pid, program });
         graph
     };
     let (early, late, other) = (snapshot(7, 1), snapshot(7, 2), snapshot(8, 2));

@@ -7,8 +7,6 @@
 #   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report, and survivors
 #                                    without a reason; with N, at most N of them
 #   ci/mutate.sh [KIND] commit [N]   of what the last commit changed, at most N (40)
-#   ci/mutate.sh [KIND] list [FILE...]
-#                                    prints them
 #   ci/mutate.sh [KIND] stale        prints what must be examined again after a change; fails if a reason is
 #                                    of a mutant that is gone, or a file with weakened operations has changed
 #

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wanted::Wanted;
 
 const USAGE: &str = "\
-usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | list [FILE...] | stale
+usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | stale
 KIND is order, logic or weaken; see the head of ci/mutate.sh";
 
 pub fn run(args: &[&str]) -> Outcome {
@@ -83,18 +83,11 @@ fn files(kind: Kind, mutants: &[Mutant]) -> Result<BTreeSet<String>, String> {
     }
 }
 
-/// Examines or lists the mutants of a kind.
+/// Examines mutants of a kind.
 fn examine(kind: Kind, wanted: &Wanted, reasons: &Reasons) -> Outcome {
     let mut program = Program::read(kind)?;
     let all = program.mutants().to_vec();
     let chosen = wanted.choose(kind, &files(kind, &all)?, &all, reasons)?;
-    if matches!(wanted, Wanted::List(_)) {
-        for &i in &chosen.mutants {
-            println!("{} {}", kind.name(), all[i].name());
-        }
-        println!("{} mutants", chosen.mutants.len());
-        return Ok(true);
-    }
     if chosen.whole.is_empty() && chosen.mutants.is_empty() {
         println!("{}: no mutants to examine", kind.name());
         return Ok(true);

@@ -69,14 +69,6 @@ impl Check {
     }
 }
 
-/// Runs these tests of one program, one after the other, and returns whether all pass.
-pub fn pass_together(tests: &[&Check], switch: &Switch, limit: Duration) -> bool {
-    let mut all = tests[0].clone();
-    let others = tests[1..].iter().flat_map(|test| test.args.last().cloned());
-    all.args.extend(others);
-    all.passes(switch, limit)
-}
-
 /// Calls `work` with each job, on all cores, and returns the results in any order.
 pub fn in_parallel<J: Send, R: Send>(jobs: Vec<J>, work: impl Fn(J) -> R + Sync) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -190,10 +182,6 @@ pub fn baseline(
 /// many as possible are run.
 const STEP: f64 = 0.2;
 
-/// How many tests are run in one process at most, and how many seconds they take. If all pass, that is quicker.
-const TOGETHER: usize = 40;
-const TOGETHER_SECONDS: f64 = 2.0;
-
 /// [`Job::most`] for a mutant that has a reason: its checks only confirm that it still survives.
 pub const MOST_IF_EXPLAINED: f64 = 10.0;
 
@@ -239,25 +227,11 @@ fn examine(job: &Job, known: &[Known], hints: &BTreeSet<String>) -> Verdict {
     let fails = |known: &Known| !known.check.passes(&job.switch, limit(known.seconds));
     // Tests twice: none is to fail by chance.
     let notices = |known: &&&Known| fails(known) && (!known.check.is_test || fails(known));
-    let mut rest = &checks[..];
-    while !rest.is_empty() {
-        let (now, then) = rest.split_at(together(rest));
-        rest = then;
-        if now.len() > 1 {
-            let tests: Vec<_> = now.iter().map(|known| &known.check).collect();
-            let seconds = now.iter().map(|known| known.seconds).sum();
-            if pass_together(&tests, &job.switch, limit(seconds)) {
-                continue;
-            }
-        }
-        if let Some(Known { check, .. }) = now.iter().find(notices) {
-            return match check.is_test {
-                false => Verdict::NoticedByModel(check.name.clone()),
-                true => Verdict::NoticedByTest(check.name.clone()),
-            };
-        }
+    match checks.iter().find(notices).map(|known| &known.check) {
+        None => Verdict::Survived(checks.len()),
+        Some(check) if check.is_test => Verdict::NoticedByTest(check.name.clone()),
+        Some(check) => Verdict::NoticedByModel(check.name.clone()),
     }
-    Verdict::Survived(checks.len())
 }
 
 /// Returns the checks that reach a mutant: those that the source names and those of its function's hints
@@ -287,17 +261,6 @@ fn in_order<'k>(job: &Job, known: &'k [Known], hints: &BTreeSet<String>) -> Vec<
     let fitting = checks.iter().take_while(fits).count();
     checks.truncate(fitting.max(1));
     checks
-}
-
-/// Returns how many checks at the beginning are run in one process: quick tests of one program.
-fn together(checks: &[&Known]) -> usize {
-    let mut seconds = 0.0;
-    let fits = |known: &&&Known| {
-        seconds += known.seconds;
-        let check = &known.check;
-        check.is_test && check.program == checks[0].check.program && seconds < TOGETHER_SECONDS
-    };
-    checks.iter().take(TOGETHER).take_while(fits).count().max(1)
 }
 
 #[cfg(test)]
@@ -363,13 +326,5 @@ mod tests {
         let passes = |script, limit| of(script).passes(&switch, Duration::from_millis(limit));
         assert!(passes("[ $X = 7 ]", 60_000) && !passes("[ $X = 8 ]", 60_000));
         assert!(!passes("sleep 1000 | cat", 50));
-    }
-
-    #[test]
-    fn quick_tests_of_one_program_run_together() {
-        let quick: Vec<_> = (0..99).map(|_| known("test quick", 0.001, 1)).collect();
-        let quick: Vec<&Known> = quick.iter().collect();
-        assert_eq!([together(&quick), together(&quick[..7])], [TOGETHER, 7]);
-        assert_eq!(together(&[&known("model few, rmw", 0.1, 2), quick[0]]), 1);
     }
 }

@@ -19,8 +19,6 @@ pub enum Wanted {
     Changed(Option<usize>),
     /// Of what the last commit changed; at most so many.
     Commit(usize),
-    /// Of these files, only to be printed.
-    List(Vec<String>),
     /// None: the files that must be examined are printed.
     Stale,
 }
@@ -28,18 +26,16 @@ pub enum Wanted {
 impl Wanted {
     /// Parses the arguments; `None` if they mean nothing.
     pub fn parse(args: &[&str]) -> Option<Self> {
-        let owned = |args: &[&str]| args.iter().map(|&a| a.to_owned()).collect();
         Some(match args {
             ["all"] => Self::Files(Vec::new()),
             ["changed"] => Self::Changed(None),
             ["changed", most] => Self::Changed(Some(most.parse().ok()?)),
             ["commit"] => Self::Commit(SAMPLE),
             ["commit", most] => Self::Commit(most.parse().ok()?),
-            ["list", files @ ..] => Self::List(owned(files)),
             ["stale"] => Self::Stale,
             [] => return None,
             files if files.iter().any(|file| file.starts_with('-')) => return None,
-            files => Self::Files(owned(files)),
+            files => Self::Files(files.iter().map(|&file| file.to_owned()).collect()),
         })
     }
 
@@ -61,7 +57,7 @@ impl Wanted {
             whole: files,
         };
         Ok(match self {
-            Self::Files(parts) | Self::List(parts) => whole(named(files, parts)?),
+            Self::Files(parts) => whole(named(files, parts)?),
             Self::Changed(most) => {
                 let report = Report::read();
                 let survivors = report.survivors(kind);

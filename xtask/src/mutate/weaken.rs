@@ -273,11 +273,8 @@ fn orderings(arguments: &[&str]) -> Vec<String> {
 
 /// The names in the last `Model: a, b.` of these lines.
 fn models(text: &str) -> Vec<String> {
-    let Some((_, rest)) = text.rsplit_once("Model: ") else {
-        return Vec::new();
-    };
-    let names = rest.lines().next().unwrap_or("").trim_end_matches('.');
-    names.split(", ").map(str::to_owned).collect()
+    let last = text.rfind("Model: ").map_or("", |at| &text[at..]);
+    rust::models_in(last).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -140,27 +140,23 @@ pub(crate) fn invalid<R>(message: impl Into<String>) -> Outcome<R> {
     Err(Fault(Status::Invalid, message.into()))
 }
 
-/// A place for a result; none if the caller does not want it.
-pub(crate) struct Place<T>(Option<NonNull<T>>);
-
-impl<T> Place<T> {
-    /// # Safety
-    /// `place` is null or may be written as long as the result is used.
-    pub(crate) unsafe fn of(place: *mut T) -> Self {
-        Self(NonNull::new(place))
-    }
-
-    /// Runs the body of a function that returns a status, and puts its result here.
-    pub(crate) fn fill(self, name: &str, body: impl FnOnce() -> Outcome<T>) -> Status {
-        status(name, || {
-            let value = body()?;
-            if let Some(place) = self.0 {
-                // SAFETY: the contract of `of`.
-                unsafe { place.write(value) };
-            }
-            Ok(())
-        })
-    }
+/// Runs the body of a function that returns a status, and puts its result into a place, unless that is null.
+///
+/// # Safety
+/// `place` is null or may be written.
+pub(crate) unsafe fn fill<T>(
+    name: &str,
+    place: *mut T,
+    body: impl FnOnce() -> Outcome<T>,
+) -> Status {
+    status(name, || {
+        let value = body()?;
+        if let Some(place) = NonNull::new(place) {
+            // SAFETY: the contract of this function.
+            unsafe { place.write(value) };
+        }
+        Ok(())
+    })
 }
 
 /// Returns a text of C, whose invalid parts are replaced.

@@ -1,7 +1,7 @@
 //! Frame loops: `rp_frame_loop`, and `rp_frame_proxy` for other threads.
 
 use crate::error::{
-    Fault, Outcome, Place, Status, boxed, free, non_null, or_default, shared, status,
+    Fault, Outcome, Status, boxed, fill, free, non_null, or_default, shared, status,
 };
 use crate::pool::DrainedFigures;
 use crate::thread::{hook, not_ending};
@@ -116,9 +116,7 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
             unsafe { (*self.0).is_ticking = false };
         }
     }
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(report) };
-    place.fill("rp_frame_loop_tick", || {
+    let tick = || {
         // SAFETY: the header says that the argument is a loop.
         let at = unsafe { frame_loop(at) }?;
         // SAFETY: this is the loop's thread, and no other call uses the loop (`is_ticking`).
@@ -138,7 +136,9 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
             busy_nanoseconds: nanoseconds(made.busy),
             drained: made.drained.into(),
         })
-    })
+    };
+    // SAFETY: the header says that the place is null or may be written.
+    unsafe { fill("rp_frame_loop_tick", report, tick) }
 }
 
 /// Sets the function that tells the host to make a frame.
@@ -226,10 +226,6 @@ pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const FrameProxy, post: *mut
 /// Frees the identity of a post.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_post_free(post: *mut PostId) -> Status {
-    status("rp_post_free", || {
-        let post = non_null(post, "post")?;
-        // SAFETY: the header says that the post is from `rp_frame_proxy_post_after`.
-        drop(unsafe { Box::from_raw(post.as_ptr()) });
-        Ok(())
-    })
+    // SAFETY: the header says that the post is from `rp_frame_proxy_post_after`, and is given up.
+    unsafe { free("rp_post_free", post, "post") }
 }

@@ -1,8 +1,7 @@
 //! Pools for another thread to release: `rp_handoff`.
 
-use crate::error::{Outcome, Place, Status, boxed, free, non_null, or_default, status};
+use crate::error::{Outcome, Status, boxed, fill, free, non_null, or_default, shared, status};
 use crate::object::taken;
-use crate::thread::thread;
 use releasepool::{HandoffPool, ThreadHandle};
 use std::ffi::c_void;
 
@@ -54,21 +53,15 @@ pub unsafe extern "C" fn rp_handoff_drain_on(
     to: *const ThreadHandle,
     sent: *mut usize,
 ) -> Status {
+    // SAFETY: the header says that the arguments are a pool and a thread.
+    let drain = || Ok(unsafe { pool(at)?.drain_on(shared(to, "thread")?) });
     // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(sent) };
-    place.fill("rp_handoff_drain_on", || {
-        // SAFETY: the header says that the arguments are a pool and a thread.
-        Ok(unsafe { pool(at)?.drain_on(thread(to)?) })
-    })
+    unsafe { fill("rp_handoff_drain_on", sent, drain) }
 }
 
 /// Releases all entries here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_drain(at: *mut HandoffPool, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(released) };
-    place.fill("rp_handoff_drain", || {
-        // SAFETY: the header says that the argument is a pool.
-        Ok(unsafe { pool(at) }?.drain())
-    })
+    // SAFETY: the header says that the place is null or may be written, and that the argument is a pool.
+    unsafe { fill("rp_handoff_drain", released, || Ok(pool(at)?.drain())) }
 }

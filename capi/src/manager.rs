@@ -1,7 +1,7 @@
 //! Managers: `rp_manager`. A null pointer stands for the global one.
 
 use crate::error::{
-    Fault, Place, Status, attempt, boxed, free, manager, non_null, optional_text, status,
+    Fault, Status, attempt, boxed, fill, free, manager, non_null, optional_text, status,
 };
 use crate::object::taken;
 use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
@@ -48,12 +48,8 @@ pub unsafe extern "C" fn rp_manager_pop(
     token: Token,
     released: *mut usize,
 ) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(released) };
-    place.fill("rp_manager_pop", || {
-        // SAFETY: the header says that the argument is null or a manager.
-        pop_from(unsafe { manager(at) }, token)
-    })
+    // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
+    unsafe { fill("rp_manager_pop", released, || pop_from(manager(at), token)) }
 }
 
 /// Moves a reference into the manager's current pool.
@@ -78,14 +74,11 @@ pub unsafe extern "C" fn rp_drain_backlog(
     nanoseconds: u64,
     drained: *mut DrainedFigures,
 ) -> Status {
+    let budget = budget(count, nanoseconds);
+    // SAFETY: the header says that the argument is null or a manager.
+    let drain = || Ok(unsafe { manager(at) }.drain_backlog(budget).into());
     // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(drained) };
-    place.fill("rp_drain_backlog", || {
-        // SAFETY: the header says that the argument is null or a manager.
-        Ok(unsafe { manager(at) }
-            .drain_backlog(budget(count, nanoseconds))
-            .into())
-    })
+    unsafe { fill("rp_drain_backlog", drained, drain) }
 }
 
 /// Sets the watermark of root pools, and what happens there.
@@ -111,20 +104,16 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
 /// Marks a boundary.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(released) };
-    place.fill("rp_boundary", || {
-        // SAFETY: the header says that the argument is null or a manager.
-        Ok(unsafe { manager(at) }.boundary())
-    })
+    // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
+    unsafe { fill("rp_boundary", released, || Ok(manager(at).boundary())) }
 }
 
 /// Runs what was posted to the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_run_inbox(ran: *mut usize) -> Status {
+    let run = || Ok(PoolManager::global().run_inbox());
     // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(ran) };
-    place.fill("rp_run_inbox", || Ok(PoolManager::global().run_inbox()))
+    unsafe { fill("rp_run_inbox", ran, run) }
 }
 
 /// The hook of an inbox, and the thread that may remove it; `rp_inbox_hook` in C.

@@ -1,7 +1,7 @@
 //! Allocators: `rp_blocks` and `rp_stack`.
 
 use crate::error::{
-    Fault, Outcome, Place, Status, boxed, free, invalid, non_null, or_default, pointer, shared,
+    Fault, Outcome, Status, boxed, fill, free, invalid, non_null, or_default, pointer, shared,
     status,
 };
 use releasepool::{BlockAllocator, StackAllocator};
@@ -81,12 +81,9 @@ pub unsafe extern "C" fn rp_blocks_dealloc(
 /// Frees unused memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_trim(at: *const BlockAllocator, freed: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(freed) };
-    place.fill("rp_blocks_trim", || {
-        // SAFETY: the header says that the argument is an allocator.
-        Ok(unsafe { shared(at, "blocks") }?.trim())
-    })
+    // SAFETY: the header says that the place is null or may be written, and that the argument is an
+    // allocator.
+    unsafe { fill("rp_blocks_trim", freed, || Ok(shared(at, "blocks")?.trim())) }
 }
 
 /// Returns the figures of an allocator.
@@ -95,20 +92,18 @@ pub unsafe extern "C" fn rp_blocks_stats(
     at: *const BlockAllocator,
     figures: *mut BlockFigures,
 ) -> Status {
-    status("rp_blocks_stats", || {
+    let read = || {
         // SAFETY: the header says that the argument is an allocator.
-        let blocks = unsafe { shared(at, "blocks") }?;
-        let place = non_null(figures, "figures")?;
-        let stats = blocks.stats();
-        let read = BlockFigures {
+        let stats = unsafe { shared(at, "blocks") }?.stats();
+        non_null(figures, "figures")?;
+        Ok(BlockFigures {
             live_blocks: stats.live_blocks,
             live_bytes: stats.live_bytes,
             chunk_bytes: stats.chunk_bytes,
-        };
-        // SAFETY: the header says that the place may be written.
-        unsafe { place.write(read) };
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: the header says that the place may be written.
+    unsafe { fill("rp_blocks_stats", figures, read) }
 }
 
 /// A unit of memory of a stack allocator.
@@ -119,11 +114,9 @@ struct Unit(#[allow(dead_code, reason = "only its size matters")] MaybeUninit<[u
 /// Makes a stack allocator.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_stack_new(capacity: usize) -> *mut StackAllocator {
-    pointer("rp_stack_new", || {
-        match StackAllocator::try_with_capacity(capacity) {
-            Ok(stack) => Ok(Box::into_raw(Box::new(stack))),
-            Err(error) => Err(Fault(Status::NoMemory, error.to_string())),
-        }
+    boxed("rp_stack_new", || {
+        let made = StackAllocator::try_with_capacity(capacity);
+        made.map_err(|error| Fault(Status::NoMemory, error.to_string()))
     })
 }
 

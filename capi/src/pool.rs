@@ -1,7 +1,7 @@
 //! Pools by token, pools in place, and callbacks.
 
 use crate::error::{
-    Fault, Outcome, Place, Status, attempt, manager, needed, non_null, object, optional_text,
+    Fault, Outcome, Status, attempt, fill, manager, needed, non_null, object, optional_text,
     or_default, status,
 };
 use crate::object::{borrowed, taken};
@@ -99,9 +99,9 @@ pub unsafe extern "C" fn rp_pool_push_named(name: *const c_char) -> Token {
 /// Closes a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_pop(token: Token, released: *mut usize) -> Status {
+    let pop = || pop_from(PoolManager::global(), token);
     // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(released) };
-    place.fill("rp_pool_pop", || pop_from(PoolManager::global(), token))
+    unsafe { fill("rp_pool_pop", released, pop) }
 }
 
 /// Begins a callback.
@@ -258,13 +258,9 @@ pub unsafe extern "C" fn rp_pool_add(at: *mut Pool, object: *mut c_void) -> Stat
 /// Drains a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_drain(at: *mut Pool, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(released) };
-    place.fill("rp_pool_drain", || {
-        // SAFETY: the header says that the pool was opened in place; it cannot be closed while it is
-        // drained.
-        Ok(unsafe { idle_pool(at) }?.drain())
-    })
+    // SAFETY: the header says that the place is null or may be written, and that the pool was opened in
+    // place; it cannot be closed while it is drained.
+    unsafe { fill("rp_pool_drain", released, || Ok(idle_pool(at)?.drain())) }
 }
 
 /// Drains a pool within a budget.
@@ -275,14 +271,11 @@ pub unsafe extern "C" fn rp_pool_drain_within(
     nanoseconds: u64,
     drained: *mut DrainedFigures,
 ) -> Status {
+    let budget = budget(count, nanoseconds);
+    // SAFETY: as in `rp_pool_drain`.
+    let drain = || Ok(unsafe { idle_pool(at) }?.drain_within(budget).into());
     // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(drained) };
-    place.fill("rp_pool_drain_within", || {
-        // SAFETY: as in `rp_pool_drain`.
-        Ok(unsafe { idle_pool(at) }?
-            .drain_within(budget(count, nanoseconds))
-            .into())
-    })
+    unsafe { fill("rp_pool_drain_within", drained, drain) }
 }
 
 /// Returns the number of entries.
@@ -330,10 +323,6 @@ pub unsafe extern "C" fn rp_pool_dump(
 /// Drains the calling thread's root pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_drain_root(at: *const PoolManager, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(released) };
-    place.fill("rp_drain_root", || {
-        // SAFETY: the header says that the argument is null or a manager.
-        Ok(unsafe { manager(at) }.drain_root())
-    })
+    // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
+    unsafe { fill("rp_drain_root", released, || Ok(manager(at).drain_root())) }
 }

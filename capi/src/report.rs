@@ -1,7 +1,7 @@
 //! Figures, leaks and events.
 
 use crate::class::with_c_text;
-use crate::error::{Outcome, Status, manager, needed, non_null, status};
+use crate::error::{Outcome, Status, fill, manager, needed, non_null, status};
 use releasepool::PoolManager;
 use releasepool::event;
 use std::ffi::{c_char, c_void};
@@ -38,8 +38,8 @@ pub struct Figures {
 /// Reads the figures of a manager.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_snapshot(at: *const PoolManager, place: *mut Figures) -> Status {
-    status("rp_snapshot", || {
-        let place = non_null(place, "figures")?;
+    let read = || {
+        non_null(place, "figures")?;
         // SAFETY: the header says that the argument is null or a manager.
         let snapshot = unsafe { manager(at) }.snapshot();
         let mut figures = Figures {
@@ -58,10 +58,10 @@ pub unsafe extern "C" fn rp_snapshot(at: *const PoolManager, place: *mut Figures
             figures.backlog += thread.backlog;
             figures.inbox += thread.inbox;
         }
-        // SAFETY: the header says that the place may be written.
-        unsafe { place.write(figures) };
-        Ok(())
-    })
+        Ok(figures)
+    };
+    // SAFETY: the header says that the place may be written.
+    unsafe { fill("rp_snapshot", place, read) }
 }
 
 /// Writes the figures of a manager as a table.
@@ -103,9 +103,7 @@ pub unsafe extern "C" fn rp_leaks(
     data: *mut c_void,
     objects: *mut usize,
 ) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { crate::error::Place::of(objects) };
-    place.fill("rp_leaks", || {
+    let tell = || {
         let report = releasepool::leaks::report();
         if let Some(to) = to {
             for group in report.groups() {
@@ -122,7 +120,9 @@ pub unsafe extern "C" fn rp_leaks(
             }
         }
         Ok(report.objects())
-    })
+    };
+    // SAFETY: the header says that the place is null or may be written.
+    unsafe { fill("rp_leaks", objects, tell) }
 }
 
 /// Says that the library has no ledger.

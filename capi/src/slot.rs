@@ -1,6 +1,6 @@
 //! Slots: `rp_slot`.
 
-use crate::error::{Place, Status, boxed, free, object, pointer, shared, status};
+use crate::error::{Status, boxed, fill, free, object, pointer, shared, status};
 use crate::object::{borrowed, given, taken_or_none};
 use crate::pool::{Pool, pool};
 use releasepool::raw::Object;
@@ -83,9 +83,7 @@ pub unsafe extern "C" fn rp_slot_compare_exchange(
     new: *mut c_void,
     exchanged: *mut bool,
 ) -> Status {
-    // SAFETY: the header says that the place is null or may be written.
-    let place = unsafe { Place::of(exchanged) };
-    place.fill("rp_slot_compare_exchange", || {
+    let exchange = || {
         // SAFETY: the header says that the argument is a slot.
         let slot = unsafe { shared(at, "slot") }?;
         // SAFETY: the header says that the caller has a reference to the expected object, or that
@@ -102,5 +100,7 @@ pub unsafe extern "C" fn rp_slot_compare_exchange(
         let done = slot.compare_exchange(expected.as_ref().map(|r| &***r), r);
         // A reference that is not exchanged stays the caller's.
         Ok(done.map(drop).map_err(given_or_null).is_ok())
-    })
+    };
+    // SAFETY: the header says that the place is null or may be written.
+    unsafe { fill("rp_slot_compare_exchange", exchanged, exchange) }
 }

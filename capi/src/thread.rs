@@ -1,29 +1,23 @@
 //! Threads, as others see them: `rp_thread`.
 
-use crate::error::{
-    Fault, Outcome, Status, boxed, free, needed, non_null, or_default, pointer, status,
-};
+use crate::error::{Fault, Outcome, Status, boxed, free, needed, or_default, shared, status};
 use crate::object::taken;
 use releasepool::raw::{key_from_word, key_to_word};
 use releasepool::{PoolManager, ThreadHandle};
 use std::ffi::c_void;
 
-/// Returns the thread of an argument.
-///
-/// # Safety
-/// The pointer is null, or from a function of this file and not freed during `'t`.
-pub(crate) unsafe fn thread<'t>(at: *const ThreadHandle) -> Outcome<&'t ThreadHandle> {
-    // SAFETY: the contract of this function.
-    Ok(unsafe { &*non_null(at.cast_mut(), "thread")?.as_ptr() })
+/// Returns the calling thread.
+fn own() -> Outcome<ThreadHandle> {
+    handle(
+        PoolManager::global().current_thread(),
+        "the thread is ending",
+    )
 }
 
 /// Returns an error on a thread that is ending, on which the library has no place for hooks and
 /// loops.
 pub(crate) fn not_ending() -> Outcome {
-    match PoolManager::global().current_thread() {
-        Some(_) => Ok(()),
-        None => Err(Fault(Status::Unavailable, "the thread is ending".into())),
-    }
+    own().map(drop)
 }
 
 /// A function of C and its argument. The header says that it may be called on any thread.
@@ -54,28 +48,20 @@ pub(crate) fn hook(
     Ok(Hook(needed(f, "f")?, data))
 }
 
-fn handle(found: Option<ThreadHandle>, why: &str) -> Outcome<*mut ThreadHandle> {
-    match found {
-        Some(handle) => Ok(Box::into_raw(Box::new(handle))),
-        None => Err(Fault(Status::Unavailable, why.into())),
-    }
+fn handle(found: Option<ThreadHandle>, why: &str) -> Outcome<ThreadHandle> {
+    found.ok_or_else(|| Fault(Status::Unavailable, why.into()))
 }
 
 /// Returns a handle of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_thread_current() -> *mut ThreadHandle {
-    pointer("rp_thread_current", || {
-        handle(
-            PoolManager::global().current_thread(),
-            "the thread is ending",
-        )
-    })
+    boxed("rp_thread_current", own)
 }
 
 /// Returns a handle of the thread with this key.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_thread_find(key: u64) -> *mut ThreadHandle {
-    pointer("rp_thread_find", || {
+    boxed("rp_thread_find", || {
         let found = PoolManager::global().thread(key_from_word(key));
         handle(found, "no thread has this key any more")
     })
@@ -86,7 +72,7 @@ pub extern "C" fn rp_thread_find(key: u64) -> *mut ThreadHandle {
 pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut ThreadHandle {
     boxed("rp_thread_clone", || {
         // SAFETY: the header says that the argument is a thread.
-        let thread = unsafe { thread(at) }?;
+        let thread = unsafe { shared(at, "thread") }?;
         Ok(thread.clone())
     })
 }
@@ -103,7 +89,7 @@ pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
 pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
     or_default("rp_thread_key", || {
         // SAFETY: the header says that the argument is a thread.
-        let thread = unsafe { thread(at) }?;
+        let thread = unsafe { shared(at, "thread") }?;
         Ok(key_to_word(thread.key()))
     })
 }
@@ -113,7 +99,7 @@ pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
 pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
     or_default("rp_thread_is_alive", || {
         // SAFETY: the header says that the argument is a thread.
-        let thread = unsafe { thread(at) }?;
+        let thread = unsafe { shared(at, "thread") }?;
         Ok(thread.is_alive())
     })
 }
@@ -124,7 +110,7 @@ pub unsafe extern "C" fn rp_thread_release(at: *const ThreadHandle, object: *mut
     status("rp_thread_release", || {
         // SAFETY: the header says that the argument is a thread, and that the caller owns a
         // reference.
-        unsafe { thread(at)?.release(taken(object, "object")?) };
+        unsafe { shared(at, "thread")?.release(taken(object, "object")?) };
         Ok(())
     })
 }
@@ -138,7 +124,7 @@ pub unsafe extern "C" fn rp_thread_post(
 ) -> Status {
     status("rp_thread_post", || {
         // SAFETY: the header says that the argument is a thread.
-        let thread = unsafe { thread(at) }?;
+        let thread = unsafe { shared(at, "thread") }?;
         let f = hook(f, data)?;
         thread
             .post(move || f.call())

@@ -3,9 +3,7 @@
 use super::Analysis;
 use super::containers::by_type;
 use super::containers::containers;
-use super::leaks::leaks;
 use super::paths::path_to;
-use super::verdict::Group;
 use crate::graph::{Graph, NodeId, Process, RootKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -58,8 +56,6 @@ pub struct Diff {
     pub grown: Vec<Grown>,
     /// Pools, inboxes and backlogs that have grown, the most grown first.
     pub longer: Vec<Longer>,
-    /// Groups of leaks in the second graph that have more leaks than in the first, with how many.
-    pub leaks: Vec<(Group, u64)>,
 }
 
 /// A container has grown if it has at least this many references more; pools and the like, too.
@@ -98,24 +94,6 @@ fn way(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     (3, hasher.finish())
 }
 
-/// Returns a text that is alike for groups of one kind in both graphs.
-pub fn group_key(analysis: &Analysis<'_>, group: &Group) -> String {
-    let mut key = format!("{:?} {}", group.verdict, group.label);
-    for hop in &group.path {
-        match (analysis.type_name(hop.node), hop.offset) {
-            (Some(name), Some(offset)) => key += &format!(" > {name}+{offset}"),
-            (Some(name), None) => key += &format!(" > {name}"),
-            (None, _) => key += " > allocation",
-        }
-    }
-    // Groups are by the place of creation, too.
-    let created = group.samples.first();
-    if let Some(creation) = created.and_then(|node| analysis.graph.creation(*node)) {
-        key += &format!(" at {}", creation.site);
-    }
-    key
-}
-
 /// Compares two graphs.
 pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>) -> Diff {
     let is_same_process = Process::are_same(before.graph.process, after.graph.process);
@@ -129,7 +107,6 @@ pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>) -> Diff {
         types: types(before.graph, after.graph),
         grown: grown(before, after, place),
         longer: longer(before.graph, after.graph),
-        leaks: new_leaks(before, after),
     }
 }
 
@@ -229,28 +206,12 @@ fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
     longer
 }
 
-fn new_leaks(before: &Analysis<'_>, after: &Analysis<'_>) -> Vec<(Group, u64)> {
-    let known: HashMap<String, u64> = leaks(before, None)
-        .iter()
-        .map(|group| (group_key(before, group), group.figures.leaks))
-        .collect();
-    let groups = leaks(after, None).into_iter();
-    let groups = groups
-        .filter(|group| !group.verdict.is_hint())
-        .map(|group| {
-            let was = known.get(&group_key(after, &group)).copied().unwrap_or(0);
-            let more = group.figures.leaks.saturating_sub(was);
-            (group, more)
-        });
-    groups.filter(|(_, more)| *more > 0).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Diff, diff};
     use crate::analysis::Analysis;
-    use crate::analysis::synthetic::{Builder, graph};
-    use crate::graph::{Creation, Graph, Process, RootKind};
+    use crate::analysis::synthetic::Builder;
+    use crate::graph::{Graph, Process, RootKind};
 
     fn changed(before: &Graph, after: &Graph) -> Diff {
         let (before, after) = (Analysis::new(before), Analysis::new(after));
@@ -271,16 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn grown_types_containers_and_leaks_are_found() {
+    fn grown_types_and_containers_are_found() {
         let changed = changed(&registry(100, 1), &registry(140, 3));
         let types = changed.types.iter().map(|c| (&*c.name, c.objects));
         let types: Vec<_> = types.collect();
         assert_eq!(types, [("Entry", [100, 140]), ("Lost", [1, 3])]);
         let grown = changed.grown.iter().map(|g| (&*g.type_name, g.references));
         assert_eq!(grown.collect::<Vec<_>>(), [("Entry", [100, 140])]);
-        let leaks = changed.leaks.iter();
-        let leaks = leaks.map(|(group, more)| (group.figures.leaks, *more));
-        assert_eq!(leaks.collect::<Vec<_>>(), [(3, 2)]);
     }
 
     #[test]
@@ -340,54 +298,8 @@ mod tests {
     }
 
     #[test]
-    fn cycles_are_known_again_whatever_the_order_of_types_and_addresses_is() {
-        let cycle = |order: &str, sites: [u32; 3]| {
-            let edges = "Game +16 Player, Player +8 Hat, Hat +0 Game";
-            let mut graph = graph(&format!("{order}, Lost: 1, Lost: 1, Lost: 1, {edges}"));
-            let creations = ["here", "there"].map(|site| Creation {
-                site: site.to_owned(),
-                creator: None,
-            });
-            graph.creations = creations.to_vec();
-            graph.created = [[0; 3], sites].concat();
-            graph
-        };
-        let before = cycle("Game: 1, Player: 1, Hat: 1", [1, 1, 2]);
-        for order in [
-            "Game: 1, Hat: 1, Player: 1",
-            "Player: 1, Game: 1, Hat: 1",
-            "Player: 1, Hat: 1, Game: 1",
-            "Hat: 1, Game: 1, Player: 1",
-            "Hat: 1, Player: 1, Game: 1",
-        ] {
-            let leaks = changed(&before, &cycle(order, [1, 2, 1])).leaks;
-            assert!(leaks.is_empty(), "{order}: {leaks:?}");
-        }
-        let after = cycle("Game: 1, Player: 1, Hat: 1", [1, 2, 2]);
-        let leaks = changed(&before, &after).leaks;
-        assert!(matches!(leaks[..], [(_, 1)]), "{leaks:?}");
-    }
-
-    #[test]
-    fn of_two_cycles_with_a_node_in_common_the_same_is_shown_whatever_the_addresses_are() {
-        let [before, second, third] = [
-            "Game: 2, Player: 1, Hat: 1",
-            "Player: 1, Game: 2, Hat: 1",
-            "Hat: 1, Game: 2, Player: 1",
-        ]
-        .map(|order| {
-            let edges = "Game +16 Player, Player +8 Game, Game +24 Hat, Hat +0 Game";
-            graph(&format!("{order}, {edges}"))
-        });
-        for after in [second, third] {
-            let leaks = changed(&before, &after).leaks;
-            assert!(leaks.is_empty(), "{leaks:?}");
-        }
-    }
-
-    #[test]
     fn nothing_has_changed_if_both_are_alike() {
         let changed = changed(&registry(100, 1), &registry(100, 1));
-        assert!(changed.types.is_empty() && changed.grown.is_empty() && changed.leaks.is_empty());
+        assert!(changed.types.is_empty() && changed.grown.is_empty());
     }
 }

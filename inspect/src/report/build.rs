@@ -155,10 +155,6 @@ pub fn diff_report(before: &Analysis<'_>, after: &Analysis<'_>, limit: Option<us
         references: grown.references,
         path: paths::path_to(after, grown.node).map(|found| path(after, &found)),
     });
-    let leaks = found.leaks.iter().map(|(found, more)| wire::MoreLeaks {
-        more: *more,
-        group: group(after, found),
-    });
     let shown = limit.unwrap_or(usize::MAX);
     let pid = |analysis: &Analysis<'_>| analysis.graph.process.as_ref().map(|of| of.pid);
     Report::Diff(wire::Diff {
@@ -169,7 +165,6 @@ pub fn diff_report(before: &Analysis<'_>, after: &Analysis<'_>, limit: Option<us
         all_types,
         grown: grown.take(shown).collect(),
         longer: found.longer.into_iter().take(shown).collect(),
-        leaks: leaks.take(shown).collect(),
     })
 }
 

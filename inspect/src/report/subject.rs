@@ -1,7 +1,6 @@
 //! Finds what an argument names: an address, or a type.
 
 use crate::graph::{Graph, NodeId};
-use strsim::levenshtein;
 
 /// The subject of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +28,9 @@ pub enum FindError {
     },
     /// No type has the name.
     #[error(
-        "there is no object whose type has \"{name}\" in its name{}; `top --limit 0` shows all \
-         types", .advice
+        "there is no object whose type has \"{0}\" in its name; `top --limit 0` shows all types"
     )]
-    NoType {
-        /// The name.
-        name: String,
-        /// The names that may have been meant, in parentheses; may be empty.
-        advice: String,
-    },
+    NoType(String),
     /// Several types have the name.
     #[error("\"{name}\" may be {}; write more of it", either(.types))]
     Ambiguous {
@@ -92,32 +85,6 @@ fn ends_with(name: &str, wanted: &str) -> bool {
     })
 }
 
-/// Returns the last word of a type's path, without generic arguments, in lower case.
-fn last_word(name: &str) -> String {
-    let name = name.split('<').next().unwrap_or(name);
-    let word = name.rsplit("::").next().unwrap_or(name);
-    word.to_lowercase()
-}
-
-/// Returns what may have been meant by a name that no type has.
-fn advice<'g>(graph: &'g Graph, argument: &str, types: impl Iterator<Item = &'g String>) -> String {
-    let mut threads = graph.threads.iter();
-    if threads.any(|thread| thread.name.as_deref() == Some(argument)) {
-        return " (but a thread has that name: `top` shows what it has)".to_owned();
-    }
-    let wanted = last_word(argument);
-    let near = wanted.chars().count().div_ceil(4);
-    let types = types.map(|name| (levenshtein(&last_word(name), &wanted), name));
-    let mut types: Vec<_> = types.filter(|(distance, _)| *distance <= near).collect();
-    types.sort();
-    let nearest = types.iter().take(NAMED).map(|found| found.1.clone());
-    let nearest: Vec<String> = nearest.collect();
-    if nearest.is_empty() {
-        return String::new();
-    }
-    format!(" (did you mean {}?)", either(&nearest))
-}
-
 /// Finds what an argument names. A type may be named by the end of its path, or by any part of it
 /// that no other type has; in other letters, upper or lower case, if there is none with these.
 ///
@@ -152,10 +119,7 @@ pub fn find(graph: &Graph, argument: &str) -> Result<Subject, FindError> {
         .into_iter()
         .find(|found| !found.is_empty());
     match found.as_deref() {
-        None => Err(FindError::NoType {
-            name: argument.to_owned(),
-            advice: advice(graph, argument, types().map(|at| &graph.types[at])),
-        }),
+        None => Err(FindError::NoType(argument.to_owned())),
         Some([one]) => Ok(Subject::Type(*one as u32)),
         Some(several) => Err(FindError::Ambiguous {
             name: argument.to_owned(),
@@ -168,7 +132,6 @@ pub fn find(graph: &Graph, argument: &str) -> Result<Subject, FindError> {
 mod tests {
     use super::{FindError, Subject, either, find};
     use crate::analysis::synthetic::graph;
-    use crate::graph::ThreadState;
 
     #[test]
     fn types_are_found_by_the_end_of_their_paths_or_by_a_part_in_any_case_if_none_is_written_so() {
@@ -190,7 +153,7 @@ mod tests {
         let error = find(&graph, "Lis").expect_err("two types");
         assert!(matches!(error, FindError::Ambiguous { .. }), "{error}");
         let error = find(&graph, "Enemy").expect_err("no type");
-        assert!(matches!(error, FindError::NoType { .. }), "{error}");
+        assert!(matches!(error, FindError::NoType(_)), "{error}");
     }
 
     #[test]
@@ -219,18 +182,11 @@ mod tests {
 
     #[test]
     fn messages_say_what_may_be_meant() {
-        let mut graph =
-            graph("a::Cat: 1, b::Cat: 1, c::Cat: 1, d::Cat: 1, e::Cat: 1, a::Player: 1");
-        graph.threads.push(ThreadState {
-            name: Some("worker".to_owned()),
-            ..ThreadState::default()
-        });
+        let graph = graph("a::Cat: 1, b::Cat: 1, c::Cat: 1, d::Cat: 1, e::Cat: 1");
         let cats =
             "\"Cat\" may be a::Cat, b::Cat, c::Cat or one of 2 other types; write more of it";
         for (argument, wanted) in [
             ("Cat", cats),
-            ("Plaier", "in its name (did you mean a::Player?); `top"),
-            ("worker", "name (but a thread has that name"),
             ("Submarine", "\"Submarine\" in its name; `top"),
         ] {
             let error = find(&graph, argument).expect_err("no type").to_string();

@@ -417,13 +417,6 @@ fn diff(page: &mut Page, diff: &Diff) {
         let [before, after] = list.entries.map(number);
         page.wrap("- ", &format!("{before} -> {after} {}", list.label));
     }
-    if !diff.leaks.is_empty() {
-        page.line("\nnew leaks:");
-    }
-    for leak in &diff.leaks {
-        page.line("");
-        group(page, &format!("+{} ", number(leak.more)), &leak.group);
-    }
 }
 
 fn snapshot(page: &mut Page, snapshot: &Snapshot) {

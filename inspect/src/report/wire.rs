@@ -273,8 +273,6 @@ pub struct Diff {
     pub grown: Vec<Grown>,
     /// Pools, inboxes, backlogs and other lists of the library that have grown.
     pub longer: Vec<Longer>,
-    /// Groups with more leaks than before.
-    pub leaks: Vec<MoreLeaks>,
 }
 
 /// A container that has grown.
@@ -287,15 +285,6 @@ pub struct Grown {
     pub references: [u64; 2],
     /// The path from the holder to the container.
     pub path: Option<Path>,
-}
-
-/// A group with more leaks than before.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MoreLeaks {
-    /// How many more.
-    pub more: u64,
-    /// The group, as it is after.
-    pub group: Group,
 }
 
 /// The snapshot that was saved.

@@ -80,6 +80,12 @@ fn cycles() {
         E: 1, A: 1, B: 1, C: 1, D: 1, A +8 B, B +8 C, C +8 D, D +8 E, E +8 A
         => 5 ProvenCycle: A+8 B+8 C+8 D+8 E+8
 
+        # two with a node in common: the same one is shown wherever they begin
+        Game: 2, Player: 1, Hat: 1, Game +16 Player, Player +8 Game, Game +24 Hat, Hat +0 Game,
+        Player: 1, Game: 2, Hat: 1, Game +16 Player, Player +8 Game, Game +24 Hat, Hat +0 Game,
+        Hat: 1, Game: 2, Player: 1, Game +16 Player, Player +8 Game, Game +24 Hat, Hat +0 Game
+        => 3 ProvenCycle: Game+16 Player+8
+
         # of plain allocations: reported if it holds objects
         Inner: 1, a: arc 1 1, b: arc 1 1, a +16 b, b +16 a, b +24 Inner,
         c: arc 1 1, d: arc 1 1, c +16 d, d +16 c

@@ -15,18 +15,8 @@ options=(-timeout=60 -rss_limit_mb=4096)
 
 # fuzz FEATURES TARGET ARGUMENTS...
 fuzz() {
-    local features=$1 target=$2
-    shift 2
-    step cargo +nightly fuzz run --features "$features" "$target" "$@" && return
-    cat >&2 <<END
-
-$target found a failure. The output above has the failing step, what was expected, the program,
-and the file that holds the program, FILE below. To run it again, and to minimize it:
-    cargo +nightly fuzz run --features "$features" $target FILE
-    cargo +nightly fuzz tmin --features "$features" $target FILE
-Then turn it into a test, as fuzz/README.md describes.
-END
-    exit 1
+    step cargo +nightly fuzz run --features "$@" || fail "$2 has found a failure with the features \"$1\": the output \
+above has the step, the program and its file, of which fuzz/README.md says how it becomes smaller, and a test"
 }
 
 # search FEATURES TARGET CORPUS-OR-OPTION...: looks for new inputs, which go to a directory that is not kept.

@@ -1,8 +1,7 @@
 //! The header says everything about every function. Here it is read, for other tests, too.
 
-use crate::compiler::{has, package, run, shared_library};
+use crate::compiler::package;
 use std::fs;
-use std::process::Command;
 
 /// The phrases by which functions say who owns what; see the beginning of the header.
 const PHRASES: &[&str] = &[
@@ -133,18 +132,6 @@ fn every_function_says_who_owns_what_and_which_threads_may_call_it() {
         });
         assert!(order.is_sorted(), "{name}: {comment}");
     }
-}
-
-#[test]
-fn shared_library_has_a_versioned_name() {
-    if !has("readelf") {
-        return;
-    }
-    let dynamic = run(Command::new("readelf").arg("-d").arg(shared_library()));
-    assert!(
-        dynamic.contains("soname: [libreleasepool.so.0]"),
-        "{dynamic}"
-    );
 }
 
 /// Every function that a test program must call is called in one.

@@ -189,9 +189,6 @@ int main(int, char** arguments) {
         CHECK(figures.live_objects == 0);
         return 3;
 #endif
-    } else if (!std::strcmp(way, "null-class")) {
-        CHECK(rp_new(nullptr) == nullptr);
-        return 3;
     }
     return 0;
 }

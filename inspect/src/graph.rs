@@ -227,57 +227,6 @@ pub struct Totals {
 }
 
 impl Graph {
-    /// Returns what is wrong with a graph that was read from a file: indices without an item, or items
-    /// without their order.
-    pub fn defect(&self) -> Option<&'static str> {
-        let largest = self.nodes.len().max(self.edges.len()).max(self.roots.len());
-        if largest > 1 << 31 {
-            return Some("it has too many nodes");
-        }
-        let Some((objects, plain)) = self.nodes.split_at_checked(self.objects) else {
-            return Some("it lacks objects");
-        };
-        let is_object = |node: &Node| node.kind != NodeKind::Plain;
-        let are_mixed = !objects.iter().all(is_object) || plain.iter().any(is_object);
-        let is_sorted = |nodes: &[Node]| nodes.is_sorted_by_key(|node| node.address);
-        let types = self.types.len();
-        let lacks_type = |node: &Node| match &node.kind {
-            NodeKind::Object(object) => object.type_id as usize >= types,
-            NodeKind::Plain => false,
-        };
-        let is_cut = |len: usize, all: &[Node]| len != 0 && len != all.len();
-        let is_list_cut =
-            is_cut(self.first_words.len(), plain) || is_cut(self.created.len(), objects);
-        let lacks_creation = |at: &u32| *at as usize > self.creations.len();
-        let ends = self.edges.iter().flat_map(|edge| [edge.from, edge.to]);
-        let mut ends = ends.chain(self.roots.iter().map(|root| root.to));
-        let lacks_label = |root: &Root| root.label as usize >= self.labels.len();
-        let defects = [
-            (are_mixed, "its nodes are mixed"),
-            (
-                !is_sorted(objects) || !is_sorted(plain),
-                "its addresses are not sorted",
-            ),
-            (objects.iter().any(lacks_type), "an object has no type"),
-            (is_list_cut, "a list is incomplete"),
-            (
-                self.created.iter().any(lacks_creation),
-                "an object has no creation",
-            ),
-            (
-                !self.edges.is_sorted_by_key(|edge| edge.from),
-                "its edges are not sorted",
-            ),
-            (
-                ends.any(|node| node as usize >= self.nodes.len()),
-                "a reference has no node",
-            ),
-            (self.roots.iter().any(lacks_label), "a root has no label"),
-        ];
-        let defect = defects.iter().find(|defect| defect.0);
-        defect.map(|defect| defect.1)
-    }
-
     /// Returns the nodes of objects that are alive.
     pub fn alive(&self) -> impl Iterator<Item = &Node> {
         let objects = self.nodes[..self.objects].iter();

@@ -76,10 +76,7 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Graph, Error> {
         {
             return Err("its end is missing".to_owned());
         }
-        let graph: Graph = postcard::from_bytes(&content).map_err(|error| error.to_string())?;
-        graph
-            .defect()
-            .map_or(Ok(graph), |defect| Err(defect.to_owned()))
+        postcard::from_bytes(&content).map_err(|error| error.to_string())
     });
     graph.map_err(|reason| Error::DamagedSnapshot { path, reason })
 }

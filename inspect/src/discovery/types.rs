@@ -163,9 +163,8 @@ fn read_info(
     if !sensible {
         return None;
     }
-    let name = returned_str(image, function)
-        .or_else(|| type_in_symbol(&image.symbols()?.function_at(function)?).map(str::to_owned))
-        .unwrap_or_else(|| format!("type at {address:#x}"));
+    let name = returned_str(image, function);
+    let name = name.unwrap_or_else(|| format!("type at {address:#x}"));
     Some(TypeInfo {
         address,
         name: names.add(&name),
@@ -176,30 +175,10 @@ fn read_info(
     })
 }
 
-/// Returns the type in the name of the function that would return it: of two manglings, only the
-/// newer one has it.
-fn type_in_symbol(symbol: &str) -> Option<&str> {
-    let (_, rest) = symbol.split_once("any::type_name::<")?;
-    rest.strip_suffix('>')
-}
-
 /// Returns whether a function may be at an address.
 fn is_code(image: &dyn Image, address: u64) -> bool {
     let mappings = image.mappings();
     let after = mappings.partition_point(|mapping| mapping.start <= address);
     let mapping = mappings[..after].last();
     mapping.is_some_and(|mapping| address < mapping.end && mapping.execute)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_in_symbols() {
-        let found = type_in_symbol("core::any::type_name::<alloc::vec::Vec<u8>>");
-        assert_eq!(found, Some("alloc::vec::Vec<u8>"));
-        assert_eq!(type_in_symbol("core::any::type_name"), None);
-        assert_eq!(type_in_symbol("main"), None);
-    }
 }

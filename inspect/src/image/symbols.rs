@@ -64,11 +64,6 @@ impl Symbols {
         self.name_at(address, SymbolKind::Static)
     }
 
-    /// Returns the name of the function that `address` lies in.
-    pub fn function_at(&self, address: u64) -> Option<String> {
-        self.name_at(address, SymbolKind::Function)
-    }
-
     /// Returns the name of the thread-local variable at `offset` in the thread-local storage of the
     /// module that is mapped at `start`.
     pub fn thread_local_at(&self, start: u64, offset: u64) -> Option<String> {

@@ -7,7 +7,9 @@ use releasepool::{
 };
 use releasepool_inspect::analysis::links::Links;
 use releasepool_inspect::analysis::strength::reachable_from_roots;
-use releasepool_inspect::graph::{Edge, EdgeKind, Graph, NodeId, Object, Root, RootKind, Storage};
+use releasepool_inspect::graph::{
+    Edge, EdgeKind, Graph, Node, NodeId, NodeKind, Object, Root, RootKind, Storage,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -368,8 +370,9 @@ impl<'a> View<'a> {
 
 /// Checks what is true of every graph.
 pub fn check_order(graph: &Graph) {
-    assert_eq!(graph.defect(), None);
     let (objects, plain) = graph.nodes.split_at(graph.objects);
+    let is_plain = |node: &Node| node.kind == NodeKind::Plain;
+    assert!(plain.iter().all(is_plain) && !objects.iter().any(is_plain));
     for nodes in [objects, plain] {
         assert!(nodes.is_sorted_by(|a, b| a.address < b.address));
     }

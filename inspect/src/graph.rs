@@ -256,10 +256,7 @@ impl Graph {
     /// Returns the label with this index into [`labels`](Self::labels).
     pub fn label_at(&self, index: u32) -> &str {
         let label = self.labels.get(index as usize);
-        match label.map_or("(unknown root)", String::as_str) {
-            "static releasepool::leaks::expect::EXPECTED" => "the list of `leaks::expect_gone`",
-            label => label,
-        }
+        label.map_or("(unknown root)", String::as_str)
     }
 
     /// Returns how an object was created, if that is known.

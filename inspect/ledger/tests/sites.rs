@@ -30,11 +30,7 @@ impl Drop for Running {
 
 /// Starts the example, and looks at it when everything is in place.
 fn look() -> Graph {
-    look_at(env!("CARGO_BIN_EXE_leaky-with-ledger"))
-}
-
-fn look_at(program: &str) -> Graph {
-    let mut command = Command::new(program);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_leaky-with-ledger"));
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut program = Running(command.spawn().unwrap());
     let mut line = String::new();
@@ -109,26 +105,4 @@ fn each_object_has_its_site_and_paths_show_it() {
         line.is_some_and(|line| line.contains("healthy.rs:")),
         "{held}"
     );
-}
-
-#[test]
-fn list_of_expect_gone_is_named() {
-    let graph = look_at(env!("CARGO_BIN_EXE_expecting"));
-    let analysis = Analysis::new(&graph);
-    let subject = subject::find(&graph, "Scene").unwrap();
-    let holders = build::holders(&analysis, &subject, None);
-    let document = build::document(&graph, holders);
-    let report = json(&document);
-    let rows = report["holders"].as_array().unwrap().iter();
-    let mut owners: Vec<_> = rows.map(|row| &row["owner"]["name"]).collect();
-    owners.sort_by_key(|name| name.to_string());
-    let expected = [
-        "static expecting::REGISTRY",
-        "the list of `leaks::expect_gone`",
-    ];
-    assert_eq!(owners, expected, "{report:#}");
-    let shown = text::text(&document);
-    for owner in expected {
-        assert!(shown.contains(&format!("\nof {owner}")), "{shown}");
-    }
 }

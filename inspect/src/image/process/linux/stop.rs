@@ -317,16 +317,4 @@ mod tests {
         assert!(result.is_err());
         end(child);
     }
-
-    #[test]
-    fn a_process_goes_on_if_the_thread_that_stopped_it_ends() {
-        let child = sleeper();
-        let pid = child.id();
-        let thread = std::thread::spawn(move || {
-            std::mem::forget(StoppedProcess::stop(pid).unwrap());
-            assert_eq!(state(pid), 't');
-        });
-        thread.join().unwrap();
-        end(child);
-    }
 }

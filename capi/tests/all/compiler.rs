@@ -3,10 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-/// How long a program may run.
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns the folder of this package.
 pub fn package() -> &'static Path {
@@ -158,24 +154,4 @@ pub fn program(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
         .args(["-pthread", "-ldl", "-lm"]);
     run(&mut command);
     to
-}
-
-/// Runs a program that must succeed, and end in time.
-pub fn succeed(command: &mut Command) {
-    let mut child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let began = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > LIMIT {
-            child.kill().unwrap();
-            panic!("{command:?} has not ended within {LIMIT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let made = child.wait_with_output().unwrap();
-    let (_, err) = texts(&made);
-    assert!(made.status.success(), "{command:?}: {}\n{err}", made.status);
 }

@@ -1,6 +1,6 @@
 //! Consumers of the installed library, from a path with a space that is then moved.
 
-use crate::compiler::{has, package, place, run, shared_library, static_library, succeed};
+use crate::compiler::{has, package, place, run, shared_library, static_library};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,7 +90,7 @@ fn shell(name: &str, script: &str) -> PathBuf {
 }
 
 fn works(program: &Path) {
-    succeed(Command::new(program).env("LD_LIBRARY_PATH", prefix().join("lib")));
+    run(Command::new(program).env("LD_LIBRARY_PATH", prefix().join("lib")));
 }
 
 const FLAGS: &str = "-Wall -Wextra -Wpedantic -Werror";
@@ -121,7 +121,7 @@ fn pkg_config_static() {
                 $(pkg-config --libs --static releasepool | sed 's/-lreleasepool/-l:libreleasepool.a/')""#
         );
         // Needs no library at run time.
-        succeed(&mut Command::new(shell("pkg-config-static", &script)));
+        run(&mut Command::new(shell("pkg-config-static", &script)));
     }
 }
 
@@ -246,5 +246,5 @@ int main(void) {
 }
 END
 gcc -I "$prefix/include" use.c -o use "$prefix/lib/libreleasepool.a" libsecond.a -lpthread -ldl -lm -lgcc_s"#;
-    succeed(&mut Command::new(shell("second", script)));
+    run(&mut Command::new(shell("second", script)));
 }

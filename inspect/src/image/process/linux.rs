@@ -308,7 +308,6 @@ impl Prepared {
         if threads.is_empty() || bytes == 0 {
             return Err(Error::Died(pid));
         }
-        copies.iter_mut().for_each(Copies::trim);
         let stopped = Stopped {
             duration,
             threads: count,

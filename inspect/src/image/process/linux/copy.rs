@@ -122,24 +122,6 @@ impl Copies {
         }
         Ok(())
     }
-
-    /// Gives back what was prepared but not needed.
-    pub(super) fn trim(&mut self) {
-        let unused = self.used.next_multiple_of(PAGE as usize);
-        let Some(buffer) = self.buffers.last() else {
-            return;
-        };
-        let Some(len) = buffer.len().checked_sub(unused).filter(|&len| len > 0) else {
-            return;
-        };
-        // SAFETY: the pages from `unused` on hold nothing: no run is there. After the advice they
-        // read as zeros.
-        let result = unsafe {
-            buffer.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, unused, len)
-        };
-        // It only saves memory.
-        let _ = result;
-    }
 }
 
 impl Run {
@@ -298,8 +280,7 @@ mod tests {
     #[test]
     fn a_process_may_have_grown_since_the_preparation() {
         let (_memory, start) = sample(&[]);
-        let mut copies = read(3 * PAGE, start, &[0..5, 5..8]);
-        copies.trim();
+        let copies = read(3 * PAGE, start, &[0..5, 5..8]);
         assert_eq!(copies.buffers.len(), 2);
         assert_eq!(pages(&copies, start), (0..8).collect::<Vec<_>>());
     }

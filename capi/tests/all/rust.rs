@@ -1,5 +1,5 @@
-//! Objects that go through Rust and C in turn: objects of Rust through the functions of C, and objects of C
-//! through Rust's pools.
+//! Objects that go through Rust and C in turn: objects of Rust through the functions of C, objects of C
+//! through Rust's pools, and objects of a third runtime through both.
 
 use releasepool::{
     AutoreleasePool, Budget, Foreign, PoolManager, Ref, RemoteRelease, Slot, Weak, foreign_scope,
@@ -108,6 +108,29 @@ unsafe fn object_name(at: *const c_void) -> String {
         embedded::rp_text_free(name);
         text
     }
+}
+
+#[test]
+fn an_object_of_rust_in_pools_of_c_and_rust_dies_with_the_last() {
+    let (note, ended) = note();
+    let mut of_rust = AutoreleasePool::new();
+    of_rust.autorelease(note.clone());
+    let at = Ref::into_raw(note).cast_mut().cast::<c_void>();
+    let other = std::thread::spawn({
+        let at = at.expose_provenance();
+        move || {
+            let token = pool::rp_pool_push();
+            // SAFETY: the reference moves to this thread.
+            unsafe {
+                object::rp_autorelease(ptr::with_exposed_provenance_mut(at));
+                assert_eq!(pool::rp_pool_pop(token, ptr::null_mut()), Status::Ok);
+            }
+        }
+    });
+    other.join().unwrap();
+    assert_eq!(ended.load(Ordering::Relaxed), 0);
+    assert_eq!(of_rust.drain(), 1);
+    assert_eq!(ended.load(Ordering::Relaxed), 1);
 }
 
 thread_local! {
@@ -223,4 +246,30 @@ fn objects_of_c_are_references_in_rust() {
     PoolManager::global().drain_root();
     assert!(weak.upgrade().is_none());
     assert_eq!(ended(), [5]);
+}
+
+/// An object of a third runtime, without the library's header.
+struct Thing(u64);
+
+unsafe extern "C" fn thing_unref(at: *mut c_void) {
+    // SAFETY: made by `Box::into_raw`; the pool has owned the one reference.
+    let thing = unsafe { Box::from_raw(at.cast::<Thing>()) };
+    note_end(thing.0);
+}
+
+#[test]
+fn objects_of_a_third_runtime_go_through_pools_of_c_in_order() {
+    let thing = |id| Box::into_raw(Box::new(Thing(id))).cast();
+    let token = pool::rp_pool_push();
+    // SAFETY: each call gets a reference of its own.
+    unsafe {
+        let first = pool::rp_autorelease_foreign(thing(6), Some(thing_unref));
+        assert_eq!(first, Status::Ok);
+        object::rp_autorelease(texture(7).as_ptr().cast());
+        let last = pool::rp_autorelease_foreign(thing(8), Some(thing_unref));
+        assert_eq!(last, Status::Ok);
+        assert_eq!(ended(), []);
+        assert_eq!(pool::rp_pool_pop(token, ptr::null_mut()), Status::Ok);
+    }
+    assert_eq!(ended(), [8, 7, 6]);
 }

@@ -17,8 +17,8 @@
 # places more often, or at every block; with addresses that are almost always used again, by the same
 # thread or by others too; and for processors of weak memory and of 32 bits.
 #
-# Not under Miri, each with its reason beside it (`cfg_attr(miri, ignore)`): tests
-# that start processes, which Miri cannot, and one that takes too long. Numbers of
+# Not under Miri: tests in processes of their own, as Miri starts none (`alone!` and its like return),
+# and those that take too long, each with its reason beside it (`cfg_attr(miri, ignore)`). Numbers of
 # rounds are smaller (`cfg!(miri)`). Other lists of tests are in ci/tests.txt.
 . "$(dirname "$0")/../lib.sh"
 

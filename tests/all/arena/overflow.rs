@@ -7,22 +7,20 @@ use releasepool::{AllocError, StackAllocator, StackBox};
 use std::alloc::Layout;
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn reset_frees_forgotten_values_on_the_heap() {
-    alone!(|| {
-        let left = crate::support::allocator::left_over(20, || {
-            let mut arena = StackAllocator::with_capacity(100);
-            for _ in 0..3 {
-                std::mem::forget(arena.alloc([0u8; 50]));
-                std::mem::forget(arena.alloc([0u8; 5_000]));
-                drop(arena.alloc([0u8; 7_000]));
-                std::mem::forget(arena.alloc([0u8; 500]));
-                arena.reset();
-            }
-            std::mem::forget(arena.alloc([0u8; 50_000]));
-        });
-        assert_eq!(left, 0);
+    alone!();
+    let left = crate::support::allocator::left_over(20, || {
+        let mut arena = StackAllocator::with_capacity(100);
+        for _ in 0..3 {
+            std::mem::forget(arena.alloc([0u8; 50]));
+            std::mem::forget(arena.alloc([0u8; 5_000]));
+            drop(arena.alloc([0u8; 7_000]));
+            std::mem::forget(arena.alloc([0u8; 500]));
+            arena.reset();
+        }
+        std::mem::forget(arena.alloc([0u8; 50_000]));
     });
+    assert_eq!(left, 0);
 }
 
 #[test]
@@ -120,7 +118,6 @@ fn exhausted_memory_is_an_error_and_the_value_is_dropped() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn exhausted_memory_aborts_where_no_error_is_returned() {
     let child = child!(|| {
         let arena = StackAllocator::with_capacity(200);

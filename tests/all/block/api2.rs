@@ -373,7 +373,6 @@ fn block_of_48() -> (BlockAllocator, NonNull<u8>) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn misuse_by_a_collection_is_found() {
     // SAFETY: none: the test is about this misuse.
     let cases: [Aborts; 3] = unsafe {

@@ -283,56 +283,50 @@ fn plain_objects_of_different_kinds_die_in_one_drain() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn plain_objects_that_die_in_a_row_are_counted_and_their_chunks_freed() {
-    alone!(|| {
-        let blocks = BlockAllocator::process();
-        let mut pool = AutoreleasePool::new();
-        let (before, chunks) = (live(&blocks), blocks.stats().chunk_bytes);
-        for _ in 0..3 {
-            // With their headers they are 12 bytes smaller than their blocks.
-            (0..5_000).for_each(|_| _ = pool.create([1u8; 20]));
-            let now = live(&blocks);
-            assert_eq!((now.0 - before.0, now.2 - before.2), (5_000, 60_000));
-            assert_eq!(pool.drain(), 5_000);
-            assert_eq!(live(&blocks), before);
-        }
-        blocks.trim();
-        assert!(blocks.stats().chunk_bytes <= chunks);
-    });
+    alone!();
+    let blocks = BlockAllocator::process();
+    let mut pool = AutoreleasePool::new();
+    let (before, chunks) = (live(&blocks), blocks.stats().chunk_bytes);
+    for _ in 0..3 {
+        // With their headers they are 12 bytes smaller than their blocks.
+        (0..5_000).for_each(|_| _ = pool.create([1u8; 20]));
+        let now = live(&blocks);
+        assert_eq!((now.0 - before.0, now.2 - before.2), (5_000, 60_000));
+        assert_eq!(pool.drain(), 5_000);
+        assert_eq!(live(&blocks), before);
+    }
+    blocks.trim();
+    assert!(blocks.stats().chunk_bytes <= chunks);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn chunks_are_freed_if_their_plain_objects_die_in_two_drains() {
-    alone!(|| {
-        let blocks = BlockAllocator::process();
-        let managers = [PoolManager::new(), PoolManager::new()];
-        let mut pools = managers.each_ref().map(PoolManager::pool);
-        let chunks = blocks.stats().chunk_bytes;
-        (0..5_000).for_each(|i| pools.iter().for_each(|pool| _ = pool.create([i; 5])));
-        let full = blocks.stats().chunk_bytes;
-        assert!(full >= chunks + 7 * CHUNK);
-        assert_eq!(pools[0].drain(), 5_000);
-        // Freed blocks are used again.
-        (0..5_000).for_each(|i| _ = pools[0].create([i; 5]));
-        assert_eq!(blocks.stats().chunk_bytes, full);
-        pools.iter_mut().for_each(|pool| _ = pool.drain());
-        blocks.trim();
-        assert!(blocks.stats().chunk_bytes <= chunks);
-    });
+    alone!();
+    let blocks = BlockAllocator::process();
+    let managers = [PoolManager::new(), PoolManager::new()];
+    let mut pools = managers.each_ref().map(PoolManager::pool);
+    let chunks = blocks.stats().chunk_bytes;
+    (0..5_000).for_each(|i| pools.iter().for_each(|pool| _ = pool.create([i; 5])));
+    let full = blocks.stats().chunk_bytes;
+    assert!(full >= chunks + 7 * CHUNK);
+    assert_eq!(pools[0].drain(), 5_000);
+    // Freed blocks are used again.
+    (0..5_000).for_each(|i| _ = pools[0].create([i; 5]));
+    assert_eq!(blocks.stats().chunk_bytes, full);
+    pools.iter_mut().for_each(|pool| _ = pool.drain());
+    blocks.trim();
+    assert!(blocks.stats().chunk_bytes <= chunks);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_has_one_heap_of_each_allocator() {
-    alone!(|| {
-        let all = [BlockAllocator::process(), BlockAllocator::new()];
-        for _ in 0..10 {
-            all.iter().for_each(|blocks| drop(Ref::new_in(1, blocks)));
-        }
-        assert!(all.iter().all(|blocks| blocks.stats().heaps == 1));
-    });
+    alone!();
+    let all = [BlockAllocator::process(), BlockAllocator::new()];
+    for _ in 0..10 {
+        all.iter().for_each(|blocks| drop(Ref::new_in(1, blocks)));
+    }
+    assert!(all.iter().all(|blocks| blocks.stats().heaps == 1));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::TOO_LARGE;
 use crate::support::{
-    Aborts, Log, alone, each_aborts, events, fresh, fresh_to_the_end, logged, on_drop, on_threads,
+    Aborts, Log, alone, each_aborts, events, fresh, fresh_to_the_end, on_drop, on_threads,
     wait_until,
 };
 use releasepool::event::EventKind;
@@ -282,63 +282,58 @@ fn hard_cap_holds_for_many_threads() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn system_without_memory_is_an_error_and_survived() {
-    alone!(logged(|log| {
-        let blocks = BlockAllocator::new();
-        let kept = Ref::new_in(1, &blocks);
-        let before = blocks.stats();
-        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
-        let out = |size| AllocError::OutOfMemory {
-            layout: layout(size, 16),
-        };
-        assert_eq!(blocks.alloc(layout(640, 16)), Err(out(640)));
-        assert_eq!(blocks.alloc(layout(70_000, 16)), Err(out(70_000)));
-        let error = Ref::try_new_in((log.probe(1), [0u8; 300]), &blocks).err();
-        assert_eq!(error, Some(out(384)));
-        assert_eq!(log.count(), 1);
-        // Its heap has no chunks.
-        elsewhere(&blocks, |blocks| {
-            assert!(blocks.alloc(layout(32, 1)).is_err())
-        });
-        // All blocks of the chunks that there are can be allocated.
-        let mut all = Vec::new();
-        let full = loop {
-            match Ref::try_new_in(2, &blocks) {
-                Ok(object) => all.push(object),
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(full, out(32));
-        assert!(all.len() > 1_900);
-        drop(all);
-        assert_eq!(blocks.stats().chunk_bytes, before.chunk_bytes);
-        assert_eq!(blocks.stats().peak_chunk_bytes, before.peak_chunk_bytes);
-        TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
-        drop(Ref::new_in([0u8; 300], &blocks));
-        let stats = blocks.stats();
-        assert_eq!((*kept, stats.live_blocks), (1, 1));
-    }));
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn chunk_of_another_size_is_used_when_the_system_has_none() {
-    alone!(|| {
-        let blocks = BlockAllocator::new();
-        let all = fill(&blocks, EACH, 640);
-        free(&blocks, all);
-        TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
-        // The chunk is the bin's current one. The trim frees it, and the system has no memory for
-        // another.
-        assert!(blocks.alloc(layout(32, 1)).is_err());
-        TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
-        Filled::small(&blocks, 1).free(&blocks);
+    let log = alone!();
+    let blocks = BlockAllocator::new();
+    let kept = Ref::new_in(1, &blocks);
+    let before = blocks.stats();
+    TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
+    let out = |size| AllocError::OutOfMemory {
+        layout: layout(size, 16),
+    };
+    assert_eq!(blocks.alloc(layout(640, 16)), Err(out(640)));
+    assert_eq!(blocks.alloc(layout(70_000, 16)), Err(out(70_000)));
+    let error = Ref::try_new_in((log.probe(1), [0u8; 300]), &blocks).err();
+    assert_eq!(error, Some(out(384)));
+    assert_eq!(log.count(), 1);
+    // Its heap has no chunks.
+    elsewhere(&blocks, |blocks| {
+        assert!(blocks.alloc(layout(32, 1)).is_err())
     });
+    // All blocks of the chunks that there are can be allocated.
+    let mut all = Vec::new();
+    let full = loop {
+        match Ref::try_new_in(2, &blocks) {
+            Ok(object) => all.push(object),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(full, out(32));
+    assert!(all.len() > 1_900);
+    drop(all);
+    assert_eq!(blocks.stats().chunk_bytes, before.chunk_bytes);
+    assert_eq!(blocks.stats().peak_chunk_bytes, before.peak_chunk_bytes);
+    TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
+    drop(Ref::new_in([0u8; 300], &blocks));
+    let stats = blocks.stats();
+    assert_eq!((*kept, stats.live_blocks), (1, 1));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
+fn chunk_of_another_size_is_used_when_the_system_has_none() {
+    alone!();
+    let blocks = BlockAllocator::new();
+    let all = fill(&blocks, EACH, 640);
+    free(&blocks, all);
+    TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
+    // The chunk is the bin's current one. The trim frees it, and the system has no memory for
+    // another.
+    assert!(blocks.alloc(layout(32, 1)).is_err());
+    TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
+    Filled::small(&blocks, 1).free(&blocks);
+}
+
+#[test]
 fn new_in_and_create_abort_at_the_hard_cap_and_without_memory() {
     fn without_memory() {
         TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);

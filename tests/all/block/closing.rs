@@ -111,59 +111,51 @@ fn used_by(worker: &Worker) -> BlockAllocator {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn heap_is_freed_with_the_last_block_that_its_thread_frees() {
-    alone!(|| {
-        let worker = Worker::new("worker");
-        worker.run(frame);
-        keeps_little(|| {
-            let blocks = BlockAllocator::new();
-            let all = on(&worker, &blocks, fill);
-            drop(blocks);
-            worker.run(move || drop(all));
-        });
+    alone!();
+    let worker = Worker::new("worker");
+    worker.run(frame);
+    keeps_little(|| {
+        let blocks = BlockAllocator::new();
+        let all = on(&worker, &blocks, fill);
+        drop(blocks);
+        worker.run(move || drop(all));
     });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn unused_chunks_of_this_thread_are_freed_with_the_handle() {
-    alone!(|| {
-        let use_it = || drop(fill(&BlockAllocator::new()));
-        use_it();
-        frame();
-        keeps_little(use_it);
-    });
+    alone!();
+    let use_it = || drop(fill(&BlockAllocator::new()));
+    use_it();
+    frame();
+    keeps_little(use_it);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn unused_chunks_of_another_thread_are_freed_when_it_has_time() {
-    alone!(|| {
-        let worker = Worker::new("worker");
+    alone!();
+    let worker = Worker::new("worker");
+    worker.run(frame);
+    keeps_little(|| {
+        drop(used_by(&worker));
         worker.run(frame);
-        keeps_little(|| {
-            drop(used_by(&worker));
-            worker.run(frame);
-        });
     });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn unused_chunks_of_another_thread_are_freed_with_its_next_allocator() {
-    alone!(|| {
-        let worker = Worker::new("worker");
-        worker.run(frame);
-        let mut blocks = used_by(&worker);
-        keeps_little(|| {
-            for _ in 0..3 {
-                drop(blocks);
-                blocks = used_by(&worker);
-            }
-        });
+    alone!();
+    let worker = Worker::new("worker");
+    worker.run(frame);
+    let mut blocks = used_by(&worker);
+    keeps_little(|| {
+        for _ in 0..3 {
+            drop(blocks);
+            blocks = used_by(&worker);
+        }
     });
 }
 
@@ -201,37 +193,33 @@ fn blocks_of_a_thread_that_ends_are_freed_elsewhere() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn remote_frees_of_this_thread_are_sent_by_the_last_handle() {
-    alone!(|| {
-        let once = || {
-            let blocks = BlockAllocator::new();
-            let theirs = blocks.clone();
-            // These are fewer than a batch.
-            let some = fresh_to_the_end(move || fill(&theirs).split_off(N - 3));
-            drop(some);
-            drop(blocks);
-        };
-        once();
-        keeps_little(once);
-    });
+    alone!();
+    let once = || {
+        let blocks = BlockAllocator::new();
+        let theirs = blocks.clone();
+        // These are fewer than a batch.
+        let some = fresh_to_the_end(move || fill(&theirs).split_off(N - 3));
+        drop(some);
+        drop(blocks);
+    };
+    once();
+    keeps_little(once);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn blocks_that_a_thread_had_gathered_at_the_close_are_sent_with_the_next_one() {
-    alone!(|| {
-        let worker = Worker::new("worker");
-        let once = || {
-            let blocks = BlockAllocator::new();
-            let (one, other) = (Ref::new_in(1, &blocks), Ref::new_in(2, &blocks));
-            worker.run(move || drop(one));
-            drop(blocks);
-            worker.run(move || drop(other));
-        };
-        once();
-        (0..10).for_each(|_| keeps_little(once));
-    });
+    alone!();
+    let worker = Worker::new("worker");
+    let once = || {
+        let blocks = BlockAllocator::new();
+        let (one, other) = (Ref::new_in(1, &blocks), Ref::new_in(2, &blocks));
+        worker.run(move || drop(one));
+        drop(blocks);
+        worker.run(move || drop(other));
+    };
+    once();
+    (0..10).for_each(|_| keeps_little(once));
 }
 
 #[test]

@@ -65,7 +65,6 @@ const OF_48: &str = "the block of 48 bytes at 0x";
 const NO_OWNER: &str = "but no allocator owns that address";
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn what_is_freed_must_be_a_block_of_that_size_in_use() {
     let cases: [Aborts; 7] = [
         (&[OF_48, "freed twice", "of thread ", "'s heap"], || {
@@ -117,7 +116,6 @@ fn what_is_freed_must_be_a_block_of_that_size_in_use() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn threads_heap_is_named_as_the_thread_is() {
     let stderr = aborts!([OF_48], || {
         let blocks = BlockAllocator::new();
@@ -133,7 +131,6 @@ fn threads_heap_is_named_as_the_thread_is() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 #[cfg_attr(releasepool_asan, ignore = "AddressSanitizer sees it first")]
 fn block_written_after_it_was_freed() {
     let stderr = aborts!([OF_48, "was written at byte 20 after it was freed"], || {

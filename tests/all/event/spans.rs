@@ -249,23 +249,22 @@ fn panics_of_a_subscriber_are_swallowed() {
 
 #[test]
 fn drains_of_a_thread_that_ends_are_no_spans() {
-    alone!(|| {
-        let listener = Listener::default();
-        tracing::subscriber::set_global_default(listener.clone()).unwrap();
-        let thread = std::thread::spawn(|| {
-            // Initialized before the crate's thread-locals, so they are destroyed first.
-            LOOP.with_borrow_mut(|place| {
-                let frames = FrameLoop::new(FrameConfig::new());
-                frames.proxy().post(|| autorelease(Ref::new(2))).unwrap();
-                *place = Some(frames);
-            });
-            autorelease(Ref::new(1));
-            let _token = global().push();
-            autorelease(Ref::new(1));
+    alone!();
+    let listener = Listener::default();
+    tracing::subscriber::set_global_default(listener.clone()).unwrap();
+    let thread = std::thread::spawn(|| {
+        // Initialized before the crate's thread-locals, so they are destroyed first.
+        LOOP.with_borrow_mut(|place| {
+            let frames = FrameLoop::new(FrameConfig::new());
+            frames.proxy().post(|| autorelease(Ref::new(2))).unwrap();
+            *place = Some(frames);
         });
-        thread.join().unwrap();
-        let told = listener.told.lock().unwrap();
-        assert!(!names(&told).contains(&DRAIN), "{told:?}");
-        assert!(names(&told).contains(&"releasepool::event"), "{told:?}");
+        autorelease(Ref::new(1));
+        let _token = global().push();
+        autorelease(Ref::new(1));
     });
+    thread.join().unwrap();
+    let told = listener.told.lock().unwrap();
+    assert!(!names(&told).contains(&DRAIN), "{told:?}");
+    assert!(names(&told).contains(&"releasepool::event"), "{told:?}");
 }

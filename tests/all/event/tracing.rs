@@ -107,42 +107,40 @@ impl Subscriber for Listener {
 #[test]
 fn events_have_the_documented_name_and_fields() {
     struct Stray;
-    alone!(|| {
-        let listener = Listener::default();
-        let told = listener.listen(|| {
-            let manager = PoolManager::builder()
-                .name("physics")
-                .root_watermark(2)
-                .build();
-            (0..2).for_each(|_| manager.autorelease(Ref::new(Stray)));
-        });
-        let [(name, stray), (_, root)] = &told[..] else {
-            panic!("{told:?}")
-        };
-        assert_eq!(name, "releasepool::event");
-        assert_eq!(stray["kind"], format!("{:?}", EventKind::NoPool));
-        assert!(stray["type_name"].ends_with("Stray"), "{stray:?}");
-        assert!(stray["site"].starts_with(file!()), "{stray:?}");
-        assert!(stray["thread"].contains("(#"), "{stray:?}");
-        assert!(stray["message"].contains("without a pool at"), "{stray:?}");
-        let value = |name: &str| stray[name].as_str();
-        let values = ["pool", "manager", "count", "occurrences"].map(value);
-        assert_eq!(values, ["root", "physics", "1", "1"]);
-        for absent in ["home", "types", "sampled", "panic", "age_us"] {
-            assert!(!stray.contains_key(absent), "{stray:?}");
-        }
-        assert_eq!(root["kind"], "RootWatermark");
-        assert!(root["types"].contains("Stray\", 2)"), "{root:?}");
-        assert_eq!((&*root["count"], &*root["sampled"]), ("2", "2"));
+    alone!();
+    let listener = Listener::default();
+    let told = listener.listen(|| {
+        let manager = PoolManager::builder()
+            .name("physics")
+            .root_watermark(2)
+            .build();
+        (0..2).for_each(|_| manager.autorelease(Ref::new(Stray)));
     });
+    let [(name, stray), (_, root)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(name, "releasepool::event");
+    assert_eq!(stray["kind"], format!("{:?}", EventKind::NoPool));
+    assert!(stray["type_name"].ends_with("Stray"), "{stray:?}");
+    assert!(stray["site"].starts_with(file!()), "{stray:?}");
+    assert!(stray["thread"].contains("(#"), "{stray:?}");
+    assert!(stray["message"].contains("without a pool at"), "{stray:?}");
+    let value = |name: &str| stray[name].as_str();
+    let values = ["pool", "manager", "count", "occurrences"].map(value);
+    assert_eq!(values, ["root", "physics", "1", "1"]);
+    for absent in ["home", "types", "sampled", "panic", "age_us"] {
+        assert!(!stray.contains_key(absent), "{stray:?}");
+    }
+    assert_eq!(root["kind"], "RootWatermark");
+    assert!(root["types"].contains("Stray\", 2)"), "{root:?}");
+    assert_eq!((&*root["count"], &*root["sampled"]), ("2", "2"));
 }
 
 #[test]
 fn hook_goes_before_tracing() {
-    alone!(|| {
-        let listener = Listener::default();
-        event::set_hook(Some(Box::new(|_| ())));
-        let told = listener.listen(|| PoolManager::new().autorelease(Ref::new(1)));
-        assert_eq!(told.len(), 0);
-    });
+    alone!();
+    let listener = Listener::default();
+    event::set_hook(Some(Box::new(|_| ())));
+    let told = listener.listen(|| PoolManager::new().autorelease(Ref::new(1)));
+    assert_eq!(told.len(), 0);
 }

@@ -3,8 +3,8 @@
 use crate::frame::{died_on, hold, id_of, reclaimer};
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
-    LONG, Log, Probe, alone, assert_died, assert_says, events, fresh, listen, logged, on_drop,
-    on_threads, panic_of, wait_until,
+    LONG, Log, Probe, alone, assert_died, assert_says, events, fresh, listen, on_drop, on_threads,
+    panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -392,38 +392,36 @@ fn barrier_waits_for_all_that_a_value_owns() {
 /// pnpm#14498: the process may end before a detached thread has dropped what was sent to it, so values that
 /// flush, unlock or signal must not be.
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
-    alone!(|| {
-        listen();
-        assert!(finish_drops(Duration::ZERO), "it was never started");
-        let log = Log::new();
-        let mut later = Later::new((log.probe(0), 1));
-        later.1 += 1;
-        drop(later);
-        drop(Later::into_inner(Later::from(log.probe(1))));
-        drop_later(log.probe(2));
-        assert!(finish_drops(LONG));
-        let here = thread::current().id();
-        let deaths = log.ids().into_iter().zip(log.threads());
-        let mut died_here: Vec<_> = deaths.map(|(id, thread)| (id, thread == here)).collect();
-        died_here.sort_unstable();
-        assert_eq!(died_here, [(0, false), (1, true), (2, false)]);
-        // A destructor that waits, and two values behind it.
-        let (send, receive) = mpsc::channel::<()>();
-        drop_later(on_drop(move || _ = receive.recv()));
-        (3..5).for_each(|n| drop_later(log.probe(n)));
-        assert!(!finish_drops(Duration::from_millis(20)));
-        let [event] = &events(EventKind::DropsLeft)[..] else {
-            panic!("one event")
-        };
-        let figures = (event.count, event.types[0]);
-        assert_eq!(figures, (3, ("all::support::Probe", 2)));
-        assert_says(&event, &["3 values have not been destroyed"]);
-        drop(send);
-        assert!(finish_drops(LONG));
-        assert_eq!(log.count(), 5);
-    });
+    alone!();
+    listen();
+    assert!(finish_drops(Duration::ZERO), "it was never started");
+    let log = Log::new();
+    let mut later = Later::new((log.probe(0), 1));
+    later.1 += 1;
+    drop(later);
+    drop(Later::into_inner(Later::from(log.probe(1))));
+    drop_later(log.probe(2));
+    assert!(finish_drops(LONG));
+    let here = thread::current().id();
+    let deaths = log.ids().into_iter().zip(log.threads());
+    let mut died_here: Vec<_> = deaths.map(|(id, thread)| (id, thread == here)).collect();
+    died_here.sort_unstable();
+    assert_eq!(died_here, [(0, false), (1, true), (2, false)]);
+    // A destructor that waits, and two values behind it.
+    let (send, receive) = mpsc::channel::<()>();
+    drop_later(on_drop(move || _ = receive.recv()));
+    (3..5).for_each(|n| drop_later(log.probe(n)));
+    assert!(!finish_drops(Duration::from_millis(20)));
+    let [event] = &events(EventKind::DropsLeft)[..] else {
+        panic!("one event")
+    };
+    let figures = (event.count, event.types[0]);
+    assert_eq!(figures, (3, ("all::support::Probe", 2)));
+    assert_says(&event, &["3 values have not been destroyed"]);
+    drop(send);
+    assert!(finish_drops(LONG));
+    assert_eq!(log.count(), 5);
 }
 
 /// Sends a value to the reclaimer of the process, and returns the thread that destroys it, when it has.
@@ -438,66 +436,61 @@ fn is_known(thread: thread::ThreadId) -> bool {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_reclaimer_of_the_process_ends_and_the_next_value_starts_another_one() {
-    alone!(|| {
-        let (go, goes) = mpsc::channel::<()>();
-        let (send, receive) = mpsc::channel();
-        let other = thread::spawn(move || {
-            // It knows the first reclaimer, and learns of the second one.
-            goes.iter().for_each(|()| send.send(destroyer()).unwrap());
-        });
-        let there = || {
-            go.send(()).unwrap();
-            receive.recv().unwrap()
-        };
-        let mut seen = Vec::new();
-        for _ in 0..3 {
-            let id = destroyer();
-            assert!(is_known(id) && there() == id && destroyer() == id);
-            assert!(!seen.contains(&id) && id != thread::current().id());
-            assert!(finish_drops(LONG));
-            assert!(!is_known(id), "it has ended");
-            assert!(finish_drops(LONG), "none runs");
-            seen.push(id);
-            // This time the other thread is the first one.
-            let id = there();
-            assert!(!seen.contains(&id) && destroyer() == id);
-            assert!(finish_drops(LONG) && !is_known(id));
-            seen.push(id);
-        }
-        drop(go);
-        other.join().unwrap();
+    alone!();
+    let (go, goes) = mpsc::channel::<()>();
+    let (send, receive) = mpsc::channel();
+    let other = thread::spawn(move || {
+        // It knows the first reclaimer, and learns of the second one.
+        goes.iter().for_each(|()| send.send(destroyer()).unwrap());
     });
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "starts a process")]
-fn a_reclaimer_that_is_not_done_goes_on_and_its_own_thread_does_not_wait() {
-    alone!(|| {
-        listen();
-        let first = destroyer();
-        let (go, goes) = mpsc::channel::<()>();
-        let (send, receive) = mpsc::channel();
-        drop_later(on_drop(move || {
-            _ = goes.recv();
-            let before = finish_drops(LONG);
-            send.send((before, thread::current().id())).unwrap();
-        }));
-        assert!(!finish_drops(Duration::from_millis(20)));
-        // Two at the same time: one waits for its turn, in vain.
-        let waiting = thread::spawn(|| finish_drops(LONG));
-        thread::sleep(Duration::from_millis(20));
-        assert!(!finish_drops(Duration::from_millis(20)));
+    let there = || {
         go.send(()).unwrap();
-        assert_eq!(receive.recv().unwrap(), (false, first));
-        assert!(waiting.join().unwrap());
-        assert!(finish_drops(LONG) && !is_known(first));
-    });
+        receive.recv().unwrap()
+    };
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let id = destroyer();
+        assert!(is_known(id) && there() == id && destroyer() == id);
+        assert!(!seen.contains(&id) && id != thread::current().id());
+        assert!(finish_drops(LONG));
+        assert!(!is_known(id), "it has ended");
+        assert!(finish_drops(LONG), "none runs");
+        seen.push(id);
+        // This time the other thread is the first one.
+        let id = there();
+        assert!(!seen.contains(&id) && destroyer() == id);
+        assert!(finish_drops(LONG) && !is_known(id));
+        seen.push(id);
+    }
+    drop(go);
+    other.join().unwrap();
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
+fn a_reclaimer_that_is_not_done_goes_on_and_its_own_thread_does_not_wait() {
+    alone!();
+    listen();
+    let first = destroyer();
+    let (go, goes) = mpsc::channel::<()>();
+    let (send, receive) = mpsc::channel();
+    drop_later(on_drop(move || {
+        _ = goes.recv();
+        let before = finish_drops(LONG);
+        send.send((before, thread::current().id())).unwrap();
+    }));
+    assert!(!finish_drops(Duration::from_millis(20)));
+    // Two at the same time: one waits for its turn, in vain.
+    let waiting = thread::spawn(|| finish_drops(LONG));
+    thread::sleep(Duration::from_millis(20));
+    assert!(!finish_drops(Duration::from_millis(20)));
+    go.send(()).unwrap();
+    assert_eq!(receive.recv().unwrap(), (false, first));
+    assert!(waiting.join().unwrap());
+    assert!(finish_drops(LONG) && !is_known(first));
+}
+
+#[test]
 fn values_are_destroyed_once_while_threads_send_and_others_finish() {
     const EACH: u32 = 2_000;
     static DROPPED: AtomicU32 = AtomicU32::new(0);
@@ -511,41 +504,37 @@ fn values_are_destroyed_once_while_threads_send_and_others_finish() {
             }
         }
     }
-    alone!(|| {
-        let send = || (0..EACH).for_each(|n| drop_later(Counted(n % 2 == 0)));
-        let senders = [(); 4].map(|()| thread::spawn(send));
-        let enders = [Duration::ZERO, LONG].map(|deadline| {
-            thread::spawn(move || (0..100).for_each(|_| _ = finish_drops(deadline)))
-        });
-        // A scope would not wait for their exits, and the list below has threads that are exiting.
-        let all = senders.into_iter().chain(enders);
-        all.for_each(|thread| thread.join().unwrap());
-        assert!(finish_drops(LONG));
-        assert_eq!(DROPPED.load(Ordering::Relaxed), 4 * (EACH + EACH / 2));
-        let manager = PoolManager::global();
-        let _this = manager.current_thread();
-        assert_eq!(manager.threads().len(), 1, "no reclaimer is left");
-    });
+    alone!();
+    let send = || (0..EACH).for_each(|n| drop_later(Counted(n % 2 == 0)));
+    let senders = [(); 4].map(|()| thread::spawn(send));
+    let enders = [Duration::ZERO, LONG]
+        .map(|deadline| thread::spawn(move || (0..100).for_each(|_| _ = finish_drops(deadline))));
+    // A scope would not wait for their exits, and the list below has threads that are exiting.
+    let all = senders.into_iter().chain(enders);
+    all.for_each(|thread| thread.join().unwrap());
+    assert!(finish_drops(LONG));
+    assert_eq!(DROPPED.load(Ordering::Relaxed), 4 * (EACH + EACH / 2));
+    let manager = PoolManager::global();
+    let _this = manager.current_thread();
+    assert_eq!(manager.threads().len(), 1, "no reclaimer is left");
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn values_that_are_sent_to_the_reclaimer_of_the_process_while_a_thread_ends_are_destroyed() {
-    alone!(logged(|log| {
-        for when in ALWAYS {
-            for used in [false, true] {
-                at_teardown(when, move || {
-                    if used {
-                        drop_later(log.probe(0));
-                    }
-                    drop_later(log.probe(1));
-                });
-            }
+    let log = alone!();
+    for when in ALWAYS {
+        for used in [false, true] {
+            at_teardown(when, move || {
+                if used {
+                    drop_later(log.probe(0));
+                }
+                drop_later(log.probe(1));
+            });
         }
-        assert!(finish_drops(LONG));
-        let count = |id| log.ids().iter().filter(|seen| **seen == id).count();
-        assert_eq!((count(0), count(1)), (3, 6));
-    }));
+    }
+    assert!(finish_drops(LONG));
+    let count = |id| log.ids().iter().filter(|seen| **seen == id).count();
+    assert_eq!((count(0), count(1)), (3, 6));
 }
 
 #[test]
@@ -584,7 +573,6 @@ fn values_of_eight_threads_stay_within_the_bound() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_large_value_is_copied_a_few_times() {
     const LARGE: usize = 1 << 20;
     const COPIES: usize = 8;
@@ -596,18 +584,17 @@ fn a_large_value_is_copied_a_few_times() {
     }
 
     // In a process of its own, which an overflow of the stack ends.
-    alone!(|| {
-        let reclaimer = reclaimer();
-        let proxy = reclaimer.proxy();
-        on_small_stack(COPIES, || drop_later([1_u8; LARGE]));
-        on_small_stack(COPIES, || drop(Later::new([2_u8; LARGE])));
-        on_small_stack(COPIES, move || proxy.drop_later([3_u8; LARGE]));
-        let proxy = reclaimer.proxy();
-        // It may return the value.
-        on_small_stack(COPIES + 4, move || {
-            assert!(proxy.try_drop_later([4_u8; LARGE]).is_ok());
-        });
-        on_small_stack(COPIES, move || reclaimer.drop_later([5_u8; LARGE]));
-        assert!(finish_drops(LONG));
+    alone!();
+    let reclaimer = reclaimer();
+    let proxy = reclaimer.proxy();
+    on_small_stack(COPIES, || drop_later([1_u8; LARGE]));
+    on_small_stack(COPIES, || drop(Later::new([2_u8; LARGE])));
+    on_small_stack(COPIES, move || proxy.drop_later([3_u8; LARGE]));
+    let proxy = reclaimer.proxy();
+    // It may return the value.
+    on_small_stack(COPIES + 4, move || {
+        assert!(proxy.try_drop_later([4_u8; LARGE]).is_ok());
     });
+    on_small_stack(COPIES, move || reclaimer.drop_later([5_u8; LARGE]));
+    assert!(finish_drops(LONG));
 }

@@ -3,7 +3,7 @@
 use crate::frame::{noting, on_demand, panics, quick, with_loop};
 use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
-use crate::support::{events, fresh, logged, me, on_drop, panic_of, send, wait_until};
+use crate::support::{events, fresh, me, on_drop, panic_of, send, wait_until, with_log};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
@@ -155,7 +155,7 @@ fn panic_of_a_destructor_comes_out_after_the_frame_is_drained() {
 
 #[test]
 fn panic_while_polling_events_loses_neither_posts_nor_releases() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let mut frames = on_demand();
         let calls = Cell::new(0);
         frames.set_events(move |_| assert_ne!(calls.replace(calls.get() + 1), 1, "events"));
@@ -170,12 +170,12 @@ fn panic_while_polling_events_loses_neither_posts_nor_releases() {
         // The next drain releases it, possibly on another thread.
         wait_until(|| log.count() == 2);
         assert_eq!(log.sorted(), [0, 1]);
-    }));
+    });
 }
 
 #[test]
 fn frame_inside_a_destructor_runs_no_closures() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let frames = Rc::new(RefCell::new(quick()));
         let proxy = frames.borrow().proxy();
         proxy.post(noting(&log, 0)).unwrap();
@@ -190,12 +190,12 @@ fn frame_inside_a_destructor_runs_no_closures() {
         drop(pool);
         assert_eq!((counted.get(), log.count()), (Some(0), 0));
         assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 2);
-    }));
+    });
 }
 
 #[test]
 fn loops_on_one_thread_serve_one_queue() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let (mut one, mut two) = (quick(), quick());
         one.proxy().post(noting(&log, 0)).unwrap();
         two.proxy().post(noting(&log, 1)).unwrap();
@@ -209,7 +209,7 @@ fn loops_on_one_thread_serve_one_queue() {
         proxy.thread().post(noting(&log, 3)).unwrap();
         assert_eq!((report.closures, two.tick(|_| ()).closures), (2, 1));
         assert_eq!(log.ids(), [0, 1, 2, 3]);
-    }));
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
 use crate::support::{
-    Log, alone, events_of, fresh_to_the_end, listen, logged, on_drop, on_threads, send, wait_until,
+    Log, alone, events_of, fresh_to_the_end, listen, on_drop, on_threads, send, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -385,21 +385,19 @@ fn names_with_null_bytes_are_refused_before_a_thread_starts() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn looper_does_not_sleep_while_it_has_claimed_orphans() {
-    alone!(logged(|log| {
-        let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
-        for id in 0..100 {
-            // The looper cannot release as many between two rounds of commands.
-            gone.release(Ref::new(on_drop(move || {
-                thread::sleep(Duration::from_micros(500));
-                log.note(id);
-            })));
-        }
-        let looper = looper();
-        looper.post(|| ()).unwrap();
-        // No more messages come, and no other thread can take these orphans.
-        wait_until(|| log.count() == 100);
-        looper.shutdown().unwrap();
-    }));
+    let log = alone!();
+    let gone = fresh_to_the_end(|| PoolManager::global().current_thread().unwrap());
+    for id in 0..100 {
+        // The looper cannot release as many between two rounds of commands.
+        gone.release(Ref::new(on_drop(move || {
+            thread::sleep(Duration::from_micros(500));
+            log.note(id);
+        })));
+    }
+    let looper = looper();
+    looper.post(|| ()).unwrap();
+    // No more messages come, and no other thread can take these orphans.
+    wait_until(|| log.count() == 100);
+    looper.shutdown().unwrap();
 }

@@ -176,21 +176,19 @@ fn posts_of_a_loop_in_a_thread_local_run_whatever_is_torn_down_first() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn loops_that_come_and_go_leave_nothing_behind() {
-    alone!(|| {
-        // Logs stay until the process ends.
-        let log = Log::new();
-        let make = || {
-            let mut frames = quick();
-            log.clear();
-            post_all(&mut frames, &log);
-            drop(Ref::new(on_drop(move || drop(frames))));
-            PoolManager::global().run_inbox();
-        };
-        (0..100).for_each(|_| make());
-        assert!(crate::support::allocator::left_over(100, make) <= 0);
-    });
+    alone!();
+    // Logs stay until the process ends.
+    let log = Log::new();
+    let make = || {
+        let mut frames = quick();
+        log.clear();
+        post_all(&mut frames, &log);
+        drop(Ref::new(on_drop(move || drop(frames))));
+        PoolManager::global().run_inbox();
+    };
+    (0..100).for_each(|_| make());
+    assert!(crate::support::allocator::left_over(100, make) <= 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! When a frame is made, how much time it covers, and what a late frame leaves for later.
 
 use crate::frame::{HOUR, Told, enough, noting, on_demand};
-use crate::support::{Log, alone, fresh, logged, wait_until};
+use crate::support::{Log, alone, fresh, wait_until, with_log};
 use releasepool::{FrameConfig, FrameLoop, Ref};
 use std::sync::Arc;
 use std::task::Waker;
@@ -92,7 +92,7 @@ fn run_keeps_to_the_frame_time_and_wakes_do_not_shorten_it() {
 
 #[test]
 fn on_demand_sleeps_until_there_is_something_to_do() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let mut frames = on_demand();
         let (tell, told) = std::sync::mpsc::channel();
         let proxy = frames.proxy();
@@ -122,7 +122,7 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
         assert_eq!(closures, [0, 0, 1, 1]);
         assert_eq!(frames.last_report().unwrap().closures, 0);
         assert_eq!(log.threads(), [thread::current().id()]);
-    }));
+    });
 }
 
 /// Settings of a loop with frames that are always late, so that each drain makes one release.
@@ -133,40 +133,38 @@ fn late() -> FrameConfig {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn late_frame_leaves_releases_to_the_next_ones() {
     // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
-    alone!(logged(|log| {
-        let mut frames = FrameLoop::new(late());
-        let told = Arc::new(Told::default());
-        frames.set_waker(Waker::from(told.clone()));
-        frames.tick(|frame| {
-            for id in 0..3 {
-                frame.pool().create(log.probe(id));
-            }
-        });
-        for n in [1, 2] {
-            assert_eq!(log.count(), n);
-            assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
-            assert_eq!(told.take(), 1, "at once, as there is something to do");
-            frames.tick(|_| ());
+    let log = alone!();
+    let mut frames = FrameLoop::new(late());
+    let told = Arc::new(Told::default());
+    frames.set_waker(Waker::from(told.clone()));
+    frames.tick(|frame| {
+        for id in 0..3 {
+            frame.pool().create(log.probe(id));
         }
-        assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));
-        // Closing the loop leaves no releases.
-        frames.tick(|frame| {
-            for id in 3..6 {
-                frame.pool().create(log.probe(id));
-            }
-        });
-        assert_eq!(log.count(), 4);
-        drop(frames);
-        assert_eq!(log.count(), 6);
-    }));
+    });
+    for n in [1, 2] {
+        assert_eq!(log.count(), n);
+        assert_eq!(frames.last_report().unwrap().drained.remaining, 3 - n);
+        assert_eq!(told.take(), 1, "at once, as there is something to do");
+        frames.tick(|_| ());
+    }
+    assert_eq!((log.ids(), told.take()), (vec![2, 1, 0], 0));
+    // Closing the loop leaves no releases.
+    frames.tick(|frame| {
+        for id in 3..6 {
+            frame.pool().create(log.probe(id));
+        }
+    });
+    assert_eq!(log.count(), 4);
+    drop(frames);
+    assert_eq!(log.count(), 6);
 }
 
 #[test]
 fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let mut frames = FrameLoop::new(late().on_demand());
         let proxy = frames.proxy();
         let other = thread::spawn(move || {
@@ -183,7 +181,7 @@ fn releases_that_a_frame_left_are_made_while_there_is_nothing_to_draw() {
         });
         other.join().unwrap();
         assert_eq!(log.count(), 5);
-    }));
+    });
 }
 
 #[test]

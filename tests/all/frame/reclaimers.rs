@@ -1,7 +1,7 @@
 //! Loopers that destroy what other threads send them.
 
 use crate::frame::{died_on, hold, id_of, looper};
-use crate::support::{Log, alone, fresh_to_the_end, logged, me, send, wait_until};
+use crate::support::{Log, alone, fresh_to_the_end, me, send, wait_until};
 use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref, ThreadHandle};
 use std::ops::Range;
 use std::thread;
@@ -88,17 +88,15 @@ fn waiting_counts_references_until_they_are_released() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphans_that_a_reclaimer_claims_count_as_waiting() {
-    alone!(logged(|log| {
-        let gone = fresh_to_the_end(me);
-        let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
-        hand_over(&gone, &log, 0..10);
-        // One of its drains claims the orphans.
-        reclaimer.call(|| ()).unwrap();
-        wait_until(|| log.count() == 10 && reclaimer.waiting() == 0);
-        assert_eq!(log.threads(), [id_of(&reclaimer); 10]);
-    }));
+    let log = alone!();
+    let gone = fresh_to_the_end(me);
+    let reclaimer = Looper::reclaimer_bounded("reclaimer", 1_000).unwrap();
+    hand_over(&gone, &log, 0..10);
+    // One of its drains claims the orphans.
+    reclaimer.call(|| ()).unwrap();
+    wait_until(|| log.count() == 10 && reclaimer.waiting() == 0);
+    assert_eq!(log.threads(), [id_of(&reclaimer); 10]);
 }
 
 #[test]

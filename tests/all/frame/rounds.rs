@@ -3,7 +3,7 @@
 
 use super::{looper, quick};
 use crate::hot::handles::hot;
-use crate::support::{Log, alone, fresh, logged, me, on_drop, send};
+use crate::support::{Log, alone, fresh, me, on_drop, send, with_log};
 use releasepool::{AutoreleasePool, HandoffPool, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
@@ -68,24 +68,22 @@ fn assert_share(in_round: impl Fn(Box<dyn FnOnce() + Send>)) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn drains_in_a_round_make_a_share() {
-    alone!(|| {
-        let frames = RefCell::new(quick());
-        assert_share(|f| {
-            let mut f = Some(f);
-            frames.borrow_mut().tick(|_| f.take().unwrap()());
-        });
-        assert_share(|f| {
-            frames.borrow().proxy().post(f).unwrap();
-            assert_eq!(frames.borrow_mut().tick(|_| ()).panics, 0);
-        });
-        let looper = looper();
-        assert_share(|f| {
-            looper.call(f).unwrap();
-            // When the command before it has ended.
-            looper.call(|| ()).unwrap();
-        });
+    alone!();
+    let frames = RefCell::new(quick());
+    assert_share(|f| {
+        let mut f = Some(f);
+        frames.borrow_mut().tick(|_| f.take().unwrap()());
+    });
+    assert_share(|f| {
+        frames.borrow().proxy().post(f).unwrap();
+        assert_eq!(frames.borrow_mut().tick(|_| ()).panics, 0);
+    });
+    let looper = looper();
+    assert_share(|f| {
+        looper.call(f).unwrap();
+        // When the command before it has ended.
+        looper.call(|| ()).unwrap();
     });
 }
 
@@ -112,22 +110,20 @@ fn main_loop() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_round_that_takes_long_releases_all() {
-    alone!(|| {
-        let mut frames = quick();
-        frames.tick(|_| main_loop());
-        frames.proxy().post(main_loop).unwrap();
-        assert_eq!(frames.tick(|_| ()).panics, 0);
-        let (tell, told) = channel();
-        let looper = looper();
-        let command = move || {
-            main_loop();
-            tell.send(()).unwrap();
-        };
-        looper.post(command).unwrap();
-        told.recv().unwrap();
-    });
+    alone!();
+    let mut frames = quick();
+    frames.tick(|_| main_loop());
+    frames.proxy().post(main_loop).unwrap();
+    assert_eq!(frames.tick(|_| ()).panics, 0);
+    let (tell, told) = channel();
+    let looper = looper();
+    let command = move || {
+        main_loop();
+        tell.send(()).unwrap();
+    };
+    looper.post(command).unwrap();
+    told.recv().unwrap();
 }
 
 #[test]
@@ -147,19 +143,17 @@ fn each_empty_pool_that_is_closed_in_a_round_makes_a_share() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn the_drain_of_a_handoff_pool_serves_its_thread() {
-    alone!(|| {
-        let (hot_log, sent) = (Log::new(), Log::new());
-        owe(EACH, &hot_log, &sent);
-        assert_eq!(HandoffPool::new().drain(), 0);
-        assert_eq!([hot_log.count(), sent.count()], [EACH; 2]);
-    });
+    alone!();
+    let (hot_log, sent) = (Log::new(), Log::new());
+    owe(EACH, &hot_log, &sent);
+    assert_eq!(HandoffPool::new().drain(), 0);
+    assert_eq!([hot_log.count(), sent.count()], [EACH; 2]);
 }
 
 #[test]
 fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let last = log.probe(0);
         quick().tick(|_| {
             let mut pool = AutoreleasePool::new();
@@ -172,5 +166,5 @@ fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
             pool.drain();
             assert_eq!(log.ids().last(), Some(&0));
         });
-    }));
+    });
 }

@@ -3,7 +3,7 @@
 use crate::frame::{noting, panics};
 use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
-use crate::support::{Log, events, fresh, logged, me, on_drop, panic_of};
+use crate::support::{Log, events, fresh, me, on_drop, panic_of, with_log};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Budget, PoolManager, Pooled, Ref, autorelease, autoreleasepool,
@@ -35,7 +35,7 @@ fn pause() -> impl Future<Output = ()> {
 #[test]
 fn each_poll_has_a_pool_of_its_own() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
-    fresh(logged(|log| {
+    with_log(|log| {
         let mut task = pin!(pooled(async {
             autorelease(Ref::new(Stray(log.probe(0))));
             assert_eq!(log.count(), 0);
@@ -49,12 +49,12 @@ fn each_poll_has_a_pool_of_its_own() {
         assert_eq!(poll(task.as_mut()), Poll::Ready(7));
         assert_eq!(log.ids(), [0, 1]);
         assert!(events(EventKind::NoPool).is_empty());
-    }));
+    });
 }
 
 #[test]
 fn pool_of_a_poll_is_named_and_closed_at_its_end() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let outer = AutoreleasePool::new();
         let held = Cell::new(None);
         let task = pooled(async {
@@ -67,12 +67,12 @@ fn pool_of_a_poll_is_named_and_closed_at_its_end() {
         autorelease(Ref::new(log.probe(1)));
         assert_eq!((outer.len(), log.ids()), (1, vec![0]));
         assert!(held.take().is_some());
-    }));
+    });
 }
 
 #[test]
 fn panicking_poll_drains_its_pool() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let task = pooled(async {
             autorelease(Ref::new(log.probe(0)));
             panic!("poll");
@@ -85,7 +85,7 @@ fn panicking_poll_drains_its_pool() {
         });
         assert_eq!(panic_of(|| poll(pin!(task))), "destructor");
         assert_eq!(PoolManager::global().drain_root(), 0);
-    }));
+    });
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn pooled_is_send_if_the_future_is_and_pins_it() {
 
 #[test]
 fn callback_scope_drains_the_root_when_it_is_outermost() {
-    fresh(logged(|log| {
+    with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
         let manager = PoolManager::global();
         let this = manager.current_thread().unwrap();
@@ -144,12 +144,12 @@ fn callback_scope_drains_the_root_when_it_is_outermost() {
         assert_eq!(sum, 2);
         assert_eq!(log.ids(), [2, 1, 3, 0]);
         assert_eq!(manager.drain_root(), 0);
-    }));
+    });
 }
 
 #[test]
 fn callback_scope_drains_the_backlog() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             pool.create(log.probe(id));
@@ -160,12 +160,12 @@ fn callback_scope_drains_the_backlog() {
         drop(pool);
         callback_scope(|_| ());
         assert_eq!(log.ids(), [2, 1, 0]);
-    }));
+    });
 }
 
 #[test]
 fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
-    fresh(logged(|log| {
+    with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
         autoreleasepool(|_| {
             callback_scope(|_| autorelease(Ref::new(log.probe(1))));
@@ -179,12 +179,12 @@ fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
         assert_eq!(log.ids(), [1, 2, 3]);
         callback_scope(|_| ());
         assert_eq!(log.ids(), [1, 2, 3, 0]);
-    }));
+    });
 }
 
 #[test]
 fn panicking_callback_leaves_everything_drained() {
-    fresh(logged(|log| {
+    with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
         autorelease(Ref::new(on_drop(|| panic!("of the root's"))));
         let message = panic_of(|| {
@@ -198,17 +198,17 @@ fn panicking_callback_leaves_everything_drained() {
         assert_eq!(panics(), ["of the root's"]);
         autorelease(Ref::new(on_drop(|| panic!("root"))));
         assert_eq!(panic_of(|| callback_scope(|_| ())), "root");
-    }));
+    });
 }
 
 #[test]
 fn posted_closures_do_not_run_in_callbacks() {
-    fresh(logged(|log| {
+    with_log(|log| {
         me().post(noting(&log, 0)).unwrap();
         callback_scope(|_| ());
         assert_eq!(log.count(), 0);
         assert_eq!(PoolManager::global().run_inbox(), 1);
-    }));
+    });
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! Where and when hot objects die, also in the teardown of threads.
 
-#![cfg(not(miri))] // Miri starts no processes.
-
 use super::handles::hot;
 use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::at_teardown;
 use crate::support::{
     Chain, DRAINS, LONG, Log, Worker, aborts, alone, events, fresh, fresh_to_the_end, global,
-    listen, logged, on_drop, panic_of,
+    listen, on_drop, panic_of,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
@@ -17,23 +15,22 @@ use std::thread;
 
 #[test]
 fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        let reference = owner.get();
-        drop(AutoreleasePool::new());
-        drop(reference);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.count(), 0, "the owner is there");
-        let reference = owner.get();
-        drop(owner);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.count(), 0, "a reference is there");
-        drop(reference);
-        assert_eq!(log.count(), 0, "not in the drop");
-        drop(AutoreleasePool::new());
-        assert_eq!(log.ids(), [1]);
-        assert_eq!(global().snapshot().hot_objects, 0);
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    let reference = owner.get();
+    drop(AutoreleasePool::new());
+    drop(reference);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.count(), 0, "the owner is there");
+    let reference = owner.get();
+    drop(owner);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.count(), 0, "a reference is there");
+    drop(reference);
+    assert_eq!(log.count(), 0, "not in the drop");
+    drop(AutoreleasePool::new());
+    assert_eq!(log.ids(), [1]);
+    assert_eq!(global().snapshot().hot_objects, 0);
 }
 
 #[test]
@@ -42,73 +39,69 @@ fn every_kind_of_outermost_drain_releases_it() {
         ("review", || assert_eq!(Hot::review(), 1)),
         ("shutdown", || _ = global().shutdown(LONG).unwrap()),
     ];
-    alone!(logged(|log| {
-        let dead = |id| drop(hot(log.probe(id)));
-        for (id, (what, drain)) in (1..).zip(DRAINS.into_iter().chain(others)) {
-            dead(id);
-            drain();
-            assert_eq!(log.count(), id as usize, "{what}");
-        }
-        log.clear();
-        let mut pool = AutoreleasePool::new();
-        dead(1);
-        pool.create(log.probe(2));
-        pool.drain();
-        assert_eq!(log.ids(), [2, 1], "after the entries");
-    }));
+    let log = alone!();
+    let dead = |id| drop(hot(log.probe(id)));
+    for (id, (what, drain)) in (1..).zip(DRAINS.into_iter().chain(others)) {
+        dead(id);
+        drain();
+        assert_eq!(log.count(), id as usize, "{what}");
+    }
+    log.clear();
+    let mut pool = AutoreleasePool::new();
+    dead(1);
+    pool.create(log.probe(2));
+    pool.drain();
+    assert_eq!(log.ids(), [2, 1], "after the entries");
 }
 
 #[test]
 fn it_dies_on_the_thread_that_dropped_last() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        let (first, second) = (Worker::new("first"), Worker::new("second"));
-        for worker in [&first, &second] {
-            let reference = owner.get();
-            worker.run(move || drop(reference.clone()));
-        }
-        let last = owner.get();
-        drop(owner);
-        drop(AutoreleasePool::new());
-        first.run(|| drop(AutoreleasePool::new()));
-        second.run(move || drop(last));
-        drop(AutoreleasePool::new());
-        first.run(|| drop(AutoreleasePool::new()));
-        assert_eq!(log.count(), 0, "only the second thread knows");
-        second.run(|| drop(AutoreleasePool::new()));
-        assert_eq!(log.threads(), [second.id()]);
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    let (first, second) = (Worker::new("first"), Worker::new("second"));
+    for worker in [&first, &second] {
+        let reference = owner.get();
+        worker.run(move || drop(reference.clone()));
+    }
+    let last = owner.get();
+    drop(owner);
+    drop(AutoreleasePool::new());
+    first.run(|| drop(AutoreleasePool::new()));
+    second.run(move || drop(last));
+    drop(AutoreleasePool::new());
+    first.run(|| drop(AutoreleasePool::new()));
+    assert_eq!(log.count(), 0, "only the second thread knows");
+    second.run(|| drop(AutoreleasePool::new()));
+    assert_eq!(log.threads(), [second.id()]);
 }
 
 #[test]
 fn it_dies_in_the_exit_of_a_thread_that_never_drains() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        let reference = owner.get();
-        drop(owner);
-        let exit = fresh_to_the_end(move || {
-            drop(reference);
-            thread::current().id()
-        });
-        assert_eq!(log.threads(), [exit]);
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    let reference = owner.get();
+    drop(owner);
+    let exit = fresh_to_the_end(move || {
+        drop(reference);
+        thread::current().id()
+    });
+    assert_eq!(log.threads(), [exit]);
 }
 
 #[test]
 fn it_does_not_die_in_drains_inside_destructors() {
-    alone!(logged(|log| {
+    let log = alone!();
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(move || {
+        drop(hot(log.probe(1)));
+        autoreleasepool(|pool| _ = pool.create(7));
         let mut pool = AutoreleasePool::new();
-        pool.create(on_drop(move || {
-            drop(hot(log.probe(1)));
-            autoreleasepool(|pool| _ = pool.create(7));
-            let mut pool = AutoreleasePool::new();
-            pool.create(log.probe(2));
-            pool.drain();
-            assert_eq!(log.ids(), [2]);
-        }));
+        pool.create(log.probe(2));
         pool.drain();
-        assert_eq!(log.ids(), [2, 1], "but in the drain around them");
+        assert_eq!(log.ids(), [2]);
     }));
+    pool.drain();
+    assert_eq!(log.ids(), [2, 1], "but in the drain around them");
 }
 
 #[test]
@@ -120,28 +113,26 @@ fn a_review_deep_inside_destructors_leaves_it_alone() {
         std::hint::black_box(&stack);
         result
     }
-    alone!(logged(|log| {
-        drop(Ref::new(on_drop(move || {
-            drop(hot(log.probe(1)));
-            assert_eq!((deep(Hot::review), log.count()), (0, 0));
-        })));
-        assert_eq!((Hot::review(), log.count()), (1, 1));
-    }));
+    let log = alone!();
+    drop(Ref::new(on_drop(move || {
+        drop(hot(log.probe(1)));
+        assert_eq!((deep(Hot::review), log.count()), (0, 0));
+    })));
+    assert_eq!((Hot::review(), log.count()), (1, 1));
 }
 
 #[test]
 fn a_review_resumes_the_first_panic_and_reports_those_of_what_it_queued() {
-    alone!(|| {
-        listen();
-        let chain = Chain::ending_in(|| panic!("the last"));
-        let owner = hot((chain, on_drop(|| panic!("the first"))));
-        let worker = Worker::new("idle");
-        worker.run(move || drop(owner));
-        assert_eq!(panic_of(|| _ = Hot::review()), "the first");
-        let all = events(EventKind::Panic);
-        assert_eq!(all.len(), 1);
-        assert!(all[0].to_string().contains("the last"));
-    });
+    alone!();
+    listen();
+    let chain = Chain::ending_in(|| panic!("the last"));
+    let owner = hot((chain, on_drop(|| panic!("the first"))));
+    let worker = Worker::new("idle");
+    worker.run(move || drop(owner));
+    assert_eq!(panic_of(|| _ = Hot::review()), "the first");
+    let all = events(EventKind::Panic);
+    assert_eq!(all.len(), 1);
+    assert!(all[0].to_string().contains("the last"));
 }
 
 struct Link {
@@ -165,72 +156,69 @@ fn a_chain_of_hot_objects_dies_in_one_drain_or_review() {
         || drop(AutoreleasePool::new()),
         || assert_eq!(Hot::review(), LINKS as usize),
     ];
-    alone!(|| {
-        for kill in kills {
-            let log = Log::new();
-            let first = chain(&log);
-            drop(AutoreleasePool::new());
-            assert_eq!(log.count(), 0);
-            drop(first);
-            kill();
-            assert!(log.ids().into_iter().eq((0..LINKS).rev()));
-        }
-    });
+    alone!();
+    for kill in kills {
+        let log = Log::new();
+        let first = chain(&log);
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 0);
+        drop(first);
+        kill();
+        assert!(log.ids().into_iter().eq((0..LINKS).rev()));
+    }
 }
 
 #[test]
 fn the_first_panic_is_resumed_when_all_are_released() {
-    alone!(|| {
-        listen();
-        let log = Log::new();
-        let dead = || {
-            for id in 0..3 {
-                let probe = log.probe(id);
-                drop(hot(on_drop(move || {
-                    let id = probe.id;
-                    drop(probe);
-                    assert_ne!(id, 1, "one");
-                    assert_ne!(id, 2, "two");
-                })));
-            }
-        };
-        dead();
-        let message = panic_of(|| drop(AutoreleasePool::new()));
-        assert!(message.contains("one"), "{message}");
-        assert_eq!(events(EventKind::Panic).len(), 1);
-        dead();
-        let message = panic_of(Hot::review);
-        let reversed = log.ids()[3..] == [2, 1, 0];
-        let is_first = ["one", "two"].map(|word| message.contains(word));
-        assert_eq!(is_first, [!reversed, reversed], "{message}");
-        assert_eq!((log.count(), events(EventKind::Panic).len()), (6, 1));
-        assert_eq!(global().snapshot().hot_objects, 0);
-    });
+    alone!();
+    listen();
+    let log = Log::new();
+    let dead = || {
+        for id in 0..3 {
+            let probe = log.probe(id);
+            drop(hot(on_drop(move || {
+                let id = probe.id;
+                drop(probe);
+                assert_ne!(id, 1, "one");
+                assert_ne!(id, 2, "two");
+            })));
+        }
+    };
+    dead();
+    let message = panic_of(|| drop(AutoreleasePool::new()));
+    assert!(message.contains("one"), "{message}");
+    assert_eq!(events(EventKind::Panic).len(), 1);
+    dead();
+    let message = panic_of(Hot::review);
+    let reversed = log.ids()[3..] == [2, 1, 0];
+    let is_first = ["one", "two"].map(|word| message.contains(word));
+    assert_eq!(is_first, [!reversed, reversed], "{message}");
+    assert_eq!((log.count(), events(EventKind::Panic).len()), (6, 1));
+    assert_eq!(global().snapshot().hot_objects, 0);
 }
 
 /// A note about one object does not hide a note about another.
 #[test]
 fn each_of_several_objects_dies_after_its_own_last_reference() {
     const OBJECTS: u32 = 130;
-    alone!(logged(|log| {
-        let first = hot(log.probe(1_000)).get();
-        let (owners, references): (Vec<_>, Vec<_>) = (0..OBJECTS)
-            .map(|id| {
-                let owner = hot(log.probe(id));
-                let reference = owner.get();
-                (owner, reference)
-            })
-            .unzip();
-        drop(owners);
+    let log = alone!();
+    let first = hot(log.probe(1_000)).get();
+    let (owners, references): (Vec<_>, Vec<_>) = (0..OBJECTS)
+        .map(|id| {
+            let owner = hot(log.probe(id));
+            let reference = owner.get();
+            (owner, reference)
+        })
+        .unzip();
+    drop(owners);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.count(), 0);
+    for (id, reference) in references.into_iter().enumerate() {
+        drop(first.clone());
+        drop(reference);
         drop(AutoreleasePool::new());
-        assert_eq!(log.count(), 0);
-        for (id, reference) in references.into_iter().enumerate() {
-            drop(first.clone());
-            drop(reference);
-            drop(AutoreleasePool::new());
-            assert_eq!(log.count(), id + 1, "object {id}");
-        }
-    }));
+        assert_eq!(log.count(), id + 1, "object {id}");
+    }
 }
 
 #[test]
@@ -250,113 +238,106 @@ fn a_reference_that_is_dropped_twice_aborts() {
 
 #[test]
 fn a_weak_reference_can_be_upgraded_until_the_object_dies() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        let weak = Hot::downgrade(&owner);
-        drop(owner);
-        let kept = weak.upgrade().unwrap();
-        assert_eq!(Hot::review(), 1, "the row has released its reference");
-        assert_eq!((log.count(), Ref::strong_count(&kept)), (0, 1));
-        drop(kept);
-        assert_eq!(log.count(), 1);
-        assert!(weak.upgrade().is_none());
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    let weak = Hot::downgrade(&owner);
+    drop(owner);
+    let kept = weak.upgrade().unwrap();
+    assert_eq!(Hot::review(), 1, "the row has released its reference");
+    assert_eq!((log.count(), Ref::strong_count(&kept)), (0, 1));
+    drop(kept);
+    assert_eq!(log.count(), 1);
+    assert!(weak.upgrade().is_none());
 }
 
 #[test]
 fn a_forgotten_handle_keeps_its_object() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        std::mem::forget(owner.get());
-        drop(owner);
-        std::mem::forget(hot(log.probe(2)));
-        assert_eq!(Hot::review(), 0);
-        fresh(|| drop(AutoreleasePool::new()));
-        let snapshot = global().snapshot();
-        assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (2, 1));
-        assert_eq!(log.count(), 0);
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    std::mem::forget(owner.get());
+    drop(owner);
+    std::mem::forget(hot(log.probe(2)));
+    assert_eq!(Hot::review(), 0);
+    fresh(|| drop(AutoreleasePool::new()));
+    let snapshot = global().snapshot();
+    assert_eq!((snapshot.hot_objects, snapshot.hot_let_go), (2, 1));
+    assert_eq!(log.count(), 0);
 }
 
 #[test]
 fn a_destructor_may_review() {
-    alone!(logged(|log| {
-        drop(hot(on_drop(move || {
-            drop(hot(log.probe(1)));
-            assert_eq!((Hot::review(), log.ids()), (1, vec![1]));
-            drop(hot(log.probe(2)));
-        })));
-        assert_eq!(Hot::review(), 2, "the outer one, and what it left");
-        assert_eq!(log.ids(), [1, 2]);
-    }));
+    let log = alone!();
+    drop(hot(on_drop(move || {
+        drop(hot(log.probe(1)));
+        assert_eq!((Hot::review(), log.ids()), (1, vec![1]));
+        drop(hot(log.probe(2)));
+    })));
+    assert_eq!(Hot::review(), 2, "the outer one, and what it left");
+    assert_eq!(log.ids(), [1, 2]);
 }
 
 #[test]
 fn the_owner_may_be_shared_and_dropped_anywhere() {
-    alone!(logged(|log| {
-        let owner = Arc::new(Mutex::new(Some(hot(log.probe(1)))));
-        let worker = Worker::new("worker");
-        let theirs = owner.clone();
-        let reference = worker.run(move || theirs.lock().unwrap().as_ref().unwrap().get());
-        worker.run(move || drop(owner.lock().unwrap().take()));
-        worker.run(|| drop(AutoreleasePool::new()));
-        drop(reference);
-        assert_eq!(log.count(), 0);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.threads(), [thread::current().id()]);
-    }));
+    let log = alone!();
+    let owner = Arc::new(Mutex::new(Some(hot(log.probe(1)))));
+    let worker = Worker::new("worker");
+    let theirs = owner.clone();
+    let reference = worker.run(move || theirs.lock().unwrap().as_ref().unwrap().get());
+    worker.run(move || drop(owner.lock().unwrap().take()));
+    worker.run(|| drop(AutoreleasePool::new()));
+    drop(reference);
+    assert_eq!(log.count(), 0);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.threads(), [thread::current().id()]);
 }
 
 #[test]
 fn what_dies_before_the_exit_dies_in_it() {
-    alone!(|| {
-        for when in [BeforeOurExit, FirstUse] {
-            let log = Log::new();
-            let owner = hot(log.probe(1));
-            at_teardown(when, move || drop(owner));
-            assert_eq!(log.count(), 1, "{when:?}");
-        }
-        assert_eq!(global().snapshot().hot_objects, 0);
-    });
+    alone!();
+    for when in [BeforeOurExit, FirstUse] {
+        let log = Log::new();
+        let owner = hot(log.probe(1));
+        at_teardown(when, move || drop(owner));
+        assert_eq!(log.count(), 1, "{when:?}");
+    }
+    assert_eq!(global().snapshot().hot_objects, 0);
 }
 
 #[test]
 fn what_dies_after_the_exit_becomes_an_orphan() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        let reference = owner.get();
-        drop(owner);
-        let owner = hot(log.probe(2));
-        at_teardown(AfterOurExit, move || drop((reference, owner)));
-        assert_eq!(log.count(), 0, "not in the drop");
-        let snapshot = global().snapshot();
-        assert_eq!((snapshot.orphans, snapshot.hot_objects), (2, 0));
-        drop(AutoreleasePool::new());
-        assert_eq!(log.threads(), [std::thread::current().id(); 2]);
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    let reference = owner.get();
+    drop(owner);
+    let owner = hot(log.probe(2));
+    at_teardown(AfterOurExit, move || drop((reference, owner)));
+    assert_eq!(log.count(), 0, "not in the drop");
+    let snapshot = global().snapshot();
+    assert_eq!((snapshot.orphans, snapshot.hot_objects), (2, 0));
+    drop(AutoreleasePool::new());
+    assert_eq!(log.threads(), [std::thread::current().id(); 2]);
 }
 
 #[test]
 fn births_and_deaths_of_threads_that_have_exited_count() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        // Each thread takes over the book of the one before.
-        for _ in 0..10 {
-            let (first, second) = (owner.get(), owner.get());
-            let kept = std::thread::spawn(move || {
-                drop(first);
-                second.clone()
-            });
-            drop(kept.join().unwrap());
-            at_teardown(AfterOurExit, {
-                let reference = owner.get();
-                move || drop(reference.clone())
-            });
-        }
-        let last = owner.get();
-        drop(owner);
-        assert_eq!((Hot::review(), last.id), (0, 1));
-        drop(last);
-        assert_eq!((Hot::review(), log.count()), (1, 1));
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    // Each thread takes over the book of the one before.
+    for _ in 0..10 {
+        let (first, second) = (owner.get(), owner.get());
+        let kept = std::thread::spawn(move || {
+            drop(first);
+            second.clone()
+        });
+        drop(kept.join().unwrap());
+        at_teardown(AfterOurExit, {
+            let reference = owner.get();
+            move || drop(reference.clone())
+        });
+    }
+    let last = owner.get();
+    drop(owner);
+    assert_eq!((Hot::review(), last.id), (0, 1));
+    drop(last);
+    assert_eq!((Hot::review(), log.count()), (1, 1));
 }

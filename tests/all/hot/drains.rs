@@ -1,13 +1,10 @@
 //! Budgets, backlogs, loops, and scans within a budget, which later drains go on with. `shutdown` and
 //! `quiesce` succeed only if no hot object is dead and not released.
 
-#![cfg(not(miri))] // Miri starts no processes.
-
 use super::handles::hot;
 use crate::frame::{id_of, looper, quick};
 use crate::support::{
-    LONG, Log, Probe, Worker, alone, counts, fresh_to_the_end, global, logged, me, on_drop,
-    wait_until,
+    LONG, Log, Probe, Worker, alone, counts, fresh_to_the_end, global, me, on_drop, wait_until,
 };
 use releasepool::{AutoreleasePool, Budget, Hot, HotRef, Ref, autorelease};
 use std::sync::Barrier;
@@ -17,94 +14,88 @@ use std::time::Duration;
 
 #[test]
 fn a_budget_limits_how_many_die_and_the_rest_waits() {
-    alone!(logged(|log| {
-        (0..5).for_each(|id| drop(hot(log.probe(id))));
-        let alive = hot(log.probe(9));
-        drop(alive.get());
-        let mut pool = AutoreleasePool::new();
-        assert_eq!(counts(pool.drain_within(Budget::Count(0))), (0, 5));
-        assert_eq!(log.count(), 0);
-        assert_eq!(counts(pool.drain_within(Budget::Count(3))), (3, 2));
-        drop(pool);
-        assert_eq!(log.count(), 3, "closing it releases only its own entries");
-        assert_eq!(counts(global().drain_backlog(Budget::All)), (2, 0));
-        assert_eq!(log.count(), 5);
-    }));
+    let log = alone!();
+    (0..5).for_each(|id| drop(hot(log.probe(id))));
+    let alive = hot(log.probe(9));
+    drop(alive.get());
+    let mut pool = AutoreleasePool::new();
+    assert_eq!(counts(pool.drain_within(Budget::Count(0))), (0, 5));
+    assert_eq!(log.count(), 0);
+    assert_eq!(counts(pool.drain_within(Budget::Count(3))), (3, 2));
+    drop(pool);
+    assert_eq!(log.count(), 3, "closing it releases only its own entries");
+    assert_eq!(counts(global().drain_backlog(Budget::All)), (2, 0));
+    assert_eq!(log.count(), 5);
 }
 
 #[test]
 fn they_take_turns_with_entries() {
-    alone!(logged(|log| {
-        (100..200).for_each(|id| drop(hot(log.probe(id))));
-        let mut pool = AutoreleasePool::new();
-        for id in 0..100 {
-            pool.create(log.probe(id));
-        }
-        assert_eq!(counts(pool.drain_within(Budget::Count(100))), (100, 100));
-        let died = log.ids().iter().filter(|id| **id >= 100).count();
-        assert!((20..80).contains(&died), "{died}");
-        drop(pool);
-        drop(AutoreleasePool::new());
-        global().drain_backlog(Budget::All);
-        assert_eq!(log.count(), 200);
-    }));
+    let log = alone!();
+    (100..200).for_each(|id| drop(hot(log.probe(id))));
+    let mut pool = AutoreleasePool::new();
+    for id in 0..100 {
+        pool.create(log.probe(id));
+    }
+    assert_eq!(counts(pool.drain_within(Budget::Count(100))), (100, 100));
+    let died = log.ids().iter().filter(|id| **id >= 100).count();
+    assert!((20..80).contains(&died), "{died}");
+    drop(pool);
+    drop(AutoreleasePool::new());
+    global().drain_backlog(Budget::All);
+    assert_eq!(log.count(), 200);
 }
 
 #[test]
 fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
-    alone!(logged(|log| {
-        let exit = fresh_to_the_end(move || {
-            (0..5).for_each(|id| drop(hot(log.probe(id))));
-            AutoreleasePool::new().drain_within(Budget::Count(2));
-            assert_eq!(log.count(), 2);
-            thread::current().id()
-        });
-        assert_eq!(log.threads(), [exit; 5]);
-    }));
+    let log = alone!();
+    let exit = fresh_to_the_end(move || {
+        (0..5).for_each(|id| drop(hot(log.probe(id))));
+        AutoreleasePool::new().drain_within(Budget::Count(2));
+        assert_eq!(log.count(), 2);
+        thread::current().id()
+    });
+    assert_eq!(log.threads(), [exit; 5]);
 }
 
 #[test]
 fn a_drain_releases_what_dies_with_an_entry_that_a_message_has_added() {
-    alone!(logged(|log| {
-        let last = hot(log.probe(0)).get();
-        me().release(Ref::new(on_drop(|| autorelease(Ref::new(last)))));
-        drop(AutoreleasePool::new());
-        assert_eq!(log.count(), 1);
-    }));
+    let log = alone!();
+    let last = hot(log.probe(0)).get();
+    me().release(Ref::new(on_drop(|| autorelease(Ref::new(last)))));
+    drop(AutoreleasePool::new());
+    assert_eq!(log.count(), 1);
 }
 
 #[test]
 fn a_frame_releases_them_at_its_end() {
-    alone!(logged(|log| {
-        let drained = quick().tick(|_| {
-            (0..100).for_each(|id| drop(hot(log.probe(id))));
-            drop(AutoreleasePool::new());
-            // Inside a frame, sixteen at a time.
-            assert!((1..=16).contains(&log.count()), "{}", log.count());
-        });
-        let drained = drained.drained;
-        assert_eq!(log.count(), 100);
-        assert!((84..100).contains(&drained.released), "{drained}");
-    }));
+    let log = alone!();
+    let drained = quick().tick(|_| {
+        (0..100).for_each(|id| drop(hot(log.probe(id))));
+        drop(AutoreleasePool::new());
+        // Inside a frame, sixteen at a time.
+        assert!((1..=16).contains(&log.count()), "{}", log.count());
+    });
+    let drained = drained.drained;
+    assert_eq!(log.count(), 100);
+    assert!((84..100).contains(&drained.released), "{drained}");
 }
 
 #[test]
 fn a_looper_does_not_sleep_before_it_has_released_them_all_whatever_a_budget_left() {
-    alone!(logged(|log| {
-        let looper = looper();
-        let slow = move || {
-            for id in 0..50 {
-                let probe = log.probe(id);
-                drop(hot(on_drop(move || {
-                    thread::sleep(Duration::from_millis(1));
-                    drop(probe);
-                })));
-            }
-        };
-        looper.post(slow).unwrap();
-        wait_until(|| log.count() == 50);
-        assert_eq!(log.threads(), [id_of(&looper); 50]);
-    }));
+    let log = alone!();
+    let looper = looper();
+    let slow = move || {
+        for id in 0..50 {
+            let probe = log.probe(id);
+            drop(hot(on_drop(move || {
+                thread::sleep(Duration::from_millis(1));
+                drop(probe);
+            })));
+        }
+    };
+    looper.post(slow).unwrap();
+    wait_until(|| log.count() == 50);
+    assert_eq!(log.threads(), [id_of(&looper); 50]);
 }
 
 /// Returns the last handle to a hot object.
@@ -131,45 +122,42 @@ fn shutdown_releases_what_dies_as_it_empties_the_backlog_or_the_root_pool() {
         // It dies with another one.
         |last| autorelease(Ref::new(hot(last).get())),
     ];
-    alone!(|| {
-        for (case, hold) in holders.into_iter().enumerate() {
-            let log = Log::new();
-            hold(last_handle(&log));
-            assert_eq!(log.count(), 0);
-            global().shutdown(LONG).unwrap();
-            let snapshot = global().snapshot();
-            assert_eq!((log.count(), snapshot.live_objects()), (1, 0), "{case}");
-        }
-    });
+    alone!();
+    for (case, hold) in holders.into_iter().enumerate() {
+        let log = Log::new();
+        hold(last_handle(&log));
+        assert_eq!(log.count(), 0);
+        global().shutdown(LONG).unwrap();
+        let snapshot = global().snapshot();
+        assert_eq!((log.count(), snapshot.live_objects()), (1, 0), "{case}");
+    }
 }
 
 #[test]
 fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
     const SHORT: Duration = Duration::from_millis(1);
-    alone!(logged(|log| {
-        let last = last_handle(&log);
-        let (quiet, left) = in_a_destructor(move || {
-            drop(last);
-            let left = global().shutdown(SHORT).unwrap_err().hot;
-            assert_eq!(log.count(), 0);
-            (global().quiesce(SHORT), left)
-        });
-        assert_eq!((quiet, left), (false, 1));
-        global().shutdown(LONG).unwrap();
-        assert_eq!(log.count(), 1);
-    }));
+    let log = alone!();
+    let last = last_handle(&log);
+    let (quiet, left) = in_a_destructor(move || {
+        drop(last);
+        let left = global().shutdown(SHORT).unwrap_err().hot;
+        assert_eq!(log.count(), 0);
+        (global().quiesce(SHORT), left)
+    });
+    assert_eq!((quiet, left), (false, 1));
+    global().shutdown(LONG).unwrap();
+    assert_eq!(log.count(), 1);
 }
 
 #[test]
 fn shutdown_releases_what_died_on_a_thread_that_is_idle() {
-    alone!(logged(|log| {
-        let worker = Worker::new("idle");
-        let last = last_handle(&log);
-        worker.run(move || drop(last));
-        assert_eq!(log.count(), 0);
-        global().shutdown(LONG).unwrap();
-        assert_eq!(log.threads(), [thread::current().id()]);
-    }));
+    let log = alone!();
+    let worker = Worker::new("idle");
+    let last = last_handle(&log);
+    worker.run(move || drop(last));
+    assert_eq!(log.count(), 0);
+    global().shutdown(LONG).unwrap();
+    assert_eq!(log.threads(), [thread::current().id()]);
 }
 
 /// How many threads have used an object and ended, and how many accounts a drain reads at least.
@@ -213,67 +201,63 @@ fn drains_until_death(log: &Log) -> usize {
 
 #[test]
 fn a_scan_stops_within_the_budget_and_later_drains_go_on() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        use_by_many(&owner);
-        drop(owner.get());
-        drop(owner);
-        assert_eq!(drains_until_death(&log), DRAINS);
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    use_by_many(&owner);
+    drop(owner.get());
+    drop(owner);
+    assert_eq!(drains_until_death(&log), DRAINS);
 }
 
 #[test]
 fn a_scan_reads_no_accounts_of_threads_that_have_not_used_the_object() {
-    alone!(|| {
-        let (log, other) = (Log::new(), Log::new());
-        let (owner, owner_of_other) = (hot(log.probe(1)), hot(other.probe(2)));
-        use_by_many(&owner_of_other);
-        drop(owner.get());
-        drop(owner);
-        assert_eq!(drains_until_death(&log), 1, "one account, in one step");
-    });
+    alone!();
+    let (log, other) = (Log::new(), Log::new());
+    let (owner, owner_of_other) = (hot(log.probe(1)), hot(other.probe(2)));
+    use_by_many(&owner_of_other);
+    drop(owner.get());
+    drop(owner);
+    assert_eq!(drains_until_death(&log), 1, "one account, in one step");
 }
 
 #[test]
 fn what_is_dropped_during_a_scan_leads_to_another_one() {
-    alone!(logged(|log| {
-        let owner = hot(log.probe(1));
-        use_by_many(&owner);
-        let last = owner.get();
-        drop(owner);
-        for _ in 0..3 * DRAINS {
-            drop(last.clone());
-            let (released, _) = drain_a_step();
-            assert_eq!((released, log.count()), (0, 0), "there is a reference");
-        }
-        // In the middle of a scan, which does not know of it.
-        drop(last);
-        let drains = drains_until_death(&log);
-        assert!((DRAINS..=2 * DRAINS).contains(&drains), "{drains}");
-    }));
+    let log = alone!();
+    let owner = hot(log.probe(1));
+    use_by_many(&owner);
+    let last = owner.get();
+    drop(owner);
+    for _ in 0..3 * DRAINS {
+        drop(last.clone());
+        let (released, _) = drain_a_step();
+        assert_eq!((released, log.count()), (0, 0), "there is a reference");
+    }
+    // In the middle of a scan, which does not know of it.
+    drop(last);
+    let drains = drains_until_death(&log);
+    assert!((DRAINS..=2 * DRAINS).contains(&drains), "{drains}");
 }
 
 #[test]
 fn an_object_that_is_in_use_does_not_hold_up_another_one() {
-    alone!(|| {
-        let (in_use, log) = (Log::new(), Log::new());
-        let first = hot(in_use.probe(1));
-        use_by_many(&first);
-        let reference = first.get();
-        drop(first);
-        let second = hot(log.probe(2));
-        use_by_many(&second);
-        drop(second);
+    alone!();
+    let (in_use, log) = (Log::new(), Log::new());
+    let first = hot(in_use.probe(1));
+    use_by_many(&first);
+    let reference = first.get();
+    drop(first);
+    let second = hot(log.probe(2));
+    use_by_many(&second);
+    drop(second);
+    drop(reference.clone());
+    let dead = (0..4 * DRAINS).any(|_| {
+        drain_a_step();
+        // Noted again, at once.
         drop(reference.clone());
-        let dead = (0..4 * DRAINS).any(|_| {
-            drain_a_step();
-            // Noted again, at once.
-            drop(reference.clone());
-            log.count() == 1
-        });
-        assert!(dead && in_use.count() == 0);
-        drop(reference);
+        log.count() == 1
     });
+    assert!(dead && in_use.count() == 0);
+    drop(reference);
 }
 
 #[test]
@@ -284,27 +268,26 @@ fn other_drains_and_the_exit_finish_what_a_budget_has_stopped() {
         drop(owner);
         assert_eq!((drain_a_step(), log.count()), ((0, 1), 0));
     };
-    alone!(logged(|log| {
+    let log = alone!();
+    begin(&log);
+    drop(AutoreleasePool::new());
+    assert_eq!(log.count(), 1, "an ordinary drain");
+    let log = Log::new();
+    begin(&log);
+    let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
+    assert_eq!((counts(drained), log.count()), ((1, 0), 1));
+    let log = Log::new();
+    let exit = fresh_to_the_end(move || {
         begin(&log);
-        drop(AutoreleasePool::new());
-        assert_eq!(log.count(), 1, "an ordinary drain");
-        let log = Log::new();
-        begin(&log);
-        let drained = AutoreleasePool::new().drain_within(Budget::Count(1));
-        assert_eq!((counts(drained), log.count()), ((1, 0), 1));
-        let log = Log::new();
-        let exit = fresh_to_the_end(move || {
-            begin(&log);
-            thread::current().id()
-        });
-        assert_eq!(log.threads(), [exit]);
-        let log = Log::new();
-        begin(&log);
-        let reviewed = thread::spawn(Hot::review).join().unwrap();
-        assert_eq!((reviewed, log.count()), (1, 1), "another scan");
-        assert_eq!(drain_a_step().1, 1);
-        assert_eq!(drains_left(), 0, "the first scan finds nothing");
-    }));
+        thread::current().id()
+    });
+    assert_eq!(log.threads(), [exit]);
+    let log = Log::new();
+    begin(&log);
+    let reviewed = thread::spawn(Hot::review).join().unwrap();
+    assert_eq!((reviewed, log.count()), (1, 1), "another scan");
+    assert_eq!(drain_a_step().1, 1);
+    assert_eq!(drains_left(), 0, "the first scan finds nothing");
 }
 
 /// Drains step by step until nothing remains; returns how many objects were released.
@@ -317,20 +300,19 @@ fn drains_left() -> usize {
 
 #[test]
 fn a_row_that_is_used_again_is_scanned_anew() {
-    alone!(|| {
-        let (log, again) = (Log::new(), Log::new());
-        let owner = hot(log.probe(1));
-        use_by_many(&owner);
-        drop(owner);
-        drain_a_step();
-        assert_eq!(Hot::review(), 1);
-        let owner = hot(again.probe(2));
-        let reference: HotRef<Probe> = owner.get();
-        drop(owner);
-        // There is a reference.
-        assert_eq!((drains_left(), again.count()), (0, 0));
-        drop(reference);
-        drop(AutoreleasePool::new());
-        assert_eq!((log.count(), again.count()), (1, 1));
-    });
+    alone!();
+    let (log, again) = (Log::new(), Log::new());
+    let owner = hot(log.probe(1));
+    use_by_many(&owner);
+    drop(owner);
+    drain_a_step();
+    assert_eq!(Hot::review(), 1);
+    let owner = hot(again.probe(2));
+    let reference: HotRef<Probe> = owner.get();
+    drop(owner);
+    // There is a reference.
+    assert_eq!((drains_left(), again.count()), (0, 0));
+    drop(reference);
+    drop(AutoreleasePool::new());
+    assert_eq!((log.count(), again.count()), (1, 1));
 }

@@ -82,41 +82,40 @@ fn objects_that_are_written_later_count_from_then_on() {
 
 #[test]
 fn every_kind_of_retain_and_release_counts() {
-    alone!(|| {
-        leaks::count_references(["all::leaks::balance::Texture"]);
-        let scope = leaks::scope();
-        let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
-        let texture = Ref::new(Texture);
-        assert_eq!(sum(), 1, "the creation");
-        let weak = Ref::downgrade(&texture);
-        let upgraded = weak.upgrade().unwrap();
+    alone!();
+    leaks::count_references(["all::leaks::balance::Texture"]);
+    let scope = leaks::scope();
+    let sum = || unreleased(&scope).iter().map(|(_, n)| n).sum::<u64>();
+    let texture = Ref::new(Texture);
+    assert_eq!(sum(), 1, "the creation");
+    let weak = Ref::downgrade(&texture);
+    let upgraded = weak.upgrade().unwrap();
+    assert_eq!(sum(), 2);
+    let pool = AutoreleasePool::named("ui");
+    let lent = pool.autorelease(upgraded);
+    let retained = PoolRef::retain(lent);
+    assert_eq!(sum(), 3);
+    drop(pool);
+    assert_eq!(sum(), 2);
+    assert!(Ref::into_inner(retained).is_none());
+    assert_eq!(sum(), 1);
+    let raw = Ref::into_raw(texture);
+    // SAFETY: of `into_raw`, which gave up its reference; each call is balanced.
+    unsafe {
+        Ref::increment_strong_count(raw);
         assert_eq!(sum(), 2);
-        let pool = AutoreleasePool::named("ui");
-        let lent = pool.autorelease(upgraded);
-        let retained = PoolRef::retain(lent);
-        assert_eq!(sum(), 3);
-        drop(pool);
-        assert_eq!(sum(), 2);
-        assert!(Ref::into_inner(retained).is_none());
+        Ref::decrement_strong_count(raw);
         assert_eq!(sum(), 1);
-        let raw = Ref::into_raw(texture);
-        // SAFETY: of `into_raw`, which gave up its reference; each call is balanced.
-        unsafe {
-            Ref::increment_strong_count(raw);
-            assert_eq!(sum(), 2);
-            Ref::decrement_strong_count(raw);
-            assert_eq!(sum(), 1);
-            Ref::decrement_strong_count(raw);
-        }
-        scope.assert_none();
-        let home = HomeRef::new(Texture);
-        let other = home.clone();
-        assert_eq!(sum(), 2);
-        drop(other);
-        assert_eq!(sum(), 1);
-        drop(home);
-        scope.assert_none();
-    });
+        Ref::decrement_strong_count(raw);
+    }
+    scope.assert_none();
+    let home = HomeRef::new(Texture);
+    let other = home.clone();
+    assert_eq!(sum(), 2);
+    drop(other);
+    assert_eq!(sum(), 1);
+    drop(home);
+    scope.assert_none();
 }
 
 /// Asserts that a release counts for its own object. Another thread makes the release; as soon as it
@@ -241,22 +240,21 @@ fn each_way_into_a_pool_makes_an_entry_of_the_retain_in_its_line() {
         |texture, _, _| Ref::autorelease(texture.clone()),
         |texture, _, _| global().autorelease(texture.clone()),
     ];
-    alone!(|| {
-        leaks::count_references(["Texture"]);
-        for autorelease in WAYS {
-            let scope = leaks::scope();
-            let texture = Ref::new(Texture);
-            let (pool, mut handoff) = (AutoreleasePool::new(), HandoffPool::new());
-            // Twice, so that the retain that is kept is the latest when the other one is an entry.
-            for _ in 0..2 {
-                autorelease(&texture, &pool, &handoff);
-                std::mem::forget(keep(&texture));
-            }
-            handoff.drain();
-            drop((pool, texture));
-            kept(&scope, 2, "keep");
+    alone!();
+    leaks::count_references(["Texture"]);
+    for autorelease in WAYS {
+        let scope = leaks::scope();
+        let texture = Ref::new(Texture);
+        let (pool, mut handoff) = (AutoreleasePool::new(), HandoffPool::new());
+        // Twice, so that the retain that is kept is the latest when the other one is an entry.
+        for _ in 0..2 {
+            autorelease(&texture, &pool, &handoff);
+            std::mem::forget(keep(&texture));
         }
-    });
+        handoff.drain();
+        drop((pool, texture));
+        kept(&scope, 2, "keep");
+    }
 }
 
 #[test]

@@ -43,42 +43,39 @@ fn contended() -> Vec<Event> {
 
 #[test]
 fn an_object_that_two_threads_retain_by_turns_is_reported_with_its_sites() {
-    alone!(|| {
-        let line = line!() + 1;
-        let settings = Ref::new(Settings);
-        // Far more turns than are needed, as it must happen within a second.
-        let events = by_turns(&settings, 32, 50_000);
-        let event = &events[0];
-        assert!(event.type_name.unwrap().ends_with("Settings"));
-        let (created_at, site) = (event.created_at.unwrap(), event.site.unwrap());
-        assert_eq!((created_at.file(), created_at.line()), (file!(), line));
-        assert_eq!(site.file(), file!());
-        assert_ne!(site.line(), line);
-        let message = event.to_string();
-        assert!(message.contains("make it Hot"), "{message}");
-    });
+    alone!();
+    let line = line!() + 1;
+    let settings = Ref::new(Settings);
+    // Far more turns than are needed, as it must happen within a second.
+    let events = by_turns(&settings, 32, 50_000);
+    let event = &events[0];
+    assert!(event.type_name.unwrap().ends_with("Settings"));
+    let (created_at, site) = (event.created_at.unwrap(), event.site.unwrap());
+    assert_eq!((created_at.file(), created_at.line()), (file!(), line));
+    assert_eq!(site.file(), file!());
+    assert_ne!(site.line(), line);
+    let message = event.to_string();
+    assert!(message.contains("make it Hot"), "{message}");
 }
 
 #[test]
 fn an_object_that_goes_to_another_thread_now_and_then_is_not_reported() {
-    alone!(|| {
-        let settings = Ref::new(Settings);
-        assert_eq!(by_turns(&settings, 10_000, 20).len(), 0);
-    });
+    alone!();
+    let settings = Ref::new(Settings);
+    assert_eq!(by_turns(&settings, 10_000, 20).len(), 0);
 }
 
 #[test]
 fn objects_that_threads_do_not_share_are_not_reported() {
-    alone!(|| {
-        listen();
-        let retain = || {
-            let own = Ref::new(Settings);
-            (0..50_000).for_each(|_| drop(own.clone()));
-            contended().len()
-        };
-        thread::scope(|scope| {
-            let all: Vec<_> = (0..4).map(|_| scope.spawn(retain)).collect();
-            assert!(all.into_iter().all(|one| one.join().unwrap() == 0));
-        });
+    alone!();
+    listen();
+    let retain = || {
+        let own = Ref::new(Settings);
+        (0..50_000).for_each(|_| drop(own.clone()));
+        contended().len()
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(retain)).collect();
+        assert!(all.into_iter().all(|one| one.join().unwrap() == 0));
     });
 }

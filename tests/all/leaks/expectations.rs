@@ -84,17 +84,16 @@ fn a_forgotten_handle_is_reported_once_with_site_and_references() {
 
 #[test]
 fn an_object_whose_references_are_counted_is_explained_by_the_report() {
-    alone!(|| {
-        listen();
-        leaks::count_references(["Scene"]);
-        let scene = Ref::new(Scene);
-        expect_gone(&scene, "counted");
-        autoreleasepool(|_| {});
-        let message = only_event(EventKind::StillAlive).to_string();
-        let next_step = "print leaks::report() to see the retains that have no release";
-        assert_says(&message, &[next_step]);
-        assert!(!message.contains("count_references"), "{message}");
-    });
+    alone!();
+    listen();
+    leaks::count_references(["Scene"]);
+    let scene = Ref::new(Scene);
+    expect_gone(&scene, "counted");
+    autoreleasepool(|_| {});
+    let message = only_event(EventKind::StillAlive).to_string();
+    let next_step = "print leaks::report() to see the retains that have no release";
+    assert_says(&message, &[next_step]);
+    assert!(!message.contains("count_references"), "{message}");
 }
 
 #[test]
@@ -200,18 +199,17 @@ fn what_is_expected_in_the_teardown_of_a_thread_is_looked_at() {
 
 #[test]
 fn a_hook_that_always_expects_again_does_not_keep_a_thread_from_ending() {
-    alone!(|| {
-        static SCENE: OnceLock<Ref<Scene>> = OnceLock::new();
-        SCENE.get_or_init(|| Ref::new(Scene));
-        releasepool::event::set_hook(Some(Box::new(|event| {
-            // A name of its own, so that each event is reported.
-            let next = event.name.as_deref().unwrap().parse::<u64>().unwrap() + 1;
-            expect_gone(SCENE.get().unwrap(), &next.to_string());
-        })));
-        let thread = thread::spawn(|| {
-            drop(AutoreleasePool::new());
-            expect_gone(SCENE.get().unwrap(), "0");
-        });
-        thread.join().unwrap();
+    alone!();
+    static SCENE: OnceLock<Ref<Scene>> = OnceLock::new();
+    SCENE.get_or_init(|| Ref::new(Scene));
+    releasepool::event::set_hook(Some(Box::new(|event| {
+        // A name of its own, so that each event is reported.
+        let next = event.name.as_deref().unwrap().parse::<u64>().unwrap() + 1;
+        expect_gone(SCENE.get().unwrap(), &next.to_string());
+    })));
+    let thread = thread::spawn(|| {
+        drop(AutoreleasePool::new());
+        expect_gone(SCENE.get().unwrap(), "0");
     });
+    thread.join().unwrap();
 }

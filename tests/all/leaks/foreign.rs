@@ -35,28 +35,27 @@ fn an_allocator_may_fill_the_page_that_gets_an_entry() {
 #[test]
 fn an_allocator_may_fill_or_drain_the_pool_whose_records_are_freed() {
     const OBJECTS: u64 = 100;
-    alone!(|| {
-        // Frames are freed by the global allocator, with the records of the objects.
-        leaks::record_backtraces(true);
-        let fill = || (0..OBJECTS).for_each(|_| autorelease(Ref::new(0)));
-        let drain = || _ = global().drain_root();
-        for foreign in [fill as fn(), drain] {
-            fresh(move || {
-                let scope = leaks::scope();
-                let pool = AutoreleasePool::new();
-                // In blocks, and without a destructor.
-                let made: Vec<_> = (0..OBJECTS)
-                    .map(|i| PoolRef::retain(pool.create(i)))
-                    .collect();
-                drop(pool);
-                made.into_iter().for_each(autorelease);
-                FOREIGN.set(Some(foreign));
-                global().drain_root();
-                assert!(FOREIGN.get().is_none(), "it has been called");
-                scope.assert_none();
-            });
-        }
-    });
+    alone!();
+    // Frames are freed by the global allocator, with the records of the objects.
+    leaks::record_backtraces(true);
+    let fill = || (0..OBJECTS).for_each(|_| autorelease(Ref::new(0)));
+    let drain = || _ = global().drain_root();
+    for foreign in [fill as fn(), drain] {
+        fresh(move || {
+            let scope = leaks::scope();
+            let pool = AutoreleasePool::new();
+            // In blocks, and without a destructor.
+            let made: Vec<_> = (0..OBJECTS)
+                .map(|i| PoolRef::retain(pool.create(i)))
+                .collect();
+            drop(pool);
+            made.into_iter().for_each(autorelease);
+            FOREIGN.set(Some(foreign));
+            global().drain_root();
+            assert!(FOREIGN.get().is_none(), "it has been called");
+            scope.assert_none();
+        });
+    }
 }
 
 #[test]
@@ -68,49 +67,47 @@ fn what_the_hook_autoreleases_at_the_end_of_a_drain_is_released() {
             self.0.store(true, Relaxed);
         }
     }
-    alone!(|| {
-        let shown = Arc::new(AtomicBool::new(false));
-        let flag = shown.clone();
-        event::set_hook(Some(Box::new(move |_| {
-            autorelease(Ref::new(Shown(flag.clone())))
-        })));
-        let scene = Ref::new(Scene);
-        autoreleasepool(|_| leaks::expect_gone(Ref::downgrade(&scene), "scene"));
-        assert!(shown.load(Relaxed));
-    });
+    alone!();
+    let shown = Arc::new(AtomicBool::new(false));
+    let flag = shown.clone();
+    event::set_hook(Some(Box::new(move |_| {
+        autorelease(Ref::new(Shown(flag.clone())))
+    })));
+    let scene = Ref::new(Scene);
+    autoreleasepool(|_| leaks::expect_gone(Ref::downgrade(&scene), "scene"));
+    assert!(shown.load(Relaxed));
 }
 
 #[test]
 fn a_weak_reference_may_be_made_again_while_the_value_dies() {
-    alone!(|| {
-        const ROUNDS: usize = sized(1, 500, 4_000);
-        let (to_there, there) = mpsc::sync_channel::<(Ref<u64>, Arc<AtomicBool>)>(0);
-        let dropper = std::thread::spawn(move || {
-            for (object, go) in there {
-                while !go.load(Relaxed) {
-                    std::thread::yield_now();
-                }
-                drop(object);
+    alone!();
+    const ROUNDS: usize = sized(1, 500, 4_000);
+    let (to_there, there) = mpsc::sync_channel::<(Ref<u64>, Arc<AtomicBool>)>(0);
+    let dropper = std::thread::spawn(move || {
+        for (object, go) in there {
+            while !go.load(Relaxed) {
+                std::thread::yield_now();
             }
-        });
-        for _ in 0..ROUNDS {
-            let object = Ref::new(1);
-            let mut weak = Ref::downgrade(&object);
-            let go = Arc::new(AtomicBool::new(false));
-            to_there.send((object, go.clone())).unwrap();
-            go.store(true, Relaxed);
-            while weak.strong_count() != 0 {
-                // SAFETY: just made of such a reference.
-                weak = unsafe { Weak::from_raw(weak.into_raw()) };
-            }
-            for _ in 0..10 {
-                // SAFETY: as above.
-                weak = unsafe { Weak::from_raw(weak.into_raw()) };
-            }
+            drop(object);
         }
-        drop(to_there);
-        dropper.join().unwrap();
     });
+    for _ in 0..ROUNDS {
+        let object = Ref::new(1);
+        let mut weak = Ref::downgrade(&object);
+        let go = Arc::new(AtomicBool::new(false));
+        to_there.send((object, go.clone())).unwrap();
+        go.store(true, Relaxed);
+        while weak.strong_count() != 0 {
+            // SAFETY: just made of such a reference.
+            weak = unsafe { Weak::from_raw(weak.into_raw()) };
+        }
+        for _ in 0..10 {
+            // SAFETY: as above.
+            weak = unsafe { Weak::from_raw(weak.into_raw()) };
+        }
+    }
+    drop(to_there);
+    dropper.join().unwrap();
 }
 
 #[test]
@@ -135,24 +132,23 @@ fn a_record_that_could_not_be_removed_says_nothing_of_the_next_object() {
             }
         }
     }
-    alone!(|| {
-        // A report allocates for each shard of the index, and at some of these allocations looks at
-        // the record of the first object.
-        let mut kept = 0;
-        for allocations in 0..1_000 {
-            FIRST.set(Some(Ref::new(A(1))));
-            WAITS.set(allocations);
-            FOREIGN.set(Some(replace));
-            let alive = leaks::report().objects();
-            FOREIGN.set(None);
-            let Some(second) = SECOND.take() else {
-                break;
-            };
-            kept += alive;
-            autoreleasepool(|pool| assert_eq!(pool.autorelease(second).0, 2));
-        }
-        assert!(kept > 0);
-    });
+    alone!();
+    // A report allocates for each shard of the index, and at some of these allocations looks at
+    // the record of the first object.
+    let mut kept = 0;
+    for allocations in 0..1_000 {
+        FIRST.set(Some(Ref::new(A(1))));
+        WAITS.set(allocations);
+        FOREIGN.set(Some(replace));
+        let alive = leaks::report().objects();
+        FOREIGN.set(None);
+        let Some(second) = SECOND.take() else {
+            break;
+        };
+        kept += alive;
+        autoreleasepool(|pool| assert_eq!(pool.autorelease(second).0, 2));
+    }
+    assert!(kept > 0);
 }
 
 #[test]
@@ -182,24 +178,23 @@ fn the_allocator_may_count_references_while_symbols_are_read() {
             _ => std::hint::black_box(retain_below(depth - 1, object)),
         }
     }
-    alone!(|| {
-        leaks::count_references(["Counted"]);
-        leaks::record_backtraces(true);
-        let object = Ref::new(Counted);
-        let barrier = std::sync::Barrier::new(2);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                barrier.wait();
-                (0..DEPTH).for_each(|depth| _ = retain_below(depth, &object));
-            });
-            OWN.set(Some(object.clone()));
+    alone!();
+    leaks::count_references(["Counted"]);
+    leaks::record_backtraces(true);
+    let object = Ref::new(Counted);
+    let barrier = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
             barrier.wait();
-            FOREIGN.set(Some(retain));
-            drop(leaks::report());
-            FOREIGN.set(None);
+            (0..DEPTH).for_each(|depth| _ = retain_below(depth, &object));
         });
-        assert!(LEFT.get() < TIMES - 10);
-        OWN.set(None);
-        assert_eq!(Ref::strong_count(&object), 1);
+        OWN.set(Some(object.clone()));
+        barrier.wait();
+        FOREIGN.set(Some(retain));
+        drop(leaks::report());
+        FOREIGN.set(None);
     });
+    assert!(LEFT.get() < TIMES - 10);
+    OWN.set(None);
+    assert_eq!(Ref::strong_count(&object), 1);
 }

@@ -116,15 +116,14 @@ fn objects_that_one_line_creates_on_several_threads_are_one_group() {
 
 #[test]
 fn assert_none_looks_at_all_threads() {
-    alone!(|| {
-        leaks::assert_none();
-        let kept = std::thread::spawn(|| Ref::new(Small)).join().unwrap();
-        let message = panic_of(leaks::assert_none);
-        assert!(message.contains("::Small"), "{message}");
-        assert_eq!(leaks::report().objects(), 1);
-        drop(kept);
-        leaks::assert_none();
-    });
+    alone!();
+    leaks::assert_none();
+    let kept = std::thread::spawn(|| Ref::new(Small)).join().unwrap();
+    let message = panic_of(leaks::assert_none);
+    assert!(message.contains("::Small"), "{message}");
+    assert_eq!(leaks::report().objects(), 1);
+    drop(kept);
+    leaks::assert_none();
 }
 
 #[test]
@@ -149,21 +148,20 @@ fn many_objects_of_many_threads_leave_no_record() {
 #[test]
 #[cfg_attr(miri, ignore = "Miri has no backtraces that this crate reads")]
 fn backtraces_are_recorded_on_demand() {
-    alone!(|| {
-        fn load() -> Ref<Small> {
-            Ref::new(Small)
-        }
-        let without = load();
-        leaks::record_backtraces(true);
-        let with = std::hint::black_box(load());
-        leaks::record_backtraces(false);
-        let report = leaks::report();
-        // One group of one line, whose first object may be either.
-        assert_eq!(report.groups().len(), 1);
-        drop(without);
-        let report = leaks::report();
-        let functions = report.groups()[0].backtrace();
-        assert!(functions[0].contains("load"), "{report}");
-        drop(with);
-    });
+    alone!();
+    fn load() -> Ref<Small> {
+        Ref::new(Small)
+    }
+    let without = load();
+    leaks::record_backtraces(true);
+    let with = std::hint::black_box(load());
+    leaks::record_backtraces(false);
+    let report = leaks::report();
+    // One group of one line, whose first object may be either.
+    assert_eq!(report.groups().len(), 1);
+    drop(without);
+    let report = leaks::report();
+    let functions = report.groups()[0].backtrace();
+    assert!(functions[0].contains("load"), "{report}");
+    drop(with);
 }

@@ -11,109 +11,103 @@ use std::time::Duration;
 
 #[test]
 fn quiesce_waits_for_a_thread_that_is_running_an_orphan() {
-    alone!(|| {
-        let (tell, told) = channel();
-        let busy = thread_that_runs_an_orphan(told);
-        let limit = Duration::from_millis(10);
-        let start = std::time::Instant::now();
-        assert!(!global().quiesce(limit), "it is not done");
-        assert!(start.elapsed() >= limit);
-        let waiting = thread::spawn(|| global().quiesce(LONG));
-        thread::sleep(limit);
-        assert!(!waiting.is_finished(), "it waits");
-        tell.send(()).unwrap();
-        assert!(waiting.join().unwrap() && busy.join().unwrap());
-    });
+    alone!();
+    let (tell, told) = channel();
+    let busy = thread_that_runs_an_orphan(told);
+    let limit = Duration::from_millis(10);
+    let start = std::time::Instant::now();
+    assert!(!global().quiesce(limit), "it is not done");
+    assert!(start.elapsed() >= limit);
+    let waiting = thread::spawn(|| global().quiesce(LONG));
+    thread::sleep(limit);
+    assert!(!waiting.is_finished(), "it waits");
+    tell.send(()).unwrap();
+    assert!(waiting.join().unwrap() && busy.join().unwrap());
 }
 
 #[test]
 fn quiesce_runs_everything_that_is_deferred() {
-    alone!(|| {
-        let log = Log::new();
-        assert!(global().quiesce(Duration::ZERO));
-        me().release(Ref::new(log.probe(0)));
-        me().post(move || log.note(1)).unwrap();
-        let gone = fresh(me);
-        wait_until(|| !gone.is_alive());
-        gone.release(Ref::new(log.probe(2)));
-        let pool = AutoreleasePool::new();
-        pool.create(log.probe(3));
-        assert!(global().quiesce(LONG));
-        // Without closures posted to live threads and entries of pools.
-        assert_eq!(log.sorted(), [0, 2]);
-        drop(pool);
-        assert_eq!(global().run_inbox(), 1);
-    });
+    alone!();
+    let log = Log::new();
+    assert!(global().quiesce(Duration::ZERO));
+    me().release(Ref::new(log.probe(0)));
+    me().post(move || log.note(1)).unwrap();
+    let gone = fresh(me);
+    wait_until(|| !gone.is_alive());
+    gone.release(Ref::new(log.probe(2)));
+    let pool = AutoreleasePool::new();
+    pool.create(log.probe(3));
+    assert!(global().quiesce(LONG));
+    // Without closures posted to live threads and entries of pools.
+    assert_eq!(log.sorted(), [0, 2]);
+    drop(pool);
+    assert_eq!(global().run_inbox(), 1);
 }
 
 #[test]
 fn quiesce_without_time_releases_what_is_retired_or_dead() {
-    alone!(|| {
-        let log = Log::new();
-        let slot = Slot::new(Ref::new(log.probe(0)));
-        slot.store(Ref::new(log.probe(1)));
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.ids(), [0]);
-        let worker = Worker::new("idle");
-        worker.run(move || drop(hot(log.probe(2))));
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.ids(), [0, 2]);
-        worker.join();
-    });
+    alone!();
+    let log = Log::new();
+    let slot = Slot::new(Ref::new(log.probe(0)));
+    slot.store(Ref::new(log.probe(1)));
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.ids(), [0]);
+    let worker = Worker::new("idle");
+    worker.run(move || drop(hot(log.probe(2))));
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.ids(), [0, 2]);
+    worker.join();
 }
 
 #[test]
 fn quiesce_without_time_releases_what_an_orphaned_closure_lets_die() {
-    alone!(|| {
-        let log = Log::new();
-        let _this_thread_has_a_slot = global().current_thread();
-        let last = hot(log.probe(0)).get();
-        fresh_to_the_end(move || {
-            me().post(move || drop(last)).unwrap();
-        });
-        assert_eq!(log.count(), 0);
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.count(), 1);
+    alone!();
+    let log = Log::new();
+    let _this_thread_has_a_slot = global().current_thread();
+    let last = hot(log.probe(0)).get();
+    fresh_to_the_end(move || {
+        me().post(move || drop(last)).unwrap();
     });
+    assert_eq!(log.count(), 0);
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.count(), 1);
 }
 
 #[test]
 fn quiesce_resumes_the_first_panic_after_everything_is_done() {
-    alone!(|| {
-        let log = Log::new();
-        let _this_thread_has_a_slot = global().current_thread();
-        fresh_to_the_end(move || {
-            for id in 0..3 {
-                me().post(move || {
-                    log.note(id);
-                    panic!("closure {id}");
-                })
-                .unwrap();
-            }
-        });
-        assert_eq!(panic_of(|| global().quiesce(LONG)), "closure 0");
-        assert_eq!(log.ids(), [0, 1, 2]);
-        assert!(global().quiesce(Duration::ZERO));
+    alone!();
+    let log = Log::new();
+    let _this_thread_has_a_slot = global().current_thread();
+    fresh_to_the_end(move || {
+        for id in 0..3 {
+            me().post(move || {
+                log.note(id);
+                panic!("closure {id}");
+            })
+            .unwrap();
+        }
     });
+    assert_eq!(panic_of(|| global().quiesce(LONG)), "closure 0");
+    assert_eq!(log.ids(), [0, 1, 2]);
+    assert!(global().quiesce(Duration::ZERO));
 }
 
 #[test]
 fn quiesce_called_by_an_orphaned_closure_does_not_hang() {
-    alone!(|| {
-        let log = Log::new();
-        let _this_thread_has_a_slot = global().current_thread();
-        fresh_to_the_end(move || {
-            for id in 0..2 {
-                me().post(move || {
-                    // It waits neither for the closure that calls it nor for the others, which it
-                    // runs.
-                    assert!(global().quiesce(LONG));
-                    log.note(id);
-                })
-                .unwrap();
-            }
-        });
-        assert!(global().quiesce(LONG));
-        assert_eq!(log.ids(), [1, 0]);
+    alone!();
+    let log = Log::new();
+    let _this_thread_has_a_slot = global().current_thread();
+    fresh_to_the_end(move || {
+        for id in 0..2 {
+            me().post(move || {
+                // It waits neither for the closure that calls it nor for the others, which it
+                // runs.
+                assert!(global().quiesce(LONG));
+                log.note(id);
+            })
+            .unwrap();
+        }
     });
+    assert!(global().quiesce(LONG));
+    assert_eq!(log.ids(), [1, 0]);
 }

@@ -101,16 +101,15 @@ fn objects_take_a_header_and_slices_a_length_more() {
     }
     #[repr(align(64))]
     struct Aligned;
-    alone!(|| {
-        drop(Ref::new(0));
-        assert_eq!(bytes_of(|| Ref::new([0u8; 48])), 16 + 48);
-        assert_eq!(bytes_of(|| Ref::new(())), 16);
-        assert_eq!(bytes_of(|| Ref::<str>::from("")), 24);
-        assert_eq!(bytes_of(|| Ref::<[u8]>::from([7; 40])), 24 + 40);
-        let aligned = bytes_of(|| Ref::new([Aligned]));
-        assert_eq!(
-            aligned, 64,
-            "the header is right before the value, which is zero-sized here"
-        );
-    });
+    alone!();
+    drop(Ref::new(0));
+    assert_eq!(bytes_of(|| Ref::new([0u8; 48])), 16 + 48);
+    assert_eq!(bytes_of(|| Ref::new(())), 16);
+    assert_eq!(bytes_of(|| Ref::<str>::from("")), 24);
+    assert_eq!(bytes_of(|| Ref::<[u8]>::from([7; 40])), 24 + 40);
+    let aligned = bytes_of(|| Ref::new([Aligned]));
+    assert_eq!(
+        aligned, 64,
+        "the header is right before the value, which is zero-sized here"
+    );
 }

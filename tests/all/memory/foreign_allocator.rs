@@ -156,15 +156,14 @@ fn on_more_and_more_threads(foreign: fn(), f: fn()) {
 
 #[test]
 fn an_allocator_may_make_chunks_while_a_chunk_is_made() {
-    alone!(|| {
-        let blocks = BlockAllocator::new();
-        // More than 100 chunks: so the table of their addresses grows several times.
-        let mut made = Vec::with_capacity(12_000);
-        with_foreign(use_blocks, || {
-            made.extend((0..12_000).map(|_| Ref::new_in([2u8; 600], &blocks)));
-        });
-        assert!(made.iter().all(|object| object[599] == 2));
+    alone!();
+    let blocks = BlockAllocator::new();
+    // More than 100 chunks: so the table of their addresses grows several times.
+    let mut made = Vec::with_capacity(12_000);
+    with_foreign(use_blocks, || {
+        made.extend((0..12_000).map(|_| Ref::new_in([2u8; 600], &blocks)));
     });
+    assert!(made.iter().all(|object| object[599] == 2));
 }
 
 #[test]
@@ -176,18 +175,17 @@ fn an_allocator_may_use_everything_while_everything_is_used() {
 fn an_allocator_may_wake_a_thread_while_the_thread_begins_to_wait() {
     static ASLEEP: OnceLock<LooperProxy> = OnceLock::new();
     static CALLED: OnceLock<LooperProxy> = OnceLock::new();
-    alone!(|| {
-        let [asleep, called] = [(); 2].map(|()| Looper::spawn("looper").unwrap());
-        _ = (ASLEEP.set(asleep.proxy()), CALLED.set(called.proxy()));
-        on_more_and_more_threads(
-            || ASLEEP.get().unwrap().post(|| ()).unwrap(),
-            || {
-                // Long enough that the thread waits for it.
-                let wait = || std::thread::sleep(Duration::from_millis(5));
-                CALLED.get().unwrap().call(wait).unwrap();
-            },
-        );
-    });
+    alone!();
+    let [asleep, called] = [(); 2].map(|()| Looper::spawn("looper").unwrap());
+    _ = (ASLEEP.set(asleep.proxy()), CALLED.set(called.proxy()));
+    on_more_and_more_threads(
+        || ASLEEP.get().unwrap().post(|| ()).unwrap(),
+        || {
+            // Long enough that the thread waits for it.
+            let wait = || std::thread::sleep(Duration::from_millis(5));
+            CALLED.get().unwrap().call(wait).unwrap();
+        },
+    );
 }
 
 #[test]
@@ -195,31 +193,29 @@ fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
     thread_local! {
         static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
     }
-    alone!(|| {
-        let posts: [fn(&FrameProxy) -> bool; 4] = [
-            |proxy| proxy.post(|| ()).is_ok(),
-            |proxy| proxy.post_frame(|_| ()).is_ok(),
-            |proxy| proxy.post_after(Duration::ZERO, || ()).is_ok(),
-            |proxy| proxy.post_frame_after(Duration::ZERO, |_| ()).is_ok(),
-        ];
-        for post in posts {
-            let frames = FrameLoop::new(FrameConfig::new());
-            let proxy = frames.proxy();
-            LOOP.set(Some(frames));
-            FOREIGN.set(Some(|| drop(LOOP.take())));
-            assert!(!post(&proxy) && proxy.is_closed());
-        }
-    });
+    alone!();
+    let posts: [fn(&FrameProxy) -> bool; 4] = [
+        |proxy| proxy.post(|| ()).is_ok(),
+        |proxy| proxy.post_frame(|_| ()).is_ok(),
+        |proxy| proxy.post_after(Duration::ZERO, || ()).is_ok(),
+        |proxy| proxy.post_frame_after(Duration::ZERO, |_| ()).is_ok(),
+    ];
+    for post in posts {
+        let frames = FrameLoop::new(FrameConfig::new());
+        let proxy = frames.proxy();
+        LOOP.set(Some(frames));
+        FOREIGN.set(Some(|| drop(LOOP.take())));
+        assert!(!post(&proxy) && proxy.is_closed());
+    }
 }
 
 #[test]
 #[cfg(feature = "leak-detection")]
 fn an_allocator_may_make_objects_while_call_frames_are_freed() {
-    alone!(|| {
-        releasepool::leaks::record_backtraces(true);
-        let object = Ref::new(0);
-        // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
-        let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
-        with_foreign(use_all_locks, || drop(object));
-    });
+    alone!();
+    releasepool::leaks::record_backtraces(true);
+    let object = Ref::new(0);
+    // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
+    let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
+    with_foreign(use_all_locks, || drop(object));
 }

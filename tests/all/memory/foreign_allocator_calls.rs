@@ -304,25 +304,24 @@ fn each_public_function_is_called() {
 
 #[test]
 fn an_allocator_may_use_the_crate_in_each_public_function() {
-    alone!(|| {
-        let looper = Looper::reclaimer("the allocator's").unwrap();
-        _ = SHARED.set(Shared {
-            blocks: BlockAllocator::new(),
-            slot: Slot::new(live()),
-            manager: PoolManager::new(),
-            looper: looper.proxy(),
-            queue: RemoteRelease::new(|| true),
-        });
-        // The tests' hook allocates under a lock of its own, where the allocator causes events, too.
-        listen();
-        drop(event::set_hook(None));
-        for (of, f) in FILES.iter().flat_map(|(rows, _)| *rows) {
-            eprintln!("calling {of}");
-            fresh_to_the_end(*f);
-        }
-        assert!(USES.load(Ordering::Relaxed) > 100 * TIMES);
-        // The slot has one.
-        looper.shutdown().unwrap();
-        quiesce_until(|| LIVE.load(Ordering::Relaxed) == 1);
+    alone!();
+    let looper = Looper::reclaimer("the allocator's").unwrap();
+    _ = SHARED.set(Shared {
+        blocks: BlockAllocator::new(),
+        slot: Slot::new(live()),
+        manager: PoolManager::new(),
+        looper: looper.proxy(),
+        queue: RemoteRelease::new(|| true),
     });
+    // The tests' hook allocates under a lock of its own, where the allocator causes events, too.
+    listen();
+    drop(event::set_hook(None));
+    for (of, f) in FILES.iter().flat_map(|(rows, _)| *rows) {
+        eprintln!("calling {of}");
+        fresh_to_the_end(*f);
+    }
+    assert!(USES.load(Ordering::Relaxed) > 100 * TIMES);
+    // The slot has one.
+    looper.shutdown().unwrap();
+    quiesce_until(|| LIVE.load(Ordering::Relaxed) == 1);
 }

@@ -192,39 +192,38 @@ fn nothing_is_left() {
 
 #[test]
 fn a_thread_gives_back_pages_that_it_does_not_need_any_more() {
-    alone!(|| {
-        drop(AutoreleasePool::new());
-        let object = Ref::new(0);
-        let left = left_over(1, || {
-            for entries in [1_000, 100_000, 1_000, 200_000] {
-                let pool = AutoreleasePool::new();
-                (0..entries).for_each(|_| _ = pool.autorelease(object.clone()));
-            }
-        });
-        assert!(left <= 0, "{left} bytes more the second time");
-        let before = BYTES.load(Ordering::Relaxed);
-        std::thread::spawn(|| drop(AutoreleasePool::new()))
-            .join()
-            .unwrap();
-        let huge = std::thread::spawn(move || {
+    alone!();
+    drop(AutoreleasePool::new());
+    let object = Ref::new(0);
+    let left = left_over(1, || {
+        for entries in [1_000, 100_000, 1_000, 200_000] {
             let pool = AutoreleasePool::new();
-            (0..200_000).for_each(|_| _ = pool.autorelease(object.clone()));
-            drop(pool);
-            let kept = BYTES.load(Ordering::Relaxed) - before;
-            // Frames of one page each: a day at 1 per second.
-            for _ in 0..86_400 {
-                AutoreleasePool::new().autorelease(object.clone());
-            }
-            (kept, BYTES.load(Ordering::Relaxed) - before)
-        });
-        let (kept, later) = huge.join().unwrap();
-        assert!(
-            kept > 200_000 * size_of::<usize>() as isize,
-            "{kept} bytes kept for the next time"
-        );
-        // 64 pages of 2 KiB.
-        assert!(later < 160 * 1_024, "{later} bytes kept for ever");
+            (0..entries).for_each(|_| _ = pool.autorelease(object.clone()));
+        }
     });
+    assert!(left <= 0, "{left} bytes more the second time");
+    let before = BYTES.load(Ordering::Relaxed);
+    std::thread::spawn(|| drop(AutoreleasePool::new()))
+        .join()
+        .unwrap();
+    let huge = std::thread::spawn(move || {
+        let pool = AutoreleasePool::new();
+        (0..200_000).for_each(|_| _ = pool.autorelease(object.clone()));
+        drop(pool);
+        let kept = BYTES.load(Ordering::Relaxed) - before;
+        // Frames of one page each: a day at 1 per second.
+        for _ in 0..86_400 {
+            AutoreleasePool::new().autorelease(object.clone());
+        }
+        (kept, BYTES.load(Ordering::Relaxed) - before)
+    });
+    let (kept, later) = huge.join().unwrap();
+    assert!(
+        kept > 200_000 * size_of::<usize>() as isize,
+        "{kept} bytes kept for the next time"
+    );
+    // 64 pages of 2 KiB.
+    assert!(later < 160 * 1_024, "{later} bytes kept for ever");
 }
 
 #[test]
@@ -241,104 +240,101 @@ fn destructors_that_panic_leave_nothing() {
             Self([0; 1000])
         }
     }
-    alone!(|| {
-        std::panic::set_hook(Box::new(|_| ()));
-        event::set_hook(Some(Box::new(|_| ())));
-        let before = live();
-        let left = left_over(20, || {
-            // Objects without and with a weak reference, slices, and a partly filled slice.
-            panic_of(|| drop(Ref::new(Loud([1; 1000]))));
-            let weakly = Ref::new(Loud([1; 1000]));
-            let weak = Ref::downgrade(&weakly);
-            panic_of(|| drop(weakly));
-            drop(weak);
-            panic_of(|| drop(Ref::<[Loud]>::from([Loud([1; 1000])])));
-            let half = [
-                Loud([0; 1000]),
-                Loud([0, 1].repeat(500).try_into().unwrap()),
-            ];
-            let panic = catch_unwind(|| Ref::<[Loud]>::from(&half[..]));
-            assert!(panic.is_err());
-            panic_of(|| {
-                let pool = AutoreleasePool::new();
-                pool.create(Loud([1; 1000]));
-            });
+    alone!();
+    std::panic::set_hook(Box::new(|_| ()));
+    event::set_hook(Some(Box::new(|_| ())));
+    let before = live();
+    let left = left_over(20, || {
+        // Objects without and with a weak reference, slices, and a partly filled slice.
+        panic_of(|| drop(Ref::new(Loud([1; 1000]))));
+        let weakly = Ref::new(Loud([1; 1000]));
+        let weak = Ref::downgrade(&weakly);
+        panic_of(|| drop(weakly));
+        drop(weak);
+        panic_of(|| drop(Ref::<[Loud]>::from([Loud([1; 1000])])));
+        let half = [
+            Loud([0; 1000]),
+            Loud([0, 1].repeat(500).try_into().unwrap()),
+        ];
+        let panic = catch_unwind(|| Ref::<[Loud]>::from(&half[..]));
+        assert!(panic.is_err());
+        panic_of(|| {
+            let pool = AutoreleasePool::new();
+            pool.create(Loud([1; 1000]));
         });
-        assert!(left < 1_000, "{left} bytes");
-        assert_eq!(live(), before);
     });
+    assert!(left < 1_000, "{left} bytes");
+    assert_eq!(live(), before);
 }
 
 #[test]
 fn no_object_is_alive_after_all_of_this() {
-    alone!(|| {
-        event::set_hook(Some(Box::new(|_| ())));
-        assert_eq!(live(), 0);
-        let kept = Ref::new(0);
-        assert_eq!(live(), 1);
-        thread::spawn(busy).join().unwrap();
-        thread::spawn(busy).join().unwrap();
-        let weak = Ref::downgrade(&kept);
-        assert_eq!(live(), 1);
-        drop(kept);
-        assert_eq!(live(), 0, "a weak reference keeps no object alive");
-        drop(weak);
-        // Every way to make an object and to end it.
-        assert!(Ref::try_unwrap(Ref::new(1)).is_ok());
-        assert!(Ref::into_inner(Ref::new(1)).is_some());
-        let mut shared = Ref::new(1);
-        let other = shared.clone();
-        *Ref::make_mut(&mut shared) = 2;
-        assert_eq!(live(), 2);
-        let again = other.clone();
-        assert!(Ref::into_inner(other.clone()).is_none());
-        let other = Ref::try_unwrap(other).unwrap_err();
-        assert_eq!(live(), 2, "neither got it");
-        drop(again);
-        drop(other);
-        let weak = Ref::downgrade(&shared);
-        *Ref::make_mut(&mut shared) = 3;
-        assert_eq!(live(), 1);
-        drop((shared, weak));
-        let half: Ref<[_]> = (0..9).map(Ref::new).collect();
-        assert_eq!(live(), 10);
-        drop(half);
-        let cyclic = std::panic::catch_unwind(|| Ref::<u8>::new_cyclic(|_| panic!("not made")));
-        assert!(cyclic.is_err());
-        assert_eq!(live(), 0);
-    });
+    alone!();
+    event::set_hook(Some(Box::new(|_| ())));
+    assert_eq!(live(), 0);
+    let kept = Ref::new(0);
+    assert_eq!(live(), 1);
+    thread::spawn(busy).join().unwrap();
+    thread::spawn(busy).join().unwrap();
+    let weak = Ref::downgrade(&kept);
+    assert_eq!(live(), 1);
+    drop(kept);
+    assert_eq!(live(), 0, "a weak reference keeps no object alive");
+    drop(weak);
+    // Every way to make an object and to end it.
+    assert!(Ref::try_unwrap(Ref::new(1)).is_ok());
+    assert!(Ref::into_inner(Ref::new(1)).is_some());
+    let mut shared = Ref::new(1);
+    let other = shared.clone();
+    *Ref::make_mut(&mut shared) = 2;
+    assert_eq!(live(), 2);
+    let again = other.clone();
+    assert!(Ref::into_inner(other.clone()).is_none());
+    let other = Ref::try_unwrap(other).unwrap_err();
+    assert_eq!(live(), 2, "neither got it");
+    drop(again);
+    drop(other);
+    let weak = Ref::downgrade(&shared);
+    *Ref::make_mut(&mut shared) = 3;
+    assert_eq!(live(), 1);
+    drop((shared, weak));
+    let half: Ref<[_]> = (0..9).map(Ref::new).collect();
+    assert_eq!(live(), 10);
+    drop(half);
+    let cyclic = std::panic::catch_unwind(|| Ref::<u8>::new_cyclic(|_| panic!("not made")));
+    assert!(cyclic.is_err());
+    assert_eq!(live(), 0);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn threads_come_and_go_and_memory_is_flat() {
-    alone!(|| {
-        event::set_hook(Some(Box::new(|_| ())));
-        let threads = |n: usize| {
-            for _ in 0..n / 2 {
-                let pair = [
-                    thread::spawn(busy),
-                    thread::spawn(|| autorelease(Ref::new(0))),
-                ];
-                pair.into_iter().for_each(|thread| thread.join().unwrap());
-            }
-        };
-        // `ci/long.sh threads` sets a larger number.
-        let all = std::env::var("RELEASEPOOL_THREADS");
-        let all = all.map_or(sized(0, 4_000, 6_000), |n| {
-            n.parse().expect("a number of threads")
-        });
-        threads(all / 4);
-        let (bytes, before) = (BYTES.load(Ordering::Relaxed), resident());
-        threads(all - all / 4);
-        let grown = resident().saturating_sub(before);
-        let allocated = BYTES.load(Ordering::Relaxed) - bytes;
-        assert!(allocated < 64 << 10, "{allocated} bytes more are allocated");
-        assert!(grown < 8 << 20, "{grown} bytes more are in memory");
-        let slots = global().threads();
-        assert!(slots.len() <= 4, "{slots:?}");
-        let last = thread::spawn(|| me().key());
-        let last = last.join().unwrap();
-        assert!(crate::support::slot(last) < 64, "slots are reused: {last}");
+    alone!();
+    event::set_hook(Some(Box::new(|_| ())));
+    let threads = |n: usize| {
+        for _ in 0..n / 2 {
+            let pair = [
+                thread::spawn(busy),
+                thread::spawn(|| autorelease(Ref::new(0))),
+            ];
+            pair.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+    };
+    // `ci/long.sh threads` sets a larger number.
+    let all = std::env::var("RELEASEPOOL_THREADS");
+    let all = all.map_or(sized(0, 4_000, 6_000), |n| {
+        n.parse().expect("a number of threads")
     });
+    threads(all / 4);
+    let (bytes, before) = (BYTES.load(Ordering::Relaxed), resident());
+    threads(all - all / 4);
+    let grown = resident().saturating_sub(before);
+    let allocated = BYTES.load(Ordering::Relaxed) - bytes;
+    assert!(allocated < 64 << 10, "{allocated} bytes more are allocated");
+    assert!(grown < 8 << 20, "{grown} bytes more are in memory");
+    let slots = global().threads();
+    assert!(slots.len() <= 4, "{slots:?}");
+    let last = thread::spawn(|| me().key());
+    let last = last.join().unwrap();
+    assert!(crate::support::slot(last) < 64, "slots are reused: {last}");
 }

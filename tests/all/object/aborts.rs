@@ -199,22 +199,21 @@ fn exit_of_the_process_inside_a_destructor_is_orderly() {
 
 #[test]
 fn exit_of_the_process_on_one_thread_while_others_go_on() {
-    alone!(|| {
-        for _ in 0..3 {
-            std::thread::spawn(|| {
-                loop {
-                    let pool = AutoreleasePool::new();
-                    let text = pool.create(String::from("going on"));
-                    assert_eq!(*text, "going on");
-                    let weak: Weak<_> = PoolRef::downgrade(text);
-                    autorelease(PoolRef::retain(text));
-                    drop(weak);
-                }
-            });
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        std::process::exit(0);
-    });
+    alone!();
+    for _ in 0..3 {
+        std::thread::spawn(|| {
+            loop {
+                let pool = AutoreleasePool::new();
+                let text = pool.create(String::from("going on"));
+                assert_eq!(*text, "going on");
+                let weak: Weak<_> = PoolRef::downgrade(text);
+                autorelease(PoolRef::retain(text));
+                drop(weak);
+            }
+        });
+    }
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::process::exit(0);
 }
 
 /// Overwrites the header of an object: the two words before its value.
@@ -278,26 +277,25 @@ fn pointers_to_no_object_and_overwritten_headers_abort() {
 
 #[test]
 fn raw_calls_that_are_correct_pass() {
-    alone!(|| {
-        for with_weak in [false, true] {
-            let object = Ref::new(Texture(0));
-            let weak = with_weak.then(|| Ref::downgrade(&object));
-            let raw = Ref::into_raw(object);
-            // SAFETY: of `into_raw`; each reference is given up once.
-            unsafe {
-                Ref::increment_strong_count(raw);
-                drop(Ref::from_raw(raw));
-                Ref::decrement_strong_count(raw);
-            }
-            // A weak reference to a dead object, whose memory is there.
-            let raw = weak.map(Weak::into_raw);
-            // SAFETY: of `into_raw`.
-            drop(raw.map(|raw| unsafe { Weak::from_raw(raw) }));
+    alone!();
+    for with_weak in [false, true] {
+        let object = Ref::new(Texture(0));
+        let weak = with_weak.then(|| Ref::downgrade(&object));
+        let raw = Ref::into_raw(object);
+        // SAFETY: of `into_raw`; each reference is given up once.
+        unsafe {
+            Ref::increment_strong_count(raw);
+            drop(Ref::from_raw(raw));
+            Ref::decrement_strong_count(raw);
         }
-        let none = Weak::<Texture>::new().into_raw();
+        // A weak reference to a dead object, whose memory is there.
+        let raw = weak.map(Weak::into_raw);
         // SAFETY: of `into_raw`.
-        drop(unsafe { Weak::from_raw(none) });
-    });
+        drop(raw.map(|raw| unsafe { Weak::from_raw(raw) }));
+    }
+    let none = Weak::<Texture>::new().into_raw();
+    // SAFETY: of `into_raw`.
+    drop(unsafe { Weak::from_raw(none) });
 }
 
 #[cfg(feature = "leak-detection")]
@@ -379,23 +377,22 @@ fn misuse_that_the_ledger_knows_aborts() {
 
 #[test]
 fn objects_in_several_pools_may_be_drained_in_any_order() {
-    alone!(|| {
-        let objects = || [Ref::new(Texture(0)), Ref::new(Texture(1))];
-        for first in 0..3 {
-            let mut pools: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
-            for object in objects() {
-                for pool in &pools {
-                    pool.autorelease(object.clone());
-                    pool.create(object.clone());
-                }
+    alone!();
+    let objects = || [Ref::new(Texture(0)), Ref::new(Texture(1))];
+    for first in 0..3 {
+        let mut pools: Vec<_> = (0..3).map(|_| AutoreleasePool::new()).collect();
+        for object in objects() {
+            for pool in &pools {
+                pool.autorelease(object.clone());
+                pool.create(object.clone());
             }
-            drop(pools.remove(first));
-            let mut last = pools.pop().unwrap();
-            last.drain_within(Budget::Count(1));
-            drop(pools);
-            global().drain_backlog(Budget::All);
         }
-    });
+        drop(pools.remove(first));
+        let mut last = pools.pop().unwrap();
+        last.drain_within(Budget::Count(1));
+        drop(pools);
+        global().drain_backlog(Budget::All);
+    }
 }
 
 #[cfg(feature = "leak-detection")]

@@ -302,10 +302,9 @@ fn a_drain_in_a_destructor_destroys_at_once_though_the_thread_has_run_a_queue_be
 
 #[test]
 fn threads_that_have_run_a_queue_leave_no_memory() {
-    alone!(|| {
-        let run = || on_a_small_stack(|| drop(chain(2_000)));
-        assert!(left_over(20, run) <= 0);
-    });
+    alone!();
+    let run = || on_a_small_stack(|| drop(chain(2_000)));
+    assert!(left_over(20, run) <= 0);
 }
 
 #[test]

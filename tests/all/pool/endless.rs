@@ -295,20 +295,19 @@ fn the_end_of_a_thread_whose_pools_are_fed_through_several_drains() {
 
 #[test]
 fn what_hot_objects_leave_to_an_endless_exit_the_next_thread_with_hot_objects_releases() {
-    alone!(|| {
-        fresh_to_the_end(|| LOOPS[0].1(hot_objects));
-        STOPPED.store(true, Ordering::Relaxed);
-        let live = || global().snapshot().live_objects();
+    alone!();
+    fresh_to_the_end(|| LOOPS[0].1(hot_objects));
+    STOPPED.store(true, Ordering::Relaxed);
+    let live = || global().snapshot().live_objects();
+    assert_eq!(live(), 1);
+    fresh(|| {
+        let own = hot(());
+        let _handle = own.get();
+        assert_eq!(live(), 2);
+        let mut pool = AutoreleasePool::new();
+        pool.create(());
+        pool.drain();
         assert_eq!(live(), 1);
-        fresh(|| {
-            let own = hot(());
-            let _handle = own.get();
-            assert_eq!(live(), 2);
-            let mut pool = AutoreleasePool::new();
-            pool.create(());
-            pool.drain();
-            assert_eq!(live(), 1);
-        });
     });
 }
 

@@ -161,18 +161,17 @@ fn objects_autoreleased_by_destructors_are_released_in_the_same_drain() {
 
 #[test]
 fn snapshots_count_handed_over_entries() {
-    alone!(|| {
-        let handle = me();
-        let before = global().snapshot().thread(handle.key()).unwrap().totals;
-        let mut pool = HandoffPool::new();
-        (0..300).for_each(|n| _ = pool.create(n));
-        pool.drain_on(&handle);
-        assert_eq!(global().snapshot().live_objects(), 300);
-        autoreleasepool(|_| ());
-        let after = global().snapshot();
-        assert_eq!(after.live_objects(), 0);
-        let totals = after.thread(handle.key()).unwrap().totals;
-        assert_eq!(totals.handed_over - before.handed_over, 300);
-        assert_eq!(totals.destroyed - before.destroyed, 300);
-    });
+    alone!();
+    let handle = me();
+    let before = global().snapshot().thread(handle.key()).unwrap().totals;
+    let mut pool = HandoffPool::new();
+    (0..300).for_each(|n| _ = pool.create(n));
+    pool.drain_on(&handle);
+    assert_eq!(global().snapshot().live_objects(), 300);
+    autoreleasepool(|_| ());
+    let after = global().snapshot();
+    assert_eq!(after.live_objects(), 0);
+    let totals = after.thread(handle.key()).unwrap().totals;
+    assert_eq!(totals.handed_over - before.handed_over, 300);
+    assert_eq!(totals.destroyed - before.destroyed, 300);
 }

@@ -236,33 +236,31 @@ fn works() {
 
 #[test]
 fn a_destructor_panics_in_each_way_of_draining() {
-    alone!(|| {
-        for (name, way) in WAYS {
-            fresh(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| way(panics)));
-                assert_eq!(result.is_ok(), REPORT.contains(name), "{name}");
-                works();
-            });
-        }
-        assert_eq!(global().snapshot().live_objects(), 0);
-    });
+    alone!();
+    for (name, way) in WAYS {
+        fresh(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| way(panics)));
+            assert_eq!(result.is_ok(), REPORT.contains(name), "{name}");
+            works();
+        });
+    }
+    assert_eq!(global().snapshot().live_objects(), 0);
 }
 
 #[test]
 fn each_way_of_draining_works_at_the_end_of_a_thread() {
-    alone!(|| {
-        for when in ALWAYS {
-            for (name, way) in WAYS {
-                at_teardown(when, move || {
-                    let result = catch_unwind(AssertUnwindSafe(|| {
-                        way(quiet);
-                        way(panics);
-                    }));
-                    let may_not = REPORT.contains(name) || *name == "shutdown";
-                    assert!(result.is_err() || may_not, "{name}, {when:?}");
-                });
-            }
+    alone!();
+    for when in ALWAYS {
+        for (name, way) in WAYS {
+            at_teardown(when, move || {
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    way(quiet);
+                    way(panics);
+                }));
+                let may_not = REPORT.contains(name) || *name == "shutdown";
+                assert!(result.is_err() || may_not, "{name}, {when:?}");
+            });
         }
-        assert_eq!(global().snapshot().live_objects(), 0);
-    });
+    }
+    assert_eq!(global().snapshot().live_objects(), 0);
 }

@@ -196,23 +196,22 @@ fn policy_is_set_at_any_time() {
 #[test]
 fn watermarks_of_the_global_manager_can_be_set() {
     // This runs in a process of its own, because it changes the global manager.
-    alone!(|| {
-        fresh(|| {
-            autorelease(Ref::new(0));
-            global().set_root_watermark(3);
-            global().set_root_policy(RootPolicy::DrainAtBoundary);
-            (0..2).for_each(|_| autorelease(Ref::new(0)));
-            assert_eq!(events(EventKind::RootWatermark).len(), 1);
-            assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
-            assert_eq!(global().boundary(), 3);
-            global().set_backlog_watermark(1);
-            let mut pool = AutoreleasePool::new();
-            for _ in 0..2 {
-                pool.create(0);
-                pool.drain_within(Budget::Count(0));
-            }
-            assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
-        });
+    alone!();
+    fresh(|| {
+        autorelease(Ref::new(0));
+        global().set_root_watermark(3);
+        global().set_root_policy(RootPolicy::DrainAtBoundary);
+        (0..2).for_each(|_| autorelease(Ref::new(0)));
+        assert_eq!(events(EventKind::RootWatermark).len(), 1);
+        assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
+        assert_eq!(global().boundary(), 3);
+        global().set_backlog_watermark(1);
+        let mut pool = AutoreleasePool::new();
+        for _ in 0..2 {
+            pool.create(0);
+            pool.drain_within(Budget::Count(0));
+        }
+        assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
     });
 }
 
@@ -238,25 +237,24 @@ fn event_hook_may_use_pools_and_drain_the_reported_root() {
 #[test]
 fn autoreleases_and_releases_are_counted() {
     // This runs in a process of its own, because this thread may release orphans of other tests.
-    alone!(|| {
-        let me = me().key();
-        let before = global().snapshot().thread(me).unwrap().totals;
-        autoreleasepool(|pool| {
-            (0..5).for_each(|i| _ = pool.create(i));
-            pool.drain();
-            pool.create(5);
-        });
-        autorelease(Ref::new(6));
-        let kept = Ref::new(7);
-        let after = global().snapshot().thread(me).unwrap().totals;
-        assert_eq!(after.pools_pushed - before.pools_pushed, 1);
-        assert_eq!(after.released - before.released, 6);
-        assert_eq!(after.autoreleased - before.autoreleased, 7);
-        assert_eq!(after.created - before.created, 8);
-        assert_eq!(after.destroyed - before.destroyed, 6);
-        drop(kept);
-        global().drain_root();
-        let end = global().snapshot().thread(me).unwrap().totals;
-        assert_eq!(end.created, end.destroyed);
+    alone!();
+    let me = me().key();
+    let before = global().snapshot().thread(me).unwrap().totals;
+    autoreleasepool(|pool| {
+        (0..5).for_each(|i| _ = pool.create(i));
+        pool.drain();
+        pool.create(5);
     });
+    autorelease(Ref::new(6));
+    let kept = Ref::new(7);
+    let after = global().snapshot().thread(me).unwrap().totals;
+    assert_eq!(after.pools_pushed - before.pools_pushed, 1);
+    assert_eq!(after.released - before.released, 6);
+    assert_eq!(after.autoreleased - before.autoreleased, 7);
+    assert_eq!(after.created - before.created, 8);
+    assert_eq!(after.destroyed - before.destroyed, 6);
+    drop(kept);
+    global().drain_root();
+    let end = global().snapshot().thread(me).unwrap().totals;
+    assert_eq!(end.created, end.destroyed);
 }

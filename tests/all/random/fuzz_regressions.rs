@@ -135,7 +135,6 @@ fn a_value_that_is_moved_out_leaves_its_weak_references() {
 macro_rules! in_turns {
     ($(#[test] fn $name:ident() { $($step:expr,)* })*) => {$(
         #[test]
-        #[cfg_attr(miri, ignore = "starts a process")]
         fn $name() {
             alone!(|| _ = in_turns(&[$($step),*], THREADS, ALONE));
         }

@@ -78,13 +78,11 @@ free_programs! {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn random_programs_on_threads_that_take_turns() {
-    alone!(|| {
-        let op = crate::random::programs::op_of_any_kind();
-        let program = prop::collection::vec((0..3u8, op), 0..60);
-        run(100, program, |program| {
-            _ = in_turns(&program, THREADS, ALONE)
-        });
+    alone!();
+    let op = crate::random::programs::op_of_any_kind();
+    let program = prop::collection::vec((0..3u8, op), 0..60);
+    run(100, program, |program| {
+        _ = in_turns(&program, THREADS, ALONE)
     });
 }

@@ -3,8 +3,7 @@
 use crate::hot::handles::hot;
 use crate::support::{
     Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end, global, here,
-    listen, log_to_the_end, logged, me, named_to_the_end, on_drop, on_threads, only, send,
-    wait_until,
+    listen, log_to_the_end, me, named_to_the_end, on_drop, on_threads, only, send, wait_until,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
@@ -124,24 +123,22 @@ fn thread_ends_and_what_was_sent_to_it_is_released_there() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_and_what_the_last_orphan_autoreleases_is_released() {
     // This runs in a process of its own, so that no other thread runs the orphan.
-    alone!(logged(|log| {
-        let gone = fresh_to_the_end(me);
-        fresh_to_the_end(move || {
-            let other = PoolManager::new();
-            let this = me();
-            drop(AutoreleasePool::new());
-            this.release(Ref::new(on_drop(move || {
-                let _left_empty = other.push();
-                gone.release(Ref::new(on_drop(move || {
-                    autorelease(Ref::new(log.probe(0)));
-                })));
+    let log = alone!();
+    let gone = fresh_to_the_end(me);
+    fresh_to_the_end(move || {
+        let other = PoolManager::new();
+        let this = me();
+        drop(AutoreleasePool::new());
+        this.release(Ref::new(on_drop(move || {
+            let _left_empty = other.push();
+            gone.release(Ref::new(on_drop(move || {
+                autorelease(Ref::new(log.probe(0)));
             })));
-        });
-        assert_eq!(log.ids(), [0]);
-    }));
+        })));
+    });
+    assert_eq!(log.ids(), [0]);
 }
 
 #[test]
@@ -221,16 +218,14 @@ fn a_thread_that_only_made_objects_ends_quietly() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
     // This runs in a process of its own, so that no other thread releases the object.
-    alone!(logged(|log| {
-        let last = log.probe(0);
-        let home = fresh_to_the_end(move || {
-            Box::leak(Box::new(AutoreleasePool::new()));
-            drop(hot(on_drop(|| autorelease(Ref::new(last)))));
-            here()
-        });
-        assert_died(&log, &[0], home);
-    }));
+    let log = alone!();
+    let last = log.probe(0);
+    let home = fresh_to_the_end(move || {
+        Box::leak(Box::new(AutoreleasePool::new()));
+        drop(hot(on_drop(|| autorelease(Ref::new(last)))));
+        here()
+    });
+    assert_died(&log, &[0], home);
 }

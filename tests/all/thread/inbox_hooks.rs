@@ -1,7 +1,7 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, events, fresh, global, listen, logged, me, on_drop, wait_until};
+use crate::support::{LONG, Log, events, fresh, global, listen, me, on_drop, wait_until, with_log};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HomeRef, InboxHook, Looper, Ref, autoreleasepool};
 use std::cell::Cell;
@@ -238,7 +238,7 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
 
 #[test]
 fn a_backlog_does_not_call_the_hook_again_and_again() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let mut pool = AutoreleasePool::new();
         for id in 0..3 {
             pool.autorelease(Ref::new(log.probe(id)));
@@ -252,7 +252,7 @@ fn a_backlog_does_not_call_the_hook_again_and_again() {
         // The drain may release orphans of other tests, too, so its figures are not compared.
         global().drain_backlog(Budget::All);
         assert_eq!(log.count(), 3);
-    }));
+    });
 }
 
 #[test]

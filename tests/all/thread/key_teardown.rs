@@ -113,71 +113,67 @@ fn first_use(foreign: bool, key: Key, round: usize, late: impl FnOnce() + Send +
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn first_use_in_a_key_s_destructor_is_noticed_and_what_was_autoreleased_is_released() {
     // This runs in a process of its own, as threads of other tests come and go.
-    alone!(|| {
-        // These are all of glibc's four rounds except the last; elsewhere one may be left to std's
-        // thread-locals.
-        let rounds = if cfg!(target_env = "gnu") { 3 } else { 2 };
-        for (key, foreign, round) in first_uses(rounds) {
-            let case = format!("foreign: {foreign}, round {round}, key {}", key.0);
-            let log = Log::default();
-            let inner = log.clone();
-            let before = global().threads();
-            first_use(foreign, key, round, move || {
-                let pool = global().pool();
-                pool.create(inner.probe(0));
-                drop(pool);
-                autorelease(Ref::new(inner.probe(1)));
-                let _never_popped = global().push();
-                autorelease(Ref::new(inner.probe(2)));
-            });
-            let mut ids = log.ids();
-            ids.sort_unstable();
-            assert_eq!(ids, [0, 1, 2], "{case}");
-            assert_eq!(global().threads(), before, "{case}");
-        }
-        let report = global().shutdown(Duration::from_secs(10));
-        assert!(report.is_ok(), "{report:?}");
-    });
+    alone!();
+    // These are all of glibc's four rounds except the last; elsewhere one may be left to std's
+    // thread-locals.
+    let rounds = if cfg!(target_env = "gnu") { 3 } else { 2 };
+    for (key, foreign, round) in first_uses(rounds) {
+        let case = format!("foreign: {foreign}, round {round}, key {}", key.0);
+        let log = Log::default();
+        let inner = log.clone();
+        let before = global().threads();
+        first_use(foreign, key, round, move || {
+            let pool = global().pool();
+            pool.create(inner.probe(0));
+            drop(pool);
+            autorelease(Ref::new(inner.probe(1)));
+            let _never_popped = global().push();
+            autorelease(Ref::new(inner.probe(2)));
+        });
+        let mut ids = log.ids();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2], "{case}");
+        assert_eq!(global().threads(), before, "{case}");
+    }
+    let report = global().shutdown(Duration::from_secs(10));
+    assert!(report.is_ok(), "{report:?}");
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn everything_works_in_a_key_s_destructor() {
     // This runs in a process of its own, as a panic there would abort.
-    alone!(|| {
-        for (key, foreign, round) in first_uses(4) {
-            let (log, done) = (Log::default(), Arc::new(Mutex::new(None)));
-            let (inner, told) = (log.clone(), done.clone());
-            first_use(foreign, key, round, move || {
-                let manager = PoolManager::builder().name("late").build();
-                let mut pool = manager.pool();
-                for id in 0..100 {
-                    pool.create(inner.probe(id));
-                }
-                assert_eq!(pool.drain(), 100);
-                drop(pool);
-                let object = HomeRef::new(inner.probe(100));
-                assert!(object.is_home());
-                let home = object.home();
-                drop(object);
-                assert_eq!(inner.ids().len(), 101);
-                assert_eq!(manager.run_inbox(), 0);
-                manager.quiesce(Duration::ZERO);
-                if let Some(me) = manager.current_thread() {
-                    assert_eq!(me.key(), home);
-                }
-                *told.lock().unwrap() = Some(home);
-            });
-            let home = done.lock().unwrap().take().expect("it ran to its end");
-            // In the last round, std may still know the thread.
-            if round < 2 {
-                assert!(global().thread(home).is_none());
+    alone!();
+    for (key, foreign, round) in first_uses(4) {
+        let (log, done) = (Log::default(), Arc::new(Mutex::new(None)));
+        let (inner, told) = (log.clone(), done.clone());
+        first_use(foreign, key, round, move || {
+            let manager = PoolManager::builder().name("late").build();
+            let mut pool = manager.pool();
+            for id in 0..100 {
+                pool.create(inner.probe(id));
             }
+            assert_eq!(pool.drain(), 100);
+            drop(pool);
+            let object = HomeRef::new(inner.probe(100));
+            assert!(object.is_home());
+            let home = object.home();
+            drop(object);
+            assert_eq!(inner.ids().len(), 101);
+            assert_eq!(manager.run_inbox(), 0);
+            manager.quiesce(Duration::ZERO);
+            if let Some(me) = manager.current_thread() {
+                assert_eq!(me.key(), home);
+            }
+            *told.lock().unwrap() = Some(home);
+        });
+        let home = done.lock().unwrap().take().expect("it ran to its end");
+        // In the last round, std may still know the thread.
+        if round < 2 {
+            assert!(global().thread(home).is_none());
         }
-    });
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::frame::noting;
 use crate::support::{
     Chain, DRAINS, Log, Worker, alone, events, fresh, fresh_to_the_end, global, here,
-    log_to_the_end, logged, me, on_drop, on_threads, quiesce_until, send, sized, slot, wait_until,
+    log_to_the_end, me, on_drop, on_threads, quiesce_until, send, sized, slot, wait_until,
     with_log,
 };
 use releasepool::event::EventKind;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 #[test]
 fn release_to_a_thread_happens_in_its_next_outermost_drain() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let home = me();
         let mut pool = AutoreleasePool::new();
         let sender = fresh(|| {
@@ -29,7 +29,7 @@ fn release_to_a_thread_happens_in_its_next_outermost_drain() {
         assert_eq!(pool.drain(), 1);
         assert_eq!(log.ids(), [0, 1, 2]);
         assert!(log.threads().iter().all(|&thread| thread != sender));
-    }));
+    });
 }
 
 #[test]
@@ -53,17 +53,17 @@ fn release_to_a_thread_happens_in_any_outermost_drain() {
 #[test]
 #[cfg_attr(miri, ignore = "a long chain takes minutes")]
 fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
-    fresh(logged(|log| {
+    with_log(|log| {
         me().release(Chain::ending_in(move || log.note(0)));
         me().release(Ref::new(log.probe(1)));
         autoreleasepool(|_| ());
         assert_eq!(log.ids(), [0, 1]);
-    }));
+    });
 }
 
 #[test]
 fn release_of_unsized_objects() {
-    fresh(logged(|log| {
+    with_log(|log| {
         me().release(Ref::<[_]>::from(vec![log.probe(0), log.probe(1)]));
         me().release(Ref::<str>::from("text"));
         let probe = (log.probe(2),);
@@ -74,7 +74,7 @@ fn release_of_unsized_objects() {
         me().release(releasepool::unsize!(object => dyn Fn() -> u32 + Send + Sync));
         global().drain_root();
         assert_eq!(log.ids(), [0, 1, 2]);
-    }));
+    });
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
 fn many_threads_send_to_one() {
     const SENDERS: usize = 4;
     const EACH: usize = sized(20, 2_000, 2_000);
-    fresh(logged(|log| {
+    with_log(|log| {
         let (home, ran) = (me(), Log::new());
         let of = |sender: usize| (sender * EACH) as u32..((sender + 1) * EACH) as u32;
         thread::scope(|scope| {
@@ -153,39 +153,37 @@ fn many_threads_send_to_one() {
                 assert!(order.eq(of(sender)), "in each sender's order");
             }
         }
-    }));
+    });
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autorelease() {
     // This runs in a process of its own, so that no other thread runs the orphan.
-    alone!(logged(|log| {
-        let gone = fresh_to_the_end(me);
-        let mut pool = AutoreleasePool::new();
-        me().release(Ref::new(log.probe(0)));
-        gone.release(Ref::new(log.probe(1)));
-        let probe = log.probe(2);
-        gone.release(Ref::new(on_drop(move || autorelease(Ref::new(probe)))));
-        assert_eq!(pool.drain(), 1);
-        assert_eq!(log.ids(), [0, 1, 2]);
-    }));
+    let log = alone!();
+    let gone = fresh_to_the_end(me);
+    let mut pool = AutoreleasePool::new();
+    me().release(Ref::new(log.probe(0)));
+    gone.release(Ref::new(log.probe(1)));
+    let probe = log.probe(2);
+    gone.release(Ref::new(on_drop(move || autorelease(Ref::new(probe)))));
+    assert_eq!(pool.drain(), 1);
+    assert_eq!(log.ids(), [0, 1, 2]);
 }
 
 #[test]
 fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
-    fresh(logged(|log| {
+    with_log(|log| {
         send(&me(), &log, 0..10);
         AutoreleasePool::new().drain_within(Budget::Count(1));
         me().post(noting(&log, 10)).unwrap();
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), Vec::from_iter(0..11));
-    }));
+    });
 }
 
 #[test]
 fn posted_closures_that_post_wait_for_the_next_call() {
-    fresh(logged(|log| {
+    with_log(|log| {
         let (first, second) = (noting(&log, 0), noting(&log, 1));
         let posts = move || {
             first();
@@ -196,12 +194,12 @@ fn posted_closures_that_post_wait_for_the_next_call() {
         assert_eq!(log.ids(), [0]);
         assert_eq!(global().run_inbox(), 1);
         assert_eq!(log.ids(), [0, 1]);
-    }));
+    });
 }
 
 #[test]
 fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
-    fresh(logged(|log| {
+    with_log(|log| {
         for id in 0..4 {
             me().post(move || {
                 log.note(id);
@@ -213,7 +211,7 @@ fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
         }
         assert_eq!(global().run_inbox(), 1, "the first one ran the others");
         assert_eq!(log.ids(), [0, 1, 2, 3, 13, 12, 11, 10]);
-    }));
+    });
 }
 
 #[test]
@@ -266,73 +264,65 @@ fn closures_of_a_thread_that_ended_without_asking_are_not_lost() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn a_successor_leaves_orphaned_closures_to_other_threads() {
-    alone!(logged(|log| {
-        let _this_thread_has_a_slot = me();
-        let closure = noting(&log, 0);
-        let target = fresh_to_the_end(move || {
-            me().post(closure).unwrap();
-            me().key()
-        });
-        let successor = Worker::new("successor");
-        let has_the_slot = slot(successor.run(me).key()) == slot(target);
-        assert!(has_the_slot && slot(me().key()) != slot(target));
-        assert_eq!(global().snapshot().orphans, 1);
-        let is_done = successor.run(|| global().quiesce(Duration::from_millis(5)));
-        assert!(!is_done, "the successor must not run it");
-        successor.join();
-        assert_eq!(log.count(), 0);
-        assert!(global().quiesce(Duration::from_secs(10)));
-        assert_eq!((log.ids(), global().snapshot().orphans), (vec![0], 0));
-    }));
+    let log = alone!();
+    let _this_thread_has_a_slot = me();
+    let closure = noting(&log, 0);
+    let target = fresh_to_the_end(move || {
+        me().post(closure).unwrap();
+        me().key()
+    });
+    let successor = Worker::new("successor");
+    let has_the_slot = slot(successor.run(me).key()) == slot(target);
+    assert!(has_the_slot && slot(me().key()) != slot(target));
+    assert_eq!(global().snapshot().orphans, 1);
+    let is_done = successor.run(|| global().quiesce(Duration::from_millis(5)));
+    assert!(!is_done, "the successor must not run it");
+    successor.join();
+    assert_eq!(log.count(), 0);
+    assert!(global().quiesce(Duration::from_secs(10)));
+    assert_eq!((log.ids(), global().snapshot().orphans), (vec![0], 0));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn orphaned_closure_is_not_run_by_a_destructor_that_calls_quiesce() {
-    alone!(logged(|log| {
-        let _this_thread_has_a_slot = me();
-        let closure = noting(&log, 0);
-        fresh_to_the_end(move || me().post(closure).unwrap());
-        drop(Ref::new(on_drop(move || {
-            assert!(!global().quiesce(Duration::ZERO));
-            assert_eq!(log.count(), 0);
-        })));
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.ids(), [0]);
-    }));
+    let log = alone!();
+    let _this_thread_has_a_slot = me();
+    let closure = noting(&log, 0);
+    fresh_to_the_end(move || me().post(closure).unwrap());
+    drop(Ref::new(on_drop(move || {
+        assert!(!global().quiesce(Duration::ZERO));
+        assert_eq!(log.count(), 0);
+    })));
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.ids(), [0]);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn sender_of_a_closure_can_run_it_when_its_thread_has_ended() {
     // This runs in a process of its own, so that the slot of the ended thread is the next to be
     // used.
-    alone!(logged(|log| {
-        let target = Worker::new("target");
-        target.run(me).post(noting(&log, 0)).unwrap();
-        target.join();
-        // This is the sender's first use of the crate, except for the post.
-        drop(AutoreleasePool::new());
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.ids(), [0]);
-    }));
+    let log = alone!();
+    let target = Worker::new("target");
+    target.run(me).post(noting(&log, 0)).unwrap();
+    target.join();
+    // This is the sender's first use of the crate, except for the post.
+    drop(AutoreleasePool::new());
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.ids(), [0]);
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn closures_of_a_thread_that_ended_keep_their_order() {
-    alone!(logged(|log| {
-        let post = move |id| me().post(noting(&log, id)).unwrap();
-        let _this_thread_has_a_slot = me();
-        fresh_to_the_end(move || {
-            post(0);
-            // This takes the closure out of the inbox.
-            drop(AutoreleasePool::new());
-            post(1);
-        });
-        assert!(global().quiesce(Duration::ZERO));
-        assert_eq!(log.ids(), [0, 1]);
-    }));
+    let log = alone!();
+    let post = move |id| me().post(noting(&log, id)).unwrap();
+    let _this_thread_has_a_slot = me();
+    fresh_to_the_end(move || {
+        post(0);
+        // This takes the closure out of the inbox.
+        drop(AutoreleasePool::new());
+        post(1);
+    });
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.ids(), [0, 1]);
 }

@@ -256,24 +256,22 @@ fn a_thread_can_send_to_itself_until_its_exit_and_nothing_is_lost_after() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "starts a process")]
 fn quiesce_in_every_tls_destructor_releases_what_was_orphaned() {
     // This runs in a process of its own, so that no other thread runs the orphan or adds one.
-    alone!(|| {
-        for when in ALWAYS {
-            let log = Log::new();
-            let gone = fresh_to_the_end(|| global().current_thread().unwrap());
-            let handed_over = || global().snapshot().departed.handed_over;
-            let before = handed_over();
-            at_teardown(when, move || {
-                gone.release(Ref::new(log.probe(0)));
-                assert!(global().quiesce(Duration::ZERO));
-                assert_eq!(log.ids(), [0], "{when:?}");
-            });
-            assert_eq!(log.ids(), [0]);
-            assert_eq!(handed_over() - before, 1, "{when:?}");
-        }
-    });
+    alone!();
+    for when in ALWAYS {
+        let log = Log::new();
+        let gone = fresh_to_the_end(|| global().current_thread().unwrap());
+        let handed_over = || global().snapshot().departed.handed_over;
+        let before = handed_over();
+        at_teardown(when, move || {
+            gone.release(Ref::new(log.probe(0)));
+            assert!(global().quiesce(Duration::ZERO));
+            assert_eq!(log.ids(), [0], "{when:?}");
+        });
+        assert_eq!(log.ids(), [0]);
+        assert_eq!(handed_over() - before, 1, "{when:?}");
+    }
 }
 
 #[test]

@@ -84,44 +84,41 @@ fn shutdown_asks_for_everything_that_destructors_leave_for_later() {
             autorelease(Ref::new(Relay(LINKS - 1, log)));
         }),
     ];
-    alone!(|| {
-        for (what, expected, fill) in cases {
-            assert_eq!(released_when_asked(fill), expected as usize, "{what}");
-        }
-    });
+    alone!();
+    for (what, expected, fill) in cases {
+        assert_eq!(released_when_asked(fill), expected as usize, "{what}");
+    }
 }
 
 #[test]
 fn shutdown_releases_what_the_backlog_autoreleases() {
-    alone!(|| {
-        let log = Log::new();
-        leave(shedding(log, 1));
-        let report = global().shutdown(LONG).unwrap();
-        assert_eq!((report.released, log.count()), (2, 1));
-    });
+    alone!();
+    let log = Log::new();
+    leave(shedding(log, 1));
+    let report = global().shutdown(LONG).unwrap();
+    assert_eq!((report.released, log.count()), (2, 1));
 }
 
 #[test]
 fn what_the_values_of_panics_autorelease_is_released_before_the_answer() {
-    alone!(|| {
-        for entries in [1, 10] {
-            let log = Log::new();
-            let worker = Worker::new("worker");
-            worker.run(move || {
-                let chain = Chain::ending_in(move || autorelease(Ref::new(log.probe(0))));
-                autorelease(Ref::new(on_drop(move || panic_any(chain))));
-            });
-            global().shutdown(Duration::ZERO).unwrap_err();
-            let first = worker.run(move || {
-                let pool = AutoreleasePool::new();
-                pool.create(on_drop(|| panic!("the first")));
-                (1..entries).for_each(|_| _ = pool.create(String::from("another")));
-                panic_of(|| drop(pool))
-            });
-            assert_eq!(first, "the first");
-            global().shutdown(Duration::ZERO).unwrap();
-            assert_eq!(log.count(), 1);
-            worker.join();
-        }
-    });
+    alone!();
+    for entries in [1, 10] {
+        let log = Log::new();
+        let worker = Worker::new("worker");
+        worker.run(move || {
+            let chain = Chain::ending_in(move || autorelease(Ref::new(log.probe(0))));
+            autorelease(Ref::new(on_drop(move || panic_any(chain))));
+        });
+        global().shutdown(Duration::ZERO).unwrap_err();
+        let first = worker.run(move || {
+            let pool = AutoreleasePool::new();
+            pool.create(on_drop(|| panic!("the first")));
+            (1..entries).for_each(|_| _ = pool.create(String::from("another")));
+            panic_of(|| drop(pool))
+        });
+        assert_eq!(first, "the first");
+        global().shutdown(Duration::ZERO).unwrap();
+        assert_eq!(log.count(), 1);
+        worker.join();
+    }
 }

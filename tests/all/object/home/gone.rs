@@ -79,41 +79,40 @@ fn a_successor_on_the_homes_slot_is_not_the_home() {
 
 #[test]
 fn figures_of_objects_that_live_are_on_their_way_have_died_and_are_kept() {
-    alone!(|| {
-        listen();
-        let live = || global().snapshot().live_objects();
-        let object = HomeRef::new(Rc::new(0));
-        assert_eq!(live(), 1);
-        fresh_to_the_end(move || drop(object));
-        let snapshot = global().snapshot();
-        assert_eq!(snapshot.live_objects(), 1, "on its way home");
-        assert_eq!((snapshot.departed.handed_over, snapshot.orphans), (1, 0));
-        assert_eq!(snapshot.departed.destroyed, 0);
-        drop(AutoreleasePool::new());
-        assert_eq!(live(), 0);
-        let key = me().key();
-        let own = global().snapshot().thread(key).unwrap().totals;
-        // On the home's account.
-        assert_eq!((own.created, own.destroyed), (1, 1));
-        drop(HomeRef::new(Rc::new(0)));
-        assert_eq!(live(), 0);
+    alone!();
+    listen();
+    let live = || global().snapshot().live_objects();
+    let object = HomeRef::new(Rc::new(0));
+    assert_eq!(live(), 1);
+    fresh_to_the_end(move || drop(object));
+    let snapshot = global().snapshot();
+    assert_eq!(snapshot.live_objects(), 1, "on its way home");
+    assert_eq!((snapshot.departed.handed_over, snapshot.orphans), (1, 0));
+    assert_eq!(snapshot.departed.destroyed, 0);
+    drop(AutoreleasePool::new());
+    assert_eq!(live(), 0);
+    let key = me().key();
+    let own = global().snapshot().thread(key).unwrap().totals;
+    // On the home's account.
+    assert_eq!((own.created, own.destroyed), (1, 1));
+    drop(HomeRef::new(Rc::new(0)));
+    assert_eq!(live(), 0);
 
-        let anywhere = fresh_to_the_end(|| HomeRef::new_or_anywhere(1));
-        assert_eq!(live(), 1);
-        drop(anywhere);
-        assert_eq!(live(), 0);
-        drop(fresh_to_the_end(|| HomeRef::new(Rc::new(1))));
-        drop(fresh_to_the_end(|| HomeRef::new(Rc::new("2"))));
-        let snapshot = global().snapshot();
-        assert_eq!((snapshot.kept, snapshot.live_objects()), (2, 2));
-        assert_eq!(snapshot.departed.handed_over, 1, "nothing else was sent");
-        let shown = snapshot.to_string();
-        assert!(
-            shown.starts_with("2 live objects, 0 orphans, 2 kept, 0 hot, 0 of them let go\n"),
-            "{shown}"
-        );
-        assert_eq!(events(EventKind::HomeGone).len(), 2);
-    });
+    let anywhere = fresh_to_the_end(|| HomeRef::new_or_anywhere(1));
+    assert_eq!(live(), 1);
+    drop(anywhere);
+    assert_eq!(live(), 0);
+    drop(fresh_to_the_end(|| HomeRef::new(Rc::new(1))));
+    drop(fresh_to_the_end(|| HomeRef::new(Rc::new("2"))));
+    let snapshot = global().snapshot();
+    assert_eq!((snapshot.kept, snapshot.live_objects()), (2, 2));
+    assert_eq!(snapshot.departed.handed_over, 1, "nothing else was sent");
+    let shown = snapshot.to_string();
+    assert!(
+        shown.starts_with("2 live objects, 0 orphans, 2 kept, 0 hot, 0 of them let go\n"),
+        "{shown}"
+    );
+    assert_eq!(events(EventKind::HomeGone).len(), 2);
 }
 
 #[test]

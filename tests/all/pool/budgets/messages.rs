@@ -154,111 +154,106 @@ fn orphans_that_a_drain_has_left() -> (Log, ThreadHandle, AutoreleasePool) {
 
 #[test]
 fn orphans_are_released_within_budgets_and_counted_until_then() {
-    alone!(|| {
-        let (log, gone, mut pool) = orphans_that_a_drain_has_left();
-        assert_eq!(log.count(), 10);
-        assert_eq!(global().snapshot().orphans, 90);
-        // The drain has given back the orphans that it did not release: other threads can release
-        // them.
-        fresh(|| {
-            let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
-            assert_eq!(drained.released, 10);
-        });
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        fresh(|| assert!(global().quiesce(Duration::ZERO)));
-        assert_eq!(log.count(), 100);
-        send(&gone, &log, 0..100);
-        fresh_to_the_end(|| {
-            AutoreleasePool::new().drain_within(Budget::Count(10));
-        });
-        assert_eq!(global().snapshot().orphans, 90);
-        drop(pool);
-        assert_eq!(log.count(), 110, "closing the pool releases no more");
-        autoreleasepool(|_| ());
-        assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
+    alone!();
+    let (log, gone, mut pool) = orphans_that_a_drain_has_left();
+    assert_eq!(log.count(), 10);
+    assert_eq!(global().snapshot().orphans, 90);
+    // The drain has given back the orphans that it did not release: other threads can release
+    // them.
+    fresh(|| {
+        let drained = AutoreleasePool::new().drain_within(Budget::Count(10));
+        assert_eq!(drained.released, 10);
     });
+    assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+    fresh(|| assert!(global().quiesce(Duration::ZERO)));
+    assert_eq!(log.count(), 100);
+    send(&gone, &log, 0..100);
+    fresh_to_the_end(|| {
+        AutoreleasePool::new().drain_within(Budget::Count(10));
+    });
+    assert_eq!(global().snapshot().orphans, 90);
+    drop(pool);
+    assert_eq!(log.count(), 110, "closing the pool releases no more");
+    autoreleasepool(|_| ());
+    assert_eq!((global().snapshot().orphans, log.count()), (0, 200));
 }
 
 #[test]
 fn orphans_that_a_drain_has_left_go_with_the_next_one() {
-    alone!(|| {
-        let (log, gone, mut pool) = orphans_that_a_drain_has_left();
-        FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
-            drop(AutoreleasePool::new());
-            // Inside a frame, sixteen at a time.
-            assert!((11..=26).contains(&log.count()));
-        });
-        pool.drain();
-        assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
-        // Orphans that arrive later do not replace them.
-        send(&gone, &log, 0..100);
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        send(&gone, &log, 100..200);
-        assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
-        assert_eq!(global().snapshot().orphans, 180);
-        global().drain_backlog(Budget::All);
-        pool.drain();
-        assert_eq!((global().snapshot().orphans, log.count()), (0, 300));
+    alone!();
+    let (log, gone, mut pool) = orphans_that_a_drain_has_left();
+    FrameLoop::new(FrameConfig::new().unlimited()).tick(|_| {
+        drop(AutoreleasePool::new());
+        // Inside a frame, sixteen at a time.
+        assert!((11..=26).contains(&log.count()));
     });
+    pool.drain();
+    assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
+    // Orphans that arrive later do not replace them.
+    send(&gone, &log, 0..100);
+    assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+    send(&gone, &log, 100..200);
+    assert_eq!(pool.drain_within(Budget::Count(10)).released, 10);
+    assert_eq!(global().snapshot().orphans, 180);
+    global().drain_backlog(Budget::All);
+    pool.drain();
+    assert_eq!((global().snapshot().orphans, log.count()), (0, 300));
 }
 
 #[test]
 fn orphaned_pools_are_released_within_budgets() {
-    alone!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        let mut handoff = HandoffPool::new();
-        (0..100).for_each(|id| _ = handoff.create(log.probe(id)));
-        handoff.drain_on(&gone);
-        assert_eq!(
-            counts(AutoreleasePool::new().drain_within(Budget::Count(10))),
-            (10, 90)
-        );
-        assert_eq!(log.count(), 10);
-        assert_eq!(global().snapshot().orphans, 90);
-        global().drain_backlog(Budget::All);
-        assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
-    });
+    alone!();
+    let log = Log::new();
+    let gone = fresh_to_the_end(me);
+    let mut handoff = HandoffPool::new();
+    (0..100).for_each(|id| _ = handoff.create(log.probe(id)));
+    handoff.drain_on(&gone);
+    assert_eq!(
+        counts(AutoreleasePool::new().drain_within(Budget::Count(10))),
+        (10, 90)
+    );
+    assert_eq!(log.count(), 10);
+    assert_eq!(global().snapshot().orphans, 90);
+    global().drain_backlog(Budget::All);
+    assert_eq!((global().snapshot().orphans, log.count()), (0, 100));
 }
 
 #[test]
 fn retired_objects_are_part_of_the_budget() {
-    alone!(|| {
-        let log = Log::new();
-        let slot = Slot::new(Ref::new(log.probe(0)));
-        for id in 1..50 {
-            slot.store(Ref::new(log.probe(id)));
-        }
-        drop(slot);
-        let mut pool = AutoreleasePool::new();
-        wait_until(|| {
-            let before = log.count();
-            let drained = pool.drain_within(Budget::Count(3));
-            assert!(drained.released <= 3);
-            assert_eq!(log.count() - before, drained.released);
-            log.count() == 50
-        });
+    alone!();
+    let log = Log::new();
+    let slot = Slot::new(Ref::new(log.probe(0)));
+    for id in 1..50 {
+        slot.store(Ref::new(log.probe(id)));
+    }
+    drop(slot);
+    let mut pool = AutoreleasePool::new();
+    wait_until(|| {
+        let before = log.count();
+        let drained = pool.drain_within(Budget::Count(3));
+        assert!(drained.released <= 3);
+        assert_eq!(log.count() - before, drained.released);
+        log.count() == 50
     });
 }
 
 #[test]
 fn remote_releases_are_part_of_all_managers_budgets() {
-    alone!(|| {
-        let log = Log::new();
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        send(&me(), &log, 0..10);
-        assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 9));
-        drop((manager, pool));
-        assert_eq!(log.count(), 1, "closing the pool releases no more");
-        // They are in no backlog of the abandoned manager.
-        assert_eq!(
-            counts(AutoreleasePool::new().drain_within(Budget::Count(4))),
-            (4, 5)
-        );
-        assert_eq!(global().drain_backlog(Budget::All).released, 5);
-        assert_eq!(log.ids(), Vec::from_iter(0..10), "oldest first");
-    });
+    alone!();
+    let log = Log::new();
+    let manager = PoolManager::new();
+    let mut pool = manager.pool();
+    send(&me(), &log, 0..10);
+    assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 9));
+    drop((manager, pool));
+    assert_eq!(log.count(), 1, "closing the pool releases no more");
+    // They are in no backlog of the abandoned manager.
+    assert_eq!(
+        counts(AutoreleasePool::new().drain_within(Budget::Count(4))),
+        (4, 5)
+    );
+    assert_eq!(global().drain_backlog(Budget::All).released, 5);
+    assert_eq!(log.ids(), Vec::from_iter(0..10), "oldest first");
 }
 
 /// An orphan with a destructor that makes another one.
@@ -279,32 +274,30 @@ impl Drop for Again {
 
 #[test]
 fn orphans_that_arrive_during_a_drain_wait_for_the_next() {
-    alone!(|| {
-        let gone = fresh_to_the_end(me);
-        let generations = Arc::new(AtomicUsize::new(0));
-        let first = Again {
-            gone: gone.clone(),
-            generations: generations.clone(),
-        };
-        gone.release(Ref::new(first));
-        for done in 1..4 {
-            AutoreleasePool::new().drain_within(Budget::All);
-            assert_eq!(generations.load(Ordering::Relaxed), done);
-        }
-    });
+    alone!();
+    let gone = fresh_to_the_end(me);
+    let generations = Arc::new(AtomicUsize::new(0));
+    let first = Again {
+        gone: gone.clone(),
+        generations: generations.clone(),
+    };
+    gone.release(Ref::new(first));
+    for done in 1..4 {
+        AutoreleasePool::new().drain_within(Budget::All);
+        assert_eq!(generations.load(Ordering::Relaxed), done);
+    }
 }
 
 #[test]
 fn orphans_take_turns_with_the_threads_own_releases() {
-    alone!(|| {
-        let log = Log::new();
-        let gone = fresh_to_the_end(me);
-        send(&gone, &log, 0..50);
-        let mut pool = filled(log, 100..300);
-        pool.drain_within(Budget::Count(100));
-        let orphans = log.ids().iter().filter(|&&id| id < 100).count();
-        assert!(orphans > 1 && orphans < 50, "{orphans}");
-        let drained = global().drain_backlog(Budget::All);
-        assert_eq!((drained.remaining, log.count()), (0, 250));
-    });
+    alone!();
+    let log = Log::new();
+    let gone = fresh_to_the_end(me);
+    send(&gone, &log, 0..50);
+    let mut pool = filled(log, 100..300);
+    pool.drain_within(Budget::Count(100));
+    let orphans = log.ids().iter().filter(|&&id| id < 100).count();
+    assert!(orphans > 1 && orphans < 50, "{orphans}");
+    let drained = global().drain_backlog(Budget::All);
+    assert_eq!((drained.remaining, log.count()), (0, 250));
 }

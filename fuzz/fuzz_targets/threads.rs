@@ -18,14 +18,12 @@ use model::{Op, THREADS};
 enum Program {
     InTurns(Vec<(u8, Op)>),
     Free(Vec<Vec<Step>>),
-    InLockStep(Vec<Vec<Step>>),
 }
 
 impl<'a> Arbitrary<'a> for Program {
     fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
         Ok(match u8::arbitrary(bytes)? % 4 {
-            0 => Self::Free(by_thread(bytes)?),
-            1 => Self::InLockStep(by_thread(bytes)?),
+            0 | 1 => Self::Free(by_thread(bytes)?),
             _ => Self::InTurns(turns(bytes)?),
         })
     }
@@ -52,10 +50,9 @@ const PLACE: Place = Place {
     alone: true,
 };
 
-fn run_free(programs: Vec<Vec<Step>>, meet: Option<usize>) {
+fn run_free(programs: Vec<Vec<Step>>) {
     let before = live_objects();
-    let setting = Setting::CHECKED;
-    free::run(programs, Setting { meet, ..setting }, &[]);
+    free::run(programs, Setting::CHECKED, &[]);
     assert_eq!(live_objects(), before, "objects live that nobody has");
 }
 
@@ -65,7 +62,6 @@ fuzz_target!(
     },
     |program: Program| match program {
         Program::InTurns(program) => drop(in_turns(&program, THREADS, PLACE)),
-        Program::Free(programs) => run_free(programs, None),
-        Program::InLockStep(programs) => run_free(programs, Some(THREADS)),
+        Program::Free(programs) => run_free(programs),
     }
 );

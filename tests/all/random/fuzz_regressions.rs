@@ -29,24 +29,6 @@ fn a_pool_that_a_destructor_leaves_open_outlives_the_drain() {
 }
 
 #[test]
-fn a_panic_during_a_panic_is_reported_and_the_outer_one_goes_on() {
-    on_one_thread(&[
-        Enter,
-        Create(Plan::NestPanic),
-        AutoreleaseImplicitly(0, 0),
-        Create(Plan::Panic),
-        AutoreleaseImplicitly(0, 0),
-        LeavePanicking,
-        Enter,
-        Create(Plan::NestPanic),
-        AutoreleaseImplicitly(0, 0),
-        Create(Plan::Panic),
-        AutoreleaseImplicitly(0, 0),
-        Leave,
-    ]);
-}
-
-#[test]
 fn many_entries_of_one_object_end_exactly_at_a_page_boundary() {
     on_one_thread(&[
         Open(0),
@@ -61,38 +43,6 @@ fn many_entries_of_one_object_end_exactly_at_a_page_boundary() {
         Drop(0),
         Close(0),
     ]);
-}
-
-#[test]
-fn a_second_panic_is_reported_before_the_next_destructor_runs() {
-    on_one_thread(&[
-        Open(0),
-        Create(Plan::Nothing),
-        Create(Plan::Panic),
-        Create(Plan::Panic),
-        Autorelease(0, 0),
-        Autorelease(0, 1),
-        Autorelease(0, 2),
-        Drop(0),
-        Drop(0),
-        Drop(0),
-        Close(0),
-    ]);
-}
-
-#[test]
-fn a_pool_that_a_destructor_pushes_stays_current_until_the_drain_ends() {
-    for between in [Plan::Nothing, Plan::Panic] {
-        on_one_thread(&[
-            Open(0),
-            // Released newest first: the third pushes a pool, to which the first adds an object.
-            CreateInPool(0, Plan::Relay(1)),
-            CreateInPool(0, between),
-            CreateInPool(0, Plan::Push(0)),
-            Close(0),
-            Pop(0),
-        ]);
-    }
 }
 
 #[test]

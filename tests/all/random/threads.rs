@@ -56,11 +56,6 @@ macro_rules! free_programs {
     )*};
 }
 
-const EXACT: Setting = Setting::CHECKED;
-const IN_STEP: Setting = Setting {
-    meet: Some(THREADS),
-    ..EXACT
-};
 const HOT: Setting = Setting {
     panics: false,
     ..Setting::PANICKING
@@ -68,9 +63,7 @@ const HOT: Setting = Setting {
 
 free_programs! {
     #[test]
-    fn random_programs_on_threads_that_run_free(all, 60, EXACT);
-    #[test]
-    fn random_programs_on_threads_in_lock_step(all, 60, IN_STEP);
+    fn random_programs_on_threads_that_run_free(all, 60, Setting::CHECKED);
     #[test]
     fn random_programs_of_hot_objects(of_hot_objects, 300, HOT);
     #[test]

@@ -36,14 +36,7 @@ use releasepool::ThreadHandle;
 ///
 /// # Panics
 /// If something was lost, released twice or by the wrong thread, or was never released.
-pub fn run(mut programs: Vec<Vec<Step>>, setting: Setting, others: &[ThreadHandle]) {
-    if setting.meet.is_some() {
-        // Every program has as many steps as the longest.
-        let longest = programs.iter().map(Vec::len).max().unwrap_or(0);
-        for program in &mut programs {
-            program.resize(longest, Step(Kind::RunInbox, 0, 0));
-        }
-    }
+pub fn run(programs: Vec<Vec<Step>>, setting: Setting, others: &[ThreadHandle]) {
     let (world, loopers, first) = World::new(setting, others);
     for program in programs {
         start(&world, program, first.another());

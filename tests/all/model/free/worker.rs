@@ -42,10 +42,7 @@ fn live(world: &Arc<World>, program: &[Step], things: Vec<Thing>) {
             // Another thread goes on while this one exits.
             let (rest, things) = (program[at + 1..].to_vec(), mem::take(&mut worker.things));
             things.iter().for_each(Thing::show);
-            world.spawn(move |world| {
-                world.meet();
-                live(world, &rest, things);
-            });
+            world.spawn(move |world| live(world, &rest, things));
             return worker.end((a % 4).into());
         }
         survive(|| worker.step(step));
@@ -56,7 +53,6 @@ fn live(world: &Arc<World>, program: &[Step], things: Vec<Thing>) {
         if world.setting.checks {
             worker.check();
         }
-        world.meet();
     }
     worker.end(usize::MAX);
 }

@@ -26,8 +26,6 @@ pub struct Setting {
     pub checks: bool,
     /// Each step is printed.
     pub log: bool,
-    /// This many threads meet after each step.
-    pub meet: Option<usize>,
 }
 
 impl Setting {
@@ -37,7 +35,6 @@ impl Setting {
         panics: false,
         checks: true,
         log: false,
-        meet: None,
     };
     /// Destructors autorelease and panic; for the kinds of steps of hot objects only.
     pub const PANICKING: Self = Self {
@@ -59,8 +56,6 @@ pub struct World {
     reclaimer: LooperProxy,
     /// True if any thread may be asked to drain its root pool.
     asked: AtomicBool,
-    met: AtomicUsize,
-    failed: AtomicBool,
 }
 
 pub struct Slots {
@@ -112,34 +107,14 @@ impl World {
             looper: loopers[0].proxy(),
             reclaimer: loopers[1].proxy(),
             asked: AtomicBool::new(false),
-            met: AtomicUsize::new(0),
-            failed: AtomicBool::new(false),
         };
         (Arc::new(world), loopers, Thing::strong(first))
     }
 
     pub fn spawn(self: &Arc<Self>, body: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let world = self.clone();
-        let thread = seam::spawn(move || {
-            let _fails = Fails(&world);
-            body(&world);
-        });
+        let thread = seam::spawn(move || body(&world));
         self.threads.lock().unwrap().push(thread);
-    }
-
-    /// Waits for the others, if they meet after each step.
-    pub fn meet(&self) {
-        let Some(members) = self.setting.meet else {
-            return;
-        };
-        let all = (self.met.fetch_add(1, Ordering::Relaxed) / members + 1) * members;
-        while self.met.load(Ordering::Relaxed) < all {
-            assert!(
-                !self.failed.load(Ordering::Relaxed),
-                "another thread failed"
-            );
-            std::thread::yield_now();
-        }
     }
 
     /// Notes that a thread is about to call `shutdown`.
@@ -216,16 +191,5 @@ impl World {
         assert_eq!(*shared.failed.lock().unwrap(), None);
         assert_eq!(shared.alive(), shared.at_home(), "an object did not die");
         shared.at_home()
-    }
-}
-
-/// Lets the threads that wait in [`World::meet`] fail, too.
-struct Fails<'w>(&'w World);
-
-impl Drop for Fails<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.failed.store(true, Ordering::Relaxed);
-        }
     }
 }

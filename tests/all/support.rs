@@ -487,18 +487,19 @@ pub(crate) use aborts;
 /// A misuse of the crate: what it is, what the message about it says, and what commits it.
 pub type Misuse = (&'static str, &'static [&'static str], fn());
 
-/// `each_aborts!(cases)` does what [`aborts`] does with each of these.
+/// `each_aborts!(cases)` does what [`aborts`] does with each of these, and returns the children.
 macro_rules! each_aborts {
-    ($cases:expr) => {
+    ($cases:expr) => {{
         let cases: &[$crate::support::Misuse] = $cases;
-        if $crate::support::CHECKS {
-            let bodies = cases.iter().map(|&(what, _, body)| (what, body));
-            for (child, (what, words, _)) in $crate::support::children!(bodies).iter().zip(cases) {
-                eprintln!("{what}");
-                child.assert_aborted_saying(words);
-            }
+        let cases = if $crate::support::CHECKS { cases } else { &[] };
+        let bodies = cases.iter().map(|&(what, _, body)| (what, body));
+        let children = $crate::support::children!(bodies);
+        for (child, (what, words, _)) in children.iter().zip(cases) {
+            eprintln!("{what}");
+            child.assert_aborted_saying(words);
         }
-    };
+        children
+    }};
 }
 pub(crate) use each_aborts;
 

@@ -2,7 +2,7 @@
 
 use crate::block::{CHUNK, layout};
 use crate::support::allocator::refusing;
-use crate::support::{Aborts, CHECKS, each_aborts, fresh_to_the_end};
+use crate::support::{aborts, fresh_to_the_end};
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
@@ -364,43 +364,15 @@ fn memory_keeps_its_contents_in_every_resize() {
     }
 }
 
-const OF_48: &str = "the block of 48 bytes at 0x";
-
-fn block_of_48() -> (BlockAllocator, NonNull<u8>) {
-    let blocks = BlockAllocator::new();
-    let block = blocks.allocate(layout(48, 8)).unwrap().cast();
-    (blocks, block)
-}
-
 #[test]
-fn misuse_by_a_collection_is_found() {
-    // SAFETY: none: the test is about this misuse.
-    let cases: [Aborts; 3] = unsafe {
-        [
-            (&[OF_48, "was freed as a block of 64 bytes"], || {
-                let (blocks, block) = block_of_48();
-                blocks.deallocate(block, layout(49, 8));
-            }),
-            (&[OF_48, "freed twice"], || {
-                let (blocks, block) = block_of_48();
-                blocks.deallocate(block, layout(48, 8));
-                blocks.deallocate(block, layout(48, 8));
-            }),
-            (
-                &[
-                    "as a block of 48 bytes",
-                    "but no allocator owns that address",
-                ],
-                || {
-                    let blocks = BlockAllocator::new();
-                    let foreign =
-                        NonNull::from(std::boxed::Box::leak(std::boxed::Box::new([0u8; 48])));
-                    _ = blocks.grow(foreign.cast(), layout(48, 8), layout(49, 8));
-                },
-            ),
-        ]
-    };
-    // Other builds do not detect it, so they do not commit it.
-    let cases = if CHECKS { &cases[..] } else { &[] };
-    each_aborts("block::api2::misuse_by_a_collection_is_found", cases);
+fn memory_that_is_no_block_cannot_grow() {
+    let words = [
+        "as a block of 48 bytes",
+        "but no allocator owns that address",
+    ];
+    aborts!(words, || {
+        let foreign = NonNull::from(std::boxed::Box::leak(std::boxed::Box::new([0u8; 48])));
+        // SAFETY: none: the misuse under test.
+        _ = unsafe { BlockAllocator::new().grow(foreign.cast(), layout(48, 8), layout(49, 8)) };
+    });
 }

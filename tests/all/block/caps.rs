@@ -3,8 +3,7 @@
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::TOO_LARGE;
 use crate::support::{
-    Aborts, Log, alone, each_aborts, events, fresh, fresh_to_the_end, on_drop, on_threads,
-    wait_until,
+    Log, alone, children, events, fresh, fresh_to_the_end, on_drop, on_threads, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};
@@ -341,25 +340,27 @@ fn new_in_and_create_abort_at_the_hard_cap_and_without_memory() {
     fn capped() -> BlockAllocator {
         BlockAllocator::builder().hard_cap(0).build()
     }
-    const SAYS: &[&str] = &["memory allocation of 100 bytes failed"];
-    let cases: [Aborts; 4] = [
-        (SAYS, || drop(Ref::new_in([0u8; 84], &capped()))),
-        (SAYS, || {
+    let cases: [(&str, fn()); 4] = [
+        ("`new_in` at the cap", || {
+            drop(Ref::new_in([0u8; 84], &capped()));
+        }),
+        ("`create` at the cap", || {
             let manager = PoolManager::builder().memory(capped()).build();
             manager.pool().create([0u8; 84]);
         }),
-        (SAYS, || {
+        ("`new_in` without memory", || {
             let blocks = BlockAllocator::new();
             drop(Ref::new_in(1, &blocks));
             without_memory();
             drop(Ref::new_in([0u8; 84], &blocks));
         }),
-        (SAYS, || {
+        ("`create` without memory", || {
             let pool = AutoreleasePool::new();
             without_memory();
             pool.create([0u8; 84]);
         }),
     ];
-    let test = "block::caps::new_in_and_create_abort_at_the_hard_cap_and_without_memory";
-    each_aborts(test, &cases);
+    for child in children!(cases) {
+        child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+    }
 }

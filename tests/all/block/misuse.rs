@@ -3,7 +3,7 @@
 
 use crate::block::{CHUNK, elsewhere, layout};
 use crate::support::allocator::FOREIGN;
-use crate::support::{Aborts, CHECKS, aborts, each_aborts, fresh_to_the_end};
+use crate::support::{aborts, each_aborts, fresh_to_the_end};
 use releasepool::{BlockAllocator, Ref};
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -66,51 +66,56 @@ const NO_OWNER: &str = "but no allocator owns that address";
 
 #[test]
 fn what_is_freed_must_be_a_block_of_that_size_in_use() {
-    let cases: [Aborts; 7] = [
-        (&[OF_48, "freed twice", "of thread ", "'s heap"], || {
-            let blocks = BlockAllocator::new();
-            free_twice(&blocks, block(&blocks));
-        }),
-        // By another thread than its own, which has ended.
+    let children = each_aborts!(&[
         (
+            "twice, on its own thread",
+            &[OF_48, "freed twice", "of thread ", "'s heap"],
+            || {
+                let blocks = BlockAllocator::new();
+                free_twice(&blocks, block(&blocks));
+            }
+        ),
+        (
+            "twice, on another thread than its own, which has ended",
             &[
                 OF_48,
                 "freed twice",
                 "of a heap without a thread",
-                "(thread ",
+                "(thread "
             ],
             || {
                 let blocks = BlockAllocator::new();
                 let at = elsewhere(&blocks, |blocks| block(blocks).as_ptr().expose_provenance());
                 let at = NonNull::new(std::ptr::with_exposed_provenance_mut(at));
                 free_twice(&blocks, at.unwrap());
-            },
+            }
         ),
-        // After its chunk was freed.
-        (&[NO_OWNER], || {
+        ("after its chunk was freed", &[NO_OWNER], || {
             let blocks = BlockAllocator::new();
             let at = block(&blocks);
             free(&blocks, at, 48);
             assert!(blocks.trim() > 0);
             free(&blocks, at, 48);
         }),
-        (&["as a block of 48 bytes", NO_OWNER], || {
+        ("no block", &["as a block of 48 bytes", NO_OWNER], || {
             let foreign = NonNull::from(Box::leak(Box::new([0u8; 48])));
             free(&BlockAllocator::new(), foreign.cast(), 48);
         }),
-        (&[OF_48, "was freed as a block of 64 bytes"], || {
-            free_at(0, 49)
+        (
+            "of another size",
+            &[OF_48, "was freed as a block of 64 bytes"],
+            || free_at(0, 49)
+        ),
+        (
+            "inside a block",
+            &[OF_48, "a block does not begin at that address"],
+            || free_at(16, 48)
+        ),
+        ("never handed out", &[OF_48, "or never handed out"], || {
+            free_at(48, 48);
         }),
-        (&[OF_48, "a block does not begin at that address"], || {
-            free_at(16, 48)
-        }),
-        // The next block has not been handed out.
-        (&[OF_48, "or never handed out"], || free_at(48, 48)),
-    ];
-    // Other builds do not detect it, so they do not commit it.
-    let cases = if CHECKS { &cases[..] } else { &[] };
-    let test = "block::misuse::what_is_freed_must_be_a_block_of_that_size_in_use";
-    for child in each_aborts(test, cases) {
+    ]);
+    for child in children {
         assert_names_the_address(&child.stderr);
     }
 }

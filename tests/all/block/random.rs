@@ -122,29 +122,6 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn random_sizes_on_one_thread_after_the_other(program in ops()) {
-        let blocks = BlockAllocator::new();
-        let shared = Mutex::new(Vec::new());
-        let mut model = Model::default();
-        let mut own = Vec::new();
-        let mut rest = &program[..];
-        while !rest.is_empty() {
-            let work = || run(&blocks, rest, &mut own, &shared, Some(&mut model));
-            // This waits for its end, so that the next thread finds its heap.
-            rest = thread::scope(|scope| scope.spawn(work).join().unwrap());
-            own.iter().for_each(|(memory, _)| memory.check());
-        }
-        let all = own.into_iter().chain(shared.into_inner().unwrap());
-        all.for_each(|(memory, _)| memory.free(&blocks));
-        // The last thread may not have exited yet.
-        crate::support::wait_until(|| {
-            blocks.trim();
-            blocks.stats().live_blocks == 0
-        });
-        prop_assert_eq!(blocks.stats().live_bytes, 0);
-    }
-
-    #[test]
     fn random_sizes_on_one_thread_are_counted_to_the_byte(program in ops()) {
         let blocks = BlockAllocator::new();
         let shared = Mutex::new(Vec::new());
@@ -179,7 +156,10 @@ proptest! {
                     let mut own = Vec::new();
                     let mut rest = &program[..];
                     while !rest.is_empty() {
-                        rest = run(blocks, rest, &mut own, shared, None);
+                        let work = || run(blocks, rest, &mut own, shared, None);
+                        // This waits for its end, so that the next thread finds its heap.
+                        rest = thread::scope(|scope| scope.spawn(work).join().unwrap());
+                        own.iter().for_each(|(memory, _)| memory.check());
                     }
                     // Only some are freed, so that threads end with blocks in use.
                     own.split_off(own.len() / 2).into_iter().for_each(|(m, _)| m.free(blocks));
@@ -193,6 +173,6 @@ proptest! {
             blocks.trim();
             blocks.stats().live_blocks == 0
         });
-        prop_assert!(blocks.stats().heaps <= 5);
+        prop_assert!(blocks.stats().heaps <= 9);
     }
 }

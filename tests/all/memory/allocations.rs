@@ -1,5 +1,7 @@
 //! How many allocations objects and pools make, and of which sizes.
 
+#![cfg(not(feature = "leak-detection"))] // The ledger allocates, too.
+
 use crate::support::allocator::{BYTES, allocations};
 use crate::support::{alone, deep_down, fresh, global, on_drop};
 use releasepool::{AutoreleasePool, HomeRef, Ref, autoreleasepool};
@@ -7,7 +9,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 #[test]
-#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn an_empty_nested_pool_allocates_nothing() {
     drop(AutoreleasePool::new());
     let empty = || {
@@ -23,7 +24,6 @@ fn an_empty_nested_pool_allocates_nothing() {
 }
 
 #[test]
-#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn pools_that_have_been_filled_once_allocate_no_more() {
     let object = Ref::new(0);
     let mut pool = AutoreleasePool::new();
@@ -41,7 +41,6 @@ fn pools_that_have_been_filled_once_allocate_no_more() {
 }
 
 #[test]
-#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn a_page_that_comes_and_goes_is_always_the_same() {
     fresh(|| {
         let object = Ref::new(0);
@@ -52,7 +51,6 @@ fn a_page_that_comes_and_goes_is_always_the_same() {
 }
 
 #[test]
-#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn an_object_is_one_allocation() {
     drop(Ref::new(0));
     assert_eq!(allocations(|| drop(Ref::new([0u8; 100]))), 1);
@@ -69,7 +67,6 @@ fn an_object_is_one_allocation() {
 }
 
 #[test]
-#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
     drop(AutoreleasePool::new());
     drop(HomeRef::new(0));
@@ -90,7 +87,6 @@ fn an_object_that_goes_home_is_one_allocation_and_its_way_none() {
 }
 
 #[test]
-#[cfg_attr(feature = "leak-detection", ignore = "the ledger allocates, too")]
 fn objects_take_a_header_and_slices_a_length_more() {
     fn bytes_of<R>(make: impl FnOnce() -> R) -> isize {
         let before = BYTES.load(Ordering::Relaxed);

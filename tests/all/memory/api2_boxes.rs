@@ -210,29 +210,6 @@ fn in_blocks_of_the_process() {
 }
 
 #[test]
-fn in_blocks_that_another_thread_frees() {
-    let blocks = BlockAllocator::new();
-    let make = |i: u32| {
-        let one = Box::new_in([i; 3], blocks.clone());
-        let mut list = Vec::new_in(blocks.clone());
-        list.extend([one]);
-        (Box::new_in((), blocks.clone()), list.into_boxed_slice())
-    };
-    let all: std::vec::Vec<_> = (0..if cfg!(miri) { 3 } else { 100 }).map(make).collect();
-    let thread = std::thread::spawn(move || {
-        for (i, (_, slice)) in all.into_iter().enumerate() {
-            let mut list = slice.into_vec();
-            list.push(Box::new_in([7; 3], list.allocator().clone()));
-            assert_eq!((*list[0], *list[1]), ([i as u32; 3], [7; 3]));
-        }
-    });
-    thread.join().unwrap();
-    blocks.trim();
-    let stats = blocks.stats();
-    assert_eq!((stats.live_blocks, stats.waste), (0, 0));
-}
-
-#[test]
 fn in_an_arena_and_in_its_overflow() {
     // The arenas have room for all values, for none, and for some.
     for capacity in [1 << 20, 0, 600] {
@@ -243,25 +220,4 @@ fn in_an_arena_and_in_its_overflow() {
         tables(&*arena);
         assert!(arena.is_empty() && arena.used() == 0);
     }
-}
-
-#[test]
-fn boxes_in_an_arenas_overflow_are_dropped_in_any_order() {
-    let mut arena = StackAllocator::new();
-    for step in [1, 3, 7] {
-        let mut all: std::vec::Vec<_> = (0..10).map(|i| Some(Box::new_in(i, &arena))).collect();
-        let counted = releasepool::StackBox::named(arena.alloc(step), "a box of the arena's own");
-        for i in 0..10 {
-            assert_eq!(
-                all[i * step % 10].take().map(Box::into_inner),
-                Some(i * step % 10)
-            );
-        }
-        assert_eq!(*counted, step);
-        drop(counted);
-        assert!(arena.is_empty() && arena.used() == 0);
-    }
-    Box::leak(Box::new_in(1, &arena));
-    assert!(!arena.is_empty());
-    arena.reset();
 }

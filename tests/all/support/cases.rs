@@ -2,7 +2,7 @@
 //! their own.
 
 use super::teardown::thread_to_the_end;
-use super::{Child, Log, each_in_child, global, named_to_the_end};
+use super::{Log, global, named_to_the_end};
 use releasepool::{AutoreleasePool, Drained, Ref, ThreadHandle, autoreleasepool};
 use std::ops::Range;
 use std::thread::{self, ThreadId};
@@ -87,21 +87,4 @@ pub fn counts(drained: Drained) -> (usize, usize) {
 /// Sends objects to a thread, which log their destruction there.
 pub fn send(thread: &ThreadHandle, log: &Log, ids: Range<u32>) {
     ids.for_each(|id| thread.release(Ref::new(log.probe(id))));
-}
-
-/// A case that aborts, and words of the message that says why.
-pub type Aborts = (&'static [&'static str], fn());
-
-/// Runs each case in a child process of the test with this name, and asserts that it aborts.
-pub fn each_aborts(test: &str, cases: &[Aborts]) -> Vec<Child> {
-    let names: Vec<_> = (0..cases.len()).map(|n| n.to_string()).collect();
-    let bodies = names
-        .iter()
-        .map(String::as_str)
-        .zip(cases.iter().map(|(_, f)| f));
-    let children = each_in_child(test, bodies);
-    for (child, (words, _)) in children.iter().zip(cases) {
-        child.assert_aborted_saying(words);
-    }
-    children
 }

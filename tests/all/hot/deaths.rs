@@ -4,13 +4,12 @@ use super::handles::hot;
 use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::at_teardown;
 use crate::support::{
-    Chain, DRAINS, LONG, Log, Worker, aborts, alone, events, fresh, fresh_to_the_end, global,
-    listen, on_drop, panic_of,
+    Chain, DRAINS, LONG, Log, Worker, aborts, alone, deep_down, events, fresh, fresh_to_the_end,
+    global, listen, on_drop, panic_of,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 #[test]
@@ -106,17 +105,10 @@ fn it_does_not_die_in_drains_inside_destructors() {
 
 #[test]
 fn a_review_deep_inside_destructors_leaves_it_alone() {
-    #[inline(never)]
-    fn deep<R>(f: impl FnOnce() -> R) -> R {
-        let stack = [0_u8; 1 << 16];
-        let result = f();
-        std::hint::black_box(&stack);
-        result
-    }
     let log = alone!();
     drop(Ref::new(on_drop(move || {
         drop(hot(log.probe(1)));
-        assert_eq!((deep(Hot::review), log.count()), (0, 0));
+        assert_eq!((deep_down(64, Hot::review), log.count()), (0, 0));
     })));
     assert_eq!((Hot::review(), log.count()), (1, 1));
 }
@@ -277,21 +269,6 @@ fn a_destructor_may_review() {
 }
 
 #[test]
-fn the_owner_may_be_shared_and_dropped_anywhere() {
-    let log = alone!();
-    let owner = Arc::new(Mutex::new(Some(hot(log.probe(1)))));
-    let worker = Worker::new("worker");
-    let theirs = owner.clone();
-    let reference = worker.run(move || theirs.lock().unwrap().as_ref().unwrap().get());
-    worker.run(move || drop(owner.lock().unwrap().take()));
-    worker.run(|| drop(AutoreleasePool::new()));
-    drop(reference);
-    assert_eq!(log.count(), 0);
-    drop(AutoreleasePool::new());
-    assert_eq!(log.threads(), [thread::current().id()]);
-}
-
-#[test]
 fn what_dies_before_the_exit_dies_in_it() {
     alone!();
     for when in [BeforeOurExit, FirstUse] {
@@ -316,28 +293,4 @@ fn what_dies_after_the_exit_becomes_an_orphan() {
     assert_eq!((snapshot.orphans, snapshot.hot_objects), (2, 0));
     drop(AutoreleasePool::new());
     assert_eq!(log.threads(), [std::thread::current().id(); 2]);
-}
-
-#[test]
-fn births_and_deaths_of_threads_that_have_exited_count() {
-    let log = alone!();
-    let owner = hot(log.probe(1));
-    // Each thread takes over the book of the one before.
-    for _ in 0..10 {
-        let (first, second) = (owner.get(), owner.get());
-        let kept = std::thread::spawn(move || {
-            drop(first);
-            second.clone()
-        });
-        drop(kept.join().unwrap());
-        at_teardown(AfterOurExit, {
-            let reference = owner.get();
-            move || drop(reference.clone())
-        });
-    }
-    let last = owner.get();
-    drop(owner);
-    assert_eq!((Hot::review(), last.id), (0, 1));
-    drop(last);
-    assert_eq!((Hot::review(), log.count()), (1, 1));
 }

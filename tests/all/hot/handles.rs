@@ -112,20 +112,6 @@ fn handles_coerce_to_trait_objects_and_slices() {
 }
 
 #[test]
-fn a_panic_drops_references() {
-    let log = Log::new();
-    let owner = hot(log.probe(1));
-    let reference = owner.get();
-    let panicked = std::panic::catch_unwind(move || {
-        let _clone = reference.clone();
-        assert_eq!(reference.id, 2, "on purpose");
-    });
-    assert!(panicked.is_err());
-    drop(owner);
-    review_until(|| log.count() == 1);
-}
-
-#[test]
 fn rows_are_used_again() {
     const OBJECTS: u32 = if cfg!(miri) { 50 } else { 10_000 };
     let log = Log::new();

@@ -83,26 +83,26 @@ fn far_down(f: fn()) {
 }
 
 #[test]
-fn release_of_an_object_that_a_pool_has_queued_aborts() {
-    aborts!(["String", TOO_OFTEN], || far_down(|| {
-        let pool = AutoreleasePool::new();
-        // Only objects with a destructor queue.
-        let object = PoolRef::as_ptr(pool.create(String::new()));
-        drop(pool);
-        // SAFETY: none: the misuse under test.
-        unsafe { Ref::decrement_strong_count(object) };
-    }));
-}
-
-#[test]
-fn release_of_an_object_that_its_last_handle_has_queued_aborts() {
-    aborts!(["String", TOO_OFTEN], || far_down(|| {
-        let last = Ref::new(String::new());
-        let object = Ref::as_ptr(&last);
-        drop(last);
-        // SAFETY: none: the misuse under test.
-        unsafe { Ref::decrement_strong_count(object) };
-    }));
+fn release_of_an_object_that_is_queued_aborts() {
+    // Only objects with a destructor queue.
+    each_aborts!(&[
+        ("by a pool", &["String", TOO_OFTEN], || far_down(|| {
+            let pool = AutoreleasePool::new();
+            let object = PoolRef::as_ptr(pool.create(String::new()));
+            drop(pool);
+            // SAFETY: none: the misuse under test.
+            unsafe { Ref::decrement_strong_count(object) };
+        })),
+        ("by its last handle", &["String", TOO_OFTEN], || far_down(
+            || {
+                let last = Ref::new(String::new());
+                let object = Ref::as_ptr(&last);
+                drop(last);
+                // SAFETY: none: the misuse under test.
+                unsafe { Ref::decrement_strong_count(object) };
+            }
+        )),
+    ]);
 }
 
 static SELF: Mutex<usize> = Mutex::new(0);

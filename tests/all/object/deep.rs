@@ -3,12 +3,9 @@
 mod queue;
 
 use crate::support::allocator::left_over;
-use crate::support::{
-    Log, Probe, alone, deep_down, fresh, global, listen, on_drop, sized, with_log,
-};
+use crate::support::{Log, alone, deep_down, fresh, global, listen, on_drop, sized, with_log};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
-use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::cell::Cell;
 use std::thread;
 
 /// Runs `f` on a thread with a small stack. The thread's events are kept.
@@ -52,16 +49,6 @@ fn last_release_inside_a_destructor_millions_deep_in_constant_stack() {
 }
 
 #[test]
-fn chain_in_a_pool_dies_in_constant_stack() {
-    on_a_small_stack(|| {
-        let mut pool = AutoreleasePool::new();
-        pool.autorelease(chain(FEWER).unwrap());
-        assert_eq!(pool.drain(), 1);
-        assert_eq!(DEAD.get(), FEWER);
-    });
-}
-
-#[test]
 fn chain_in_the_root_pool_at_thread_exit_dies_in_constant_stack() {
     let log = Log::new();
     on_a_small_stack(move || {
@@ -76,21 +63,6 @@ fn chain_in_the_root_pool_at_thread_exit_dies_in_constant_stack() {
         autorelease(Ref::new(Last(chain(FEWER), log)));
     });
     assert_eq!(log.ids(), [FEWER]);
-}
-
-#[test]
-fn chain_with_weak_references_to_all_its_nodes() {
-    on_a_small_stack(|| {
-        let mut weaks = Vec::new();
-        let chain = (0..FEWER).fold(None, |next, _| {
-            let node = Ref::new(Node { _next: next });
-            weaks.push(Ref::downgrade(&node));
-            Some(node)
-        });
-        drop(chain);
-        assert_eq!(DEAD.get(), FEWER);
-        assert!(weaks.iter().all(|weak| weak.upgrade().is_none()));
-    });
 }
 
 #[test]
@@ -193,97 +165,29 @@ fn trees_that_are_wide_and_deep() {
     });
 }
 
-/// Defines one structure, made of `Ref` or of `Arc`.
-macro_rules! family {
-    ($name:ident, $Pointer:ident) => {
-        mod $name {
-            use super::*;
-            pub struct Person {
-                pub id: u32,
-                pub order: Arc<std::sync::Mutex<Vec<(u32, bool)>>>,
-                pub children: RefCell<Vec<$Pointer<Person>>>,
-                pub heir: RefCell<Option<$Pointer<Person>>>,
-            }
-            impl Drop for Person {
-                fn drop(&mut self) {
-                    self.order.lock().unwrap().push((self.id, true));
-                    if self.id % 3 == 0 {
-                        // The destructor drops the children explicitly.
-                        self.heir.take();
-                    }
-                    self.order.lock().unwrap().push((self.id, false));
-                }
-            }
-            /// Returns the order in which destructors begin and end.
-            pub fn order(shape: &[u32]) -> Vec<(u32, bool)> {
-                let order = Arc::default();
-                let person = |id| Person {
-                    id,
-                    order: Arc::clone(&order),
-                    children: RefCell::default(),
-                    heir: RefCell::default(),
-                };
-                let people: Vec<_> = (0..shape.len() as u32)
-                    .map(|id| $Pointer::new(person(id)))
-                    .collect();
-                for (id, &parent) in shape.iter().enumerate().skip(1) {
-                    let (child, parent) = (&people[id], &people[parent as usize % id]);
-                    match id % 4 {
-                        0 => *parent.heir.borrow_mut() = Some(child.clone()),
-                        _ => parent.children.borrow_mut().push(child.clone()),
-                    }
-                }
-                let root = people[0].clone();
-                drop(people);
-                drop(root);
-                Arc::try_unwrap(order).unwrap().into_inner().unwrap()
-            }
-        }
-    };
+/// A link that notes when its destructor begins and ends; the next one is dropped in between.
+struct Noisy(u32, Log, Option<Ref<Noisy>>);
+
+impl Drop for Noisy {
+    fn drop(&mut self) {
+        self.1.note(self.0);
+        self.2 = None;
+        self.1.note(self.0);
+    }
 }
 
-family!(by_ref, Ref);
-family!(by_arc, Arc);
-
 #[test]
-fn shallow_structures_die_in_the_order_of_arc() {
-    fresh(|| {
-        let mut seed = 1u32;
-        let mut random = || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            seed >> 8
-        };
-        let rounds = if cfg!(miri) { 5 } else { 200 };
-        for size in [1, 2, 5, 20, 60] {
-            for _ in 0..rounds {
-                let shape: Vec<_> = (0..size).map(|_| random()).collect();
-                assert_eq!(by_ref::order(&shape), by_arc::order(&shape), "{shape:?}");
-            }
-        }
-        // A chain, not deep enough to queue.
-        let chain: Vec<_> = (0..40).map(|id| 4 * id).collect();
-        assert_eq!(by_ref::order(&chain), by_arc::order(&chain));
+fn shallow_structures_die_as_destructors_nest() {
+    with_log(|log| {
+        let chain = (0..10).fold(None, |next, id| Some(Ref::new(Noisy(id, log, next))));
+        drop(chain);
+        assert!(log.ids().into_iter().eq((0..10).rev().chain(0..10)));
     });
 }
 
 /// Calls `f` in a destructor, with so much of the stack in use.
 fn in_a_destructor(kib: u32, f: impl FnOnce() + 'static) {
     drop(Ref::new(on_drop(move || deep_down(kib, f))));
-}
-
-#[test]
-fn settle_finishes_what_a_deep_destructor_has_dropped() {
-    fresh(|| {
-        assert_eq!(settle(), 0);
-        for kib in [0, 64] {
-            in_a_destructor(kib, || {
-                drop(chain(1));
-                settle();
-                assert_eq!(DEAD.replace(0), 1, "it is really gone");
-            });
-            assert_eq!(settle(), 0);
-        }
-    });
 }
 
 #[test]
@@ -356,28 +260,20 @@ fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
 
 #[test]
 fn weak_reference_to_an_object_that_is_queued_finds_nothing() {
-    struct Link {
-        _probe: Probe,
-        _next: Option<Ref<Link>>,
-    }
-    const DEPTH: u32 = 2_000;
-    with_log(|log| {
+    on_a_small_stack(|| {
+        let mut head = None;
+        let node = |_| {
+            let node = Ref::new(Node { _next: head.take() });
+            head = Some(node.clone());
+            Ref::downgrade(&node)
+        };
+        let all: Vec<_> = (0..FEWER).map(node).collect();
         drop(Ref::new(on_drop(move || {
-            let mut head = None;
-            let node = |id| {
-                let node = Ref::new(Link {
-                    _probe: log.probe(id),
-                    _next: head.take(),
-                });
-                head = Some(node.clone());
-                Ref::downgrade(&node)
-            };
-            let all: Vec<_> = (0..DEPTH).map(node).collect();
             drop(head);
-            let dead = log.count();
             let alive = all.iter().filter(|node| node.upgrade().is_some()).count();
-            assert_eq!(alive + dead, DEPTH as usize - 1, "one waits in between");
+            let dead = DEAD.get();
+            assert_eq!(alive as u32 + dead, FEWER - 1, "one waits in between");
         })));
-        assert_eq!(log.count(), DEPTH as usize);
+        assert_eq!(DEAD.get(), FEWER);
     });
 }

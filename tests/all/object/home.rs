@@ -16,8 +16,6 @@ use releasepool::{AutoreleasePool, Budget, HomeRef, Ref, autorelease, autoreleas
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -50,18 +48,6 @@ fn a_value_is_accessible_at_home_only() {
     });
     assert!(clone.ptr_eq(&object) && clone.is_home());
     assert!(!clone.ptr_eq(&HomeRef::new(Rc::new(7))));
-}
-
-#[test]
-fn the_last_drop_at_home_destroys_at_once() {
-    with_log(|log| {
-        let object = HomeRef::new(homely(log, 1));
-        let clone = object.clone();
-        drop(object);
-        assert_eq!((log.count(), clone.get().unwrap().0.id), (0, 1));
-        drop(clone);
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
-    });
 }
 
 #[test]
@@ -142,29 +128,6 @@ fn what_a_budget_left_dies_at_the_homes_end() {
         here()
     });
     assert_eq!((log.ids(), log.threads()), (vec![0, 1, 2], vec![home; 3]));
-}
-
-#[test]
-fn payloads_that_must_not_be_sent() {
-    static LOCK: Mutex<u32> = Mutex::new(5);
-    fresh(|| {
-        let rc = Rc::new(1);
-        let counted = HomeRef::new(rc.clone());
-        let cell = HomeRef::new(RefCell::new(vec![1]));
-        let closure: HomeRef<Box<dyn Fn() -> u32>> = HomeRef::new(Box::new(|| 3));
-        let guard: HomeRef<MutexGuard<'static, u32>> = HomeRef::new(LOCK.lock().unwrap());
-        let raw = HomeRef::new(std::ptr::null::<u8>());
-        cell.get().unwrap().borrow_mut().push(2);
-        assert_eq!(cell.get().unwrap().borrow().len(), 2);
-        assert_eq!(closure.get().unwrap()(), 3);
-        assert_eq!(**guard.get().unwrap(), 5);
-        drop_elsewhere((counted, cell, closure, guard, raw));
-        assert!(LOCK.try_lock().is_err(), "only this thread can unlock it");
-        assert_eq!(Rc::strong_count(&rc), 2);
-        drop(AutoreleasePool::new());
-        assert!(LOCK.try_lock().is_ok());
-        assert_eq!(Rc::strong_count(&rc), 1);
-    });
 }
 
 #[test]
@@ -345,82 +308,4 @@ fn debug_shows_the_value_at_home_only() {
     );
     let shown = fresh(|| format!("{object:?}"));
     assert_eq!(shown, format!("HomeRef {{ home: {home:?}, .. }}"));
-}
-
-#[test]
-fn a_value_at_home_may_be_lent_to_others_if_its_type_allows() {
-    let object = HomeRef::new(Arc::new(AtomicU64::new(0)));
-    let value = object.get().unwrap();
-    fresh(|| value.fetch_add(1, Ordering::Relaxed));
-    assert_eq!(value.load(Ordering::Relaxed), 1);
-}
-
-#[test]
-fn two_structures_that_refer_to_each_other_live_forever() {
-    struct Node(RefCell<Option<HomeRef<Node>>>, #[expect(dead_code)] Probe);
-    let log = Log::new();
-    let home = fresh_to_the_end(move || {
-        let [one, two] = [1, 2].map(|id| HomeRef::new(Node(RefCell::default(), log.probe(id))));
-        *one.get().unwrap().0.borrow_mut() = Some(two.clone());
-        *two.get().unwrap().0.borrow_mut() = Some(one.clone());
-        fresh(|| drop((one, two)));
-        thread::current().id()
-    });
-    assert_eq!(log.count(), 0);
-    assert!(events_of(home).is_empty(), "nothing was dropped last");
-}
-
-#[test]
-fn many_droppers_while_the_home_drains() {
-    const EACH: usize = if cfg!(miri) { 20 } else { 5_000 };
-    const DROPPERS: usize = 3;
-    static DEAD: AtomicUsize = AtomicUsize::new(0);
-    fresh(|| {
-        let home = thread::current().id();
-        let guard = move || {
-            on_drop(move || {
-                assert_eq!(thread::current().id(), home);
-                DEAD.fetch_add(1, Ordering::Relaxed);
-            })
-        };
-        thread::scope(|scope| {
-            let droppers: Vec<_> = (0..DROPPERS)
-                .map(|n| {
-                    let (send, receive) = mpsc::channel::<HomeRef<Box<dyn std::any::Any>>>();
-                    scope.spawn(move || {
-                        for (i, object) in receive.into_iter().enumerate() {
-                            assert!(object.get().is_none());
-                            match (i + n) % 3 {
-                                0 => drop(object),
-                                1 => drop([object.clone(), object]),
-                                _ => autoreleasepool(|pool| _ = pool.create(object)),
-                            }
-                        }
-                    });
-                    send
-                })
-                .collect();
-            for i in 0..EACH {
-                // All threads race for the last reference of every second object.
-                let object =
-                    HomeRef::new(Box::new((guard(), Rc::new(i))) as Box<dyn std::any::Any>);
-                for dropper in &droppers {
-                    let object = match i % 2 {
-                        0 => object.clone(),
-                        _ => HomeRef::new(Box::new(guard()) as Box<dyn std::any::Any>),
-                    };
-                    dropper.send(object).unwrap();
-                }
-                if i % 50 == 0 {
-                    drop(AutoreleasePool::new());
-                }
-            }
-            drop(droppers);
-            let all = EACH + EACH / 2 * DROPPERS;
-            wait_until(|| {
-                drop(AutoreleasePool::new());
-                DEAD.load(Ordering::Relaxed) == all
-            });
-        });
-    });
 }

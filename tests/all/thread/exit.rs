@@ -3,7 +3,7 @@
 use crate::hot::handles::hot;
 use crate::support::{
     Log, Worker, alone, assert_died, assert_says, events_of, fresh, fresh_to_the_end, global, here,
-    listen, log_to_the_end, me, named_to_the_end, on_drop, on_threads, only, send, wait_until,
+    log_to_the_end, me, named_to_the_end, on_drop, only, send,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
@@ -187,24 +187,6 @@ fn thread_ends_inside_a_destructor_that_runs_the_whole_crate() {
         })));
     });
     assert_eq!(log.ids(), [1, 0, 2, 3]);
-}
-
-#[test]
-fn scoped_threads_lend_from_a_pool_and_the_pool_outlives_them() {
-    // Objects that the threads autorelease without a pool are reported: a hook takes these events.
-    listen();
-    let log = Log::new();
-    let mut pool = AutoreleasePool::new();
-    let lent = pool.create(log.probe(7));
-    on_threads(4, |_| {
-        autorelease(releasepool::PoolRef::retain(lent));
-        assert_eq!(lent.id, 7);
-    });
-    // Their thread-locals may be torn down after the scope, so their references are counted ones.
-    pool.drain();
-    drop(pool);
-    wait_until(|| log.count() > 0);
-    assert_eq!(log.ids(), [7]);
 }
 
 #[test]

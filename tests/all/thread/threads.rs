@@ -4,7 +4,6 @@ use crate::support::{Worker, alone, fresh, fresh_to_the_end, global, me, slot, w
 use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadKey, autorelease, autoreleasepool};
 use std::collections::{HashMap, HashSet};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 fn my_key() -> ThreadKey {
@@ -93,29 +92,6 @@ fn many_threads_at_once_are_all_listed() {
         let slots: HashSet<_> = keys.iter().map(|&key| slot(key)).collect();
         assert_eq!(slots.len(), keys.len(), "one living thread in each slot");
         step.wait();
-    });
-}
-
-#[test]
-fn look_ups_race_threads_that_come_and_go() {
-    const THREADS: usize = if cfg!(miri) { 10 } else { 1_000 };
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                for handle in global().threads() {
-                    if let Some(found) = global().thread(handle.key()) {
-                        assert_eq!(found, handle);
-                    }
-                    let _ = global().snapshot();
-                }
-                thread::yield_now();
-            }
-        });
-        for _ in 0..THREADS {
-            fresh_to_the_end(|| assert_eq!(global().thread(my_key()), Some(me())));
-        }
-        done.store(true, Ordering::Relaxed);
     });
 }
 

@@ -13,7 +13,7 @@ use releasepool::{
 };
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -217,28 +217,6 @@ fn weights_are_bounded_apart_from_numbers_and_their_sum_does_not_wrap() {
     drop(go);
     reclaimer.barrier().unwrap();
     assert_eq!(reclaimer.pending().bytes, 0);
-}
-
-#[test]
-fn a_destructor_takes_the_lock_that_a_sender_holds() {
-    // The sender holds the lock, the reclaimer is full and its first destructor waits for the lock.
-    let log = Log::new();
-    let lock = Arc::new(Mutex::new(()));
-    let reclaimer = bounded(WhenFull::Wait);
-    let held = lock.lock().unwrap();
-    for n in 0..3 {
-        let (lock, probe) = (lock.clone(), log.probe(n));
-        reclaimer.drop_later(on_drop(move || {
-            let _locked = lock.lock();
-            drop(probe);
-        }));
-    }
-    let full = reclaimer.try_drop_later(log.probe(3));
-    let Full(probe) = full.expect_err("the bound is reached");
-    assert_eq!(log.count(), 0);
-    drop((held, probe));
-    reclaimer.shutdown().unwrap();
-    assert_eq!(log.count(), 4);
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! `Looper`: a thread that runs posted closures in order.
 
 use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
-use crate::support::{
-    Log, alone, events_of, fresh_to_the_end, listen, on_drop, on_threads, send, wait_until,
-};
+use crate::support::{Log, alone, events_of, fresh_to_the_end, listen, on_drop, send, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Closed, FrameProxy, HandoffPool, HomeRef, Looper, LooperProxy, PoolManager,
-    PostId, Ref, autorelease, autoreleasepool,
+    AutoreleasePool, Closed, HandoffPool, HomeRef, Looper, PoolManager, Ref, autorelease,
 };
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -116,20 +113,6 @@ fn earlier_deadline_wakes_a_looper_that_waits_for_a_later_one() {
 }
 
 #[test]
-fn delayed_command_is_cancelled_once() {
-    let log = Log::new();
-    let looper = looper();
-    let proxy = looper.proxy();
-    let late = || looper.post_after(HOUR, noting(&log, 0)).unwrap();
-    let (one, two) = (late(), late());
-    assert_eq!((looper.cancel(one), looper.cancel(one)), (true, false));
-    assert_eq!((proxy.cancel(two), proxy.cancel(two)), (true, false));
-    assert!(!proxy.is_closed());
-    looper.shutdown().unwrap();
-    assert_eq!(log.count(), 0);
-}
-
-#[test]
 fn shutdown_runs_posted_closures_and_drops_those_not_due() {
     let log = Log::new();
     listen();
@@ -205,34 +188,6 @@ fn a_looper_ends_in_the_documented_order() {
 }
 
 #[test]
-fn root_pools_of_a_looper_are_drained_at_its_end() {
-    let log = Log::new();
-    let looper = looper();
-    let [one, two] = [0, 1].map(|id| log.probe(id));
-    let command = move || {
-        PoolManager::new().autorelease(Ref::new(one));
-        let _never_popped = PoolManager::global().push();
-        autorelease(Ref::new(two));
-    };
-    looper.post(command).unwrap();
-    looper.shutdown().unwrap();
-    assert_eq!(log.sorted(), [0, 1]);
-}
-
-#[test]
-fn dropping_a_looper_is_a_shutdown() {
-    let log = Log::new();
-    let looper = looper();
-    for id in 0..10 {
-        looper.post(noting(&log, id)).unwrap();
-    }
-    let thread = looper.thread().clone();
-    drop(looper);
-    assert!(!thread.is_alive());
-    assert_eq!(log.count(), 10);
-}
-
-#[test]
 fn looper_that_is_dropped_or_shut_down_on_its_own_thread_does_not_wait() {
     for shutdown in [false, true] {
         let log = Log::new();
@@ -257,26 +212,6 @@ fn looper_that_is_dropped_or_shut_down_on_its_own_thread_does_not_wait() {
         wait_until(|| log.count() == 3);
         assert_eq!(log.ids(), [0, 2, 1]);
         assert!(slot.lock().unwrap().is_none());
-    }
-}
-
-#[test]
-fn call_to_a_looper_that_shuts_down_runs_or_is_given_back() {
-    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
-        let looper = looper();
-        let proxy = looper.proxy();
-        let caller = thread::spawn(move || {
-            let mut n = 0;
-            loop {
-                match proxy.call(move || n + 1) {
-                    Ok(next) => n = next,
-                    Err(Closed(f)) => return (n + 1, f()),
-                }
-            }
-        });
-        looper.shutdown().unwrap();
-        let (expected, given) = caller.join().unwrap();
-        assert_eq!(expected, given);
     }
 }
 
@@ -324,18 +259,6 @@ fn value_sent_to_its_home_wakes_a_looper_whatever_the_bound() {
 }
 
 #[test]
-fn releases_of_many_threads_all_arrive() {
-    let log = Log::new();
-    let each = if cfg!(miri) { 20 } else { 5_000 };
-    let reclaimer = Looper::reclaimer_bounded("reclaimer", 100).unwrap();
-    on_threads(3, |_| {
-        autoreleasepool(|_| send(reclaimer.thread(), &log, 0..each))
-    });
-    reclaimer.shutdown().unwrap();
-    assert_eq!(log.count() as u32, 3 * each);
-}
-
-#[test]
 fn frame_loop_may_run_inside_a_command() {
     let log = Log::new();
     let looper = looper();
@@ -359,15 +282,6 @@ fn frame_loop_may_run_inside_a_command() {
     looper.shutdown().unwrap();
     assert!(proxy.is_closed());
     assert_eq!(log.count(), 2);
-}
-
-#[test]
-fn loopers_and_proxies_are_send_sync_and_unwind_safe() {
-    fn shared<T: Send + Sync + std::panic::UnwindSafe + 'static>() {}
-    shared::<Looper>();
-    shared::<LooperProxy>();
-    shared::<FrameProxy>();
-    shared::<PostId>();
 }
 
 #[test]

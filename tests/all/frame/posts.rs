@@ -2,11 +2,10 @@
 
 use crate::frame::{HOUR, noting, panics, quick, with_loop};
 use crate::support::{
-    Log, events, fresh, fresh_to_the_end, listen, named_to_the_end, on_drop, panic_of, wait_until,
+    Log, events, fresh, fresh_to_the_end, named_to_the_end, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{Closed, Frame, FrameProxy, Looper, PoolManager, Ref, autorelease};
-use std::mem::ManuallyDrop;
+use releasepool::{Closed, FrameProxy, Looper, PoolManager, Ref, autorelease};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -165,45 +164,6 @@ fn call_that_waits_when_the_loop_is_closed_ends() {
 }
 
 #[test]
-fn call_is_answered_by_a_thread_that_ends_without_closing_its_loop() {
-    // A caller that looks just when the loop closes takes its closure back.
-    let ran = (0..100).any(|_| call_to_a_thread_that_ends_without_closing_its_loop());
-    assert!(ran, "given back each time");
-}
-
-/// Returns whether the call ran.
-fn call_to_a_thread_that_ends_without_closing_its_loop() -> bool {
-    let log = Log::new();
-    let (tell, told) = mpsc::channel();
-    let (go, wait) = mpsc::channel::<()>();
-    let (signal, signaled) = mpsc::channel();
-    let target = thread::spawn(move || {
-        // The loop is leaked, as if its thread were killed.
-        let mut frames = ManuallyDrop::new(quick());
-        frames.set_wake_hook(move || signal.send(()).unwrap());
-        tell.send(frames.proxy()).unwrap();
-        let _ = wait.recv();
-    });
-    let home = target.thread().id();
-    let proxy = told.recv().unwrap();
-    let caller = waiting_call(&proxy, &log);
-    // The call has been accepted.
-    signaled.recv().unwrap();
-    let posted = proxy.post(|| ()).is_ok();
-    drop(go);
-    target.join().unwrap();
-    assert!(posted);
-    let ran = caller.join().unwrap();
-    assert!(proxy.is_closed());
-    assert!(proxy.post(|| ()).is_err());
-    assert!(proxy.post_after(HOUR, || ()).is_err());
-    fresh(|| PoolManager::global().quiesce(Duration::ZERO));
-    let wanted: &[_] = if ran { &[home] } else { &[] };
-    assert_eq!(log.threads(), wanted, "the call runs on no other thread");
-    ran
-}
-
-#[test]
 fn delayed_posts_run_in_the_order_in_which_they_are_due() {
     fresh(|| {
         // Posting must take less time than the delays differ by, or their order proves nothing.
@@ -225,24 +185,6 @@ fn delayed_posts_run_in_the_order_in_which_they_are_due() {
                 return assert_eq!(log.ids(), [0, 1, 2]);
             }
             gap *= 2;
-        }
-    });
-}
-
-#[test]
-fn delayed_post_made_in_a_frame_is_for_the_next() {
-    with_loop(|_, mut frames| {
-        let proxy = frames.proxy();
-        let count = Arc::new(AtomicUsize::new(0));
-        fn again(proxy: FrameProxy, count: Arc<AtomicUsize>) {
-            count.fetch_add(1, Ordering::Relaxed);
-            let next = proxy.clone();
-            let _ = proxy.post_after(Duration::ZERO, move || again(next, count));
-        }
-        again(proxy, count.clone());
-        for n in 2..6 {
-            assert_eq!(frames.tick(|_| ()).closures, 1);
-            assert_eq!(count.load(Ordering::Relaxed), n);
         }
     });
 }
@@ -319,64 +261,4 @@ fn delay_beyond_the_end_of_time_is_never_due() {
         assert_eq!(looper.call(|| 1).unwrap(), 1);
         assert!(looper.cancel(id));
     });
-}
-
-#[test]
-fn posts_during_a_close_run_or_are_given_back() {
-    // Closures may pile up, which is reported.
-    listen();
-    let posts: [fn(&FrameProxy, Arc<AtomicUsize>) -> bool; 2] = [
-        |proxy, ran| {
-            proxy
-                .post(move || _ = ran.fetch_add(1, Ordering::Relaxed))
-                .is_ok()
-        },
-        |proxy, ran| {
-            let framed = move |frame: &mut Frame<'_>| {
-                frame.pool().create(());
-                ran.fetch_add(1, Ordering::Relaxed);
-            };
-            proxy.post_frame(framed).is_ok()
-        },
-    ];
-    const MOST: usize = if cfg!(miri) { 10 } else { 1_000 };
-    let rounds = if cfg!(miri) { 2 } else { 50 };
-    for post in posts.into_iter().cycle().take(2 * rounds) {
-        let ran = Arc::new(AtomicUsize::new(0));
-        let (tell, told) = mpsc::channel();
-        let inner = ran.clone();
-        let home = thread::spawn(move || {
-            let mut frames = quick();
-            tell.send(frames.proxy()).unwrap();
-            wait_until(|| {
-                frames.tick(|_| ());
-                inner.load(Ordering::Relaxed) > 0
-            });
-            drop(frames);
-            inner.load(Ordering::Relaxed)
-        });
-        let proxy = told.recv().unwrap();
-        let posters = [(); 2].map(|()| {
-            let (proxy, ran) = (proxy.clone(), ran.clone());
-            thread::spawn(move || {
-                let mut accepted = 0;
-                while post(&proxy, ran.clone()) {
-                    accepted += 1;
-                    // Otherwise they pile up, which takes minutes: more are posted in each round
-                    // than it runs.
-                    let piled_up = || accepted > ran.load(Ordering::Relaxed) + MOST;
-                    while piled_up() && !proxy.is_closed() {
-                        thread::yield_now();
-                    }
-                }
-                accepted
-            })
-        });
-        let at_close = home.join().unwrap();
-        let accepted = posters
-            .map(|poster| poster.join().unwrap())
-            .iter()
-            .sum::<usize>();
-        assert_eq!([at_close, ran.load(Ordering::Relaxed)], [accepted; 2]);
-    }
 }

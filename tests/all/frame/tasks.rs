@@ -1,13 +1,10 @@
 //! Pools for tasks and callbacks.
 
 use crate::frame::{noting, panics};
-use crate::support::teardown::When::AfterOurExit;
-use crate::support::teardown::notes;
 use crate::support::{Log, events, fresh, me, on_drop, panic_of, with_log};
 use releasepool::event::EventKind;
 use releasepool::{
-    AutoreleasePool, Budget, PoolManager, Pooled, Ref, autorelease, autoreleasepool,
-    callback_scope, pooled,
+    AutoreleasePool, PoolManager, Pooled, Ref, autorelease, autoreleasepool, callback_scope, pooled,
 };
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -148,22 +145,6 @@ fn callback_scope_drains_the_root_when_it_is_outermost() {
 }
 
 #[test]
-fn callback_scope_drains_the_backlog() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for id in 0..3 {
-            pool.create(log.probe(id));
-        }
-        assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
-        callback_scope(|_| ());
-        assert_eq!(log.count(), 0, "another pool is open");
-        drop(pool);
-        callback_scope(|_| ());
-        assert_eq!(log.ids(), [2, 1, 0]);
-    });
-}
-
-#[test]
 fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
     with_log(|log| {
         autorelease(Ref::new(log.probe(0)));
@@ -209,12 +190,4 @@ fn posted_closures_do_not_run_in_callbacks() {
         assert_eq!(log.count(), 0);
         assert_eq!(PoolManager::global().run_inbox(), 1);
     });
-}
-
-#[test]
-fn callbacks_work_while_the_thread_is_torn_down() {
-    let ids = notes(AfterOurExit, |log| {
-        callback_scope(|pool| _ = pool.create(log.probe(0)));
-    });
-    assert_eq!(ids, [0, 1_000]);
 }

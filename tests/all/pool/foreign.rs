@@ -1,6 +1,6 @@
 //! Objects of foreign runtimes in pools.
 
-use crate::support::{fresh, fresh_to_the_end, global, on_drop, panic_of, sized};
+use crate::support::{fresh, fresh_to_the_end, global, on_drop, panic_of};
 use releasepool::{AutoreleasePool, Budget, Foreign, Ref, foreign_scope};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -198,98 +198,5 @@ fn a_release_that_panics_comes_out_of_the_drain_and_the_others_are_made() {
         }
         assert_eq!(panic_of(|| pool.drain()), "release");
         assert_eq!(freed(), [2, 1]);
-    });
-}
-
-/// A JNI environment: its table has room for 512 local references, and a new one takes the place above the
-/// newest.
-struct Env {
-    table: Vec<Cell<bool>>,
-    top: Cell<usize>,
-    most: Cell<usize>,
-}
-
-/// An entry of an environment's table.
-struct Local<'e> {
-    env: &'e Env,
-    place: usize,
-}
-
-impl Env {
-    fn new() -> Box<Self> {
-        Box::new(Self {
-            table: vec![Cell::new(false); 512],
-            top: Cell::new(0),
-            most: Cell::new(0),
-        })
-    }
-
-    /// `NewLocalRef`: the process ends if the table is full.
-    fn local(&'static self) -> NonNull<Local<'static>> {
-        let place = self.top.get();
-        assert!(place < self.table.len(), "local reference table overflow");
-        assert!(!self.table[place].replace(true));
-        self.top.set(place + 1);
-        self.most.set(self.most.get().max(place + 1));
-        NonNull::from(Box::leak(Box::new(Local { env: self, place })))
-    }
-}
-
-// SAFETY: one reference, given up with the entry.
-unsafe impl Foreign for Local<'static> {
-    unsafe fn retain(_: NonNull<Self>) {
-        unreachable!("a local reference is not counted");
-    }
-
-    unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: `local` leaked the box; the caller gives up the only reference.
-        let Local { env, place } = *unsafe { Box::from_raw(this.as_ptr()) };
-        assert!(env.table[place].replace(false), "deleted twice");
-        // Newest first: nothing is searched for, and the table has no holes.
-        assert_eq!(place + 1, env.top.get());
-        env.top.set(place);
-    }
-}
-
-/// A walk of a tree in a callback: each node takes a few local references, and each level has a frame of
-/// its own, as by `PushLocalFrame`.
-fn walk(env: &'static Env, depth: usize) -> usize {
-    const TEMPORARIES: usize = 50;
-    foreign_scope(env, |scope| {
-        for _ in 0..TEMPORARIES {
-            // SAFETY: new; the scope ends while the environment is there.
-            unsafe { scope.adopt(env.local()) };
-        }
-        let children = if depth > 1 { 3 } else { 0 };
-        TEMPORARIES + (0..children).map(|_| walk(env, depth - 1)).sum::<usize>()
-    })
-}
-
-#[test]
-fn local_references_in_a_table_of_512_places() {
-    fresh(|| {
-        let owned = Box::into_raw(Env::new());
-        // SAFETY: alive until the end, where nothing refers to it.
-        let env: &'static Env = unsafe { &*owned };
-        let (depth, calls) = (sized(3, 7, 9), 2);
-        let made: usize = (0..calls).map(|_| walk(env, depth)).sum();
-        assert!(cfg!(debug_assertions) || made > 900_000, "{made}");
-        assert_eq!((env.top.get(), env.most.get()), (0, 50 * depth));
-        // A panic deletes those of the frames that it leaves.
-        let panics = || {
-            foreign_scope(env, |scope| {
-                // SAFETY: as above.
-                unsafe { scope.adopt(env.local()) };
-                foreign_scope(env, |inner| {
-                    // SAFETY: as above.
-                    unsafe { inner.adopt(env.local()) };
-                    panic!("thrown");
-                })
-            })
-        };
-        assert_eq!(panic_of(panics), "thrown");
-        assert_eq!(env.top.get(), 0);
-        // SAFETY: as above.
-        drop(unsafe { Box::from_raw(owned) });
     });
 }

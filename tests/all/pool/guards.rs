@@ -5,7 +5,6 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool};
-use std::cell::Cell;
 
 #[test]
 fn order_is_newest_first_across_many_pages() {
@@ -213,41 +212,4 @@ fn lent_references_compare_and_hash_as_their_values() {
     assert_eq!((counts.get("a"), counts.get("b")), (Some(&2), Some(&1)));
     let sorted: BTreeSet<_> = [other, a, b].into_iter().collect();
     assert_eq!(sorted.into_iter().collect::<Vec<_>>(), [a, other]);
-}
-
-#[test]
-fn nested_pools_bound_the_peak() {
-    thread_local! {
-        static LIVE: Cell<usize> = const { Cell::new(0) };
-        static PEAK: Cell<usize> = const { Cell::new(0) };
-    }
-    struct Temporary;
-    impl Temporary {
-        fn new() -> Self {
-            LIVE.set(LIVE.get() + 1);
-            PEAK.set(PEAK.get().max(LIVE.get()));
-            Self
-        }
-    }
-    impl Drop for Temporary {
-        fn drop(&mut self) {
-            LIVE.set(LIVE.get() - 1);
-        }
-    }
-    fn method() {
-        for _ in 0..10 {
-            autorelease(Ref::new(Temporary::new()));
-        }
-    }
-    fresh(|| {
-        let mut frame = AutoreleasePool::new();
-        (0..100).for_each(|_| method());
-        assert_eq!(frame.drain(), 1000);
-        assert_eq!((PEAK.replace(0), LIVE.get()), (1000, 0));
-
-        (0..100).for_each(|_| autoreleasepool(|_| method()));
-        assert_eq!(frame.drain(), 0);
-        // 10 alive with a pool per method.
-        assert_eq!((PEAK.get(), LIVE.get()), (10, 0));
-    });
 }

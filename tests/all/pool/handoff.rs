@@ -1,9 +1,6 @@
 //! Handoff pools, which another thread drains.
 
-use crate::support::worker::Worker;
-use crate::support::{
-    Log, alone, fresh, fresh_to_the_end, global, here, me, on_drop, panic_of, wait_until, with_log,
-};
+use crate::support::{Log, alone, fresh, global, here, me, on_drop, panic_of, with_log};
 use releasepool::{AutoreleasePool, HandoffPool, PoolRef, Ref, autoreleasepool, unsize};
 use std::fmt::Display;
 
@@ -99,34 +96,6 @@ fn a_handoff_pool_is_never_current() {
         });
         assert_eq!(log.count(), 1);
     });
-}
-
-#[test]
-fn entries_for_an_ended_thread_are_released_by_others() {
-    let log = Log::new();
-    let gone = fresh_to_the_end(me);
-    let mut pool = HandoffPool::new();
-    (0..600).for_each(|id| _ = pool.create(log.probe(id)));
-    assert_eq!(pool.drain_on(&gone), 600);
-    wait_until(|| {
-        autoreleasepool(|_| ());
-        log.count() == 600
-    });
-}
-
-#[test]
-fn a_thread_that_ends_releases_the_entries_it_has_received() {
-    let log = Log::new();
-    let worker = Worker::new("receiver");
-    let mut pool = HandoffPool::new();
-    pool.create(log.probe(1));
-    pool.drain_on(&worker.run(|| {
-        drop(AutoreleasePool::new());
-        me()
-    }));
-    let id = worker.id();
-    worker.join();
-    assert_eq!(log.threads(), [id]);
 }
 
 #[test]

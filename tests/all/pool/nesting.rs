@@ -1,10 +1,8 @@
 //! Several pools on one thread: which one is current, and which drain releases what.
 
-use crate::support::{Log, Probe, figures, fresh, global, sized, with_log};
+use crate::support::{Probe, figures, fresh, global, sized, with_log};
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::collections::VecDeque;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
 
 /// Returns the number of open pools of the calling thread.
 pub fn open_pools() -> usize {
@@ -102,65 +100,6 @@ fn objects_that_own_pools_die_in_either_order_below_and_above_others() {
         assert_eq!((below[CROWD - 1].len(), log.count()), (2, 2 * OWNERS));
         assert!(log.ids()[..OWNERS].iter().rev().eq(&log.ids()[OWNERS..]));
     });
-}
-
-/// Opens a pool, is suspended while it is open, resumes and closes it, as coroutines do.
-async fn coroutine(log: Log, id: u32) {
-    let pool = AutoreleasePool::new();
-    let lent = pool.create(log.probe(id));
-    for _ in 0..3 {
-        yield_now().await;
-        assert_eq!(lent.id, id);
-        pool.create(log.probe(id));
-    }
-}
-
-async fn yield_now() {
-    let mut yielded = false;
-    std::future::poll_fn(|_| {
-        if std::mem::replace(&mut yielded, true) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
-}
-
-fn poll(future: &mut Pin<&mut impl Future<Output = ()>>) -> bool {
-    let mut context = Context::from_waker(Waker::noop());
-    future.as_mut().poll(&mut context).is_ready()
-}
-
-#[test]
-fn fiber_switch_while_a_pool_is_open_keeps_guard_pools_correct() {
-    with_log(|log| {
-        {
-            let mut a = pin!(coroutine(log, 1));
-            let mut b = pin!(coroutine(log, 2));
-            let mut abandoned = pin!(coroutine(log, 3));
-            // Opened in the order a, b; closed in the order a, b, too: no stack.
-            assert!(!poll(&mut a) && !poll(&mut b) && !poll(&mut abandoned));
-            for _ in 0..2 {
-                assert!(!poll(&mut a) && !poll(&mut b));
-            }
-            assert!(poll(&mut a));
-            assert_eq!(log.ids(), [1, 1, 1, 1], "only its own");
-            assert!(poll(&mut b));
-            assert_eq!(log.ids()[4..], [2, 2, 2, 2]);
-        }
-        assert_eq!(log.ids()[8..], [3], "a dropped future drops its pool");
-    });
-}
-
-#[test]
-fn forgotten_pools_lend_for_ever() {
-    let pool: &'static AutoreleasePool = Box::leak(Box::default());
-    let lent: &'static String = releasepool::PoolRef::get(pool.create(String::from("kept")));
-    let inner = AutoreleasePool::new();
-    drop(inner);
-    fresh(|| assert_eq!(lent, "kept"));
-    assert_eq!(lent, "kept");
 }
 
 /// Runs `turn` many times with an object that it autoreleases; nothing may go to the root pool.

@@ -78,10 +78,13 @@ fn last_references_to_what_is_at_home_elsewhere_go_while_home_drains() {
 fn posts_to_a_loop_that_is_closed_meanwhile_run_or_come_back() {
     rounds(20, || {
         let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
-        let posters = [(); 2].map(|()| {
-            spawn_with(&frames.proxy(), |proxy| {
+        let posters = [true, false].map(|framed| {
+            spawn_with(&frames.proxy(), move |proxy| {
                 let probe = Ref::new(Probe::new());
-                proxy.post(move || probe.look()).is_ok()
+                match framed {
+                    true => proxy.post_frame(move |_| probe.look()).is_ok(),
+                    false => proxy.post(move || probe.look()).is_ok(),
+                }
             })
         });
         go();

@@ -16,7 +16,7 @@ same "README.md and src/readme_links.md define other links" \
 
 # Every model that the page on proofs or a comment in src/ names exists, and the page names every model. That a
 # comment names the right one, ci/mutate.sh checks.
-models=$(grep -rhozP 'Model::new\(\s*"\K(?!canary_)\w+' loom_tests/src | tr '\0' '\n')
+models=$(grep -rhozP '(Model::new\(\s*"|model!\(\s*)\K(?!canary_)\w+' loom_tests/src | tr '\0' '\n')
 same "loom_tests/src has other models than docs/PROOF.md" "$models" \
     "$(sed -n '/^| what cannot happen | models |/,/^$/p' docs/PROOF.md | cut -d '|' -f 3 | grep -oP '`\K\w+(?=`)')"
 same "a comment in src/ names a model that does not exist" "$models" \

@@ -7,33 +7,29 @@ use releasepool::{AutoreleasePool, Ref, Slot};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "canary_load_store",
+        model!(
+            canary_load_store,
             "a thread's own load does not hide another thread's access (rmw mode)",
             &["0", "1"],
-            load_store,
         )
         // loom alone explores one of the two orders.
         .plain(&["0"]),
-        Model::new(
-            "canary_redundant_load",
+        model!(
+            canary_redundant_load,
             "a load whose value is not used hides no order of the stores around it",
             &["0 0", "0 1", "1 0", "1 1"],
-            redundant_load,
         ),
         // "0 then 0" is impossible: loom alone explores it, too.
-        Model::new(
-            "canary_swap_store",
+        model!(
+            canary_swap_store,
             "a store is before an exchange or after it (rmw mode)",
             &["0 then 1", "1 then 0"],
-            swap_store,
         )
         .plain(&["0 then 0", "0 then 1", "1 then 0"]),
-        Model::new(
-            "canary_fence",
+        model!(
+            canary_fence,
             "fences order stores before loads; sequentially consistent accesses, which loom takes for weaker ones, are not used",
             &["0 1", "1 0", "1 1"],
-            fence_between,
         ),
         Model::canary(
             "canary_free",
@@ -82,7 +78,7 @@ pub fn models() -> Vec<Model> {
 }
 
 /// Runs `load; store | load`.
-fn load_store() -> String {
+fn canary_load_store() -> String {
     let a = Arc::new(Atomic::default());
     let writer = spawn_with(&a, |a| {
         a.load();
@@ -94,7 +90,7 @@ fn load_store() -> String {
 }
 
 /// The program of loom's issue 166.
-fn redundant_load() -> String {
+fn canary_redundant_load() -> String {
     let shared = Arc::new([Atomic::default(), Atomic::default()]);
     let [key, value] = [0, 1];
     let writer = spawn_with(&shared, move |shared| {
@@ -110,7 +106,7 @@ fn redundant_load() -> String {
 }
 
 /// The program of loom's issues 254 and 389.
-fn swap_store() -> String {
+fn canary_swap_store() -> String {
     let a = Arc::new(Atomic::default());
     let swapper = spawn_with(&a, |a| a.swap(0));
     a.store(1);
@@ -119,7 +115,7 @@ fn swap_store() -> String {
 }
 
 /// The program of loom's issue 180, with fences.
-fn fence_between() -> String {
+fn canary_fence() -> String {
     let shared = Arc::new([Atomic::default(), Atomic::default()]);
     let one = |shared: &[Atomic; 2], mine: usize| {
         shared[mine].store(1);

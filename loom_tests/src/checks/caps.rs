@@ -9,34 +9,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "caps_hard",
+        model!(
+            caps_hard,
             "two threads allocate under a hard cap of one chunk: there is never a second chunk",
             &["both from one chunk", "one refused"],
-            hard,
         )
         .plain(&["one refused"]),
-        Model::new(
-            "caps_refused",
+        model!(
+            caps_refused,
             "two threads are refused a chunk at once: neither leaves a count behind",
             OVERLAP,
-            refused,
         )
         // Two threads enter the registry.
         .bounded(3),
-        Model::new(
-            "caps_soft",
+        model!(
+            caps_soft,
             "two threads exceed a soft cap: its hook is called once, and again after memory has shrunk",
             OVERLAP,
-            soft,
         )
         // Two heaps are created and one is abandoned. Unbounded: 295,402 executions.
         .bounded(2),
-        Model::new(
-            "caps_trim",
+        model!(
+            caps_trim,
             "a thread asks another thread to trim; that one does so when it next needs a chunk",
             &["trimmed", "not asked yet"],
-            trim,
         ),
         Model::new(
             "caps_request",
@@ -54,11 +50,10 @@ pub fn models() -> Vec<Model> {
         )
         // Two threads enter the registry, and the owner has pools.
         .bounded(2),
-        Model::new(
-            "caps_request_exit",
+        model!(
+            caps_request_exit,
             "a thread that gets no chunk asks its owner, which ends",
             &["served at once", "served after the owner's end"],
-            request_exit,
         )
         // Two threads enter the registry.
         .bounded(2),
@@ -98,7 +93,7 @@ fn no_chunk_is_left(blocks: &BlockAllocator) {
     assert_eq!(blocks.stats().chunk_bytes, 0);
 }
 
-fn hard() -> bool {
+fn caps_hard() -> bool {
     let cap = chunk();
     let blocks = capped();
     let other = spawn_with(&blocks, |blocks| alloc_as(&blocks, LAYOUT));
@@ -111,7 +106,7 @@ fn hard() -> bool {
     n == 2
 }
 
-fn refused() -> bool {
+fn caps_refused() -> bool {
     let blocks = capped();
     let held = alloc(&blocks);
     let (both, at_once) = two_blocks(&blocks, LARGER);
@@ -123,7 +118,7 @@ fn refused() -> bool {
     at_once
 }
 
-fn soft() -> bool {
+fn caps_soft() -> bool {
     let told = Arc::new(AtomicUsize::new(0));
     let count = told.clone();
     let told = || told.load(Ordering::Relaxed);
@@ -141,7 +136,7 @@ fn soft() -> bool {
     at_once
 }
 
-fn trim() -> bool {
+fn caps_trim() -> bool {
     let chunk = chunk();
     let blocks = BlockAllocator::new();
     // One more than fits in a chunk in model builds.
@@ -176,7 +171,7 @@ fn asked(before: fn(&BlockAllocator)) -> bool {
     at_once
 }
 
-fn request_exit() -> bool {
+fn caps_request_exit() -> bool {
     let blocks = capped();
     let owner = spawn_with(&blocks, |blocks| {
         if let Some(block) = alloc_as(&blocks, LAYOUT) {

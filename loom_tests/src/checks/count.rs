@@ -7,20 +7,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "retain_release_last",
+        model!(
+            retain_release_last,
             "three threads use, retain and release an object; the last release destroys it",
             &["died on 0", "died on 1", "died on 2"],
-            retain_release_last,
         ),
-        Model::new(
-            "release_after_death",
+        model!(
+            release_after_death,
             "a release that begins with a load, as the one before was the last of its object",
             &["died on 0", "died on 1"],
-            release_after_death,
         ),
-        Model::new(
-            "weak_outlives_strong",
+        model!(
+            weak_outlives_strong,
             "upgrades, downgrades and the last release; the memory outlives the value",
             &[
                 "upgraded, died on 0",
@@ -29,57 +27,49 @@ pub fn models() -> Vec<Model> {
                 "too late, died on 0",
                 "too late, died on 2",
             ],
-            weak_outlives_strong,
         )
         // Unbounded: 698,481 executions.
         .bounded(5),
-        Model::new(
-            "cyclic_upgrade",
+        model!(
+            cyclic_upgrade,
             "an upgrade while new_cyclic is still creating the value",
             &["upgraded", "too early"],
-            cyclic_upgrade,
         ),
-        Model::new(
-            "cyclic_last",
+        model!(
+            cyclic_last,
             "an upgrade while new_cyclic creates the value, and its reference is then dropped",
             &["upgraded, died on 0", "upgraded, died on 1", "too late, died on 0"],
-            cyclic_last,
         ),
-        Model::new(
-            "cyclic_panics",
+        model!(
+            cyclic_panics,
             "the closure of new_cyclic panics while another thread has a weak reference",
             &["0 left first", "1 left first"],
-            cyclic_panics,
         ),
-        Model::new(
-            "take_value_race",
+        model!(
+            take_value_race,
             "try_unwrap during a use, and with a weak reference",
             &["taken", "taken, upgraded before", "refused", "refused, upgraded before"],
-            take_value_race,
         )
         // Unbounded: 846,300 executions.
         .bounded(5),
-        Model::new(
-            "into_inner_race",
+        model!(
+            into_inner_race,
             "of two into_inner calls exactly one gets the value",
             &["0 has it", "1 has it"],
-            into_inner_race,
         ),
-        Model::new("get_mut_race", "get_mut during a use", MUTABLE, get_mut_race),
-        Model::new(
-            "get_mut_weak",
+        model!(get_mut_race, "get_mut during a use", MUTABLE,),
+        model!(
+            get_mut_weak,
             "get_mut while a weak reference becomes a strong one",
             MUTABLE,
-            get_mut_weak,
         ),
-        Model::new(
-            "counts_seen",
+        model!(
+            counts_seen,
             "strong_count and weak_count while another thread changes them",
             &["2 and 0", "2 and 1", "1 and 1"],
-            counts_seen,
         ),
-        Model::new(
-            "make_mut_race",
+        model!(
+            make_mut_race,
             "make_mut during uses by a strong and a weak reference",
             &[
                 "cloned",
@@ -87,14 +77,12 @@ pub fn models() -> Vec<Model> {
                 "in place or moved",
                 "in place or moved, upgraded",
             ],
-            make_mut_race,
         )
         .bounded(5),
-        Model::new(
-            "destructor_panics",
+        model!(
+            destructor_panics,
             "a destructor panics while another thread has a weak reference: the memory is freed once",
             &["died on 0", "died on 1"],
-            destructor_panics,
         ),
     ]
     .into()

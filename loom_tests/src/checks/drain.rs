@@ -6,20 +6,18 @@ use releasepool::{AutoreleasePool, PoolRef, Ref, autorelease};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "drain_load_only",
+        model!(
+            drain_load_only,
             "a drain during a use, a clone and a release on another thread",
             DIED,
-            drain_against_clone,
         ),
-        Model::new(
-            "drain_upgrade",
+        model!(
+            drain_upgrade,
             "a drain during an upgrade",
             &["upgraded, died on 0", "upgraded, died on 1", "too late, died on 0"],
-            drain_against_upgrade,
         ),
-        Model::new(
-            "drain_downgrade",
+        model!(
+            drain_downgrade,
             "a drain during a downgrade, and an upgrade of the result",
             &[
                 "upgraded, died on 0",
@@ -27,13 +25,11 @@ pub fn models() -> Vec<Model> {
                 "too late, died on 0",
                 "too late, died on 1",
             ],
-            drain_against_downgrade,
         ),
-        Model::new(
-            "drain_duplicates",
+        model!(
+            drain_duplicates,
             "a drain of an object that is in the pool three times, during a release on another thread",
             DIED,
-            drain_duplicates,
         ),
         Model::new(
             "deep_drain",
@@ -47,17 +43,16 @@ pub fn models() -> Vec<Model> {
             DIED,
             || during_release(feed),
         ),
-        Model::new(
-            "two_drains",
+        model!(
+            two_drains,
             "one object in the pools of two threads",
             DIED,
-            two_drains,
         ),
     ]
     .into()
 }
 
-fn drain_against_clone() -> usize {
+fn drain_load_only() -> usize {
     let mut pool = AutoreleasePool::new();
     let r = PoolRef::retain(pool.create(Probe::new()));
     let user = spawn(move || retain_and_look(r));
@@ -67,13 +62,13 @@ fn drain_against_clone() -> usize {
     died_on(&[me(), user.ended()])
 }
 
-fn drain_against_upgrade() -> String {
+fn drain_upgrade() -> String {
     let pool = AutoreleasePool::new();
     let weak = PoolRef::downgrade(pool.create(Probe::new()));
     drained_during(pool, move || upgrade_and_look(&weak))
 }
 
-fn drain_against_downgrade() -> String {
+fn drain_downgrade() -> String {
     let pool = AutoreleasePool::new();
     let r = PoolRef::retain(pool.create(Probe::new()));
     drained_during(pool, move || {

@@ -13,32 +13,29 @@ pub fn models() -> Vec<Model> {
             &["by the leaver", "by a drain of the sender"],
             || released_in_exit(Probe::new()),
         ),
-        Model::new(
-            "exit_release_feeds",
+        model!(
+            exit_release_feeds,
             "a release to an exiting thread, whose destructor autoreleases: what it adds to the root pool is released, too",
             &["by the leaver", "by a drain of the sender"],
-            exit_release_feeds,
         ),
-        Model::new(
-            "alive_until_exit",
+        model!(
+            alive_until_exit,
             "is_alive and post while the thread exits",
             &["alive, accepted", "alive, refused", "gone, refused"],
-            alive_until_exit,
         ),
-        Model::new(
-            "exit_release_successor",
+        model!(
+            exit_release_successor,
             "a release to an exiting thread while another thread reuses its slot",
             &[
                 "by the leaver",
                 "by the successor's drain, as an orphan",
                 "by quiesce",
             ],
-            exit_release_successor,
         )
         // Three threads go through the whole registry; unbounded takes very long.
         .bounded(6),
-        Model::new(
-            "exit_post_successor",
+        model!(
+            exit_post_successor,
             "a closure to an exiting thread: given back or run by quiesce, never by a thread that reuses the slot",
             &[
                 "given back, same slot",
@@ -46,30 +43,26 @@ pub fn models() -> Vec<Model> {
                 "run by quiesce, same slot",
                 "run by quiesce, other slot",
             ],
-            exit_post_successor,
         )
         // Three threads enter the registry. With 6 (once, by hand): 2,787,400 executions
         // in 221 s.
         .bounded(3),
-        Model::new(
-            "orphans_quiesce",
+        model!(
+            orphans_quiesce,
             "two threads run orphans: each runs once, and quiesce sees its effects",
             &["0 ran both", "each ran one", "1 ran both"],
-            orphans_quiesce,
         )
         // Three threads enter the registry here, too. With 6 (once, by hand): 584,000 executions.
         .bounded(4),
-        Model::new(
-            "orphans_counted",
+        model!(
+            orphans_counted,
             "a release is orphaned while an orphaned closure waits: quiesce counts both",
             &["released by quiesce", "released later"],
-            orphans_counted,
         ),
-        Model::new(
-            "push_pop_autorelease",
+        model!(
+            push_pop_autorelease,
             "push, autorelease and pop on two threads, by tokens, guards and the root",
             OVERLAP,
-            push_pop_autorelease,
         )
         // Both threads go through the whole registry, twice. With 5: 48,791 executions.
         .bounded(4),

@@ -10,34 +10,30 @@ use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "frame_post_close",
+        model!(
+            frame_post_close,
             "two threads post while a loop closes, one of them for a frame: accepted posts have run by then, the others are given back",
             &["both ran", "1 ran", "2 ran", "both given back"],
-            post_close,
         )
         // Three threads, and the lock of the thread's waker.
         .bounded(3),
-        Model::new(
-            "frame_delayed_close",
+        model!(
+            frame_delayed_close,
             "a delayed post that is due at once, and one that is not, while the loop closes",
             &["ran", "given back"],
-            delayed_close,
         ),
-        Model::new(
-            "frame_two_posters",
+        model!(
+            frame_two_posters,
             "two threads post to a loop that makes frames on demand: it wakes",
             &["two frames", "three frames"],
-            two_posters,
         )
         // Three threads, and the locks of the loop's sleep. With 2: 126,364 executions, in which one
         // frame is enough, too.
         .bounded(1),
-        Model::new(
-            "frame_posts_during_post",
+        model!(
+            frame_posts_during_post,
             "two threads post to a loop that makes frames on demand and is running its first closure: it wakes",
             &["0 meanwhile", "1 meanwhile", "2 meanwhile"],
-            posts_during_post,
         )
         // Three threads, and the locks of the loop's sleep.
         .bounded(2)
@@ -69,57 +65,49 @@ pub fn models() -> Vec<Model> {
         )
         // The locks of the loop's sleep, as before.
         .bounded(4),
-        Model::new(
-            "frame_request_release",
+        model!(
+            frame_request_release,
             "a request for a frame and a release wake a loop that makes frames on demand",
             &["released before", "released after"],
-            request_release,
         ),
-        Model::new(
-            "frame_request_during",
+        model!(
+            frame_request_during,
             "a frame is requested while a loop on demand makes one: it makes another one, unless the first has seen why",
             &["one frame", "two frames"],
-            request_during,
         ),
-        Model::new(
-            "frame_delayed_earlier",
+        model!(
+            frame_delayed_earlier,
             "a loop on demand sleeps until a delayed post is due, and another thread makes one that is due earlier: it wakes",
             OVERLAP,
-            delayed_earlier,
         ),
-        Model::new(
-            "frame_claimed",
+        model!(
+            frame_claimed,
             "a loop on demand whose drains have no time makes all releases that it has claimed before it sleeps",
             &["waited", "did not wait"],
-            claimed,
         ),
-        Model::new(
-            "frame_call_close",
+        model!(
+            frame_call_close,
             "a call while the loop closes: it runs in the loop, or is given back",
             &["ran", "given back"],
-            call_close,
         ),
-        Model::new(
-            "call_thread_exit",
+        model!(
+            call_thread_exit,
             "a call to a loop that its ending thread has not closed: it never runs on another thread",
             &["ran", "given back"],
-            call_exit,
         )
         // Unbounded: 697,475 executions.
         .bounded(4),
-        Model::new(
-            "looper_post_shutdown",
+        model!(
+            looper_post_shutdown,
             "a post while the looper shuts down: it has run when shutdown returns, or is given back",
             &["ran", "given back"],
-            post_shutdown,
         )
         // Three threads, and the two locks of their sleeps.
         .bounded(4),
-        Model::new(
-            "looper_release",
+        model!(
+            looper_release,
             "a release wakes a looper, which destroys the object before it ends",
             &["before the shutdown", "in the shutdown"],
-            looper_release,
         ),
     ]
     .into()
@@ -156,7 +144,7 @@ fn noted(ran: bool) -> bool {
     ran
 }
 
-fn post_close() -> &'static str {
+fn frame_post_close() -> &'static str {
     /// Records which of two posts have run.
     static RAN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
     let take_ran = || std::mem::take(&mut *RAN.lock().unwrap_or_else(PoisonError::into_inner));
@@ -189,7 +177,7 @@ fn post_close() -> &'static str {
     }
 }
 
-fn delayed_close() -> bool {
+fn frame_delayed_close() -> bool {
     let frames = unlimited();
     let poster = spawn_with(&frames.proxy(), move |proxy| {
         // Dropped, or given back.
@@ -205,7 +193,7 @@ fn delayed_close() -> bool {
     noted(accepted)
 }
 
-fn two_posters() -> &'static str {
+fn frame_two_posters() -> &'static str {
     let mut frames = eager();
     let posters = [(), ()].map(|()| {
         let proxy = frames.proxy();
@@ -217,7 +205,7 @@ fn two_posters() -> &'static str {
     outcome
 }
 
-fn posts_during_post() -> usize {
+fn frame_posts_during_post() -> usize {
     static POSTED: AtomicUsize = AtomicUsize::new(0);
     static MEANWHILE: AtomicUsize = AtomicUsize::new(0);
     POSTED.store(0, Ordering::Relaxed);
@@ -264,7 +252,7 @@ fn both_ran(frames: FrameLoop) {
     assert_eq!(take_ran_on(), [me(); 2]);
 }
 
-fn request_release() -> bool {
+fn frame_request_release() -> bool {
     let mut frames = eager();
     let proxy = frames.proxy();
     let handle = proxy.thread().clone();
@@ -286,7 +274,7 @@ fn request_release() -> bool {
     before == 1
 }
 
-fn request_during() -> usize {
+fn frame_request_during() -> usize {
     static CHANGED: AtomicBool = AtomicBool::new(false);
     CHANGED.store(false, Ordering::Relaxed);
     let mut frames = eager();
@@ -306,7 +294,7 @@ fn request_during() -> usize {
     more
 }
 
-fn delayed_earlier() -> bool {
+fn frame_delayed_earlier() -> bool {
     let mut frames = idle();
     let proxy = frames.proxy();
     let hour = Duration::from_secs(3_600);
@@ -322,7 +310,7 @@ fn delayed_earlier() -> bool {
     at_once
 }
 
-fn claimed() -> bool {
+fn frame_claimed() -> bool {
     let no_time = FrameConfig::new().on_demand().frame_time(Duration::ZERO);
     let mut frames = FrameLoop::new(no_time.min_drain(Duration::ZERO));
     let proxy = frames.proxy();
@@ -349,7 +337,7 @@ fn claimed() -> bool {
     waited
 }
 
-fn call_close() -> bool {
+fn frame_call_close() -> bool {
     let frames = unlimited();
     let caller = spawn_with(&frames.proxy(), move |proxy| {
         let answer = proxy.call(|| {
@@ -366,7 +354,7 @@ fn call_close() -> bool {
     noted(answered)
 }
 
-fn call_exit() -> bool {
+fn call_thread_exit() -> bool {
     let frames = unlimited();
     let caller = spawn_with(&frames.proxy(), move |proxy| proxy.call(note).is_ok());
     let mut frames = ManuallyDrop::new(frames);
@@ -384,7 +372,7 @@ fn call_exit() -> bool {
     answered
 }
 
-fn post_shutdown() -> bool {
+fn looper_post_shutdown() -> bool {
     let looper = Looper::spawn("looper").unwrap();
     let poster = spawn_with(&looper.proxy(), move |proxy| proxy.post(note).is_ok());
     looper.shutdown().unwrap();

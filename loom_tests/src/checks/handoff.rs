@@ -5,23 +5,20 @@ use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, model};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "handoff_chain",
+        model!(
+            handoff_chain,
             "a pool of two pages is handed to a thread that drains: it gets all entries, or none yet",
             &["in the first drain", "in the second"],
-            handoff_chain,
         ),
-        Model::new(
-            "handoff_exit",
+        model!(
+            handoff_exit,
             "a pool is handed to an exiting thread: released there, or as an orphan",
             &["by the leaver", "by a drain of the sender"],
-            handoff_exit,
         ),
-        Model::new(
-            "orphans_by_parts",
+        model!(
+            orphans_by_parts,
             "a budgeted drain claims orphans and leaves some, while another thread drains",
             &["0 here", "1 here"],
-            orphans_by_parts,
         )
         // Three threads enter the registry, one after the other.
         .bounded(6),

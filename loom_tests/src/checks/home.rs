@@ -28,31 +28,27 @@ pub fn models() -> Vec<Model> {
             &["by the home's drop", "sent home", "where it was dropped"],
             || against_exit(HomeRef::new_or_anywhere),
         ),
-        Model::new(
-            "home_clone_drop",
+        model!(
+            home_clone_drop,
             "two other threads clone and drop while the home drains",
             &["in the drain", "later"],
-            clone_drop,
         ),
-        Model::new(
-            "home_two_objects",
+        model!(
+            home_two_objects,
             "two other threads drop the last reference to an object each, while their home exits",
             &["both kept", "kept and died", "both died"],
-            two_objects,
         )
         // Unbounded: 931,950 executions.
         .bounded(3),
-        Model::new(
-            "home_weak_upgrade",
+        model!(
+            home_weak_upgrade,
             "another thread upgrades a weak reference, and drops both, while the home drops the value",
             &["by the home's drop", "sent home", "not upgraded"],
-            weak_upgrade,
         ),
-        Model::new(
-            "home_pending",
+        model!(
+            home_pending,
             "another thread asks the home for a value while the home runs its inbox and exits: made there, or an error",
             &["made", "made and kept", "home ended"],
-            pending,
         ),
     ]
     .into()
@@ -83,7 +79,7 @@ fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> &'static str {
     }
 }
 
-fn clone_drop() -> bool {
+fn home_clone_drop() -> bool {
     let one = HomeRef::new(Probe::new());
     one.get().unwrap().look();
     let two = one.clone();
@@ -105,7 +101,7 @@ fn clone_drop() -> bool {
     drained
 }
 
-fn weak_upgrade() -> usize {
+fn home_weak_upgrade() -> usize {
     let object = HomeRef::new(Probe::new());
     let weak = HomeRef::downgrade(&object);
     let other = spawn(move || weak.upgrade().is_some());
@@ -125,7 +121,7 @@ fn weak_upgrade() -> usize {
     }
 }
 
-fn pending() -> usize {
+fn home_pending() -> usize {
     drain();
     let here = this();
     let other = spawn(move || {
@@ -148,7 +144,7 @@ fn pending() -> usize {
     }
 }
 
-fn two_objects() -> usize {
+fn home_two_objects() -> usize {
     let others = [(), ()].map(|()| {
         let object = HomeRef::new(Probe::new());
         spawn(move || drop(object))

@@ -10,11 +10,10 @@ use std::sync::Arc;
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "hot_send_and_drop",
+        model!(
+            hot_send_and_drop,
             "a reference is sent to a thread that uses and drops it, while another reviews all",
             DIED,
-            send_and_drop,
         ),
         Model::new(
             "hot_two_last",
@@ -22,93 +21,79 @@ pub fn models() -> Vec<Model> {
             DIED,
             || drop_two_last(references()),
         ),
-        Model::new(
-            "hot_hopping",
+        model!(
+            hot_hopping,
             "references are made and dropped on different threads, so that each counts as many as the other",
             &["dead", "alive"],
-            hopping,
         ),
-        Model::new(
-            "hot_review_while_it_moves",
+        model!(
+            hot_review_while_it_moves,
             "one reference makes the next, on two threads in turns, while another thread reviews all",
             &["0 found", "1 found"],
-            review_while_it_moves,
         ),
-        Model::new(
-            "hot_new_book_in_scan",
+        model!(
+            hot_new_book_in_scan,
             "a thread uses hot objects for the first time during a scan",
             &["0 found", "1 found"],
-            new_book_in_scan,
         ),
-        Model::new(
-            "hot_one_list_trap",
+        model!(
+            hot_one_list_trap,
             "a new thread makes a reference, and an old one drops that from which it was made, during a scan",
             OVERLAP,
-            one_list_trap,
         ),
-        Model::new(
-            "hot_exit_and_adoption",
+        model!(
+            hot_exit_and_adoption,
             "a thread exits while another one uses hot objects for the first time, and may take over its book",
             DIED,
-            exit_and_adoption,
         )
         // Two threads enter the registry, and one leaves it. With 3: 80,000 executions in each mode.
         .bounded(2),
-        Model::new(
-            "hot_exit_births_only",
+        model!(
+            hot_exit_births_only,
             "a thread makes references and exits; others drop them",
             DIED,
-            exit_births_only,
         ),
-        Model::new(
-            "hot_after_exit",
+        model!(
+            hot_after_exit,
             "a reference is dropped on a thread that has exited, while another thread drops the last but one",
             &["an orphan", "in the drain"],
-            after_exit,
         )
         // A death after the exit that is not ordered is noticed with five only.
         .plain_bounded(5),
-        Model::new(
-            "hot_two_after_exit",
+        model!(
+            hot_two_after_exit,
             "two threads that have exited make and drop references at once",
             OVERLAP,
-            two_after_exit,
         ),
-        Model::new(
-            "hot_birth_after_exit",
+        model!(
+            hot_birth_after_exit,
             "a thread that has exited makes a reference, and another thread drops it, during a scan",
             OVERLAP,
-            birth_after_exit,
         ),
-        Model::new(
-            "hot_owner_and_last",
+        model!(
+            hot_owner_and_last,
             "the owner lets go while another thread drops the last reference",
             DIED,
-            owner_and_last,
         ),
-        Model::new(
-            "hot_get_and_let_go",
+        model!(
+            hot_get_and_let_go,
             "a thread gets a reference from the owner, which is let go by whoever drops it last",
             DIED,
-            get_and_let_go,
         ),
-        Model::new(
-            "hot_let_go_after_exit",
+        model!(
+            hot_let_go_after_exit,
             "the owner is let go by a thread that has exited, while another one drops the last reference",
             &["an orphan", "in the drain"],
-            let_go_after_exit,
         ),
-        Model::new(
-            "hot_budgeted",
+        model!(
+            hot_budgeted,
             "a budgeted drain and an ordinary one find the same object dead",
             DIED,
-            budgeted,
         ),
-        Model::new(
-            "hot_destructor",
+        model!(
+            hot_destructor,
             "the destructor of a hot object drops the last reference to another one, on either thread",
             &["0 and 0", "1 and 0", "1 and 1"],
-            destructor,
         )
         .plain(&["0 and 0", "1 and 1"]),
     ]
@@ -175,7 +160,7 @@ pub fn drop_two_last([mine, theirs]: [HotRef<Probe>; 2]) -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-fn send_and_drop() -> usize {
+fn hot_send_and_drop() -> usize {
     let [sent] = references();
     let other = spawn(move || last_look(sent));
     let_others_go_first();
@@ -183,7 +168,7 @@ fn send_and_drop() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-fn hopping() -> bool {
+fn hot_hopping() -> bool {
     let [first] = references();
     // The other thread counts one birth and one death, and so does this one, while the clone lives.
     let other = spawn(move || {
@@ -203,7 +188,7 @@ fn hopping() -> bool {
     dead
 }
 
-fn review_while_it_moves() -> usize {
+fn hot_review_while_it_moves() -> usize {
     let [first] = references();
     let reviewer = spawn(Hot::review);
     let other = spawn(move || {
@@ -221,7 +206,7 @@ fn review_while_it_moves() -> usize {
     found
 }
 
-fn new_book_in_scan() -> usize {
+fn hot_new_book_in_scan() -> usize {
     let [sent] = references();
     let other = spawn(move || drop(hop(sent)));
     let_others_go_first();
@@ -231,7 +216,7 @@ fn new_book_in_scan() -> usize {
     found
 }
 
-fn one_list_trap() -> bool {
+fn hot_one_list_trap() -> bool {
     during_review(|first| {
         let from = first.clone();
         let clone = spawn(move || HotRef::clone(&from)).join();
@@ -240,7 +225,7 @@ fn one_list_trap() -> bool {
     })
 }
 
-fn birth_after_exit() -> bool {
+fn hot_birth_after_exit() -> bool {
     during_review(|first| {
         let from = first.clone();
         let maker = spawn_without_exit(move || {
@@ -268,7 +253,7 @@ fn during_review(f: impl FnOnce(Arc<HotRef<Probe>>) -> HotRef<Probe>) -> bool {
     overlap.at_once()
 }
 
-fn exit_and_adoption() -> usize {
+fn hot_exit_and_adoption() -> usize {
     // The second one's book may be the first one's.
     let threads = references::<2>().map(|reference| {
         spawn(move || {
@@ -279,7 +264,7 @@ fn exit_and_adoption() -> usize {
     found_in_time(&threads.map(Thread::ended))
 }
 
-fn exit_births_only() -> usize {
+fn hot_exit_births_only() -> usize {
     let hot = Arc::new(hot());
     let maker = spawn_with(&hot, |hot| [hot.get(), hot.get()]);
     let [mine, theirs] = maker.join();
@@ -305,7 +290,7 @@ fn orphan_or(other: ThreadId) -> bool {
     orphan
 }
 
-fn after_exit() -> bool {
+fn hot_after_exit() -> bool {
     let [mine, theirs] = references();
     model::thread_exit();
     let other = drop_on_thread(theirs);
@@ -313,7 +298,7 @@ fn after_exit() -> bool {
     orphan_or(other.ended())
 }
 
-fn two_after_exit() -> bool {
+fn hot_two_after_exit() -> bool {
     let [mine, theirs] = references();
     let overlap = Overlap::default();
     let hops = |reference, overlap: &Overlap| {
@@ -330,7 +315,7 @@ fn two_after_exit() -> bool {
     overlap.at_once()
 }
 
-fn owner_and_last() -> usize {
+fn hot_owner_and_last() -> usize {
     let hot = hot();
     let other = drop_on_thread(hot.get());
     hot.look();
@@ -339,7 +324,7 @@ fn owner_and_last() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-fn get_and_let_go() -> usize {
+fn hot_get_and_let_go() -> usize {
     let use_it = |hot: Ref<Hot<Probe>>| {
         let reference = hot.get();
         drop(hot);
@@ -353,7 +338,7 @@ fn get_and_let_go() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-fn let_go_after_exit() -> bool {
+fn hot_let_go_after_exit() -> bool {
     let hot = hot();
     let last = hot.get();
     model::thread_exit();
@@ -363,7 +348,7 @@ fn let_go_after_exit() -> bool {
     orphan_or(other.ended())
 }
 
-fn budgeted() -> usize {
+fn hot_budgeted() -> usize {
     let [mine, theirs] = references();
     let other = spawn(move || drop_and_drain(theirs));
     let mut pool = AutoreleasePool::new();
@@ -381,7 +366,7 @@ struct Outer {
     _probe: Probe,
 }
 
-fn destructor() -> String {
+fn hot_destructor() -> String {
     let [inner] = references();
     let outer = make(Outer {
         _inner: inner,

@@ -13,59 +13,50 @@ use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "hot_index_again",
+        model!(
+            hot_index_again,
             "a row is used for another object, while a thread has still noted the first one",
             OVERLAP,
-            index_again,
         ),
-        Model::new(
-            "hot_noted_before",
+        model!(
+            hot_noted_before,
             "two threads drop the last two references, one of them to a row that it has noted in an earlier life",
             DIED,
-            noted_before,
         ),
-        Model::new(
-            "hot_noted_already",
+        model!(
+            hot_noted_already,
             "two threads drop the last two references, one of them to a row that it has noted and looked at",
             DIED,
-            noted_already,
         ),
-        Model::new(
-            "hot_scan_across_lives",
+        model!(
+            hot_scan_across_lives,
             "a row is used for another object while a thread scans it",
             &["0 found", "1 found"],
-            scan_across_lives,
         ),
-        Model::new(
-            "hot_scan_in_parts",
+        model!(
+            hot_scan_in_parts,
             "a new thread makes a reference, and an old one drops that from which it was made, while drains without a budget scan on and on",
             &["after 5", "after 6", "after 7"],
-            scan_in_parts,
         ),
-        Model::new(
-            "hot_dropped_between_parts",
+        model!(
+            hot_dropped_between_parts,
             "two threads drop the last two references, one of them between two parts of its scan",
             DIED,
-            dropped_between_parts,
         ),
-        Model::new(
-            "hot_claim_first",
+        model!(
+            hot_claim_first,
             "two threads make the first objects hot at once",
             &["0 and 1", "1 and 0"],
-            claim_first,
         ),
-        Model::new(
-            "hot_claim_last",
+        model!(
+            hot_claim_last,
             "two threads make an object hot at once, and there is room for one, as another one is dead",
             &["first", "second"],
-            claim_last,
         ),
-        Model::new(
-            "hot_adopt",
+        model!(
+            hot_adopt,
             "two threads use hot objects for the first time at once, and there is one book without an owner",
             &["first", "one after the other", "second"],
-            adopt,
         ),
         Model::new(
             "hot_unreleased",
@@ -73,17 +64,15 @@ pub fn models() -> Vec<Model> {
             &["0", "1", "2"],
             unreleased,
         ),
-        Model::new(
-            "hot_two_releases",
+        model!(
+            hot_two_releases,
             "two threads release an object each, at once: none of the releases stays in progress",
             OVERLAP,
-            two_releases,
         ),
-        Model::new(
-            "hot_unreleased_orphan",
+        model!(
+            hot_unreleased_orphan,
             "a thread that needs room makes a dead object an orphan, while another one counts",
             &["an orphan", "both", "not released"],
-            unreleased_orphan,
         ),
         Model::new(
             "hot_ended",
@@ -101,7 +90,7 @@ fn left_within(budget: Budget) -> usize {
     AutoreleasePool::new().drain_within(budget).remaining
 }
 
-fn index_again() -> bool {
+fn hot_index_again() -> bool {
     let [mine, theirs] = references();
     let overlap = Overlap::default();
     let other = spawn_with(&overlap, |overlap| {
@@ -122,7 +111,7 @@ fn index_again() -> bool {
     overlap.at_once()
 }
 
-fn noted_before() -> usize {
+fn hot_noted_before() -> usize {
     drop(hot());
     // The drain looks at the row, which stays noted.
     let drained = AutoreleasePool::new().drain_within(Budget::Count(0));
@@ -136,14 +125,14 @@ fn noted_before() -> usize {
     drop_two_last(last)
 }
 
-fn noted_already() -> usize {
+fn hot_noted_already() -> usize {
     let last = references();
     // The drain looks at the row, which stays noted.
     left_within(Budget::Count(0));
     drop_two_last(last)
 }
 
-fn scan_across_lives() -> usize {
+fn hot_scan_across_lives() -> usize {
     let [last] = references();
     drop(last);
     let reviewer = spawn(Hot::review);
@@ -161,7 +150,7 @@ fn scan_across_lives() -> usize {
     theirs
 }
 
-fn scan_in_parts() -> String {
+fn hot_scan_in_parts() -> String {
     let hot = hot();
     let first = Arc::new(hot.get());
     let reviewer = spawn(move || {
@@ -185,7 +174,7 @@ fn scan_in_parts() -> String {
     format!("after {drains}")
 }
 
-fn dropped_between_parts() -> usize {
+fn hot_dropped_between_parts() -> usize {
     let [mine, theirs] = references();
     let other = drop_on_thread(theirs);
     // Reads one account.
@@ -194,7 +183,7 @@ fn dropped_between_parts() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-fn claim_first() -> String {
+fn hot_claim_first() -> String {
     let claim = || {
         let hot = hot();
         hot.look();
@@ -211,7 +200,7 @@ fn claim_first() -> String {
     format!("{first} and {second}")
 }
 
-fn claim_last() -> bool {
+fn hot_claim_last() -> bool {
     let first = hot();
     drop(hot());
     let claim = || Hot::try_new(Ref::new(Probe::new())).ok();
@@ -230,7 +219,7 @@ fn claim_last() -> bool {
     is_mine
 }
 
-fn adopt() -> usize {
+fn hot_adopt() -> usize {
     let use_it = |reference: HotRef<Probe>| {
         drop(reference.clone());
         last_look(reference);
@@ -262,7 +251,7 @@ fn unreleased() -> usize {
     n
 }
 
-fn two_releases() -> bool {
+fn hot_two_releases() -> bool {
     let release = |hot: Hot<Probe>| {
         drop(hot);
         drain();
@@ -274,7 +263,7 @@ fn two_releases() -> bool {
     at_once
 }
 
-fn unreleased_orphan() -> &'static str {
+fn hot_unreleased_orphan() -> &'static str {
     let first = hot();
     drop(hot());
     // Finds room by making the dead object an orphan.

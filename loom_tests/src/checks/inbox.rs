@@ -5,67 +5,58 @@ use releasepool::model::parts::{Atomic, Counted, Inbox};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "inbox_arm_close",
+        model!(
+            inbox_arm_close,
             "one sender; the owner arms its inbox, then closes it: each message is received or refused",
             &["refused", "received", "received, woken"],
-            arm_close,
         ),
-        Model::new(
-            "inbox_nudge",
+        model!(
+            inbox_nudge,
             "a thread writes and nudges the owner while another one sends: the owner sees the writing, or is to look again",
             &["saw it", "is to look again"],
-            nudge,
         )
         // Unbounded: 139,620 executions.
         .bounded(4),
-        Model::new(
-            "inbox_nudge_arm",
+        model!(
+            inbox_nudge_arm,
             "a thread nudges an owner that arms its inbox: the owner is woken, or is to look",
             &["armed and woken", "not armed"],
-            nudge_arm,
         ),
-        Model::new(
-            "inbox_nudge_close",
+        model!(
+            inbox_nudge_close,
             "a thread nudges an owner that closes its inbox: it stays closed",
             &["nudged before the close", "not nudged before"],
-            nudge_close,
         )
         .plain(&["not nudged before"]),
-        Model::new(
-            "inbox_full_counted",
+        model!(
+            inbox_full_counted,
             "a number waits while another is refused: it is counted all the time",
             &["1", "2"],
-            full_counted,
         ),
-        Model::new(
-            "inbox_counted",
+        model!(
+            inbox_counted,
             "a sender of two; the owner runs what is there, then closes: exactly what has not run is counted",
             &["0 of 0", "0 of 1", "0 of 2", "1 of 1", "1 of 2", "2 of 2"],
-            counted,
         )
         // Taken before the close, of those that were accepted.
         .plain(&["0 of 0", "0 of 1", "0 of 2"]),
-        Model::new(
-            "inbox_counted_twice",
+        model!(
+            inbox_counted_twice,
             "two senders count their messages at once: both are counted",
             OVERLAP,
-            counted_twice,
         ),
-        Model::new(
-            "inbox_refused_twice",
+        model!(
+            inbox_refused_twice,
             "two senders count messages that a closed inbox refuses, at once: none stays counted",
             OVERLAP,
-            refused_twice,
         ),
-        Model::new(
-            "inbox_never_empty",
+        model!(
+            inbox_never_empty,
             "one message always waits: another thread never reads a count of zero",
             &["1 wait", "2 wait", "3 wait"],
-            never_empty,
         ),
-        Model::new(
-            "inbox_push_take_close",
+        model!(
+            inbox_push_take_close,
             "two senders; the owner takes, then closes: each message is received or refused",
             &[
                 "refused 1, refused 2",
@@ -78,7 +69,6 @@ pub fn models() -> Vec<Model> {
                 "took 1, closed on 2",
                 "took 1, took 2",
             ],
-            push_take_close,
         )
         .plain(&[
             "refused 1, refused 2",
@@ -90,7 +80,7 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-fn arm_close() -> usize {
+fn inbox_arm_close() -> usize {
     let inbox = Arc::new(Inbox::default());
     let sender = spawn_with(&inbox, |inbox| inbox.push(1));
     let armed = inbox.arm();
@@ -105,7 +95,7 @@ fn arm_close() -> usize {
     wakes.map_or(0, |woken| 1 + usize::from(woken))
 }
 
-fn nudge() -> bool {
+fn inbox_nudge() -> bool {
     let shared = Arc::new((Inbox::default(), Atomic::default()));
     let sender = spawn_with(&shared, |shared| shared.0.push(1) == Some(true));
     let asker = spawn_with(&shared, |shared| {
@@ -127,7 +117,7 @@ fn nudge() -> bool {
     seen
 }
 
-fn nudge_arm() -> bool {
+fn inbox_nudge_arm() -> bool {
     let inbox = Arc::new(Inbox::default());
     let asker = spawn_with(&inbox, |inbox| inbox.nudge());
     let armed = inbox.arm();
@@ -136,7 +126,7 @@ fn nudge_arm() -> bool {
     armed
 }
 
-fn nudge_close() -> bool {
+fn inbox_nudge_close() -> bool {
     let inbox = Arc::new(Inbox::default());
     let asker = spawn_with(&inbox, |inbox| inbox.nudge());
     let nudged = inbox.has_messages();
@@ -146,7 +136,7 @@ fn nudge_close() -> bool {
     nudged
 }
 
-fn push_take_close() -> String {
+fn inbox_push_take_close() -> String {
     let inbox = Arc::new(Inbox::default());
     let senders = [1, 2].map(|n| spawn_with(&inbox, move |inbox| inbox.push(n).is_some()));
     let taken = inbox.take();
@@ -166,7 +156,7 @@ fn push_take_close() -> String {
     format!("{}, {}", fate(1), fate(2))
 }
 
-fn counted() -> String {
+fn inbox_counted() -> String {
     let inbox = Arc::new(Counted::default());
     let sender = spawn_with(&inbox, |inbox| [1, 2].map(|number| inbox.push(number)));
     let run = |numbers: Vec<u32>| numbers.iter().map(|_| inbox.done()).count();
@@ -187,7 +177,7 @@ fn counted() -> String {
     format!("{taken} of {accepted}")
 }
 
-fn full_counted() -> String {
+fn inbox_full_counted() -> String {
     let inbox = Arc::new(Counted::default());
     assert!(inbox.push(1));
     let sender = spawn_with(&inbox, |inbox| inbox.refuse());
@@ -207,14 +197,14 @@ fn sent_by_two(inbox: &Arc<Counted>, accepted: bool) -> (u64, bool) {
     (inbox.waiting(), at_once)
 }
 
-fn counted_twice() -> bool {
+fn inbox_counted_twice() -> bool {
     let inbox = Arc::new(Counted::default());
     let (waiting, at_once) = sent_by_two(&inbox, true);
     assert_eq!((waiting, inbox.close().len()), (2, 2));
     at_once
 }
 
-fn refused_twice() -> bool {
+fn inbox_refused_twice() -> bool {
     let inbox = Arc::new(Counted::default());
     assert!(inbox.close().is_empty());
     let (waiting, at_once) = sent_by_two(&inbox, false);
@@ -222,7 +212,7 @@ fn refused_twice() -> bool {
     at_once
 }
 
-fn never_empty() -> String {
+fn inbox_never_empty() -> String {
     let inbox = Arc::new(Counted::default());
     assert!(inbox.push(1));
     let asker = spawn_with(&inbox, |inbox| inbox.waiting());

@@ -40,11 +40,10 @@ pub fn models() -> Vec<Model> {
                 })
             },
         ),
-        Model::new(
-            "later_looper",
+        model!(
+            later_looper,
             "a delayed post that is due, while its looper shuts down: it has run by then, or is given back",
             &["ran", "given back"],
-            looper,
         )
         // Three threads, and the two locks of their sleeps.
         .bounded(3),
@@ -106,7 +105,7 @@ fn cancel_against(delay: Duration, end: fn(FrameLoop)) -> &'static str {
     "cancelled"
 }
 
-fn looper() -> bool {
+fn later_looper() -> bool {
     let looper = Looper::spawn("looper").unwrap();
     let poster = spawn_with(&looper.proxy(), move |proxy| {
         proxy.post_after(Duration::ZERO, post()).is_ok()

@@ -5,31 +5,27 @@ use releasepool::{PopError, Ref, autorelease};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "classic_timeline",
+        model!(
+            classic_timeline,
             "thread 1 pushes, 2 pushes and autoreleases, 1 pops, 2 still uses the object, 2 pops",
             &["1 popped before 2 used", "2 used before 1 popped"],
-            classic_timeline,
         ),
-        Model::new(
-            "foreign_token",
+        model!(
+            foreign_token,
             "a token that another thread tries to pop is refused",
             &["refused before the pop", "refused after the pop"],
-            foreign_token,
         ),
-        Model::new(
-            "first_use",
+        model!(
+            first_use,
             "two threads first use the crate at once: there is one manager",
             &["0 came first", "1 came first"],
-            first_use,
         )
         // Unbounded (once, by hand): 891,178 executions in 105 s.
         .bounded(4),
-        Model::new(
-            "exit_drains_root",
+        model!(
+            exit_drains_root,
             "a thread ends with entries in its root and token pools, while another looks",
             &["seen", "not seen"],
-            exit_drains_root,
         ),
     ]
     .into()

@@ -9,45 +9,39 @@ use std::sync::Arc;
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "memory_remote_free",
+        model!(
+            memory_remote_free,
             "another thread frees blocks while their owner runs out of free ones: they are reused",
             &["used again", "not yet"],
-            memory_remote_free,
         ),
-        Model::new(
-            "memory_refill_by_parts",
+        model!(
+            memory_refill_by_parts,
             "three batches of remote frees arrive, of which two are sorted at a time",
             &["4 at once", "2 at once", "0 at once"],
-            memory_refill_by_parts,
         ),
-        Model::new(
-            "memory_adoption",
+        model!(
+            memory_adoption,
             "a thread ends and another one starts: it adopts the heap, or creates its own",
             &["taken over", "its own"],
-            memory_adoption,
         )
         // Threads enter the registry, one after the other.
         .bounded(2),
-        Model::new(
-            "memory_adopted_while_pushed",
+        model!(
+            memory_adopted_while_pushed,
             "a heap is adopted while another thread frees one of its blocks",
             OVERLAP,
-            memory_adopted_while_pushed,
         )
         // Threads enter the registry, one after the other.
         .bounded(3),
-        Model::new(
-            "memory_exit_in_flight",
+        model!(
+            memory_exit_in_flight,
             "a thread ends while another one frees a block of its heap",
             OVERLAP,
-            memory_exit_in_flight,
         ),
-        Model::new(
-            "memory_closed",
+        model!(
+            memory_closed,
             "the allocator's last handle is dropped while another thread frees the last blocks: one of the two deletes the heap",
             OVERLAP,
-            memory_closed,
         )
         // A thread enters the registry.
         .bounded(4),
@@ -63,17 +57,15 @@ pub fn models() -> Vec<Model> {
             OVERLAP,
             || closed_while(|object| object),
         ),
-        Model::new(
-            "memory_closed_in_exit",
+        model!(
+            memory_closed_in_exit,
             "the allocator's last handle is dropped while the heap's thread ends, and collects blocks that were freed elsewhere",
             OVERLAP,
-            memory_closed_in_exit,
         ),
-        Model::new(
-            "memory_two_managers",
+        model!(
+            memory_two_managers,
             "two managers have allocators of their own; another thread keeps an object from a pool of one",
             OVERLAP,
-            memory_two_managers,
         )
         // Threads enter the registry, one after the other.
         .bounded(2),

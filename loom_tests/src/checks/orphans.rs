@@ -11,25 +11,22 @@ use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "exit_claimed",
+        model!(
+            exit_claimed,
             "a thread with a backlog and claimed releases ends while another thread sends to it and drains",
             &["by the leaver", "by a drain of the sender"],
-            exit_claimed,
         ),
-        Model::new(
-            "orphans_given_back",
+        model!(
+            orphans_given_back,
             "a budgeted drain makes one of two orphaned releases, while another thread quiesces",
             &["quiet", "not yet"],
-            orphans_given_back,
         )
         // Threads enter the registry, one after the other.
         .bounded(6),
-        Model::new(
-            "orphans_before_part",
+        model!(
+            orphans_before_part,
             "a release is orphaned while a budgeted drain gives one back, and another drain makes one of the two: none is lost",
             &["the third in time", "the third later"],
-            orphans_before_part,
         ),
         Model::new(
             "orphans_last_drained",
@@ -50,42 +47,37 @@ pub fn models() -> Vec<Model> {
         )
         // Threads enter the registry, one after the other.
         .bounded(6),
-        Model::new(
-            "orphans_waited_for",
+        model!(
+            orphans_waited_for,
             "a drain makes the only orphaned release, while another thread waits until it is made",
             &["released here", "released there"],
-            waited_for,
         )
         .timed(),
-        Model::new(
-            "orphans_two_claims",
+        model!(
+            orphans_two_claims,
             "two budgeted drains claim orphans at once, and give the rest back",
             &["1 and 0", "1 and 1", "0 and 1"],
-            orphans_two_claims,
         )
         // Threads enter the registry, one after the other.
         .bounded(6),
-        Model::new(
-            "orphans_two_at_once",
+        model!(
+            orphans_two_at_once,
             "two drains claim an orphan each, and run them at once: both are counted",
             &["none here", "one here", "both here"],
-            orphans_two_at_once,
         )
         // Threads enter the registry, one after the other.
         .bounded(3),
-        Model::new(
-            "orphans_two_batches",
+        model!(
+            orphans_two_batches,
             "two threads make batches of retired references ready at once: none counts as in flight",
             OVERLAP,
-            orphans_two_batches,
         )
         // Threads enter the registry.
         .bounded(3),
-        Model::new(
-            "orphans_call_enters",
+        model!(
+            orphans_call_enters,
             "an orphaned closure enters the thread that runs it into the slot of the target, while another thread comes and goes: the next closure runs elsewhere",
             &["same slot, elsewhere", "other slot, here"],
-            orphans_call_enters,
         ),
         Model::new(
             "orphans_last_hot",
@@ -105,43 +97,38 @@ pub fn models() -> Vec<Model> {
         // Threads enter the registry, one after the other.
         .bounded(2)
         .plain_bounded(3),
-        Model::new(
-            "orphans_from_hot",
+        model!(
+            orphans_from_hot,
             "a drain releases a dead hot object, whose destructor sends an orphan, while another thread quiesces",
             &["quiet", "not yet"],
-            orphans_from_hot,
         )
         // Threads enter the registry, one after the other.
         .bounded(3),
-        Model::new(
-            "orphans_to_hot",
+        model!(
+            orphans_to_hot,
             "a drain makes an orphaned release, whose destructor drops the last reference to a hot object, while another thread quiesces",
             &["quiet", "not yet"],
-            orphans_to_hot,
         )
         // Threads enter the registry, one after the other.
         .bounded(4),
-        Model::new(
-            "orphans_looked_at",
+        model!(
+            orphans_looked_at,
             "the destructor of an orphan counts the orphans, right after it was sent",
             &["by the sender", "by the other"],
-            orphans_looked_at,
         )
         // Unbounded: 76,852 executions in the plain mode alone.
         .bounded(3),
-        Model::new(
-            "orphans_retired_looked_at",
+        model!(
+            orphans_retired_looked_at,
             "the destructor of a retired object counts the orphans, right after a slot gave it up",
             &["by the writer", "by the other"],
-            orphans_retired_looked_at,
         )
         // The collector's atomics are explored, too.
         .bounded(1),
-        Model::new(
-            "orphans_retired",
+        model!(
+            orphans_retired,
             "a slot retires an object, which becomes an orphan, while another thread quiesces",
             &["quiet, dead", "quiet before", "not yet"],
-            orphans_retired,
         )
         // The collector's atomics are explored, too; with 2 more than 25 s in the plain mode.
         .bounded(1),
@@ -254,7 +241,7 @@ fn last_orphan(wait: Duration, drain: fn(AutoreleasePool)) -> (bool, bool) {
     (quiet, deaths == [me()])
 }
 
-fn waited_for() -> bool {
+fn orphans_waited_for() -> bool {
     let (quiet, here) = last_orphan(Duration::from_secs(3_600), drop);
     assert!(quiet, "it gave up");
     here

@@ -6,8 +6,8 @@ use releasepool::model::{parts::Registry, slot};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "registry_lookup_reuse",
+        model!(
+            registry_lookup_reuse,
             "a look-up while the thread leaves and its slot is reused",
             &[
                 "found, same slot",
@@ -15,34 +15,29 @@ pub fn models() -> Vec<Model> {
                 "gone, same slot",
                 "gone, other slot",
             ],
-            lookup_reuse,
         ),
-        Model::new(
-            "registry_claim_race",
+        model!(
+            registry_claim_race,
             "two threads enter at once, and one leaves",
             &["same slot", "other slot"],
-            claim_race,
         )
         .plain(&["other slot"]),
-        Model::new(
-            "registry_free_list",
+        model!(
+            registry_free_list,
             "two threads claim and free slots: none is lost, none is claimed twice",
             &["2 slots", "3 slots"],
-            free_list,
         )
         // The retries of the exchanges multiply; unbounded takes longer than all other models together.
         .bounded(6),
-        Model::new(
-            "registry_slots_read",
+        model!(
+            registry_slots_read,
             "a thread enters while two others look up threads that have left: a slot that is being read stays free",
             &["2 slots", "3 slots"],
-            slots_read,
         ),
-        Model::new(
-            "registry_iterate",
+        model!(
+            registry_iterate,
             "iteration while one thread leaves and another enters",
             &["old", "new", "old, new", "neither"],
-            iterate,
         )
         // A scan of relaxed loads; unbounded takes an hour in rmw mode.
         .bounded(3),
@@ -56,7 +51,7 @@ fn enter(registry: &Registry) -> ThreadKey {
     key
 }
 
-fn lookup_reuse() -> usize {
+fn registry_lookup_reuse() -> usize {
     let registry = Arc::new(Registry::default());
     let key = registry.claim();
     let reader = spawn_with(&registry, move |registry| {
@@ -76,7 +71,7 @@ fn lookup_reuse() -> usize {
     2 * usize::from(!found) + usize::from(slot(successor) != slot(key))
 }
 
-fn claim_race() -> bool {
+fn registry_claim_race() -> bool {
     let registry = Arc::new(Registry::default());
     let other = spawn_with(&registry, |registry| {
         let key = enter(&registry);
@@ -90,7 +85,7 @@ fn claim_race() -> bool {
     slot(key) == slot(other)
 }
 
-fn free_list() -> String {
+fn registry_free_list() -> String {
     let registry = Arc::new(Registry::default());
     let (bottom, top) = (registry.claim(), registry.claim());
     registry.leave(bottom);
@@ -123,7 +118,7 @@ fn none_is_lost(registry: &Registry, keys: &[ThreadKey]) -> String {
     format!("{slots} slots")
 }
 
-fn slots_read() -> String {
+fn registry_slots_read() -> String {
     let registry = Arc::new(Registry::default());
     let [a, b] = [registry.claim(), registry.claim()];
     registry.leave(a);
@@ -140,7 +135,7 @@ fn slots_read() -> String {
     none_is_lost(&registry, &[a, b, key])
 }
 
-fn iterate() -> usize {
+fn registry_iterate() -> usize {
     let registry = Arc::new(Registry::default());
     let old = registry.claim();
     let newcomer = spawn_with(&registry, |registry| registry.claim());

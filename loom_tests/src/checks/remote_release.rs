@@ -25,25 +25,22 @@ pub fn models() -> Vec<Model> {
         )
         // Three threads that change one word.
         .bounded(3),
-        Model::new(
-            "remote_release_close",
+        model!(
+            remote_release_close,
             "a thread gives up two references while the owner ends: each is released there, or refused",
             &["0 accepted", "1 accepted", "2 accepted"],
-            close,
         ),
-        Model::new(
-            "remote_release_owners",
+        model!(
+            remote_release_owners,
             "two owners drain while a third thread gives a reference up: each is released once",
             &["0 and 1", "0 and 2", "1 and 0", "1 and 1", "2 and 0"],
-            owners,
         )
         // Three threads that change one word.
         .bounded(3),
-        Model::new(
-            "remote_release_ends",
+        model!(
+            remote_release_ends,
             "one owner drains while another one ends the queue, which then stays closed",
             &["released by the drain", "released by the end"],
-            ends,
         ),
     ]
     .into()
@@ -119,7 +116,7 @@ fn drain(before: usize) -> String {
     format!("{then} then")
 }
 
-fn close() -> usize {
+fn remote_release_close() -> usize {
     let queue = queue();
     let other = spawn_with(&queue, |queue| {
         let accepted = [(); 2].map(|()| give_up(&*queue));
@@ -138,7 +135,7 @@ fn close() -> usize {
     released
 }
 
-fn owners() -> String {
+fn remote_release_owners() -> String {
     let queue = shared_queue();
     let pusher = give_up_on(&queue);
     let other = spawn_with(&queue, |queue| queue.drain().unwrap());
@@ -154,7 +151,7 @@ fn owners() -> String {
     format!("{here} and {there}")
 }
 
-fn ends() -> bool {
+fn remote_release_ends() -> bool {
     let queue = shared_queue();
     let other = spawn_with(&queue, |queue| queue.close().unwrap());
     go();

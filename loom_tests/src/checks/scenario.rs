@@ -2,6 +2,7 @@
 //! threads, atomics and probes of its own.
 
 pub use super::model::Model;
+pub(crate) use super::model::model;
 pub use super::probe::*;
 use releasepool::{AutoreleasePool, PoolManager, ThreadHandle};
 use std::ops::Deref;

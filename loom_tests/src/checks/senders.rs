@@ -27,38 +27,33 @@ pub fn models() -> Vec<Model> {
         .bounded(6)
         // All of them.
         .plain_bounded(20),
-        Model::new(
-            "claimed_in_order",
+        model!(
+            claimed_in_order,
             "three releases are sent to a thread that claims its messages in budgeted drains: they are made in the order in which they were sent",
             &["0 first", "1 first", "2 first", "3 first"],
-            claimed_in_order,
         )
         .bounded(2),
-        Model::new(
-            "inbox_then_pool",
+        model!(
+            inbox_then_pool,
             "a release is sent to a thread that runs its inbox meanwhile: then, or at the end of its next pool, it is made",
             &["by the inbox", "by the pool"],
-            inbox_then_pool,
         ),
-        Model::new(
-            "inbox_released_before_post",
+        model!(
+            inbox_released_before_post,
             "a release and then a closure are sent to a thread that runs its inbox: the closure finds the object destroyed",
             &["in the first", "in the second"],
-            released_before_post,
         ),
-        Model::new(
-            "posts_during_post",
+        model!(
+            posts_during_post,
             "two threads post to a thread that is running its first closure, which runs the inbox, too",
             &["0 inside", "1 inside", "2 inside"],
-            posts_during_post,
         )
         // Unbounded: more than 300 s.
         .bounded(2),
-        Model::new(
-            "orphans_two_senders",
+        model!(
+            orphans_two_senders,
             "two releases are sent to a thread that has ended, while a budgeted drain claims and gives back",
             &["0 here", "1 here"],
-            orphans_two_senders,
         )
         // Unbounded: 30,056 executions in the plain mode alone.
         .bounded(3),
@@ -128,7 +123,7 @@ fn inbox_then_pool() -> bool {
     ran == 1
 }
 
-fn released_before_post() -> bool {
+fn inbox_released_before_post() -> bool {
     static RAN: AtomicU32 = AtomicU32::new(0);
     RAN.store(0, Ordering::Relaxed);
     let target = this();

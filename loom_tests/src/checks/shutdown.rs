@@ -6,43 +6,38 @@ use std::sync::Arc;
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "shutdown_waits",
+        model!(
+            shutdown_waits,
             "shutdown while another thread has a pool open: it sees what closing it did",
             &["closed in time", "still open"],
-            shutdown_waits,
         )
         // The other thread goes through its whole exit. Unbounded: more than 95,000 executions.
         .bounded(4),
-        Model::new(
-            "shutdown_root",
+        model!(
+            shutdown_root,
             "shutdown while another thread drains its root pool: it sees what that did",
             &["drained in time", "still full"],
-            shutdown_root,
         )
         // The other thread goes through its whole exit. Unbounded: more than 130,000 executions.
         .bounded(4),
-        Model::new(
-            "shutdown_asks",
+        model!(
+            shutdown_asks,
             "shutdown asks another thread to drain its root pool, and sees that it did",
             &["drained in time", "drained later", "asked too late"],
-            shutdown_asks,
         )
         // Unbounded: 758,672 executions.
         .bounded(3),
-        Model::new(
-            "shutdown_backlog",
+        model!(
+            shutdown_backlog,
             "shutdown asks a thread without pools to drain its backlog: it sees what that did",
             &["done in time", "done later", "asked too late"],
-            shutdown_backlog,
         )
         // Unbounded: 2,113,769 executions.
         .bounded(3),
-        Model::new(
-            "shutdown_inbox",
+        model!(
+            shutdown_inbox,
             "shutdown while another thread runs what was sent to it: it sees what that did",
             &["run in time", "still waiting"],
-            shutdown_inbox,
         ),
     ]
     .into()

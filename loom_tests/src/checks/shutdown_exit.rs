@@ -69,11 +69,10 @@ pub fn models() -> Vec<Model> {
         )
         // Unbounded: too many executions, as for the model before.
         .bounded(2),
-        Model::new(
-            "shutdown_sent_back",
+        model!(
+            shutdown_sent_back,
             "a destructor on another thread sends a release to the thread that shuts down",
             &["1 inbox", "1 inbox, 1 inbox", "done"],
-            shutdown_sent_back,
         )
         // Unbounded: more than 25 s in the plain mode.
         .bounded(4),
@@ -86,11 +85,10 @@ pub fn models() -> Vec<Model> {
         )
         // With 3: 87,947 executions in the rmw mode.
         .bounded(2),
-        Model::new(
-            "shutdown_asked_twice",
+        model!(
+            shutdown_asked_twice,
             "two threads shut down at once and ask a third one, which drains",
             &["one", "none"],
-            shutdown_asked_twice,
         )
         // Three threads check each other; with 2 more than 25 s in the plain mode.
         .bounded(1),

@@ -5,8 +5,8 @@ use releasepool::{AutoreleasePool, Budget, Ref, Snapshot, autorelease, model};
 
 pub fn models() -> Vec<Model> {
     [
-        Model::new(
-            "snapshot_pools",
+        model!(
+            snapshot_pools,
             "a snapshot while a thread opens, drains and closes pools, and leaves a backlog",
             &[
                 "1 open, 0 left",
@@ -17,14 +17,12 @@ pub fn models() -> Vec<Model> {
                 "3 open, 0 left",
                 "3 open, 1 left",
             ],
-            snapshot_pools,
         )
         .bounded(5),
-        Model::new(
-            "snapshot_exit",
+        model!(
+            snapshot_exit,
             "a snapshot while a thread ends that has created objects and destroyed some: each counts once",
             &["alive", "ended"],
-            snapshot_exit,
         ),
     ]
     .into()

@@ -19,81 +19,71 @@ pub fn models() -> Vec<Model> {
             "deadlock",
             never_woken,
         ),
-        Model::new(
-            "shutdown_woken",
+        model!(
+            shutdown_woken,
             "shutdown with a long limit is woken by the drain that it asked for, or by the thread's exit",
             &["when asked", "by its exit"],
-            shutdown_woken,
         )
         // Two locks, and the whole of an exit; unbounded takes many minutes.
         .bounded(3),
-        Model::new(
-            "shutdown_exit",
+        model!(
+            shutdown_exit,
             "shutdown of a manager while a thread that does not use it exits: it sees what that thread did",
             &["gone", "still there"],
-            shutdown_exit,
         )
         // The whole of an exit. Unbounded: 61,464 executions.
         .bounded(4),
-        Model::new(
-            "shutdown_exit_post",
+        model!(
+            shutdown_exit_post,
             "shutdown while a thread exits that has not run a closure: it runs it, or reports it",
             &["run", "still there"],
-            shutdown_exit_post,
         )
         // The whole of an exit, and the calling thread enters the registry.
         .bounded(3),
-        Model::new(
-            "shutdown_own_release",
+        model!(
+            shutdown_own_release,
             "a release arrives at the thread that shuts down: it makes it, even if it was only seen to wait",
             &["sent later", "made"],
-            shutdown_own_release,
         )
         .timed(),
-        Model::new(
-            "shutdown_hot",
+        model!(
+            shutdown_hot,
             "shutdown while another thread reviews hot objects, one of which is dead: it is released before shutdown returns",
             &["died on 0", "died on 1"],
-            shutdown_hot,
         )
         .timed()
         // Two threads enter the registry.
         .bounded(3),
-        Model::new(
-            "shutdown_limit",
+        model!(
+            shutdown_limit,
             "shutdown gives up at its limit while another thread keeps a pool open",
             OVERLAP,
-            shutdown_limit,
         )
         .timed()
         // Each nap of shutdown takes a dozen steps of all threads.
         .bounded(2),
-        Model::new(
-            "frame_pacing",
+        model!(
+            frame_pacing,
             "a post does not make the next frame of a paced loop early",
             &["in the first frame", "in the second frame"],
-            pacing,
         )
         .plain(&["in the second frame"])
         .timed(),
-        Model::new(
-            "frame_delayed_due",
+        model!(
+            frame_delayed_due,
             "a loop on demand sleeps until a delayed post of another thread is due",
             OVERLAP,
-            delayed_due,
         )
         .timed(),
-        Model::new(
-            "posts_left_in_destructor",
+        model!(
+            posts_left_in_destructor,
             "a post to a loop that is dropped inside a destructor: if accepted, it runs at the thread's end",
             &["ran", "given back"],
-            posts_left,
         ),
-        Model::new(
-            "call_left_in_destructor",
+        model!(
+            call_left_in_destructor,
             "a call to a loop that is dropped inside a destructor and leaves it to the thread",
             &["refused", "given back after a nap"],
-            call_left,
         )
         .timed(),
     ]
@@ -198,7 +188,7 @@ fn shutdown_limit() -> bool {
     overlap.at_once()
 }
 
-fn pacing() -> bool {
+fn frame_pacing() -> bool {
     let frame_time = Duration::from_millis(16);
     let mut frames = FrameLoop::new(FrameConfig::new().frame_time(frame_time));
     let poster = spawn_with(&frames.proxy(), move |proxy| proxy.post(|| ()).unwrap());
@@ -215,7 +205,7 @@ fn pacing() -> bool {
     ran_in[1] == 1
 }
 
-fn delayed_due() -> bool {
+fn frame_delayed_due() -> bool {
     let delay = Duration::from_millis(5);
     let mut frames = idle();
     let proxy = frames.proxy();
@@ -238,7 +228,7 @@ unsafe impl Send for Owner {}
 // SAFETY: only this model creates one, and it drops it on the thread that created it.
 unsafe impl Sync for Owner {}
 
-fn posts_left() -> bool {
+fn posts_left_in_destructor() -> bool {
     static RAN: AtomicBool = AtomicBool::new(false);
     RAN.store(false, Ordering::Relaxed);
     let frames = unlimited();
@@ -252,7 +242,7 @@ fn posts_left() -> bool {
     ran
 }
 
-fn call_left() -> bool {
+fn call_left_in_destructor() -> bool {
     let frames = unlimited();
     let caller = spawn_with(&frames.proxy(), move |proxy| proxy.call(|| ()).is_ok());
     drop(Ref::new(Owner(frames)));

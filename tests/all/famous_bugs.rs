@@ -24,7 +24,7 @@
 //! | tray-icon#350, bevy#13208, gtk-rs-core#1766, leptos#3746, compio#512, uniffi#2436 | the last reference to a value of one thread is dropped by another | `thread::last_drops` |
 //! | arc-swap#210 | a reader takes an old object for a new one at its address | `slot::readers` |
 
-use crate::support::{Log, fresh, with_log};
+use crate::support::{Log, fresh};
 use releasepool::{AutoreleasePool, Foreign, PoolRef, Ref, RemoteRelease, Weak, autoreleasepool};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -35,15 +35,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// lifetime. Here it goes to the pool that was named.
 #[test]
 fn objc2_540_an_object_of_the_outer_pool_outlives_the_inner_one() {
-    with_log(|log| {
-        autoreleasepool(|outer| {
-            let lent = autoreleasepool(|_| outer.autorelease(Ref::new(log.probe(1))));
-            assert_eq!((lent.id, log.count()), (1, 0));
-            let lent = autoreleasepool(|_inner| autoreleasepool(|_| outer.create(log.probe(2))));
-            assert_eq!((lent.id, log.count()), (2, 0));
-        });
-        assert_eq!(log.ids(), [2, 1]);
+    let log = Log::new();
+    autoreleasepool(|outer| {
+        let lent = autoreleasepool(|_| outer.autorelease(Ref::new(log.probe(1))));
+        assert_eq!((lent.id, log.count()), (1, 0));
+        let lent = autoreleasepool(|_inner| autoreleasepool(|_| outer.create(log.probe(2))));
+        assert_eq!((lent.id, log.count()), (2, 0));
     });
+    assert_eq!(log.ids(), [2, 1]);
 }
 
 /// objc2#811: a caller may have opened a pool, so either opening pools or autoreleasing had to be `unsafe`,
@@ -57,14 +56,12 @@ fn objc2_811_accessors_return_references_though_callers_open_pools() {
             PoolRef::get(pool.create_str(self.0.trim_start_matches("file:")))
         }
     }
-    fresh(|| {
-        autoreleasepool(|pool| {
-            let path = autoreleasepool(|_| {
-                let url = Url("file:/tmp".into());
-                autoreleasepool(|_| url.path(pool))
-            });
-            assert_eq!((path, pool.len()), ("/tmp", 1));
+    autoreleasepool(|pool| {
+        let path = autoreleasepool(|_| {
+            let url = Url("file:/tmp".into());
+            autoreleasepool(|_| url.path(pool))
         });
+        assert_eq!((path, pool.len()), ("/tmp", 1));
     });
 }
 
@@ -72,18 +69,17 @@ fn objc2_811_accessors_return_references_though_callers_open_pools() {
 /// does what was borrowed from a weak reference.
 #[test]
 fn pyo3_883_what_was_read_lives_though_it_is_removed_meanwhile() {
-    with_log(|log| {
-        let dictionary = RefCell::new(HashMap::from([("a", Ref::new(log.probe(1)))]));
-        let weak: Weak<_> = Ref::downgrade(&dictionary.borrow()["a"]);
-        autoreleasepool(|pool| {
-            let item: PoolRef<'_, _> = pool.autorelease(dictionary.borrow()["a"].clone());
-            let upgraded = weak.upgrade().unwrap();
-            dictionary.borrow_mut().remove("a");
-            assert_eq!((item.id, upgraded.id, log.count()), (1, 1, 0));
-        });
-        assert_eq!(log.ids(), [1]);
-        assert!(weak.upgrade().is_none());
+    let log = Log::new();
+    let dictionary = RefCell::new(HashMap::from([("a", Ref::new(log.probe(1)))]));
+    let weak: Weak<_> = Ref::downgrade(&dictionary.borrow()["a"]);
+    autoreleasepool(|pool| {
+        let item: PoolRef<'_, _> = pool.autorelease(dictionary.borrow()["a"].clone());
+        let upgraded = weak.upgrade().unwrap();
+        dictionary.borrow_mut().remove("a");
+        assert_eq!((item.id, upgraded.id, log.count()), (1, 1, 0));
     });
+    assert_eq!(log.ids(), [1]);
+    assert!(weak.upgrade().is_none());
 }
 
 /// PyO3#4105: a clone that was made without the interpreter's lock was counted when the lock was next
@@ -104,20 +100,19 @@ fn pyo3_4105_a_clone_counts_at_once_and_only_releases_wait() {
         }
     }
     static COUNTED: Counted = Counted(AtomicUsize::new(2));
-    with_log(|log| {
-        let object = Ref::new(log.probe(1));
-        let clone = fresh(|| object.clone());
-        autoreleasepool(|pool| _ = pool.autorelease(object));
-        assert_eq!((clone.id, log.count()), (1, 0));
+    let log = Log::new();
+    let object = Ref::new(log.probe(1));
+    let clone = fresh(|| object.clone());
+    autoreleasepool(|pool| _ = pool.autorelease(object));
+    assert_eq!((clone.id, log.count()), (1, 0));
 
-        let without_lock = RemoteRelease::<Counted>::new(|| true);
-        // SAFETY: one of the two references; a release is an atomic operation.
-        let give_up = || unsafe { without_lock.push(NonNull::from(&COUNTED)) };
-        assert!(fresh(give_up));
-        let count = || COUNTED.0.load(Ordering::Relaxed);
-        assert_eq!(count(), 2);
-        assert_eq!((without_lock.drain(), count()), (Ok(1), 1));
-    });
+    let without_lock = RemoteRelease::<Counted>::new(|| true);
+    // SAFETY: one of the two references; a release is an atomic operation.
+    let give_up = || unsafe { without_lock.push(NonNull::from(&COUNTED)) };
+    assert!(fresh(give_up));
+    let count = || COUNTED.0.load(Ordering::Relaxed);
+    assert_eq!(count(), 2);
+    assert_eq!((without_lock.drain(), count()), (Ok(1), 1));
 }
 
 /// godot#93299: an assignment released the old object first, and with it the new one, if only the old one

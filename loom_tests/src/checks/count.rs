@@ -57,7 +57,7 @@ pub fn models() -> Vec<Model> {
             "of two into_inner calls exactly one gets the value",
             &["0 has it", "1 has it"],
         ),
-        model!(get_mut_race, "get_mut during a use", MUTABLE,),
+        model!(get_mut_race, "get_mut during a use", MUTABLE),
         model!(
             get_mut_weak,
             "get_mut while a weak reference becomes a strong one",

@@ -153,7 +153,7 @@ impl Model {
 /// Makes a model whose body is the function of its name, with two outcomes at least.
 macro_rules! model {
     ($name:ident, $about:expr, $outcomes:expr $(,)?) => {
-        $crate::checks::model::Model::new(stringify!($name), $about, $outcomes, $name)
+        Model::new(stringify!($name), $about, $outcomes, $name)
     };
 }
 pub(crate) use model;

@@ -2,7 +2,7 @@
 
 use crate::arena::HEADER;
 use crate::frame::{quick, with_loop};
-use crate::support::{fresh, panic_of};
+use crate::support::panic_of;
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, StackAllocator, StackBox};
 use std::ops::ControlFlow::{Break, Continue};
 
@@ -28,37 +28,33 @@ fn arena_is_the_same_in_each_frame_and_empty() {
 
 #[test]
 fn arena_is_allocated_by_the_first_frame_that_uses_it() {
-    fresh(|| {
-        let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(usize::MAX));
-        let report = frames.tick(|_| ());
-        assert_eq!(report.arena_high_water, 0);
-        let message = panic_of(|| frames.tick(|frame| _ = frame.arena()));
-        assert!(message.contains("more than the address space holds"));
-        let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(0));
-        frames.tick(|frame| assert_eq!(frame.arena().capacity(), 0));
-    });
+    let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(usize::MAX));
+    let report = frames.tick(|_| ());
+    assert_eq!(report.arena_high_water, 0);
+    let message = panic_of(|| frames.tick(|frame| _ = frame.arena()));
+    assert!(message.contains("more than the address space holds"));
+    let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(0));
+    frames.tick(|frame| assert_eq!(frame.arena().capacity(), 0));
 }
 
 #[test]
 fn arena_grows_between_frames_to_what_a_frame_needed() {
-    fresh(|| {
-        let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(100));
-        let draw = |arena: &StackAllocator| drop(arena.alloc([0u8; 1_000]));
-        let report = frames.tick(|frame| {
-            draw(frame.arena());
-            assert_eq!(frame.arena().capacity(), 100, "not within a frame");
-        });
-        let needed = report.arena_high_water;
-        assert!(needed > 1_000);
-        let report = frames.tick(|frame| {
-            assert_eq!(frame.arena().capacity(), needed + needed / 2);
-            draw(frame.arena());
-            assert_eq!(frame.last_report().unwrap().arena_high_water, needed);
-        });
-        assert_eq!(report.arena_high_water, HEADER + 1_000);
-        let report = frames.tick(|frame| drop(frame.arena().alloc(1u8)));
-        assert_eq!(report.arena_high_water, HEADER + 1, "of this frame");
+    let mut frames = FrameLoop::new(FrameConfig::new().unlimited().arena_capacity(100));
+    let draw = |arena: &StackAllocator| drop(arena.alloc([0u8; 1_000]));
+    let report = frames.tick(|frame| {
+        draw(frame.arena());
+        assert_eq!(frame.arena().capacity(), 100, "not within a frame");
     });
+    let needed = report.arena_high_water;
+    assert!(needed > 1_000);
+    let report = frames.tick(|frame| {
+        assert_eq!(frame.arena().capacity(), needed + needed / 2);
+        draw(frame.arena());
+        assert_eq!(frame.last_report().unwrap().arena_high_water, needed);
+    });
+    assert_eq!(report.arena_high_water, HEADER + 1_000);
+    let report = frames.tick(|frame| drop(frame.arena().alloc(1u8)));
+    assert_eq!(report.arena_high_water, HEADER + 1, "of this frame");
 }
 
 #[test]

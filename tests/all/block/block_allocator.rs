@@ -2,7 +2,7 @@
 
 use crate::block::{CHUNK, Filled, SIZES, fill, free, layout};
 use crate::object::payloads::{Line, Page, through_everything};
-use crate::support::{Log, alone, fresh, on_drop, panic_of};
+use crate::support::{Log, alone, on_drop, panic_of};
 use releasepool::{
     AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, Weak, unsize,
 };
@@ -71,36 +71,34 @@ fn layouts_of_size_0_take_no_memory() {
 
 #[test]
 fn objects_of_every_size_and_alignment() {
-    fresh(|| {
-        let blocks = BlockAllocator::new();
-        macro_rules! all {
+    let blocks = BlockAllocator::new();
+    macro_rules! all {
             ($($value:expr),* $(,)?) => { $(
                 through_everything(|| Ref::new_in($value, &blocks), &$value);
                 through_everything(|| Ref::try_new_in($value, &blocks).unwrap(), &$value);
             )* };
         }
-        #[derive(PartialEq, Debug)]
-        #[repr(align(4096))]
-        struct Nothing;
-        let large = blocks.stats().large;
-        // Objects of up to 640 bytes, with their headers, are in blocks.
-        all!((), [0u64; 0], 1u8, 1u16, 1u128, [7u8; 3], [1u64; 30]);
-        all!(Some(String::from("text")), vec![1, 2], [5u8; 624]);
-        assert_eq!(blocks.stats().large, large);
-        all!(
-            [5u8; 625],
-            Page(7),
-            [Page(1), Page(2)],
-            Line([9; 65]),
-            Nothing
-        );
-        assert!(blocks.stats().large > large);
-        through_everything(
-            || unsize!(Ref::new_in([3u16; 5], &blocks) => [u16]),
-            &[3; 5][..],
-        );
-        assert_eq!(live(&blocks), (0, 0, 0));
-    });
+    #[derive(PartialEq, Debug)]
+    #[repr(align(4096))]
+    struct Nothing;
+    let large = blocks.stats().large;
+    // Objects of up to 640 bytes, with their headers, are in blocks.
+    all!((), [0u64; 0], 1u8, 1u16, 1u128, [7u8; 3], [1u64; 30]);
+    all!(Some(String::from("text")), vec![1, 2], [5u8; 624]);
+    assert_eq!(blocks.stats().large, large);
+    all!(
+        [5u8; 625],
+        Page(7),
+        [Page(1), Page(2)],
+        Line([9; 65]),
+        Nothing
+    );
+    assert!(blocks.stats().large > large);
+    through_everything(
+        || unsize!(Ref::new_in([3u16; 5], &blocks) => [u16]),
+        &[3; 5][..],
+    );
+    assert_eq!(live(&blocks), (0, 0, 0));
 }
 
 #[test]
@@ -126,35 +124,33 @@ fn trait_objects_in_blocks() {
 
 #[test]
 fn pools_make_objects_in_their_managers_allocator() {
-    fresh(|| {
-        let blocks = BlockAllocator::new();
-        let manager = PoolManager::builder().memory(blocks.clone()).build();
-        let mut pool = manager.pool();
-        let lent = pool.create([1u8; 20]);
-        assert_eq!(*lent, [1; 20]);
-        pool.create([2u8; 2_000]);
-        pool.try_create(|| Ok::<_, ()>(3)).unwrap();
-        let kept = PoolRef::retain(pool.create(Page(4)));
-        assert_eq!(live(&blocks), (2, 48 + 32, 12 + 12));
-        assert_eq!(blocks.stats().large, 2);
-        pool.create(String::from("nested"));
-        let inner = manager.named_pool("inner");
-        let outlives = PoolRef::retain(inner.create(5));
-        assert_eq!(blocks.stats().live_blocks, 4);
-        drop(inner);
-        assert_eq!(pool.drain(), 5);
-        assert_eq!(blocks.stats().live_blocks, 1);
-        // Other pools take no block from it.
-        AutoreleasePool::new().create(6);
-        PoolManager::new().pool().create(7);
-        let handoff = HandoffPool::new();
-        handoff.create(8);
-        drop((HomeRef::new(9), Ref::new(10), handoff));
-        manager.autorelease(Ref::new(11));
-        assert_eq!(blocks.stats().live_blocks, 1);
-        drop((outlives, kept));
-        assert_eq!(live(&blocks), (0, 0, 0));
-    });
+    let blocks = BlockAllocator::new();
+    let manager = PoolManager::builder().memory(blocks.clone()).build();
+    let mut pool = manager.pool();
+    let lent = pool.create([1u8; 20]);
+    assert_eq!(*lent, [1; 20]);
+    pool.create([2u8; 2_000]);
+    pool.try_create(|| Ok::<_, ()>(3)).unwrap();
+    let kept = PoolRef::retain(pool.create(Page(4)));
+    assert_eq!(live(&blocks), (2, 48 + 32, 12 + 12));
+    assert_eq!(blocks.stats().large, 2);
+    pool.create(String::from("nested"));
+    let inner = manager.named_pool("inner");
+    let outlives = PoolRef::retain(inner.create(5));
+    assert_eq!(blocks.stats().live_blocks, 4);
+    drop(inner);
+    assert_eq!(pool.drain(), 5);
+    assert_eq!(blocks.stats().live_blocks, 1);
+    // Other pools take no block from it.
+    AutoreleasePool::new().create(6);
+    PoolManager::new().pool().create(7);
+    let handoff = HandoffPool::new();
+    handoff.create(8);
+    drop((HomeRef::new(9), Ref::new(10), handoff));
+    manager.autorelease(Ref::new(11));
+    assert_eq!(blocks.stats().live_blocks, 1);
+    drop((outlives, kept));
+    assert_eq!(live(&blocks), (0, 0, 0));
 }
 
 #[test]
@@ -212,28 +208,26 @@ fn values_are_moved_out_and_renewed() {
 
 #[test]
 fn blocks_are_freed_if_destructors_panic() {
-    fresh(|| {
-        let bomb = || (on_drop(|| panic!("on purpose")), [1u8; 40]);
-        let blocks = BlockAllocator::new();
-        let manager = PoolManager::builder().memory(blocks.clone()).build();
-        let make = || Ref::new_in(bomb(), &blocks);
-        panic_of(|| drop(make()));
-        assert_eq!(blocks.stats().live_blocks, 0);
-        let object = make();
-        let weak = Ref::downgrade(&object);
-        panic_of(|| drop(object));
-        assert_eq!(blocks.stats().live_blocks, 1);
-        drop(weak);
-        panic_of(|| {
-            let pool = manager.pool();
-            pool.create(bomb());
-            pool.create(String::from("before it"));
-            pool.create(bomb());
-        });
-        assert_eq!(live(&blocks), (0, 0, 0));
-        panic_of(|| drop(Ref::into_inner(make())));
-        assert_eq!(blocks.stats().live_blocks, 0);
+    let bomb = || (on_drop(|| panic!("on purpose")), [1u8; 40]);
+    let blocks = BlockAllocator::new();
+    let manager = PoolManager::builder().memory(blocks.clone()).build();
+    let make = || Ref::new_in(bomb(), &blocks);
+    panic_of(|| drop(make()));
+    assert_eq!(blocks.stats().live_blocks, 0);
+    let object = make();
+    let weak = Ref::downgrade(&object);
+    panic_of(|| drop(object));
+    assert_eq!(blocks.stats().live_blocks, 1);
+    drop(weak);
+    panic_of(|| {
+        let pool = manager.pool();
+        pool.create(bomb());
+        pool.create(String::from("before it"));
+        pool.create(bomb());
     });
+    assert_eq!(live(&blocks), (0, 0, 0));
+    panic_of(|| drop(Ref::into_inner(make())));
+    assert_eq!(blocks.stats().live_blocks, 0);
 }
 
 #[test]
@@ -252,34 +246,32 @@ fn structures_of_any_depth_in_blocks() {
 
 #[test]
 fn plain_objects_of_different_kinds_die_in_one_drain() {
-    fresh(|| {
-        let blocks = BlockAllocator::new();
-        let manager = PoolManager::builder().memory(blocks.clone()).build();
-        for manager in [&manager, PoolManager::global()] {
-            let mut pool = manager.pool();
-            let mut weak = Vec::new();
-            for i in 0..200u64 {
-                let lent = pool.create(i);
-                if i % 7 == 0 {
-                    weak.push(PoolRef::downgrade(lent));
-                }
-                if i % 11 == 0 {
-                    pool.autorelease(PoolRef::retain(lent));
-                }
-                if i % 5 == 0 {
-                    pool.create([i; 10]);
-                    pool.create(i as f64);
-                    pool.autorelease(Ref::new(i));
-                    pool.autorelease(Ref::new_in(i, &blocks));
-                }
-                assert_eq!(*lent, i);
+    let blocks = BlockAllocator::new();
+    let manager = PoolManager::builder().memory(blocks.clone()).build();
+    for manager in [&manager, PoolManager::global()] {
+        let mut pool = manager.pool();
+        let mut weak = Vec::new();
+        for i in 0..200u64 {
+            let lent = pool.create(i);
+            if i % 7 == 0 {
+                weak.push(PoolRef::downgrade(lent));
             }
-            let entries = pool.len();
-            assert_eq!(pool.drain(), entries);
-            assert!(weak.iter().all(|weak| weak.upgrade().is_none()));
+            if i % 11 == 0 {
+                pool.autorelease(PoolRef::retain(lent));
+            }
+            if i % 5 == 0 {
+                pool.create([i; 10]);
+                pool.create(i as f64);
+                pool.autorelease(Ref::new(i));
+                pool.autorelease(Ref::new_in(i, &blocks));
+            }
+            assert_eq!(*lent, i);
         }
-        assert_eq!(live(&blocks), (0, 0, 0));
-    });
+        let entries = pool.len();
+        assert_eq!(pool.drain(), entries);
+        assert!(weak.iter().all(|weak| weak.upgrade().is_none()));
+    }
+    assert_eq!(live(&blocks), (0, 0, 0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::TOO_LARGE;
 use crate::support::{
-    Log, alone, children, events, fresh, fresh_to_the_end, on_drop, on_threads, wait_until,
+    Log, alone, children, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};
@@ -173,16 +173,15 @@ fn soft_cap_hook_is_dropped_with_the_last_handle() {
 
 #[test]
 fn captures_of_the_soft_cap_hook_may_panic_when_they_are_dropped() {
-    fresh(|| {
-        let bomb = Mutex::new(Some(on_drop(|| panic!("on purpose"))));
-        let blocks = BlockAllocator::builder()
-            .soft_cap(CAP, move |_| drop(bomb.lock()))
-            .build();
-        drop(PoolManager::builder().memory(blocks).build().pool());
-        // The manager's stack has a handle, too, until the thread uses another manager.
-        drop(PoolManager::new().pool());
-        assert_eq!(events(EventKind::Panic).len(), 1);
-    });
+    listen();
+    let bomb = Mutex::new(Some(on_drop(|| panic!("on purpose"))));
+    let blocks = BlockAllocator::builder()
+        .soft_cap(CAP, move |_| drop(bomb.lock()))
+        .build();
+    drop(PoolManager::builder().memory(blocks).build().pool());
+    // The manager's stack has a handle, too, until the thread uses another manager.
+    drop(PoolManager::new().pool());
+    assert_eq!(events(EventKind::Panic).len(), 1);
 }
 
 #[test]

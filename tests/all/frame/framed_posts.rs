@@ -1,7 +1,7 @@
 //! `FrameProxy::post_frame`: closures that get the frame in which they run.
 
 use crate::frame::{HOUR, let_delays_pass, quick, with_loop};
-use crate::support::{events, fresh, listen, on_drop};
+use crate::support::{events, listen, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Frame, Looper, Ref};
 use std::cell::RefCell;
@@ -116,16 +116,14 @@ fn the_next_loop_of_the_thread_gives_them_its_frame() {
 
 #[test]
 fn a_frame_inside_a_frame_gives_its_own() {
-    fresh(|| {
-        let mut outer = quick();
-        let mut inner = quick();
-        let proxy = outer.proxy();
-        outer.tick(|frame| {
-            frame.pool().create(());
-            let framed = |frame: &mut Frame<'_>| assert!(frame.pool().is_empty());
-            proxy.post_frame(framed).unwrap();
-            assert_eq!(inner.tick(|_| ()).panics, 0);
-        });
+    let mut outer = quick();
+    let mut inner = quick();
+    let proxy = outer.proxy();
+    outer.tick(|frame| {
+        frame.pool().create(());
+        let framed = |frame: &mut Frame<'_>| assert!(frame.pool().is_empty());
+        proxy.post_frame(framed).unwrap();
+        assert_eq!(inner.tick(|_| ()).panics, 0);
     });
 }
 

@@ -3,7 +3,7 @@
 use crate::frame::{noting, on_demand, panics, quick, with_loop};
 use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
-use crate::support::{events, fresh, me, on_drop, panic_of, send, wait_until, with_log};
+use crate::support::{Log, events, me, on_drop, panic_of, send, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, Frame, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
@@ -158,61 +158,58 @@ fn panic_of_a_destructor_comes_out_after_the_frame_is_drained() {
 
 #[test]
 fn panic_while_polling_events_loses_neither_posts_nor_releases() {
-    with_log(|log| {
-        let mut frames = on_demand();
-        let calls = Cell::new(0);
-        frames.set_events(move |_| assert_ne!(calls.replace(calls.get() + 1), 1, "events"));
-        frames.tick(|_| ());
-        let proxy = frames.proxy();
-        proxy.post(noting(&log, 0)).unwrap();
-        // This leaves the inbox together with the closure, before the frame.
-        proxy.thread().release(Ref::new(log.probe(1)));
-        let message = panic_of(|| frames.run(|_| Break(())));
-        assert!(message.contains("events"), "{message}");
-        frames.run(|_| Break(()));
-        // The next drain releases it, possibly on another thread.
-        wait_until(|| log.count() == 2);
-        assert_eq!(log.sorted(), [0, 1]);
-    });
+    let log = Log::new();
+    let mut frames = on_demand();
+    let calls = Cell::new(0);
+    frames.set_events(move |_| assert_ne!(calls.replace(calls.get() + 1), 1, "events"));
+    frames.tick(|_| ());
+    let proxy = frames.proxy();
+    proxy.post(noting(&log, 0)).unwrap();
+    // This leaves the inbox together with the closure, before the frame.
+    proxy.thread().release(Ref::new(log.probe(1)));
+    let message = panic_of(|| frames.run(|_| Break(())));
+    assert!(message.contains("events"), "{message}");
+    frames.run(|_| Break(()));
+    // The next drain releases it, possibly on another thread.
+    wait_until(|| log.count() == 2);
+    assert_eq!(log.sorted(), [0, 1]);
 }
 
 #[test]
 fn frame_inside_a_destructor_runs_no_closures() {
-    with_log(|log| {
-        let frames = Rc::new(RefCell::new(quick()));
-        let proxy = frames.borrow().proxy();
-        proxy.post(noting(&log, 0)).unwrap();
-        proxy.post_after(Duration::ZERO, noting(&log, 1)).unwrap();
-        let inner = frames.clone();
-        let counted = Rc::new(Cell::new(None));
-        let count = counted.clone();
-        let pool = AutoreleasePool::new();
-        pool.create(on_drop(move || {
-            count.set(Some(inner.borrow_mut().tick(|_| ()).closures));
-        }));
-        drop(pool);
-        assert_eq!((counted.get(), log.count()), (Some(0), 0));
-        assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 2);
-    });
+    let log = Log::new();
+    let frames = Rc::new(RefCell::new(quick()));
+    let proxy = frames.borrow().proxy();
+    proxy.post(noting(&log, 0)).unwrap();
+    proxy.post_after(Duration::ZERO, noting(&log, 1)).unwrap();
+    let inner = frames.clone();
+    let counted = Rc::new(Cell::new(None));
+    let count = counted.clone();
+    let pool = AutoreleasePool::new();
+    pool.create(on_drop(move || {
+        count.set(Some(inner.borrow_mut().tick(|_| ()).closures));
+    }));
+    drop(pool);
+    assert_eq!((counted.get(), log.count()), (Some(0), 0));
+    assert_eq!(frames.borrow_mut().tick(|_| ()).closures, 2);
 }
 
 #[test]
 fn loops_on_one_thread_serve_one_queue() {
-    with_log(|log| {
-        let (mut one, mut two) = (quick(), quick());
-        one.proxy().post(noting(&log, 0)).unwrap();
-        two.proxy().post(noting(&log, 1)).unwrap();
-        let proxy = one.proxy();
-        let report = one.tick(|_| {
-            assert_eq!(two.tick(|_| ()).closures, 0);
-            proxy.post(noting(&log, 2)).unwrap();
-            assert_eq!(two.tick(|_| ()).closures, 1);
-        });
-        // A closure that is sent to the thread's handle runs, too.
-        proxy.thread().post(noting(&log, 3)).unwrap();
-        assert_eq!((report.closures, two.tick(|_| ()).closures), (2, 1));
-        assert_eq!(log.ids(), [0, 1, 2, 3]);
+    let log = Log::new();
+    let (mut one, mut two) = (quick(), quick());
+    one.proxy().post(noting(&log, 0)).unwrap();
+    two.proxy().post(noting(&log, 1)).unwrap();
+    let proxy = one.proxy();
+    let report = one.tick(|_| {
+        assert_eq!(two.tick(|_| ()).closures, 0);
+        proxy.post(noting(&log, 2)).unwrap();
+        assert_eq!(two.tick(|_| ()).closures, 1);
     });
+    // A closure that is sent to the thread's handle runs, too.
+    proxy.thread().post(noting(&log, 3)).unwrap();
+    assert_eq!((report.closures, two.tick(|_| ()).closures), (2, 1));
+    assert_eq!(log.ids(), [0, 1, 2, 3]);
 }
 
 #[test]
@@ -227,18 +224,16 @@ fn loop_cannot_be_created_while_its_thread_ends() {
 
 #[test]
 fn debug_output_of_frames_reports_and_loops() {
-    fresh(|| {
-        let mut frames = FrameLoop::new(FrameConfig::default().frames_per_second(0).variable());
-        let report = frames.tick(|frame| {
-            assert!(format!("{frame:?}").starts_with("Frame { index: 0"));
-        });
-        assert!(format!("{report:?}").contains("closures: 0"));
-        assert!(format!("{frames:?}").contains("frames: 1"));
-        let proxy = frames.proxy();
-        assert!(format!("{proxy:?}").contains("closed: false"));
-        drop(frames);
-        assert!(format!("{proxy:?}").contains("closed: true"));
+    let mut frames = FrameLoop::new(FrameConfig::default().frames_per_second(0).variable());
+    let report = frames.tick(|frame| {
+        assert!(format!("{frame:?}").starts_with("Frame { index: 0"));
     });
+    assert!(format!("{report:?}").contains("closures: 0"));
+    assert!(format!("{frames:?}").contains("frames: 1"));
+    let proxy = frames.proxy();
+    assert!(format!("{proxy:?}").contains("closed: false"));
+    drop(frames);
+    assert!(format!("{proxy:?}").contains("closed: true"));
 }
 
 #[test]

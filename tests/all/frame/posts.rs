@@ -148,45 +148,41 @@ fn waiting_call(proxy: &FrameProxy, log: &Log) -> thread::JoinHandle<bool> {
 
 #[test]
 fn call_that_waits_when_the_loop_is_closed_ends() {
-    fresh(|| {
-        for _ in 0..if cfg!(miri) { 2 } else { 50 } {
-            let log = Log::new();
-            let frames = quick();
-            let caller = waiting_call(&frames.proxy(), &log);
-            drop(frames);
-            let ran = caller.join().unwrap();
-            assert_eq!(log.count(), usize::from(ran));
-            // A call that was given back never runs.
-            PoolManager::global().run_inbox();
-            assert_eq!(log.count(), usize::from(ran));
-        }
-    });
+    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
+        let log = Log::new();
+        let frames = quick();
+        let caller = waiting_call(&frames.proxy(), &log);
+        drop(frames);
+        let ran = caller.join().unwrap();
+        assert_eq!(log.count(), usize::from(ran));
+        // A call that was given back never runs.
+        PoolManager::global().run_inbox();
+        assert_eq!(log.count(), usize::from(ran));
+    }
 }
 
 #[test]
 fn delayed_posts_run_in_the_order_in_which_they_are_due() {
-    fresh(|| {
-        // Posting must take less time than the delays differ by, or their order proves nothing.
-        let mut gap = Duration::from_millis(1);
-        loop {
-            let log = Log::new();
-            let mut frames = quick();
-            let proxy = frames.proxy();
-            let start = Instant::now();
-            for (delay, id) in [(gap * 3, 2), (gap, 0), (gap * 2, 1), (HOUR, 9)] {
-                proxy.post_after(delay, noting(&log, id)).unwrap();
-            }
-            let posted = start.elapsed();
-            wait_until(|| {
-                frames.tick(|_| ());
-                log.count() == 3
-            });
-            if posted < gap {
-                return assert_eq!(log.ids(), [0, 1, 2]);
-            }
-            gap *= 2;
+    // Posting must take less time than the delays differ by, or their order proves nothing.
+    let mut gap = Duration::from_millis(1);
+    loop {
+        let log = Log::new();
+        let mut frames = quick();
+        let proxy = frames.proxy();
+        let start = Instant::now();
+        for (delay, id) in [(gap * 3, 2), (gap, 0), (gap * 2, 1), (HOUR, 9)] {
+            proxy.post_after(delay, noting(&log, id)).unwrap();
         }
-    });
+        let posted = start.elapsed();
+        wait_until(|| {
+            frames.tick(|_| ());
+            log.count() == 3
+        });
+        if posted < gap {
+            return assert_eq!(log.ids(), [0, 1, 2]);
+        }
+        gap *= 2;
+    }
 }
 
 #[test]
@@ -238,14 +234,12 @@ fn closure_can_cancel_one_that_is_due_in_the_same_frame() {
 
 #[test]
 fn id_of_another_loop_cancels_nothing() {
-    fresh(|| {
-        let one = quick();
-        let two = quick();
-        let id = one.proxy().post_after(HOUR, || ()).unwrap();
-        two.proxy().post_after(HOUR, || ()).unwrap();
-        assert!(!two.proxy().cancel(id));
-        assert!(one.proxy().cancel(id));
-    });
+    let one = quick();
+    let two = quick();
+    let id = one.proxy().post_after(HOUR, || ()).unwrap();
+    two.proxy().post_after(HOUR, || ()).unwrap();
+    assert!(!two.proxy().cancel(id));
+    assert!(one.proxy().cancel(id));
 }
 
 #[test]

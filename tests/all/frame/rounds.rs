@@ -3,7 +3,7 @@
 
 use super::{looper, quick};
 use crate::hot::handles::hot;
-use crate::support::{Log, alone, fresh, me, on_drop, send, with_log};
+use crate::support::{Log, alone, fresh, me, on_drop, send};
 use releasepool::{AutoreleasePool, HandoffPool, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::sync::mpsc::channel;
@@ -153,18 +153,17 @@ fn the_drain_of_a_handoff_pool_serves_its_thread() {
 
 #[test]
 fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
-    with_log(|log| {
-        let last = log.probe(0);
-        quick().tick(|_| {
-            let mut pool = AutoreleasePool::new();
-            (1..=10).for_each(|id| _ = pool.create(log.probe(id)));
-            me().release(Ref::new(on_drop(|| {
-                // A drain in a frame serves its thread for 1 ms.
-                thread::sleep(Duration::from_millis(2));
-                autorelease(Ref::new(last));
-            })));
-            pool.drain();
-            assert_eq!(log.ids().last(), Some(&0));
-        });
+    let log = Log::new();
+    let last = log.probe(0);
+    quick().tick(|_| {
+        let mut pool = AutoreleasePool::new();
+        (1..=10).for_each(|id| _ = pool.create(log.probe(id)));
+        me().release(Ref::new(on_drop(|| {
+            // A drain in a frame serves its thread for 1 ms.
+            thread::sleep(Duration::from_millis(2));
+            autorelease(Ref::new(last));
+        })));
+        pool.drain();
+        assert_eq!(log.ids().last(), Some(&0));
     });
 }

@@ -1,7 +1,7 @@
 //! Pools for tasks and callbacks.
 
 use crate::frame::{noting, panics};
-use crate::support::{Log, events, fresh, me, on_drop, panic_of, with_log};
+use crate::support::{Log, events, fresh, listen, me, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{
     AutoreleasePool, PoolManager, Pooled, Ref, autorelease, autoreleasepool, callback_scope, pooled,
@@ -32,57 +32,55 @@ fn pause() -> impl Future<Output = ()> {
 #[test]
 fn each_poll_has_a_pool_of_its_own() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
-    with_log(|log| {
-        let mut task = pin!(pooled(async {
-            autorelease(Ref::new(Stray(log.probe(0))));
-            assert_eq!(log.count(), 0);
-            pause().await;
-            assert_eq!(log.ids(), [0], "released at the await");
-            autorelease(Ref::new(Stray(log.probe(1))));
-            7
-        }));
-        assert_eq!(poll(task.as_mut()), Poll::Pending);
-        assert_eq!(log.ids(), [0]);
-        assert_eq!(poll(task.as_mut()), Poll::Ready(7));
-        assert_eq!(log.ids(), [0, 1]);
-        assert!(events(EventKind::NoPool).is_empty());
-    });
+    listen();
+    let log = Log::new();
+    let mut task = pin!(pooled(async {
+        autorelease(Ref::new(Stray(log.probe(0))));
+        assert_eq!(log.count(), 0);
+        pause().await;
+        assert_eq!(log.ids(), [0], "released at the await");
+        autorelease(Ref::new(Stray(log.probe(1))));
+        7
+    }));
+    assert_eq!(poll(task.as_mut()), Poll::Pending);
+    assert_eq!(log.ids(), [0]);
+    assert_eq!(poll(task.as_mut()), Poll::Ready(7));
+    assert_eq!(log.ids(), [0, 1]);
+    assert!(events(EventKind::NoPool).is_empty());
 }
 
 #[test]
 fn pool_of_a_poll_is_named_and_closed_at_its_end() {
-    with_log(|log| {
-        let outer = AutoreleasePool::new();
-        let held = Cell::new(None);
-        let task = pooled(async {
-            autorelease(Ref::new(log.probe(0)));
-            // A forgotten pool does not stay the current one.
-            std::mem::forget(AutoreleasePool::new());
-            held.set(Some(()));
-        });
-        assert!(poll(pin!(task)).is_ready());
-        autorelease(Ref::new(log.probe(1)));
-        assert_eq!((outer.len(), log.ids()), (1, vec![0]));
-        assert!(held.take().is_some());
+    let log = Log::new();
+    let outer = AutoreleasePool::new();
+    let held = Cell::new(None);
+    let task = pooled(async {
+        autorelease(Ref::new(log.probe(0)));
+        // A forgotten pool does not stay the current one.
+        std::mem::forget(AutoreleasePool::new());
+        held.set(Some(()));
     });
+    assert!(poll(pin!(task)).is_ready());
+    autorelease(Ref::new(log.probe(1)));
+    assert_eq!((outer.len(), log.ids()), (1, vec![0]));
+    assert!(held.take().is_some());
 }
 
 #[test]
 fn panicking_poll_drains_its_pool() {
-    with_log(|log| {
-        let task = pooled(async {
-            autorelease(Ref::new(log.probe(0)));
-            panic!("poll");
-        });
-        let mut task = pin!(task);
-        assert_eq!(panic_of(|| poll::<Pooled<_>>(task.as_mut())), "poll");
-        assert_eq!(log.ids(), [0]);
-        let task = pooled(async {
-            autorelease(Ref::new(on_drop(|| panic!("destructor"))));
-        });
-        assert_eq!(panic_of(|| poll(pin!(task))), "destructor");
-        assert_eq!(PoolManager::global().drain_root(), 0);
+    let log = Log::new();
+    let task = pooled(async {
+        autorelease(Ref::new(log.probe(0)));
+        panic!("poll");
     });
+    let mut task = pin!(task);
+    assert_eq!(panic_of(|| poll::<Pooled<_>>(task.as_mut())), "poll");
+    assert_eq!(log.ids(), [0]);
+    let task = pooled(async {
+        autorelease(Ref::new(on_drop(|| panic!("destructor"))));
+    });
+    assert_eq!(panic_of(|| poll(pin!(task))), "destructor");
+    assert_eq!(PoolManager::global().drain_root(), 0);
 }
 
 #[test]
@@ -127,67 +125,64 @@ fn pooled_is_send_if_the_future_is_and_pins_it() {
 
 #[test]
 fn callback_scope_drains_the_root_when_it_is_outermost() {
-    with_log(|log| {
-        autorelease(Ref::new(log.probe(0)));
-        let manager = PoolManager::global();
-        let this = manager.current_thread().unwrap();
-        let sum = callback_scope(|pool| {
-            assert_eq!(pool.name(), "callback");
-            pool.create(log.probe(1));
-            autorelease(Ref::new(log.probe(2)));
-            this.release(Ref::new(log.probe(3)));
-            1 + 1
-        });
-        assert_eq!(sum, 2);
-        assert_eq!(log.ids(), [2, 1, 3, 0]);
-        assert_eq!(manager.drain_root(), 0);
+    let log = Log::new();
+    autorelease(Ref::new(log.probe(0)));
+    let manager = PoolManager::global();
+    let this = manager.current_thread().unwrap();
+    let sum = callback_scope(|pool| {
+        assert_eq!(pool.name(), "callback");
+        pool.create(log.probe(1));
+        autorelease(Ref::new(log.probe(2)));
+        this.release(Ref::new(log.probe(3)));
+        1 + 1
     });
+    assert_eq!(sum, 2);
+    assert_eq!(log.ids(), [2, 1, 3, 0]);
+    assert_eq!(manager.drain_root(), 0);
 }
 
 #[test]
 fn callback_scope_inside_a_pool_or_destructor_only_opens_a_pool() {
-    with_log(|log| {
-        autorelease(Ref::new(log.probe(0)));
-        autoreleasepool(|_| {
-            callback_scope(|_| autorelease(Ref::new(log.probe(1))));
-            assert_eq!(log.ids(), [1]);
-            callback_scope(|_| callback_scope(|pool| _ = pool.create(log.probe(2))));
-            assert_eq!(log.ids(), [1, 2]);
-        });
-        drop(Ref::new(on_drop(move || {
-            callback_scope(|_| autorelease(Ref::new(log.probe(3))));
-        })));
-        assert_eq!(log.ids(), [1, 2, 3]);
-        callback_scope(|_| ());
-        assert_eq!(log.ids(), [1, 2, 3, 0]);
+    let log = Log::new();
+    autorelease(Ref::new(log.probe(0)));
+    autoreleasepool(|_| {
+        callback_scope(|_| autorelease(Ref::new(log.probe(1))));
+        assert_eq!(log.ids(), [1]);
+        callback_scope(|_| callback_scope(|pool| _ = pool.create(log.probe(2))));
+        assert_eq!(log.ids(), [1, 2]);
     });
+    drop(Ref::new(on_drop(move || {
+        callback_scope(|_| autorelease(Ref::new(log.probe(3))));
+    })));
+    assert_eq!(log.ids(), [1, 2, 3]);
+    callback_scope(|_| ());
+    assert_eq!(log.ids(), [1, 2, 3, 0]);
 }
 
 #[test]
 fn panicking_callback_leaves_everything_drained() {
-    with_log(|log| {
-        autorelease(Ref::new(log.probe(0)));
-        autorelease(Ref::new(on_drop(|| panic!("of the root's"))));
-        let message = panic_of(|| {
-            callback_scope(|pool| {
-                pool.create(log.probe(1));
-                panic!("callback");
-            })
-        });
-        assert_eq!(message, "callback");
-        assert_eq!(log.ids(), [1, 0]);
-        assert_eq!(panics(), ["of the root's"]);
-        autorelease(Ref::new(on_drop(|| panic!("root"))));
-        assert_eq!(panic_of(|| callback_scope(|_| ())), "root");
+    listen();
+    let log = Log::new();
+    autorelease(Ref::new(log.probe(0)));
+    autorelease(Ref::new(on_drop(|| panic!("of the root's"))));
+    let message = panic_of(|| {
+        callback_scope(|pool| {
+            pool.create(log.probe(1));
+            panic!("callback");
+        })
     });
+    assert_eq!(message, "callback");
+    assert_eq!(log.ids(), [1, 0]);
+    assert_eq!(panics(), ["of the root's"]);
+    autorelease(Ref::new(on_drop(|| panic!("root"))));
+    assert_eq!(panic_of(|| callback_scope(|_| ())), "root");
 }
 
 #[test]
 fn posted_closures_do_not_run_in_callbacks() {
-    with_log(|log| {
-        me().post(noting(&log, 0)).unwrap();
-        callback_scope(|_| ());
-        assert_eq!(log.count(), 0);
-        assert_eq!(PoolManager::global().run_inbox(), 1);
-    });
+    let log = Log::new();
+    me().post(noting(&log, 0)).unwrap();
+    callback_scope(|_| ());
+    assert_eq!(log.count(), 0);
+    assert_eq!(PoolManager::global().run_inbox(), 1);
 }

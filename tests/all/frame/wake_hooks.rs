@@ -79,14 +79,12 @@ fn panicking_wake_hook_does_not_disturb_the_sender() {
 
 #[test]
 fn wake_hook_is_called_after_a_run_too() {
-    fresh(|| {
-        let mut frames = on_demand();
-        let told = told_by(&mut frames);
-        frames.run(|_| Break(()));
-        assert_eq!(told.take(), 0);
-        frames.proxy().post(|| ()).unwrap();
-        assert_eq!(told.take(), 1);
-    });
+    let mut frames = on_demand();
+    let told = told_by(&mut frames);
+    frames.run(|_| Break(()));
+    assert_eq!(told.take(), 0);
+    frames.proxy().post(|| ()).unwrap();
+    assert_eq!(told.take(), 1);
 }
 
 #[test]
@@ -127,60 +125,56 @@ fn hook_may_close_the_loop_that_is_posted_to() {
 
 #[test]
 fn sender_is_not_affected_by_a_hook_that_is_dropped_while_it_is_called() {
-    fresh(|| {
-        let (inside, is_inside) = mpsc::channel();
-        let (go, wait) = mpsc::channel::<()>();
-        let wait = Mutex::new(wait);
-        let mut frames = quick();
-        let bomb = Mutex::new(Some(on_drop(|| panic!("the hook's destructor"))));
-        frames.set_wake_hook(move || {
-            let _ = &bomb;
-            inside.send(()).unwrap();
-            let _ = wait.lock().unwrap().recv();
-        });
-        let proxy = frames.proxy();
-        let sender = thread::spawn(move || proxy.post(|| ()).is_ok());
-        is_inside.recv().unwrap();
-        frames.clear_wake_hook();
-        drop(go);
-        assert!(sender.join().unwrap());
+    let (inside, is_inside) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let mut frames = quick();
+    let bomb = Mutex::new(Some(on_drop(|| panic!("the hook's destructor"))));
+    frames.set_wake_hook(move || {
+        let _ = &bomb;
+        inside.send(()).unwrap();
+        let _ = wait.lock().unwrap().recv();
     });
+    let proxy = frames.proxy();
+    let sender = thread::spawn(move || proxy.post(|| ()).is_ok());
+    is_inside.recv().unwrap();
+    frames.clear_wake_hook();
+    drop(go);
+    assert!(sender.join().unwrap());
 }
 
 #[test]
 fn loop_inside_another_leaves_it_its_wake_ups() {
-    fresh(|| {
-        let mut outer = quick();
-        let rings = told_by(&mut outer);
-        let nested = |own_hook: bool| {
-            let mut inner = quick();
-            if own_hook {
-                inner.set_wake_hook(|| ());
-            }
-            inner.tick(|_| ());
-        };
-        for own_hook in [true, false] {
-            outer.tick(|_| nested(own_hook));
-            rings.take();
-            outer.proxy().post(|| ()).unwrap();
-            assert_eq!(rings.take(), 1, "inside a frame");
-            outer.tick(|_| ());
-            nested(own_hook);
-            rings.take();
-            outer.proxy().post(|| ()).unwrap();
-            assert_eq!(rings.take(), 1, "between two frames");
-            outer.tick(|_| ());
+    let mut outer = quick();
+    let rings = told_by(&mut outer);
+    let nested = |own_hook: bool| {
+        let mut inner = quick();
+        if own_hook {
+            inner.set_wake_hook(|| ());
         }
-        // A hook that was removed is not called by a loop that outlives it.
-        let mut later = quick();
-        later.set_wake_hook(|| ());
-        drop(outer);
-        drop(later);
-        let mut last = quick();
-        last.tick(|_| ());
-        last.proxy().post(|| ()).unwrap();
-        assert_eq!(rings.take(), 0);
-    });
+        inner.tick(|_| ());
+    };
+    for own_hook in [true, false] {
+        outer.tick(|_| nested(own_hook));
+        rings.take();
+        outer.proxy().post(|| ()).unwrap();
+        assert_eq!(rings.take(), 1, "inside a frame");
+        outer.tick(|_| ());
+        nested(own_hook);
+        rings.take();
+        outer.proxy().post(|| ()).unwrap();
+        assert_eq!(rings.take(), 1, "between two frames");
+        outer.tick(|_| ());
+    }
+    // A hook that was removed is not called by a loop that outlives it.
+    let mut later = quick();
+    later.set_wake_hook(|| ());
+    drop(outer);
+    drop(later);
+    let mut last = quick();
+    last.tick(|_| ());
+    last.proxy().post(|| ()).unwrap();
+    assert_eq!(rings.take(), 0);
 }
 
 /// Makes a frame when it is destroyed.
@@ -194,86 +188,78 @@ impl Drop for Pump {
 
 #[test]
 fn releases_call_the_hook_after_a_frame_that_was_made_inside_a_destructor() {
-    fresh(|| {
-        let frames = Rc::new(RefCell::new(quick()));
-        let told = told_by(&mut frames.borrow_mut());
-        let me = frames.borrow().proxy().thread().clone();
-        let release = || fresh(|| me.release(Ref::new(())));
-        drop(Ref::new(Pump(frames.clone())));
-        told.take();
-        release();
-        assert_eq!(told.take(), 1, "after a destructor");
-        frames.borrow_mut().tick(|_| ());
-        let pool = AutoreleasePool::new();
-        pool.create(Pump(frames.clone()));
-        drop(pool);
-        told.take();
-        release();
-        assert_eq!(told.take(), 1, "after a drain");
-    });
+    let frames = Rc::new(RefCell::new(quick()));
+    let told = told_by(&mut frames.borrow_mut());
+    let me = frames.borrow().proxy().thread().clone();
+    let release = || fresh(|| me.release(Ref::new(())));
+    drop(Ref::new(Pump(frames.clone())));
+    told.take();
+    release();
+    assert_eq!(told.take(), 1, "after a destructor");
+    frames.borrow_mut().tick(|_| ());
+    let pool = AutoreleasePool::new();
+    pool.create(Pump(frames.clone()));
+    drop(pool);
+    told.take();
+    release();
+    assert_eq!(told.take(), 1, "after a drain");
 }
 
 #[test]
 fn hook_of_an_enclosing_loop_is_called_once_that_of_the_inner_one_is_cleared() {
-    fresh(|| {
-        let [mut outer, mut inner] = [quick(), quick()];
-        let told = [told_by(&mut outer), told_by(&mut inner)];
-        let proxy = outer.proxy();
-        proxy.post(|| ()).unwrap();
-        assert_eq!(told.each_ref().map(|told| told.take()), [0, 1]);
-        inner.clear_wake_hook();
-        assert_eq!(told[0].take(), 1, "for the post that waits");
-        outer.tick(|_| ());
-        proxy.post(|| ()).unwrap();
-        assert_eq!(told.each_ref().map(|told| told.take()), [1, 0]);
-    });
+    let [mut outer, mut inner] = [quick(), quick()];
+    let told = [told_by(&mut outer), told_by(&mut inner)];
+    let proxy = outer.proxy();
+    proxy.post(|| ()).unwrap();
+    assert_eq!(told.each_ref().map(|told| told.take()), [0, 1]);
+    inner.clear_wake_hook();
+    assert_eq!(told[0].take(), 1, "for the post that waits");
+    outer.tick(|_| ());
+    proxy.post(|| ()).unwrap();
+    assert_eq!(told.each_ref().map(|told| told.take()), [1, 0]);
 }
 
 #[test]
 fn hook_is_called_for_closures_that_a_frame_has_left_because_its_events_panicked() {
-    fresh(|| {
-        let mut frames = on_demand();
-        frames.tick(|_| ());
-        let told = told_by(&mut frames);
-        frames.set_events(|_| panic!("event"));
-        // It is taken out of the inbox, and waits for the frame.
-        frames.proxy().post(|| ()).unwrap();
-        assert_eq!(told.take(), 1);
-        assert_eq!(panic_of(|| frames.run(|_| Break(()))), "event");
-        assert_eq!(told.take(), 1, "for the closure that waits");
-        frames.set_events(|_| ());
-        assert_eq!(frames.tick(|_| ()).closures, 1);
-        assert_eq!(told.take(), 0);
-    });
+    let mut frames = on_demand();
+    frames.tick(|_| ());
+    let told = told_by(&mut frames);
+    frames.set_events(|_| panic!("event"));
+    // It is taken out of the inbox, and waits for the frame.
+    frames.proxy().post(|| ()).unwrap();
+    assert_eq!(told.take(), 1);
+    assert_eq!(panic_of(|| frames.run(|_| Break(()))), "event");
+    assert_eq!(told.take(), 1, "for the closure that waits");
+    frames.set_events(|_| ());
+    assert_eq!(frames.tick(|_| ()).closures, 1);
+    assert_eq!(told.take(), 0);
 }
 
 #[test]
 fn loop_sleeps_although_a_loop_inside_it_has_armed_the_inbox() {
-    fresh(|| {
-        let mut outer = quick();
-        outer.set_wake_hook(|| ());
-        let mut looping = on_demand();
-        let proxy = looping.proxy();
-        let other = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(30));
-            proxy.request_frame();
-        });
-        let mut frames = 0;
-        let opened = opened();
-        looping.run(|_| {
-            frames += 1;
-            if frames == 2 {
-                return Break(());
-            }
-            // At its end it arms the inbox, so that the next message calls the hook.
-            outer.tick(|_| ());
-            Continue(())
-        });
-        other.join().unwrap();
-        // A loop that does not sleep opens pools again and again.
-        let rounds = self::opened() - opened;
-        assert!(rounds < 20, "{rounds} pools opened while nothing happened");
+    let mut outer = quick();
+    outer.set_wake_hook(|| ());
+    let mut looping = on_demand();
+    let proxy = looping.proxy();
+    let other = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(30));
+        proxy.request_frame();
     });
+    let mut frames = 0;
+    let opened = opened();
+    looping.run(|_| {
+        frames += 1;
+        if frames == 2 {
+            return Break(());
+        }
+        // At its end it arms the inbox, so that the next message calls the hook.
+        outer.tick(|_| ());
+        Continue(())
+    });
+    other.join().unwrap();
+    // A loop that does not sleep opens pools again and again.
+    let rounds = self::opened() - opened;
+    assert!(rounds < 20, "{rounds} pools opened while nothing happened");
 }
 
 /// Returns how many pools this thread has opened so far.

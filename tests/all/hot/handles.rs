@@ -1,7 +1,7 @@
 //! Tests `Hot` and `HotRef` as long as their object lives.
 
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{Log, fresh, wait_until};
+use crate::support::{Log, wait_until};
 use releasepool::{AutoreleasePool, Hot, HotRef, PoolRef, Ref, Weak, unsize};
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -47,28 +47,26 @@ fn handles_print_and_compare_as_their_values() {
 
 #[test]
 fn other_references_count_as_they_always_do() {
-    fresh(|| {
-        let object = Ref::new(7);
-        let before = Ref::downgrade(&object);
-        let hot = hot_of(object.clone());
-        let handles = [hot.get(), hot.get()];
-        assert_eq!(Ref::strong_count(&object), 2, "the row counts as one");
-        let kept = HotRef::to_ref(&handles[0]);
-        assert!(Ref::ptr_eq(&kept, &object));
-        assert_eq!(Ref::strong_count(&object), 3);
-        let weak = HotRef::downgrade(&handles[1]);
-        assert!(Weak::ptr_eq(&weak, &before) && Weak::ptr_eq(&weak, &Hot::downgrade(&hot)));
-        let mut pool = AutoreleasePool::new();
-        let lent = pool.autorelease(Hot::to_ref(&hot));
-        assert_eq!(*PoolRef::retain(lent), 7);
-        assert_eq!(Ref::strong_count(&object), 4);
-        pool.drain();
-        drop((kept, hot, handles));
-        review_until(|| Ref::strong_count(&object) == 1);
-        let mut object = object;
-        drop((weak, before));
-        assert_eq!(Ref::get_mut(&mut object), Some(&mut 7));
-    });
+    let object = Ref::new(7);
+    let before = Ref::downgrade(&object);
+    let hot = hot_of(object.clone());
+    let handles = [hot.get(), hot.get()];
+    assert_eq!(Ref::strong_count(&object), 2, "the row counts as one");
+    let kept = HotRef::to_ref(&handles[0]);
+    assert!(Ref::ptr_eq(&kept, &object));
+    assert_eq!(Ref::strong_count(&object), 3);
+    let weak = HotRef::downgrade(&handles[1]);
+    assert!(Weak::ptr_eq(&weak, &before) && Weak::ptr_eq(&weak, &Hot::downgrade(&hot)));
+    let mut pool = AutoreleasePool::new();
+    let lent = pool.autorelease(Hot::to_ref(&hot));
+    assert_eq!(*PoolRef::retain(lent), 7);
+    assert_eq!(Ref::strong_count(&object), 4);
+    pool.drain();
+    drop((kept, hot, handles));
+    review_until(|| Ref::strong_count(&object) == 1);
+    let mut object = object;
+    drop((weak, before));
+    assert_eq!(Ref::get_mut(&mut object), Some(&mut 7));
 }
 
 fn hot_of<T: Send + Sync + ?Sized>(object: Ref<T>) -> Hot<T> {

@@ -21,31 +21,29 @@ fn expect_gone(object: &Ref<Scene>, name: &str) {
 
 #[test]
 fn an_object_that_dies_in_the_drain_is_not_reported() {
-    fresh(|| {
-        let pool = AutoreleasePool::new();
-        let scene = Ref::new(Scene);
-        expect_gone(&scene, "dies");
-        pool.autorelease(scene);
-        drop(pool);
-        leaks::expect_gone(Weak::<Scene>::new(), "there is none");
-        autoreleasepool(|_| {});
-        assert!(still_alive().is_empty());
-    });
+    listen();
+    let pool = AutoreleasePool::new();
+    let scene = Ref::new(Scene);
+    expect_gone(&scene, "dies");
+    pool.autorelease(scene);
+    drop(pool);
+    leaks::expect_gone(Weak::<Scene>::new(), "there is none");
+    autoreleasepool(|_| {});
+    assert!(still_alive().is_empty());
 }
 
 #[test]
 fn an_object_that_dies_in_a_later_turn_of_a_budgeted_drain_is_not_reported() {
     struct Holder(#[expect(dead_code)] Ref<Scene>);
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        let scene = Ref::new(Scene);
-        expect_gone(&scene, "dies late");
-        // The oldest entry, which the drain releases last.
-        pool.autorelease(Ref::new(Holder(scene)));
-        (0..50).for_each(|n| _ = pool.create(vec![n]));
-        assert_eq!(pool.drain_within(Budget::Count(1_000)).remaining, 0);
-        assert!(still_alive().is_empty());
-    });
+    listen();
+    let mut pool = AutoreleasePool::new();
+    let scene = Ref::new(Scene);
+    expect_gone(&scene, "dies late");
+    // The oldest entry, which the drain releases last.
+    pool.autorelease(Ref::new(Holder(scene)));
+    (0..50).for_each(|n| _ = pool.create(vec![n]));
+    assert_eq!(pool.drain_within(Budget::Count(1_000)).remaining, 0);
+    assert!(still_alive().is_empty());
 }
 
 #[test]
@@ -127,46 +125,44 @@ fn a_pool_of_another_thread_that_holds_it_is_named() {
 
 #[test]
 fn an_object_in_a_pool_of_this_thread_gets_some_drains() {
-    fresh(|| {
-        let frame = AutoreleasePool::named("frame");
-        let scene = Ref::new(Scene);
-        expect_gone(&scene, "in the frame's pool");
-        frame.autorelease(scene);
-        autoreleasepool(|_| {});
-        autoreleasepool(|_| {});
-        assert!(still_alive().is_empty());
-        drop(frame);
-        assert!(still_alive().is_empty());
+    listen();
+    let frame = AutoreleasePool::named("frame");
+    let scene = Ref::new(Scene);
+    expect_gone(&scene, "in the frame's pool");
+    frame.autorelease(scene);
+    autoreleasepool(|_| {});
+    autoreleasepool(|_| {});
+    assert!(still_alive().is_empty());
+    drop(frame);
+    assert!(still_alive().is_empty());
 
-        let forever = AutoreleasePool::named("forever");
-        let scene = Ref::new(Scene);
-        expect_gone(&scene, "in a pool that is never drained");
-        forever.autorelease(scene);
-        for _ in 0..3 {
-            autoreleasepool(|_| {});
-        }
-        let event = only_event(EventKind::StillAlive);
-        assert_eq!(event.pool.as_deref(), Some("forever"));
-    });
+    let forever = AutoreleasePool::named("forever");
+    let scene = Ref::new(Scene);
+    expect_gone(&scene, "in a pool that is never drained");
+    forever.autorelease(scene);
+    for _ in 0..3 {
+        autoreleasepool(|_| {});
+    }
+    let event = only_event(EventKind::StillAlive);
+    assert_eq!(event.pool.as_deref(), Some("forever"));
 }
 
 #[test]
 fn drains_inside_destructors_do_not_count_but_those_within_a_budget_do() {
-    fresh(|| {
-        let scene = Ref::new(Scene);
-        let mut pool = AutoreleasePool::new();
-        pool.create(crate::support::on_drop({
-            let scene = scene.clone();
-            move || {
-                expect_gone(&scene, "budgeted");
-                autoreleasepool(|pool| _ = pool.create(String::new()));
-                assert!(still_alive().is_empty());
-            }
-        }));
-        pool.drain_within(Budget::All);
-        assert_eq!(still_alive().len(), 1);
-        drop(scene);
-    });
+    listen();
+    let scene = Ref::new(Scene);
+    let mut pool = AutoreleasePool::new();
+    pool.create(crate::support::on_drop({
+        let scene = scene.clone();
+        move || {
+            expect_gone(&scene, "budgeted");
+            autoreleasepool(|pool| _ = pool.create(String::new()));
+            assert!(still_alive().is_empty());
+        }
+    }));
+    pool.drain_within(Budget::All);
+    assert_eq!(still_alive().len(), 1);
+    drop(scene);
 }
 
 #[test]

@@ -84,39 +84,35 @@ fn a_name_does_not_outlive_its_pool() {
 
 #[test]
 fn root_token_and_handoff_pools_have_names_of_their_own() {
-    fresh(|| {
-        let scope = leaks::scope();
-        let object = Ref::new(1);
-        autorelease(object.clone());
-        let token = global().push();
-        autorelease(object.clone());
-        assert_eq!(pools(&scope.report()), named(&[("root", 1), ("token", 1)]));
-        global().pop(token).unwrap();
-        global().drain_root();
-        let mut handoff = HandoffPool::new();
-        handoff.autorelease(object.clone());
-        assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
-        handoff.drain_on(&me());
-        assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
-        autoreleasepool(|_| {});
-        assert_eq!(pools(&scope.report()), []);
-        drop(object);
-        scope.assert_none();
-    });
+    let scope = leaks::scope();
+    let object = Ref::new(1);
+    autorelease(object.clone());
+    let token = global().push();
+    autorelease(object.clone());
+    assert_eq!(pools(&scope.report()), named(&[("root", 1), ("token", 1)]));
+    global().pop(token).unwrap();
+    global().drain_root();
+    let mut handoff = HandoffPool::new();
+    handoff.autorelease(object.clone());
+    assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
+    handoff.drain_on(&me());
+    assert_eq!(pools(&scope.report()), named(&[("handoff", 1)]));
+    autoreleasepool(|_| {});
+    assert_eq!(pools(&scope.report()), []);
+    drop(object);
+    scope.assert_none();
 }
 
 #[test]
 fn a_backlog_keeps_the_name_of_the_pool() {
-    fresh(|| {
-        let scope = leaks::scope();
-        let mut pool = AutoreleasePool::named("frame");
-        let object = Ref::new(1);
-        (0..3).for_each(|_| _ = pool.autorelease(object.clone()));
-        pool.drain_within(Budget::Count(1));
-        assert_eq!(pools(&scope.report()), named(&[("frame", 2)]));
-        global().drain_backlog(Budget::All);
-        assert_eq!(pools(&scope.report()), []);
-    });
+    let scope = leaks::scope();
+    let mut pool = AutoreleasePool::named("frame");
+    let object = Ref::new(1);
+    (0..3).for_each(|_| _ = pool.autorelease(object.clone()));
+    pool.drain_within(Budget::Count(1));
+    assert_eq!(pools(&scope.report()), named(&[("frame", 2)]));
+    global().drain_backlog(Budget::All);
+    assert_eq!(pools(&scope.report()), []);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Several managers, and managers without handles.
 
 use crate::support::{
-    Log, assert_says, fresh, fresh_to_the_end, global, on_drop, only_event, with_log,
+    Log, assert_says, fresh, fresh_to_the_end, global, listen, on_drop, only_event,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy};
@@ -42,56 +42,53 @@ fn settings_are_in_the_debug_output() {
 
 #[test]
 fn abandoned_manager_with_an_open_pool_leaves_it_valid() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        let lent = pool.create(log.probe(0));
-        drop(manager);
-        let other = PoolManager::new();
-        other.autorelease(Ref::new(()));
-        assert_eq!((lent.id, log.count()), (0, 0));
-        assert_eq!(pool.drain(), 1);
-        pool.create(log.probe(1));
-        drop(pool);
-        assert_eq!(log.ids(), [0, 1]);
-        assert_eq!(other.drain_root(), 1);
-    });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    let mut pool = manager.pool();
+    let lent = pool.create(log.probe(0));
+    drop(manager);
+    let other = PoolManager::new();
+    other.autorelease(Ref::new(()));
+    assert_eq!((lent.id, log.count()), (0, 0));
+    assert_eq!(pool.drain(), 1);
+    pool.create(log.probe(1));
+    drop(pool);
+    assert_eq!(log.ids(), [0, 1]);
+    assert_eq!(other.drain_root(), 1);
 }
 
 #[test]
 fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        manager.autorelease(Ref::new(log.probe(0)));
-        let outer = manager.pool();
-        let inner = manager.pool();
-        // This also removes the inner one from the chain of current pools.
-        drop(outer);
-        drop(manager);
-        PoolManager::new().autorelease(Ref::new(()));
-        assert_eq!(log.count(), 0, "not freed yet");
-        let lent = inner.create(log.probe(1));
-        assert_eq!((lent.id, inner.len()), (1, 1));
-        drop(inner);
-        assert_eq!(log.ids(), [1]);
-        PoolManager::new().autorelease(Ref::new(()));
-        assert_eq!(log.ids(), [1, 0]);
-    });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    manager.autorelease(Ref::new(log.probe(0)));
+    let outer = manager.pool();
+    let inner = manager.pool();
+    // This also removes the inner one from the chain of current pools.
+    drop(outer);
+    drop(manager);
+    PoolManager::new().autorelease(Ref::new(()));
+    assert_eq!(log.count(), 0, "not freed yet");
+    let lent = inner.create(log.probe(1));
+    assert_eq!((lent.id, inner.len()), (1, 1));
+    drop(inner);
+    assert_eq!(log.ids(), [1]);
+    PoolManager::new().autorelease(Ref::new(()));
+    assert_eq!(log.ids(), [1, 0]);
 }
 
 #[test]
 fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
-    with_log(|log| {
-        let kept = PoolManager::new();
-        kept.autorelease(Ref::new(log.probe(9)));
-        for id in 0..3 {
-            PoolManager::new().autorelease(Ref::new(log.probe(id)));
-        }
-        assert_eq!(log.ids(), [0, 1], "each by the first use of the next");
-        PoolManager::new().autorelease(Ref::new(()));
-        assert_eq!(log.ids(), [0, 1, 2]);
-        assert_eq!(kept.drain_root(), 1);
-    });
+    let log = Log::new();
+    let kept = PoolManager::new();
+    kept.autorelease(Ref::new(log.probe(9)));
+    for id in 0..3 {
+        PoolManager::new().autorelease(Ref::new(log.probe(id)));
+    }
+    assert_eq!(log.ids(), [0, 1], "each by the first use of the next");
+    PoolManager::new().autorelease(Ref::new(()));
+    assert_eq!(log.ids(), [0, 1, 2]);
+    assert_eq!(kept.drain_root(), 1);
 }
 
 #[test]
@@ -109,60 +106,57 @@ fn abandoned_managers_root_is_released_at_thread_exit() {
 
 #[test]
 fn abandoned_managers_whose_destructors_make_managers() {
-    fresh(|| {
-        struct Maker(u32, Log);
-        impl Drop for Maker {
-            fn drop(&mut self) {
-                self.1.note(self.0);
-                if self.0 > 0 {
-                    for _ in 0..2 {
-                        let next = Maker(self.0 - 1, self.1);
-                        PoolManager::new().autorelease(Ref::new(next));
-                    }
+    struct Maker(u32, Log);
+    impl Drop for Maker {
+        fn drop(&mut self) {
+            self.1.note(self.0);
+            if self.0 > 0 {
+                for _ in 0..2 {
+                    let next = Maker(self.0 - 1, self.1);
+                    PoolManager::new().autorelease(Ref::new(next));
                 }
             }
         }
-        let log = Log::new();
-        PoolManager::new().autorelease(Ref::new(Maker(4, log)));
-        let mut drains = 0;
-        while log.count() < 31 {
-            PoolManager::new().autorelease(Ref::new(()));
-            drains += 1;
-            assert!(drains < 1_000, "{:?}", log.ids());
-        }
-        assert_eq!(log.count(), 31);
-    });
+    }
+    let log = Log::new();
+    PoolManager::new().autorelease(Ref::new(Maker(4, log)));
+    let mut drains = 0;
+    while log.count() < 31 {
+        PoolManager::new().autorelease(Ref::new(()));
+        drains += 1;
+        assert!(drains < 1_000, "{:?}", log.ids());
+    }
+    assert_eq!(log.count(), 31);
 }
 
 #[test]
 fn abandoned_managers_destructor_uses_the_manager_whose_first_use_frees_it() {
-    with_log(|log| {
-        let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
-        let (theirs, probe) = (manager.clone(), log.probe(0));
-        abandoned.autorelease(Ref::new(on_drop(move || {
-            theirs.autorelease(Ref::new(probe));
-        })));
-        drop(abandoned);
-        manager.autorelease(Ref::new(log.probe(1)));
-        assert_eq!(manager.drain_root(), 2);
-        assert_eq!(log.ids(), [1, 0], "both were in one pool");
-    });
+    let log = Log::new();
+    let (abandoned, manager) = (PoolManager::new(), PoolManager::new());
+    let (theirs, probe) = (manager.clone(), log.probe(0));
+    abandoned.autorelease(Ref::new(on_drop(move || {
+        theirs.autorelease(Ref::new(probe));
+    })));
+    drop(abandoned);
+    manager.autorelease(Ref::new(log.probe(1)));
+    assert_eq!(manager.drain_root(), 2);
+    assert_eq!(log.ids(), [1, 0], "both were in one pool");
 }
 
 #[test]
 fn abandoned_managers_destructor_that_panics_loses_nothing() {
-    with_log(|log| {
-        let abandoned = PoolManager::new();
-        abandoned.autorelease(Ref::new(log.probe(0)));
-        abandoned.autorelease(Ref::new(on_drop(|| panic!("left behind"))));
-        drop(abandoned);
-        let manager = PoolManager::new();
-        manager.autorelease(Ref::new(log.probe(1)));
-        let event = only_event(EventKind::Panic);
-        assert_eq!(event.message.as_deref(), Some("left behind"));
-        assert_eq!(manager.drain_root(), 1);
-        assert_eq!(log.sorted(), [0, 1]);
-    });
+    listen();
+    let log = Log::new();
+    let abandoned = PoolManager::new();
+    abandoned.autorelease(Ref::new(log.probe(0)));
+    abandoned.autorelease(Ref::new(on_drop(|| panic!("left behind"))));
+    drop(abandoned);
+    let manager = PoolManager::new();
+    manager.autorelease(Ref::new(log.probe(1)));
+    let event = only_event(EventKind::Panic);
+    assert_eq!(event.message.as_deref(), Some("left behind"));
+    assert_eq!(manager.drain_root(), 1);
+    assert_eq!(log.sorted(), [0, 1]);
 }
 
 #[test]

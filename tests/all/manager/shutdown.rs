@@ -7,7 +7,7 @@ use crate::manager::thread_that_runs_an_orphan;
 use crate::support::worker::Worker;
 use crate::support::{
     LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, on_threads, only,
-    panic_of, wait_until, with_log,
+    panic_of, wait_until,
 };
 use releasepool::{AutoreleasePool, PoolManager, Ref, ShutdownReport, autorelease};
 use std::sync::mpsc::channel;
@@ -274,20 +274,19 @@ fn shutdown_asks_once() {
 
 #[test]
 fn shutdown_is_not_answered_inside_a_destructor() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        manager.autorelease(Ref::new(log.probe(0)));
-        fresh(|| _ = manager.shutdown(Duration::ZERO).unwrap_err());
-        let theirs = manager.clone();
-        drop(Ref::new(on_drop(move || {
-            theirs.autorelease(Ref::new(log.probe(1)));
-            drop(theirs.pool());
-            // The destructor may still use what it autoreleased.
-            assert_eq!(log.count(), 0);
-        })));
-        drop(manager.pool());
-        assert_eq!(log.ids(), [1, 0]);
-    });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    manager.autorelease(Ref::new(log.probe(0)));
+    fresh(|| _ = manager.shutdown(Duration::ZERO).unwrap_err());
+    let theirs = manager.clone();
+    drop(Ref::new(on_drop(move || {
+        theirs.autorelease(Ref::new(log.probe(1)));
+        drop(theirs.pool());
+        // The destructor may still use what it autoreleased.
+        assert_eq!(log.count(), 0);
+    })));
+    drop(manager.pool());
+    assert_eq!(log.ids(), [1, 0]);
 }
 
 #[test]

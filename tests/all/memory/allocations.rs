@@ -3,7 +3,7 @@
 #![cfg(not(feature = "leak-detection"))] // The ledger allocates, too.
 
 use crate::support::allocator::{BYTES, allocations};
-use crate::support::{alone, deep_down, fresh, global, on_drop};
+use crate::support::{alone, deep_down, global, on_drop};
 use releasepool::{AutoreleasePool, HomeRef, Ref, autoreleasepool};
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -42,12 +42,10 @@ fn pools_that_have_been_filled_once_allocate_no_more() {
 
 #[test]
 fn a_page_that_comes_and_goes_is_always_the_same() {
-    fresh(|| {
-        let object = Ref::new(0);
-        let once = || autoreleasepool(|pool| _ = pool.autorelease(object.clone()));
-        once();
-        assert_eq!(allocations(|| (0..200).for_each(|_| once())), 0);
-    });
+    let object = Ref::new(0);
+    let once = || autoreleasepool(|pool| _ = pool.autorelease(object.clone()));
+    once();
+    assert_eq!(allocations(|| (0..200).for_each(|_| once())), 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
-use crate::support::{PAGE, alone, fresh, global, here, sized, with_log};
+use crate::support::{Log, PAGE, alone, fresh, global, here, sized};
 use releasepool::{
     AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, FrameProxy, Hot, Looper, LooperProxy,
     PoolManager, Ref, Slot, autorelease, autoreleasepool,
@@ -13,33 +13,30 @@ use std::time::Duration;
 
 #[test]
 fn an_allocator_may_drain_the_pool_that_grows() {
-    with_log(|log| {
-        for id in 0..PAGE as u32 {
-            autorelease(Ref::new(log.probe(id)));
-        }
-        let last = Ref::new(log.probe(PAGE as u32));
-        FOREIGN.set(Some(|| _ = global().drain_root()));
-        autorelease(last);
-        assert!(FOREIGN.get().is_none(), "it has been called");
-        assert!(log.ids().into_iter().eq((0..PAGE as u32).rev()));
-        assert_eq!(global().drain_root(), 1);
-        assert_eq!(log.count(), PAGE + 1);
-    });
+    let log = Log::new();
+    for id in 0..PAGE as u32 {
+        autorelease(Ref::new(log.probe(id)));
+    }
+    let last = Ref::new(log.probe(PAGE as u32));
+    FOREIGN.set(Some(|| _ = global().drain_root()));
+    autorelease(last);
+    assert!(FOREIGN.get().is_none(), "it has been called");
+    assert!(log.ids().into_iter().eq((0..PAGE as u32).rev()));
+    assert_eq!(global().drain_root(), 1);
+    assert_eq!(log.count(), PAGE + 1);
 }
 
 #[test]
 fn an_allocator_may_fill_the_pool_that_grows() {
-    fresh(|| {
-        let object = Ref::new(0);
-        let entries = |n| (0..n).for_each(|_| autorelease(Ref::new(0)));
-        entries(PAGE);
-        FOREIGN.set(Some(|| autorelease(Ref::new(0))));
-        autorelease(object.clone());
-        assert!(FOREIGN.get().is_none(), "it has been called");
-        entries(PAGE);
-        assert_eq!(global().drain_root(), 2 * PAGE + 2);
-        assert_eq!(Ref::strong_count(&object), 1);
-    });
+    let object = Ref::new(0);
+    let entries = |n| (0..n).for_each(|_| autorelease(Ref::new(0)));
+    entries(PAGE);
+    FOREIGN.set(Some(|| autorelease(Ref::new(0))));
+    autorelease(object.clone());
+    assert!(FOREIGN.get().is_none(), "it has been called");
+    entries(PAGE);
+    assert_eq!(global().drain_root(), 2 * PAGE + 2);
+    assert_eq!(Ref::strong_count(&object), 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod queue;
 
 use crate::support::allocator::left_over;
-use crate::support::{Log, alone, deep_down, fresh, global, listen, on_drop, sized, with_log};
+use crate::support::{Log, alone, deep_down, global, listen, on_drop, sized};
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
 use std::cell::Cell;
 use std::thread;
@@ -178,11 +178,10 @@ impl Drop for Noisy {
 
 #[test]
 fn shallow_structures_die_as_destructors_nest() {
-    with_log(|log| {
-        let chain = (0..10).fold(None, |next, id| Some(Ref::new(Noisy(id, log, next))));
-        drop(chain);
-        assert!(log.ids().into_iter().eq((0..10).rev().chain(0..10)));
-    });
+    let log = Log::new();
+    let chain = (0..10).fold(None, |next, id| Some(Ref::new(Noisy(id, log, next))));
+    drop(chain);
+    assert!(log.ids().into_iter().eq((0..10).rev().chain(0..10)));
 }
 
 /// Calls `f` in a destructor, with so much of the stack in use.
@@ -213,49 +212,45 @@ fn threads_that_have_run_a_queue_leave_no_memory() {
 
 #[test]
 fn settle_counts_what_it_destroys() {
-    with_log(|log| {
-        for kib in [0, 48] {
-            in_a_destructor(kib, move || {
-                (0..3).for_each(|_| drop(chain(1)));
-                log.note(DEAD.get());
-                log.note(settle() as u32);
-            });
-        }
-        // Destroyed at once while shallow; all three queue once more than 32 KiB are used.
-        assert_eq!(log.ids(), [3, 0, 3, 3]);
-        assert_eq!(DEAD.get(), 6);
-    });
+    let log = Log::new();
+    for kib in [0, 48] {
+        in_a_destructor(kib, move || {
+            (0..3).for_each(|_| drop(chain(1)));
+            log.note(DEAD.get());
+            log.note(settle() as u32);
+        });
+    }
+    // Destroyed at once while shallow; all three queue once more than 32 KiB are used.
+    assert_eq!(log.ids(), [3, 0, 3, 3]);
+    assert_eq!(DEAD.get(), 6);
 }
 
 #[test]
 fn deep_destructors_may_drain_pools_and_what_they_drained_dies_after_them() {
-    with_log(|log| {
-        in_a_destructor(48, move || {
-            let mut pool = AutoreleasePool::new();
-            (0..3).for_each(|id| _ = pool.create(log.probe(id)));
-            let kept = Ref::new(log.probe(10));
-            pool.autorelease(kept.clone());
-            assert_eq!(pool.drain(), 4);
-            assert_eq!((pool.len(), Ref::strong_count(&kept)), (0, 1));
-            settle();
-            assert_eq!(log.count(), 3);
-        });
-        assert_eq!(log.count(), 4);
+    let log = Log::new();
+    in_a_destructor(48, move || {
+        let mut pool = AutoreleasePool::new();
+        (0..3).for_each(|id| _ = pool.create(log.probe(id)));
+        let kept = Ref::new(log.probe(10));
+        pool.autorelease(kept.clone());
+        assert_eq!(pool.drain(), 4);
+        assert_eq!((pool.len(), Ref::strong_count(&kept)), (0, 1));
+        settle();
+        assert_eq!(log.count(), 3);
     });
+    assert_eq!(log.count(), 4);
 }
 
 #[test]
 fn a_drain_counts_the_stack_of_its_entries_from_its_own_frame() {
-    fresh(|| {
-        // Deep in the stack, but not inside a destructor, so nothing queues.
-        deep_down(60, || {
-            let mut pool = AutoreleasePool::new();
-            pool.autorelease(chain(3).unwrap());
-            pool.drain();
-            drop(chain(2));
-        });
-        assert_eq!(DEAD.get(), 5);
+    // Deep in the stack, but not inside a destructor, so nothing queues.
+    deep_down(60, || {
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(chain(3).unwrap());
+        pool.drain();
+        drop(chain(2));
     });
+    assert_eq!(DEAD.get(), 5);
 }
 
 #[test]

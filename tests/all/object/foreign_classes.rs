@@ -1,6 +1,6 @@
 //! Drains of objects whose classes foreign code has made.
 
-use crate::support::{events, fresh, global, on_drop, panic_of};
+use crate::support::{events, global, listen, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::raw::{self, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES, Object};
 use releasepool::{AutoreleasePool, Ref, Totals, autorelease};
@@ -96,69 +96,62 @@ fn generations_of_foreign_objects_count_too() {
             }
         })
     }
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        pool.autorelease(relay(1_200));
-        assert_eq!(pool.drain(), 1_201);
-        let events = events(EventKind::EndlessDrain);
-        let of_types: Vec<_> = events.iter().map(|event| event.type_name).collect();
-        assert_eq!(of_types, [Some("OnEnd")]);
-    });
+    listen();
+    let mut pool = AutoreleasePool::new();
+    pool.autorelease(relay(1_200));
+    assert_eq!(pool.drain(), 1_201);
+    let events = events(EventKind::EndlessDrain);
+    let of_types: Vec<_> = events.iter().map(|event| event.type_name).collect();
+    assert_eq!(of_types, [Some("OnEnd")]);
 }
 
 #[test]
 fn what_a_foreign_destructor_has_queued_ends_before_the_next_object() {
-    fresh(|| {
-        let alive = Rc::new(RefCell::new(Vec::new()));
-        let look = || {
-            let alive = Rc::clone(&alive);
-            move || alive.borrow_mut().push(ALIVE.get())
-        };
-        let dropped = |chain: Ref<Link>| on_end(move || drop(chain));
-        let pool = filled_pool();
-        pool.autorelease(on_end(look()));
-        pool.autorelease(dropped(chain(false)));
-        drop(pool);
-        let pool = filled_pool();
-        pool.create(on_drop(look()));
-        pool.autorelease(dropped(chain(false)));
-        drop(pool);
-        let (chain, added) = (chain(false), on_end(look()));
-        let mut pool = filled_pool();
-        pool.autorelease(on_end(move || {
-            autorelease(added);
-            drop(chain);
-        }));
-        pool.drain();
-        assert_eq!(*alive.borrow(), [0, 0, 0]);
-    });
+    let alive = Rc::new(RefCell::new(Vec::new()));
+    let look = || {
+        let alive = Rc::clone(&alive);
+        move || alive.borrow_mut().push(ALIVE.get())
+    };
+    let dropped = |chain: Ref<Link>| on_end(move || drop(chain));
+    let pool = filled_pool();
+    pool.autorelease(on_end(look()));
+    pool.autorelease(dropped(chain(false)));
+    drop(pool);
+    let pool = filled_pool();
+    pool.create(on_drop(look()));
+    pool.autorelease(dropped(chain(false)));
+    drop(pool);
+    let (chain, added) = (chain(false), on_end(look()));
+    let mut pool = filled_pool();
+    pool.autorelease(on_end(move || {
+        autorelease(added);
+        drop(chain);
+    }));
+    pool.drain();
+    assert_eq!(*alive.borrow(), [0, 0, 0]);
 }
 
 #[test]
 fn a_panic_of_what_a_foreign_destructor_has_queued_loses_no_figure() {
-    fresh(|| {
-        let chain = chain(true);
-        let mut pool = filled_pool();
-        pool.autorelease(on_end(move || drop(chain)));
-        let before = totals();
-        assert_eq!(panic_of(|| pool.drain()), "the last link");
-        let after = totals();
-        assert_eq!(after.destroyed - before.destroyed, LINKS as u64 + 41);
-        assert_eq!(after.released - before.released, 41);
-    });
+    let chain = chain(true);
+    let mut pool = filled_pool();
+    pool.autorelease(on_end(move || drop(chain)));
+    let before = totals();
+    assert_eq!(panic_of(|| pool.drain()), "the last link");
+    let after = totals();
+    assert_eq!(after.destroyed - before.destroyed, LINKS as u64 + 41);
+    assert_eq!(after.released - before.released, 41);
 }
 
 #[test]
 fn a_panic_of_an_object_with_two_entries_loses_no_figure() {
-    fresh(|| {
-        let mut pool = filled_pool();
-        let object = Ref::new(on_drop(|| panic!("twice in a pool")));
-        pool.autorelease(object.clone());
-        pool.autorelease(object);
-        let before = totals();
-        assert_eq!(panic_of(|| pool.drain()), "twice in a pool");
-        let after = totals();
-        assert_eq!(after.destroyed - before.destroyed, 41);
-        assert_eq!(after.released - before.released, 42);
-    });
+    let mut pool = filled_pool();
+    let object = Ref::new(on_drop(|| panic!("twice in a pool")));
+    pool.autorelease(object.clone());
+    pool.autorelease(object);
+    let before = totals();
+    assert_eq!(panic_of(|| pool.drain()), "twice in a pool");
+    let after = totals();
+    assert_eq!(after.destroyed - before.destroyed, 41);
+    assert_eq!(after.released - before.released, 42);
 }

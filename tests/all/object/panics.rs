@@ -3,7 +3,7 @@
 
 mod deep;
 
-use crate::support::{Log, OnDrop, child, events, global, me, on_drop, panic_of, react, with_log};
+use crate::support::{Log, OnDrop, child, events, global, listen, me, on_drop, panic_of, react};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Ref, autorelease};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -25,17 +25,16 @@ fn reported() -> Vec<String> {
 
 #[test]
 fn destructor_panics_and_what_it_autoreleased_before_is_released() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        pool.create(on_drop(move || {
-            autorelease(Ref::new(log.probe(1)));
-            panic!("after the autorelease");
-        }));
-        assert_eq!(panic_of(|| pool.drain()), "after the autorelease");
-        assert_eq!(log.ids(), [1, 0]);
-        assert!(pool.is_empty());
-    });
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create(log.probe(0));
+    pool.create(on_drop(move || {
+        autorelease(Ref::new(log.probe(1)));
+        panic!("after the autorelease");
+    }));
+    assert_eq!(panic_of(|| pool.drain()), "after the autorelease");
+    assert_eq!(log.ids(), [1, 0]);
+    assert!(pool.is_empty());
 }
 
 /// The payload of a panic, whose destructor panics.
@@ -50,86 +49,81 @@ impl Drop for Venom {
 
 #[test]
 fn payload_whose_own_destructor_panics_is_survived() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(0));
-        for _ in 0..2 {
-            let venom = Venom(log);
-            pool.create(on_drop(move || panic_any(venom)));
-        }
-        pool.create(bomb(log, 1));
-        assert_eq!(panic_of(|| pool.drain()), "bomb 1");
-        // Later payloads are dropped, their panics are not reported.
-        assert_eq!(log.ids(), [1, 99, 99, 0]);
-        // The messages are equal: the second is only counted.
-        assert_eq!(reported(), [""]);
-    });
+    listen();
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create(log.probe(0));
+    for _ in 0..2 {
+        let venom = Venom(log);
+        pool.create(on_drop(move || panic_any(venom)));
+    }
+    pool.create(bomb(log, 1));
+    assert_eq!(panic_of(|| pool.drain()), "bomb 1");
+    // Later payloads are dropped, their panics are not reported.
+    assert_eq!(log.ids(), [1, 99, 99, 0]);
+    // The messages are equal: the second is only counted.
+    assert_eq!(reported(), [""]);
 }
 
 #[test]
 fn payload_of_the_first_panic_is_handed_on_untouched() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        let venom = Venom(log);
-        pool.create(on_drop(move || panic_any(venom)));
-        let payload = catch_unwind(AssertUnwindSafe(|| pool.drain())).unwrap_err();
-        assert_eq!(log.count(), 0);
-        let venom = payload.downcast::<Venom>().ok().unwrap();
-        std::mem::forget(venom);
-    });
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let venom = Venom(log);
+    pool.create(on_drop(move || panic_any(venom)));
+    let payload = catch_unwind(AssertUnwindSafe(|| pool.drain())).unwrap_err();
+    assert_eq!(log.count(), 0);
+    let venom = payload.downcast::<Venom>().ok().unwrap();
+    std::mem::forget(venom);
 }
 
 #[test]
 fn panicking_event_hook_is_survived() {
-    with_log(|log| {
-        react(|_| panic!("the hook"));
-        struct Stray(#[expect(dead_code)] crate::support::Probe);
-        autorelease(Ref::new(Stray(log.probe(0))));
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(1));
-        pool.create(bomb(log, 2));
-        pool.create(bomb(log, 3));
-        assert_eq!(panic_of(|| pool.drain()), "bomb 3");
-        assert_eq!(global().drain_root(), 1);
-        assert_eq!(log.ids(), [3, 2, 1, 0]);
-        assert_eq!(events(EventKind::NoPool).len(), 1);
-    });
+    let log = Log::new();
+    react(|_| panic!("the hook"));
+    struct Stray(#[expect(dead_code)] crate::support::Probe);
+    autorelease(Ref::new(Stray(log.probe(0))));
+    let mut pool = AutoreleasePool::new();
+    pool.create(log.probe(1));
+    pool.create(bomb(log, 2));
+    pool.create(bomb(log, 3));
+    assert_eq!(panic_of(|| pool.drain()), "bomb 3");
+    assert_eq!(global().drain_root(), 1);
+    assert_eq!(log.ids(), [3, 2, 1, 0]);
+    assert_eq!(events(EventKind::NoPool).len(), 1);
 }
 
 #[test]
 fn destructor_panics_at_the_last_release() {
-    with_log(|log| {
-        let object = Ref::new((bomb(log, 1), log.probe(2)));
-        let weak = Ref::downgrade(&object);
-        assert_eq!(panic_of(|| drop(object)), "bomb 1");
-        // As with `Arc`, fields are dropped nevertheless.
-        assert_eq!(log.ids(), [1, 2]);
-        assert!(weak.upgrade().is_none());
-    });
+    let log = Log::new();
+    let object = Ref::new((bomb(log, 1), log.probe(2)));
+    let weak = Ref::downgrade(&object);
+    assert_eq!(panic_of(|| drop(object)), "bomb 1");
+    // As with `Arc`, fields are dropped nevertheless.
+    assert_eq!(log.ids(), [1, 2]);
+    assert!(weak.upgrade().is_none());
 }
 
 #[test]
 fn destructor_panics_in_a_slice_and_the_other_elements_die() {
-    with_log(|log| {
-        let slice: Ref<[_]> = Ref::from([None, Some(bomb(log, 1)), None]);
-        assert_eq!(panic_of(|| drop(slice)), "bomb 1");
-        let loud = |id| (log.probe(id), (id == 2).then(|| bomb(log, 10)));
-        let probes: Ref<[_]> = (0..5).map(loud).collect();
-        assert_eq!(panic_of(|| drop(probes)), "bomb 10");
-        assert_eq!(log.sorted(), [0, 1, 1, 2, 3, 4, 10]);
-    });
+    let log = Log::new();
+    let slice: Ref<[_]> = Ref::from([None, Some(bomb(log, 1)), None]);
+    assert_eq!(panic_of(|| drop(slice)), "bomb 1");
+    let loud = |id| (log.probe(id), (id == 2).then(|| bomb(log, 10)));
+    let probes: Ref<[_]> = (0..5).map(loud).collect();
+    assert_eq!(panic_of(|| drop(probes)), "bomb 10");
+    assert_eq!(log.sorted(), [0, 1, 1, 2, 3, 4, 10]);
 }
 
 #[test]
 fn ref_dropped_during_unwinding_dies_as_an_arc_does() {
-    with_log(|log| {
-        let message = panic_of(|| {
-            let _object = Ref::new((log.probe(0), Ref::new(log.probe(1))));
-            panic!("away");
-        });
-        assert_eq!(message, "away");
-        assert_eq!(log.ids(), [0, 1]);
+    let log = Log::new();
+    let message = panic_of(|| {
+        let _object = Ref::new((log.probe(0), Ref::new(log.probe(1))));
+        panic!("away");
     });
+    assert_eq!(message, "away");
+    assert_eq!(log.ids(), [0, 1]);
 }
 
 #[test]
@@ -143,18 +137,18 @@ fn ref_dropped_during_unwinding_whose_destructor_panics_aborts_as_an_arc_does() 
 
 #[test]
 fn closures_that_panic_do_not_keep_others_from_running() {
-    with_log(|log| {
-        for id in 0..4 {
-            me().post(move || {
-                log.note(id);
-                assert!(id % 2 == 0, "closure {id}");
-            })
-            .unwrap();
-        }
-        me().release(Ref::new(bomb(log, 10)));
-        assert_eq!(panic_of(|| global().run_inbox()), "bomb 10");
-        assert_eq!(log.ids(), [10, 0, 1, 2, 3]);
-        assert_eq!(reported(), ["closure 1", "closure 3"]);
-        assert_eq!(global().run_inbox(), 0);
-    });
+    listen();
+    let log = Log::new();
+    for id in 0..4 {
+        me().post(move || {
+            log.note(id);
+            assert!(id % 2 == 0, "closure {id}");
+        })
+        .unwrap();
+    }
+    me().release(Ref::new(bomb(log, 10)));
+    assert_eq!(panic_of(|| global().run_inbox()), "bomb 10");
+    assert_eq!(log.ids(), [10, 0, 1, 2, 3]);
+    assert_eq!(reported(), ["closure 1", "closure 3"]);
+    assert_eq!(global().run_inbox(), 0);
 }

@@ -175,15 +175,13 @@ fn a_frame_inside_a_destructor_drops_its_own_last_reference() {
 
 #[test]
 fn settle_scope_outside_destructors_changes_nothing() {
-    fresh(|| {
-        assert_eq!(settle_scope(|| 7), 7);
-        settle_scope(assert_settles);
-        let message = panic_of(|| settle_scope(|| panic!("of the scope")));
-        assert_eq!(message, "of the scope");
-        // Outside destructors, closures run.
-        me().post(|| ()).unwrap();
-        assert_eq!(settle_scope(|| global().run_inbox()), 1);
-    });
+    assert_eq!(settle_scope(|| 7), 7);
+    settle_scope(assert_settles);
+    let message = panic_of(|| settle_scope(|| panic!("of the scope")));
+    assert_eq!(message, "of the scope");
+    // Outside destructors, closures run.
+    me().post(|| ()).unwrap();
+    assert_eq!(settle_scope(|| global().run_inbox()), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod messages;
 
 use crate::support::teardown::{When, at_teardown};
 use crate::support::{
-    Log, Probe, assert_says, counts, deep_down, figures, fresh, fresh_to_the_end, global, here, me,
+    Log, Probe, assert_says, counts, deep_down, figures, fresh_to_the_end, global, here, me,
     on_drop, panic_of, totals, wait_until, with_log,
 };
 use releasepool::{
@@ -36,81 +36,75 @@ fn chain(log: Log, ids: std::ops::Range<u32>) -> Ref<Link> {
 
 #[test]
 fn later_calls_release_the_rest_oldest_first() {
-    with_log(|log| {
-        let mut pool = filled(log, 0..4);
-        assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 3));
-        assert!(pool.is_empty());
-        pool.create(log.probe(10));
-        // The oldest part of the backlog is released first; within a part, the newest entry.
-        assert_eq!(counts(pool.drain_within(Budget::Count(2))), (2, 2));
-        let mut other = filled(log, 20..21);
-        assert_eq!(counts(other.drain_within(Budget::Count(0))), (0, 3));
-        assert_eq!(counts(global().drain_backlog(Budget::All)), (3, 0));
-        assert_eq!(log.ids(), [3, 2, 1, 0, 10, 20]);
-    });
+    let log = Log::new();
+    let mut pool = filled(log, 0..4);
+    assert_eq!(counts(pool.drain_within(Budget::Count(1))), (1, 3));
+    assert!(pool.is_empty());
+    pool.create(log.probe(10));
+    // The oldest part of the backlog is released first; within a part, the newest entry.
+    assert_eq!(counts(pool.drain_within(Budget::Count(2))), (2, 2));
+    let mut other = filled(log, 20..21);
+    assert_eq!(counts(other.drain_within(Budget::Count(0))), (0, 3));
+    assert_eq!(counts(global().drain_backlog(Budget::All)), (3, 0));
+    assert_eq!(log.ids(), [3, 2, 1, 0, 10, 20]);
 }
 
 #[test]
 fn ordinary_operations_leave_the_backlog_alone() {
-    with_log(|log| {
-        filled(log, 0..3).drain_within(Budget::Count(0));
-        autorelease(Ref::new(log.probe(3)));
-        assert_eq!(global().drain_root(), 1);
-        autoreleasepool(|pool| pool.drain());
-        let token = global().push();
-        global().pop(token).unwrap();
-        global().run_inbox();
-        global().quiesce(Duration::ZERO);
-        assert_eq!(log.ids(), [3]);
-        assert_eq!(figures(global()).backlog, 3);
-        assert_says(&global().snapshot(), &["backlog"]);
-        global().drain_backlog(Budget::All);
-        assert_eq!(figures(global()).backlog, 0);
-    });
+    let log = Log::new();
+    filled(log, 0..3).drain_within(Budget::Count(0));
+    autorelease(Ref::new(log.probe(3)));
+    assert_eq!(global().drain_root(), 1);
+    autoreleasepool(|pool| pool.drain());
+    let token = global().push();
+    global().pop(token).unwrap();
+    global().run_inbox();
+    global().quiesce(Duration::ZERO);
+    assert_eq!(log.ids(), [3]);
+    assert_eq!(figures(global()).backlog, 3);
+    assert_says(&global().snapshot(), &["backlog"]);
+    global().drain_backlog(Budget::All);
+    assert_eq!(figures(global()).backlog, 0);
 }
 
 #[test]
 fn each_manager_has_a_backlog_of_its_own() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        let kept = Ref::new(log.probe(1));
-        pool.autorelease(kept.clone());
-        pool.drain_within(Budget::Count(0));
-        assert!(manager.contains(&kept));
-        drop(kept);
-        assert_eq!(global().drain_backlog(Budget::All).released, 0);
-        assert_eq!(log.count(), 0);
-        assert_eq!(manager.drain_backlog(Budget::All).released, 1);
-    });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    let mut pool = manager.pool();
+    let kept = Ref::new(log.probe(1));
+    pool.autorelease(kept.clone());
+    pool.drain_within(Budget::Count(0));
+    assert!(manager.contains(&kept));
+    drop(kept);
+    assert_eq!(global().drain_backlog(Budget::All).released, 0);
+    assert_eq!(log.count(), 0);
+    assert_eq!(manager.drain_backlog(Budget::All).released, 1);
 }
 
 #[test]
 fn each_duplicate_entry_counts() {
-    fresh(|| {
-        let r = Ref::new(());
-        let mut pool = AutoreleasePool::new();
-        (0..10).for_each(|_| _ = pool.autorelease(r.clone()));
-        assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
-        assert_eq!(Ref::strong_count(&r), 7);
-        assert_eq!(global().drain_backlog(Budget::Count(6)).remaining, 0);
-        assert_eq!(Ref::strong_count(&r), 1);
-    });
+    let r = Ref::new(());
+    let mut pool = AutoreleasePool::new();
+    (0..10).for_each(|_| _ = pool.autorelease(r.clone()));
+    assert_eq!(pool.drain_within(Budget::Count(4)).remaining, 6);
+    assert_eq!(Ref::strong_count(&r), 7);
+    assert_eq!(global().drain_backlog(Budget::Count(6)).remaining, 0);
+    assert_eq!(Ref::strong_count(&r), 1);
 }
 
 #[test]
 fn nested_releases_count() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(log.probe(100));
-        pool.autorelease(chain(log, 0..50));
-        assert_eq!(counts(pool.drain_within(Budget::Count(20))), (20, 2));
-        assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
-        // The destruction of the chain has begun, and continues before older entries.
-        assert_eq!(counts(global().drain_backlog(Budget::Count(30))), (30, 1));
-        assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
-        assert_eq!(global().drain_backlog(Budget::All).released, 1);
-    });
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create(log.probe(100));
+    pool.autorelease(chain(log, 0..50));
+    assert_eq!(counts(pool.drain_within(Budget::Count(20))), (20, 2));
+    assert_eq!(log.ids(), (0..20).collect::<Vec<_>>());
+    // The destruction of the chain has begun, and continues before older entries.
+    assert_eq!(counts(global().drain_backlog(Budget::Count(30))), (30, 1));
+    assert_eq!(log.ids(), (0..50).collect::<Vec<_>>());
+    assert_eq!(global().drain_backlog(Budget::All).released, 1);
 }
 
 #[test]
@@ -133,57 +127,52 @@ fn a_budget_of_one_destroys_one_link_of_a_chain_at_a_time() {
 
 #[test]
 fn what_a_budgeted_drain_has_released_is_counted() {
-    with_log(|log| {
-        let mut pool = filled(log, 0..10);
-        let before = totals().released;
-        pool.drain_within(Budget::Count(4));
-        assert_eq!(totals().released - before, 4);
-        pool.drain_within(Budget::All);
-        assert_eq!(totals().released - before, 10);
-    });
+    let log = Log::new();
+    let mut pool = filled(log, 0..10);
+    let before = totals().released;
+    pool.drain_within(Budget::Count(4));
+    assert_eq!(totals().released - before, 4);
+    pool.drain_within(Budget::All);
+    assert_eq!(totals().released - before, 10);
 }
 
 #[test]
 fn objects_waiting_for_their_destructor_cannot_be_upgraded() {
-    with_log(|log| {
-        let inner = Ref::new(log.probe(1));
-        let weak = Ref::downgrade(&inner);
-        let mut pool = AutoreleasePool::new();
-        pool.create(inner);
-        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
-        assert!(weak.upgrade().is_none());
-        assert_eq!(log.count(), 0, "its destructor has not run yet");
-        global().drain_backlog(Budget::Count(1));
-        assert_eq!(log.count(), 1);
-    });
+    let log = Log::new();
+    let inner = Ref::new(log.probe(1));
+    let weak = Ref::downgrade(&inner);
+    let mut pool = AutoreleasePool::new();
+    pool.create(inner);
+    assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 1);
+    assert!(weak.upgrade().is_none());
+    assert_eq!(log.count(), 0, "its destructor has not run yet");
+    global().drain_backlog(Budget::Count(1));
+    assert_eq!(log.count(), 1);
 }
 
 #[test]
 fn an_expired_time_budget_allows_one_release() {
-    with_log(|log| {
-        let mut pool = filled(log, 0..100);
-        assert_eq!(
-            counts(pool.drain_within(Budget::Time(Duration::ZERO))),
-            (1, 99)
-        );
-        assert_eq!(
-            counts(global().drain_backlog(Budget::Time(Duration::from_secs(3_600)))),
-            (99, 0)
-        );
-        assert_eq!(log.count(), 100);
-    });
+    let log = Log::new();
+    let mut pool = filled(log, 0..100);
+    assert_eq!(
+        counts(pool.drain_within(Budget::Time(Duration::ZERO))),
+        (1, 99)
+    );
+    assert_eq!(
+        counts(global().drain_backlog(Budget::Time(Duration::from_secs(3_600)))),
+        (99, 0)
+    );
+    assert_eq!(log.count(), 100);
 }
 
 #[test]
 fn time_budgets_apply_to_objects_without_destructors() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        (0..1_000u32).for_each(|n| _ = pool.create(n));
-        let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
-        assert!(drained.released < 100, "{drained:?}");
-        assert_eq!(drained.released + drained.remaining, 1_000);
-        global().drain_backlog(Budget::All);
-    });
+    let mut pool = AutoreleasePool::new();
+    (0..1_000u32).for_each(|n| _ = pool.create(n));
+    let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
+    assert!(drained.released < 100, "{drained:?}");
+    assert_eq!(drained.released + drained.remaining, 1_000);
+    global().drain_backlog(Budget::All);
 }
 
 #[test]
@@ -196,102 +185,96 @@ fn the_slowest_destructor_is_measured_without_nested_ones() {
     }
     #[expect(dead_code)]
     struct Holder(Ref<Slow>, Rc<Cell<u32>>);
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        let mut drain = || {
-            pool.create(Holder(Ref::new(Slow), Rc::default()));
-            pool.create(vec![1]);
-            pool.drain_within(Budget::All)
-        };
-        // On a busy machine, one of the others may be interrupted for longer.
-        let is_slow = |drained: &Drained| drained.slowest.unwrap().0.ends_with("Slow");
-        let drained = (0..100).map(|_| drain()).find(is_slow);
-        let drained = drained.expect("the nested one is mostly the slowest");
-        let (_, time) = drained.slowest.unwrap();
-        assert!(time >= Duration::from_millis(20) && time <= drained.elapsed);
-        assert!(drained.to_string().contains("slowest"));
-        let nothing = pool.drain_within(Budget::All);
-        assert_eq!((nothing.released, nothing.slowest), (0, None));
-    });
+    let mut pool = AutoreleasePool::new();
+    let mut drain = || {
+        pool.create(Holder(Ref::new(Slow), Rc::default()));
+        pool.create(vec![1]);
+        pool.drain_within(Budget::All)
+    };
+    // On a busy machine, one of the others may be interrupted for longer.
+    let is_slow = |drained: &Drained| drained.slowest.unwrap().0.ends_with("Slow");
+    let drained = (0..100).map(|_| drain()).find(is_slow);
+    let drained = drained.expect("the nested one is mostly the slowest");
+    let (_, time) = drained.slowest.unwrap();
+    assert!(time >= Duration::from_millis(20) && time <= drained.elapsed);
+    assert!(drained.to_string().contains("slowest"));
+    let nothing = pool.drain_within(Budget::All);
+    assert_eq!((nothing.released, nothing.slowest), (0, None));
 }
 
 #[test]
 fn objects_autoreleased_by_destructors_belong_to_the_same_drain() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for id in 0..3 {
-            let after = log.probe(10 + id);
-            pool.create(on_drop(move || autorelease(Ref::new(after))));
-        }
-        assert_eq!(counts(pool.drain_within(Budget::Count(4))), (4, 2));
-        assert!(pool.is_empty());
-        assert_eq!(figures(global()).backlog, 2);
-        // Only the pool of `drain_backlog` is open here.
-        let after = log.probe(20);
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    for id in 0..3 {
+        let after = log.probe(10 + id);
         pool.create(on_drop(move || autorelease(Ref::new(after))));
-        pool.drain_within(Budget::Count(0));
-        assert_eq!(global().drain_backlog(Budget::All).remaining, 0);
-        assert_eq!(log.count(), 4);
-    });
+    }
+    assert_eq!(counts(pool.drain_within(Budget::Count(4))), (4, 2));
+    assert!(pool.is_empty());
+    assert_eq!(figures(global()).backlog, 2);
+    // Only the pool of `drain_backlog` is open here.
+    let after = log.probe(20);
+    pool.create(on_drop(move || autorelease(Ref::new(after))));
+    pool.drain_within(Budget::Count(0));
+    assert_eq!(global().drain_backlog(Budget::All).remaining, 0);
+    assert_eq!(log.count(), 4);
 }
 
 #[test]
 fn a_panic_is_resumed_when_the_budget_is_spent_and_nothing_is_lost() {
-    with_log(|log| {
-        let mut pool = filled(log, 0..2);
-        pool.create((log.probe(2), on_drop(|| panic!("later"))));
-        pool.create(log.probe(3));
-        pool.create((on_drop(|| panic!("first")), log.probe(4)));
-        assert_eq!(panic_of(|| pool.drain_within(Budget::Count(4))), "first");
-        assert_eq!(log.ids(), [4, 3, 2, 1]);
-        assert_eq!(global().drain_backlog(Budget::All).released, 1);
-        // Objects released by a destructor that panicked.
-        let inner = chain(log, 10..13);
-        pool.create((on_drop(|| panic!("holder")), inner));
-        assert_eq!(panic_of(|| pool.drain_within(Budget::Count(2))), "holder");
-        assert_eq!(global().drain_backlog(Budget::All).released, 2);
-        assert_eq!(log.count(), 8);
-    });
+    let log = Log::new();
+    let mut pool = filled(log, 0..2);
+    pool.create((log.probe(2), on_drop(|| panic!("later"))));
+    pool.create(log.probe(3));
+    pool.create((on_drop(|| panic!("first")), log.probe(4)));
+    assert_eq!(panic_of(|| pool.drain_within(Budget::Count(4))), "first");
+    assert_eq!(log.ids(), [4, 3, 2, 1]);
+    assert_eq!(global().drain_backlog(Budget::All).released, 1);
+    // Objects released by a destructor that panicked.
+    let inner = chain(log, 10..13);
+    pool.create((on_drop(|| panic!("holder")), inner));
+    assert_eq!(panic_of(|| pool.drain_within(Budget::Count(2))), "holder");
+    assert_eq!(global().drain_backlog(Budget::All).released, 2);
+    assert_eq!(log.count(), 8);
 }
 
 #[test]
 fn shutdown_counts_backlog_entries_but_not_remote_releases() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        manager.pool().create(log.probe(0));
-        let mut pool = manager.pool();
-        pool.create(log.probe(1));
-        pool.drain_within(Budget::Count(0));
-        drop(pool);
-        me().release(Ref::new(log.probe(2)));
-        let report = manager.shutdown(Duration::from_secs(60)).unwrap();
-        assert_eq!((report.released, log.count()), (1, 3));
-    });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    manager.pool().create(log.probe(0));
+    let mut pool = manager.pool();
+    pool.create(log.probe(1));
+    pool.drain_within(Budget::Count(0));
+    drop(pool);
+    me().release(Ref::new(log.probe(2)));
+    let report = manager.shutdown(Duration::from_secs(60)).unwrap();
+    assert_eq!((report.released, log.count()), (1, 3));
 }
 
 #[test]
 fn budgets_work_inside_a_destructor() {
-    with_log(|log| {
-        let inner = filled(log, 0..10);
-        let remaining = Rc::new(Cell::new(0));
-        let seen = remaining.clone();
-        autoreleasepool(|pool| {
-            pool.create(on_drop(move || {
-                let mut inner = inner;
-                seen.set(inner.drain_within(Budget::Count(4)).remaining);
-            }));
-        });
-        assert_eq!((remaining.get(), log.count()), (6, 4));
-        // Inside a destructor that a budgeted drain has called.
-        let inner = filled(log, 10..20);
-        let mut pool = AutoreleasePool::new();
+    let log = Log::new();
+    let inner = filled(log, 0..10);
+    let remaining = Rc::new(Cell::new(0));
+    let seen = remaining.clone();
+    autoreleasepool(|pool| {
         pool.create(on_drop(move || {
             let mut inner = inner;
-            inner.drain_within(Budget::Count(2));
+            seen.set(inner.drain_within(Budget::Count(4)).remaining);
         }));
-        pool.drain_within(Budget::All);
-        assert_eq!(log.count(), 20);
     });
+    assert_eq!((remaining.get(), log.count()), (6, 4));
+    // Inside a destructor that a budgeted drain has called.
+    let inner = filled(log, 10..20);
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(move || {
+        let mut inner = inner;
+        inner.drain_within(Budget::Count(2));
+    }));
+    pool.drain_within(Budget::All);
+    assert_eq!(log.count(), 20);
 }
 
 #[test]
@@ -321,52 +304,50 @@ fn a_thread_that_ends_empties_its_backlogs() {
 
 #[test]
 fn the_backlog_of_an_abandoned_manager_is_released() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        let mut pool = manager.pool();
-        pool.create(log.probe(1));
-        pool.drain_within(Budget::Count(0));
-        drop((pool, manager));
-        assert_eq!(log.count(), 0);
-        PoolManager::new().drain_root();
-        assert_eq!(log.count(), 1);
-    });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    let mut pool = manager.pool();
+    pool.create(log.probe(1));
+    pool.drain_within(Budget::Count(0));
+    drop((pool, manager));
+    assert_eq!(log.count(), 0);
+    PoolManager::new().drain_root();
+    assert_eq!(log.count(), 1);
 }
 
 #[test]
 fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        let leave = |id| {
-            let mut pool = manager.pool();
-            pool.create(log.probe(id));
-            pool.drain_within(Budget::Count(0));
-        };
-        leave(1);
-        let report = manager.shutdown(Duration::from_secs(60)).unwrap();
-        assert_eq!((report.released, log.count()), (1, 1));
-        std::thread::scope(|scope| {
-            let (ready, wait) = std::sync::mpsc::channel();
-            let (go, gone_on) = std::sync::mpsc::channel::<()>();
-            let (log, manager, leave) = (log, &manager, &leave);
-            scope.spawn(move || {
-                leave(2);
-                ready.send(()).unwrap();
-                gone_on.recv().unwrap();
-                // From now on it may be asked at any time; budgeted drains answer as well.
-                wait_until(|| {
-                    manager.pool().drain_within(Budget::Count(0));
-                    log.count() == 2
-                });
+    let log = Log::new();
+    let manager = PoolManager::new();
+    let leave = |id| {
+        let mut pool = manager.pool();
+        pool.create(log.probe(id));
+        pool.drain_within(Budget::Count(0));
+    };
+    leave(1);
+    let report = manager.shutdown(Duration::from_secs(60)).unwrap();
+    assert_eq!((report.released, log.count()), (1, 1));
+    std::thread::scope(|scope| {
+        let (ready, wait) = std::sync::mpsc::channel();
+        let (go, gone_on) = std::sync::mpsc::channel::<()>();
+        let (log, manager, leave) = (log, &manager, &leave);
+        scope.spawn(move || {
+            leave(2);
+            ready.send(()).unwrap();
+            gone_on.recv().unwrap();
+            // From now on it may be asked at any time; budgeted drains answer as well.
+            wait_until(|| {
+                manager.pool().drain_within(Budget::Count(0));
+                log.count() == 2
             });
-            wait.recv().unwrap();
-            let report = manager.shutdown(Duration::ZERO).unwrap_err();
-            assert!(report.to_string().contains("backlog"), "{report}");
-            go.send(()).unwrap();
-            manager.shutdown(Duration::from_secs(60)).unwrap();
         });
-        assert_eq!(log.ids(), [1, 2]);
+        wait.recv().unwrap();
+        let report = manager.shutdown(Duration::ZERO).unwrap_err();
+        assert!(report.to_string().contains("backlog"), "{report}");
+        go.send(()).unwrap();
+        manager.shutdown(Duration::from_secs(60)).unwrap();
     });
+    assert_eq!(log.ids(), [1, 2]);
 }
 
 #[test]
@@ -381,84 +362,77 @@ fn a_pool_after_the_threads_exit_ignores_budgets() {
 
 #[test]
 fn objects_with_weak_references_are_measured_and_may_panic_as_others() {
-    with_log(|log| {
-        let mut pool = filled(log, 0..2);
-        let bomb = Ref::new((log.probe(2), on_drop(|| panic!("bomb"))));
-        let weak = Ref::downgrade(&bomb);
-        pool.autorelease(bomb);
-        let drain = || pool.drain_within(Budget::Count(2));
-        assert_eq!(panic_of(drain), "bomb");
-        assert_eq!(log.ids(), [2, 1]);
-        assert_eq!(global().drain_backlog(Budget::All).released, 1);
-        assert!(weak.upgrade().is_none());
-        let seen = Ref::new(log.probe(3));
-        let weak = Ref::downgrade(&seen);
-        let mut pool = AutoreleasePool::new();
-        pool.autorelease(seen);
-        let (name, _) = pool.drain_within(Budget::All).slowest.unwrap();
-        assert!(name.ends_with("Probe"), "{name}");
-        assert!(weak.upgrade().is_none());
-    });
+    let log = Log::new();
+    let mut pool = filled(log, 0..2);
+    let bomb = Ref::new((log.probe(2), on_drop(|| panic!("bomb"))));
+    let weak = Ref::downgrade(&bomb);
+    pool.autorelease(bomb);
+    let drain = || pool.drain_within(Budget::Count(2));
+    assert_eq!(panic_of(drain), "bomb");
+    assert_eq!(log.ids(), [2, 1]);
+    assert_eq!(global().drain_backlog(Budget::All).released, 1);
+    assert!(weak.upgrade().is_none());
+    let seen = Ref::new(log.probe(3));
+    let weak = Ref::downgrade(&seen);
+    let mut pool = AutoreleasePool::new();
+    pool.autorelease(seen);
+    let (name, _) = pool.drain_within(Budget::All).slowest.unwrap();
+    assert!(name.ends_with("Probe"), "{name}");
+    assert!(weak.upgrade().is_none());
 }
 
 #[test]
 fn objects_without_destructors_are_not_measured() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        (0..100u32).for_each(|n| _ = pool.create(n));
-        let drained = pool.drain_within(Budget::All);
-        assert_eq!((drained.released, drained.slowest), (100, None));
-    });
+    let mut pool = AutoreleasePool::new();
+    (0..100u32).for_each(|n| _ = pool.create(n));
+    let drained = pool.drain_within(Budget::All);
+    assert_eq!((drained.released, drained.slowest), (100, None));
 }
 
 #[test]
 fn callback_scope_releases_what_the_backlog_autoreleases() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for id in 0..3 {
-            let inner = Ref::new(log.probe(id));
-            pool.create(on_drop(move || autorelease(inner)));
-        }
-        pool.drain_within(Budget::Count(0));
-        callback_scope(|_| ());
-        assert_eq!(log.count(), 0, "another pool is open");
-        drop(pool);
-        callback_scope(|_| ());
-        assert_eq!(log.count(), 3);
-    });
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    for id in 0..3 {
+        let inner = Ref::new(log.probe(id));
+        pool.create(on_drop(move || autorelease(inner)));
+    }
+    pool.drain_within(Budget::Count(0));
+    callback_scope(|_| ());
+    assert_eq!(log.count(), 0, "another pool is open");
+    drop(pool);
+    callback_scope(|_| ());
+    assert_eq!(log.count(), 3);
 }
 
 #[test]
 fn callback_scope_releases_a_backlog_that_the_root_pool_leaves() {
-    with_log(|log| {
-        let inner = Ref::new(log.probe(1));
-        autorelease(Ref::new(on_drop(move || {
-            let mut pool = AutoreleasePool::new();
-            pool.autorelease(inner.clone());
-            pool.drain_within(Budget::Count(0));
-        })));
-        callback_scope(|_| ());
-        assert_eq!(log.count(), 1);
-    });
+    let log = Log::new();
+    let inner = Ref::new(log.probe(1));
+    autorelease(Ref::new(on_drop(move || {
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(inner.clone());
+        pool.drain_within(Budget::Count(0));
+    })));
+    callback_scope(|_| ());
+    assert_eq!(log.count(), 1);
 }
 
 #[test]
 fn contains_sees_entries_beside_the_one_whose_destructor_runs() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        let kept = Ref::new(1);
-        pool.autorelease(kept.clone());
-        let seen = kept.clone();
-        let contains = || global().contains(&seen);
-        pool.create(on_drop({
-            let seen = seen.clone();
-            move || assert!(global().contains(&seen))
-        }));
-        assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 2);
-        assert!(contains());
-        assert_eq!(pool.drain_within(Budget::All).remaining, 0);
-        assert!(!contains());
-    });
+    let mut pool = AutoreleasePool::new();
+    let kept = Ref::new(1);
+    pool.autorelease(kept.clone());
+    let seen = kept.clone();
+    let contains = || global().contains(&seen);
+    pool.create(on_drop({
+        let seen = seen.clone();
+        move || assert!(global().contains(&seen))
+    }));
+    assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 2);
+    assert!(contains());
+    assert_eq!(pool.drain_within(Budget::All).remaining, 0);
+    assert!(!contains());
 }
 
 #[test]
@@ -495,36 +469,33 @@ fn time_of_a_destructor_that_panics_is_not_that_of_the_next() {
 
 #[test]
 fn time_budgets_apply_deep_inside_a_destructor() {
-    fresh(|| {
-        let remaining = Rc::new(Cell::new(0));
-        let inner = remaining.clone();
-        drop(Ref::new(on_drop(move || {
-            deep_down(64, || {
-                let mut pool = AutoreleasePool::new();
-                (0..100).for_each(|n| _ = pool.create(Box::new(n)));
-                let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
-                inner.set(drained.remaining);
-            });
-        })));
-        assert_eq!(remaining.get(), 84);
-    });
+    let remaining = Rc::new(Cell::new(0));
+    let inner = remaining.clone();
+    drop(Ref::new(on_drop(move || {
+        deep_down(64, || {
+            let mut pool = AutoreleasePool::new();
+            (0..100).for_each(|n| _ = pool.create(Box::new(n)));
+            let drained = pool.drain_within(Budget::Time(Duration::from_nanos(1)));
+            inner.set(drained.remaining);
+        });
+    })));
+    assert_eq!(remaining.get(), 84);
 }
 
 #[test]
 fn drain_deep_inside_a_destructor_leaves_all_destructors_to_the_outermost() {
-    with_log(|log| {
-        let (plain, seen) = (Ref::new(log.probe(1)), Ref::new(log.probe(2)));
-        let weak = Ref::downgrade(&seen);
-        drop(Ref::new(on_drop(move || {
-            deep_down(64, || {
-                let mut pool = AutoreleasePool::new();
-                pool.autorelease(plain);
-                pool.autorelease(seen);
-                assert_eq!(counts(pool.drain_within(Budget::All)), (2, 0));
-                assert_eq!(log.count(), 0);
-            });
-        })));
-        assert!(weak.upgrade().is_none());
-        assert_eq!(log.count(), 2);
-    });
+    let log = Log::new();
+    let (plain, seen) = (Ref::new(log.probe(1)), Ref::new(log.probe(2)));
+    let weak = Ref::downgrade(&seen);
+    drop(Ref::new(on_drop(move || {
+        deep_down(64, || {
+            let mut pool = AutoreleasePool::new();
+            pool.autorelease(plain);
+            pool.autorelease(seen);
+            assert_eq!(counts(pool.drain_within(Budget::All)), (2, 0));
+            assert_eq!(log.count(), 0);
+        });
+    })));
+    assert!(weak.upgrade().is_none());
+    assert_eq!(log.count(), 2);
 }

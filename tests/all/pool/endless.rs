@@ -314,12 +314,10 @@ fn what_hot_objects_leave_to_an_endless_exit_the_next_thread_with_hot_objects_re
 #[test]
 #[cfg_attr(miri, ignore = "takes long")]
 fn but_an_ordinary_drain_goes_on() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(Countdown(200_000));
-        assert_eq!(pool.drain(), 200_001);
-        assert!(pool.is_empty());
-    });
+    let mut pool = AutoreleasePool::new();
+    pool.create(Countdown(200_000));
+    assert_eq!(pool.drain(), 200_001);
+    assert!(pool.is_empty());
 }
 
 #[test]
@@ -331,13 +329,12 @@ fn and_an_event_says_what_feeds_it() {
         }
     }
     listen();
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        count_down(3_000);
-        pool.create(());
-        pool.drain();
-        assert_eq!(events(EventKind::EndlessDrain).len(), 1);
-    });
+    listen();
+    let mut pool = AutoreleasePool::new();
+    count_down(3_000);
+    pool.create(());
+    pool.drain();
+    assert_eq!(events(EventKind::EndlessDrain).len(), 1);
 }
 
 /// The event comes before the drain's last release, after which nothing else destroys what the hook
@@ -355,19 +352,17 @@ fn what_the_hook_autoreleases_is_released_by_the_drain_that_it_is_told_of() {
             }
         }
     }
-    fresh(|| {
-        react(|event| {
-            if event.kind == EventKind::EndlessDrain {
-                let count = || _ = RELEASED.fetch_add(1, Ordering::Relaxed);
-                drop(Chain::ending_in(move || {
-                    autorelease(Ref::new(on_drop(count)));
-                }));
-            }
-        });
-        let pool = AutoreleasePool::new();
-        (0..10).for_each(|n| _ = pool.create(n));
-        pool.create(Countdown(1_000));
-        drop(pool);
-        assert_eq!(RELEASED.load(Ordering::Relaxed), 1);
+    react(|event| {
+        if event.kind == EventKind::EndlessDrain {
+            let count = || _ = RELEASED.fetch_add(1, Ordering::Relaxed);
+            drop(Chain::ending_in(move || {
+                autorelease(Ref::new(on_drop(count)));
+            }));
+        }
     });
+    let pool = AutoreleasePool::new();
+    (0..10).for_each(|n| _ = pool.create(n));
+    pool.create(Countdown(1_000));
+    drop(pool);
+    assert_eq!(RELEASED.load(Ordering::Relaxed), 1);
 }

@@ -62,30 +62,28 @@ unsafe impl Foreign for Uncounted {
 
 #[test]
 fn foreign_objects_are_released_newest_first_with_all_others() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        let note = |id| FREED.with(|freed| freed.borrow_mut().push(id));
-        for id in 0..3 {
-            // SAFETY: a new object has one reference, which any thread may give up at any time.
-            let lent = unsafe { pool.adopt(object(2 * id)) };
-            // SAFETY: alive until the pool is drained.
-            assert_eq!(unsafe { (*lent.as_ptr()).id }, 2 * id);
-            pool.create(on_drop(move || note(2 * id + 1)));
-        }
-        assert_eq!(pool.drain(), 6);
-        assert_eq!(freed(), [5, 4, 3, 2, 1, 0]);
-        let kept = object(7);
-        // SAFETY: alive; then two references are passed on.
-        unsafe {
-            Object::retain(kept);
-            pool.adopt(kept);
-            pool.drain();
-            assert_eq!(((*kept.as_ptr()).count.get(), freed().len()), (1, 0));
-            pool.adopt(kept);
-        }
-        drop(pool);
-        assert_eq!(freed(), [7]);
-    });
+    let mut pool = AutoreleasePool::new();
+    let note = |id| FREED.with(|freed| freed.borrow_mut().push(id));
+    for id in 0..3 {
+        // SAFETY: a new object has one reference, which any thread may give up at any time.
+        let lent = unsafe { pool.adopt(object(2 * id)) };
+        // SAFETY: alive until the pool is drained.
+        assert_eq!(unsafe { (*lent.as_ptr()).id }, 2 * id);
+        pool.create(on_drop(move || note(2 * id + 1)));
+    }
+    assert_eq!(pool.drain(), 6);
+    assert_eq!(freed(), [5, 4, 3, 2, 1, 0]);
+    let kept = object(7);
+    // SAFETY: alive; then two references are passed on.
+    unsafe {
+        Object::retain(kept);
+        pool.adopt(kept);
+        pool.drain();
+        assert_eq!(((*kept.as_ptr()).count.get(), freed().len()), (1, 0));
+        pool.adopt(kept);
+    }
+    drop(pool);
+    assert_eq!(freed(), [7]);
 }
 
 #[test]
@@ -107,42 +105,40 @@ fn foreign_objects_are_released_from_the_backlog_and_at_the_threads_exit() {
 
 #[test]
 fn the_newest_entry_is_taken_back_if_it_is_this_object() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        let (first, second) = (object(1), object(2));
-        // SAFETY: each adopted object is new, and each type is right.
-        unsafe {
-            assert!(!pool.take_back(first), "an empty pool");
-            assert!(format!("{:?}", pool.adopt(first)).starts_with("ForeignRef(0x"));
-            pool.adopt(second);
-            assert!(!pool.take_back(first), "not the newest");
-            assert!(pool.take_back(second));
-            assert_eq!((pool.len(), freed().len()), (1, 0));
-            assert!(!pool.take_back(NonNull::<Uncounted>::dangling()));
-            pool.autorelease(Ref::new(1));
-            assert!(!pool.take_back(first), "a counted object is the newest");
-            pool.create(first.addr().get());
-            assert!(!pool.take_back(first), "a value that is its address");
-            pool.drain();
-            assert_eq!(freed(), [1]);
-            Object::release(second);
-        }
-        assert_eq!(freed(), [2]);
-        // Across the pages of a pool.
-        for n in 0..1_000 {
-            // SAFETY: as above.
-            unsafe { pool.adopt(object(n)) };
-        }
-        let newest = object(1_000);
-        // SAFETY: as above; the reference is ours again.
-        unsafe {
-            pool.adopt(newest);
-            assert!(pool.take_back(newest));
-            Object::release(newest);
-        }
-        assert_eq!(pool.drain(), 1_000);
-        assert_eq!(freed().len(), 1_001);
-    });
+    let mut pool = AutoreleasePool::new();
+    let (first, second) = (object(1), object(2));
+    // SAFETY: each adopted object is new, and each type is right.
+    unsafe {
+        assert!(!pool.take_back(first), "an empty pool");
+        assert!(format!("{:?}", pool.adopt(first)).starts_with("ForeignRef(0x"));
+        pool.adopt(second);
+        assert!(!pool.take_back(first), "not the newest");
+        assert!(pool.take_back(second));
+        assert_eq!((pool.len(), freed().len()), (1, 0));
+        assert!(!pool.take_back(NonNull::<Uncounted>::dangling()));
+        pool.autorelease(Ref::new(1));
+        assert!(!pool.take_back(first), "a counted object is the newest");
+        pool.create(first.addr().get());
+        assert!(!pool.take_back(first), "a value that is its address");
+        pool.drain();
+        assert_eq!(freed(), [1]);
+        Object::release(second);
+    }
+    assert_eq!(freed(), [2]);
+    // Across the pages of a pool.
+    for n in 0..1_000 {
+        // SAFETY: as above.
+        unsafe { pool.adopt(object(n)) };
+    }
+    let newest = object(1_000);
+    // SAFETY: as above; the reference is ours again.
+    unsafe {
+        pool.adopt(newest);
+        assert!(pool.take_back(newest));
+        Object::release(newest);
+    }
+    assert_eq!(pool.drain(), 1_000);
+    assert_eq!(freed().len(), 1_001);
 }
 
 /// PyO3#3668 and #319: references that were given up without the interpreter's lock, or lent beyond it.
@@ -188,15 +184,13 @@ fn a_scope_releases_while_its_token_is_held_even_in_a_destructor_and_by_a_panic(
 #[test]
 fn a_release_that_panics_comes_out_of_the_drain_and_the_others_are_made() {
     static BOMB: Uncounted = Uncounted(|_| panic!("release"));
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        // SAFETY: new objects, and one that counts nothing.
-        unsafe {
-            pool.adopt(object(1));
-            pool.adopt(NonNull::from(&BOMB));
-            pool.adopt(object(2));
-        }
-        assert_eq!(panic_of(|| pool.drain()), "release");
-        assert_eq!(freed(), [2, 1]);
-    });
+    let mut pool = AutoreleasePool::new();
+    // SAFETY: new objects, and one that counts nothing.
+    unsafe {
+        pool.adopt(object(1));
+        pool.adopt(NonNull::from(&BOMB));
+        pool.adopt(object(2));
+    }
+    assert_eq!(panic_of(|| pool.drain()), "release");
+    assert_eq!(freed(), [2, 1]);
 }

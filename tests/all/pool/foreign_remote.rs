@@ -2,7 +2,7 @@
 
 use crate::pool::foreign::Uncounted;
 use crate::support::allocator::allocations;
-use crate::support::{assert_says, fresh, listen, only_event, panic_of};
+use crate::support::{assert_says, listen, only_event, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{Foreign, NotOwner, RemoteRelease};
 use std::cell::Cell;
@@ -126,22 +126,21 @@ fn dropped_by_its_owner_it_releases_what_is_left() {
 #[test]
 fn dropped_by_another_thread_it_reports_what_is_left() {
     static UNRELEASED: Uncounted = Uncounted(|_| unreachable!("the thread is not the owner"));
-    fresh(|| {
-        drop(RemoteRelease::<Uncounted>::new(|| false));
-        let queue = RemoteRelease::<Uncounted>::new(|| false);
-        for _ in 0..65 {
-            // SAFETY: counts nothing.
-            assert!(unsafe { queue.push(NonNull::from(&UNRELEASED)) });
-        }
-        assert_says(
-            &format!("{queue:?}"),
-            &["RemoteRelease { is_empty: false, .. }"],
-        );
-        drop(queue);
-        let event = only_event(EventKind::ForeignLeft);
-        assert_eq!(event.count, 65);
-        assert!(event.type_name.unwrap().ends_with("Uncounted"));
-    });
+    listen();
+    drop(RemoteRelease::<Uncounted>::new(|| false));
+    let queue = RemoteRelease::<Uncounted>::new(|| false);
+    for _ in 0..65 {
+        // SAFETY: counts nothing.
+        assert!(unsafe { queue.push(NonNull::from(&UNRELEASED)) });
+    }
+    assert_says(
+        &format!("{queue:?}"),
+        &["RemoteRelease { is_empty: false, .. }"],
+    );
+    drop(queue);
+    let event = only_event(EventKind::ForeignLeft);
+    assert_eq!(event.count, 65);
+    assert!(event.type_name.unwrap().ends_with("Uncounted"));
 }
 
 #[test]
@@ -162,14 +161,12 @@ fn releases_may_panic_and_give_up_others() {
         }
     });
     listen();
-    fresh(|| {
-        QUEUE.with(|queue| {
-            for _ in 0..3 {
-                // SAFETY: counts nothing.
-                assert!(unsafe { queue.push(NonNull::from(&CHATTY)) });
-            }
-            assert_eq!(panic_of(|| queue.drain()), "release");
-            assert_eq!((RELEASED.get(), queue.drain()), (3, Ok(1)));
-        });
+    QUEUE.with(|queue| {
+        for _ in 0..3 {
+            // SAFETY: counts nothing.
+            assert!(unsafe { queue.push(NonNull::from(&CHATTY)) });
+        }
+        assert_eq!(panic_of(|| queue.drain()), "release");
+        assert_eq!((RELEASED.get(), queue.drain()), (3, Ok(1)));
     });
 }

@@ -1,8 +1,6 @@
 //! Guard pools and their entries.
 
-use crate::support::{
-    Countdown, Log, assert_says, events, fresh, on_drop, only_event, panic_of, with_log,
-};
+use crate::support::{Countdown, Log, assert_says, events, listen, on_drop, only_event, panic_of};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, autorelease, autoreleasepool};
 
@@ -20,21 +18,20 @@ fn order_is_newest_first_across_many_pages() {
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
 fn destructor_autoreleases_a_thousand_generations_and_one_warning_names_the_type() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::named("fed");
-        pool.create(Countdown(999));
-        pool.drain();
-        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
+    listen();
+    let mut pool = AutoreleasePool::named("fed");
+    pool.create(Countdown(999));
+    pool.drain();
+    assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 
-        pool.create(Countdown(1_100));
-        pool.create(Countdown(2_500));
-        assert_eq!(pool.drain(), 3_602, "reported, not cut off");
-        let event = only_event(EventKind::EndlessDrain);
-        assert_eq!(event.pool.as_deref(), Some("fed"));
-        assert!(event.type_name.unwrap().ends_with("Countdown"));
-        assert_eq!(event.count, 1_000);
-        assert_says(&event, &["Countdown"]);
-    });
+    pool.create(Countdown(1_100));
+    pool.create(Countdown(2_500));
+    assert_eq!(pool.drain(), 3_602, "reported, not cut off");
+    let event = only_event(EventKind::EndlessDrain);
+    assert_eq!(event.pool.as_deref(), Some("fed"));
+    assert!(event.type_name.unwrap().ends_with("Countdown"));
+    assert_eq!(event.count, 1_000);
+    assert_says(&event, &["Countdown"]);
 }
 
 /// Holds a weak reference to itself. Autoreleases, when it is dropped, another one like it, until
@@ -78,35 +75,34 @@ impl Drop for LoudRelay {
 #[test]
 #[cfg_attr(miri, ignore = "thousands of generations take minutes")]
 fn generations_of_weakly_referenced_objects_and_of_those_that_panic_count_too() {
-    fresh(|| {
-        let last_named = |name| {
-            let events = events(EventKind::EndlessDrain);
-            let last = events.last().and_then(|event| event.type_name);
-            last.is_some_and(|last| last.ends_with(name))
-        };
-        let mut pool = AutoreleasePool::new();
-        WeakRelay::autorelease(1_200);
-        assert_eq!(pool.drain(), 1_201);
-        assert!(last_named("::WeakRelay"));
-        pool.create(LoudRelay(1_200));
-        assert_eq!(panic_of(|| pool.drain()), "loud");
-        assert!(last_named("::LoudRelay"));
-    });
+    listen();
+    let last_named = |name| {
+        let events = events(EventKind::EndlessDrain);
+        let last = events.last().and_then(|event| event.type_name);
+        last.is_some_and(|last| last.ends_with(name))
+    };
+    let mut pool = AutoreleasePool::new();
+    WeakRelay::autorelease(1_200);
+    assert_eq!(pool.drain(), 1_201);
+    assert!(last_named("::WeakRelay"));
+    pool.create(LoudRelay(1_200));
+    assert_eq!(panic_of(|| pool.drain()), "loud");
+    assert!(last_named("::LoudRelay"));
 }
 
 #[test]
 fn destructor_that_fans_out_widely_is_no_endless_drain() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        let wide = if cfg!(miri) { 100 } else { 3_000 };
-        for id in 0..wide {
-            let child = Ref::new(log.probe(id));
-            pool.create(on_drop(move || autorelease(child)));
-        }
-        assert_eq!(pool.drain(), 2 * wide as usize);
-        assert_eq!(log.count(), wide as usize);
-        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
-    });
+    listen();
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let wide = if cfg!(miri) { 100 } else { 3_000 };
+    for id in 0..wide {
+        let child = Ref::new(log.probe(id));
+        pool.create(on_drop(move || autorelease(child)));
+    }
+    assert_eq!(pool.drain(), 2 * wide as usize);
+    assert_eq!(log.count(), wide as usize);
+    assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 }
 
 #[test]

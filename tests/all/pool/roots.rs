@@ -1,7 +1,7 @@
 //! Autorelease while no pool is open: the root pool, its watermark and its policy.
 
 use crate::support::{
-    alone, assert_says, events, fresh, global, me, on_drop, only_event, react, with_log,
+    Log, alone, assert_says, events, fresh, global, listen, me, on_drop, only_event, react,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -34,75 +34,72 @@ fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
 #[test]
 fn implicit_autorelease_with_a_pool_open_does_not_warn() {
     struct Stray;
-    fresh(|| {
-        autoreleasepool(|_| autorelease(Ref::new(Stray)));
-        let token = global().push();
-        autorelease(Ref::new(Stray));
-        global().pop(token).unwrap();
-        assert_eq!(events(EventKind::NoPool).len(), 0);
-    });
+    listen();
+    autoreleasepool(|_| autorelease(Ref::new(Stray)));
+    let token = global().push();
+    autorelease(Ref::new(Stray));
+    global().pop(token).unwrap();
+    assert_eq!(events(EventKind::NoPool).len(), 0);
 }
 
 #[test]
 fn destructor_autoreleases_in_the_drain_of_the_root_without_a_warning_of_its_own() {
-    with_log(|log| {
-        let manager = PoolManager::new();
-        manager.autorelease(Ref::new(on_drop(|| ())));
-        assert_eq!(manager.drain_root(), 1);
-        let inner = manager.clone();
-        manager.autorelease(Ref::new(on_drop(move || {
-            inner.autorelease(Ref::new(log.probe(0)));
-        })));
-        assert_eq!(manager.drain_root(), 2);
-        assert_eq!(log.ids(), [0]);
-        assert_eq!(events(EventKind::NoPool).len(), 2, "two calls outside");
-    });
+    listen();
+    let log = Log::new();
+    let manager = PoolManager::new();
+    manager.autorelease(Ref::new(on_drop(|| ())));
+    assert_eq!(manager.drain_root(), 1);
+    let inner = manager.clone();
+    manager.autorelease(Ref::new(on_drop(move || {
+        inner.autorelease(Ref::new(log.probe(0)));
+    })));
+    assert_eq!(manager.drain_root(), 2);
+    assert_eq!(log.ids(), [0]);
+    assert_eq!(events(EventKind::NoPool).len(), 2, "two calls outside");
 }
 
 #[test]
 fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
     struct Stray(#[expect(dead_code)] crate::support::Probe);
-    with_log(|log| {
-        me().release(Ref::new(on_drop(move || {
-            autorelease(Ref::new(Stray(log.probe(0))));
-        })));
-        global().drain_root();
-        assert_eq!(log.ids(), [0]);
-        assert_eq!(events(EventKind::NoPool).len(), 0);
-    });
+    listen();
+    let log = Log::new();
+    me().release(Ref::new(on_drop(move || {
+        autorelease(Ref::new(Stray(log.probe(0))));
+    })));
+    global().drain_root();
+    assert_eq!(log.ids(), [0]);
+    assert_eq!(events(EventKind::NoPool).len(), 0);
 }
 
 #[test]
 fn the_root_watermark_reports_at_each_doubling() {
-    fresh(|| {
-        let manager = PoolManager::builder().root_watermark(10).build();
-        let mut seen = Vec::new();
-        for n in 1..=100 {
-            manager.autorelease(Ref::new('x'));
-            if events(EventKind::RootWatermark).len() > seen.len() {
-                seen.push(n);
-            }
+    listen();
+    let manager = PoolManager::builder().root_watermark(10).build();
+    let mut seen = Vec::new();
+    for n in 1..=100 {
+        manager.autorelease(Ref::new('x'));
+        if events(EventKind::RootWatermark).len() > seen.len() {
+            seen.push(n);
         }
-        assert_eq!(seen, [10, 20, 40, 80], "again at each doubling");
-        let events = events(EventKind::RootWatermark);
-        assert!(events.iter().map(|event| event.count).eq(seen));
-        assert_eq!(events[0].type_name, Some("char"));
-        assert_says(&events[0], &["10 entries"]);
-        assert_eq!(manager.boundary(), 0, "the policy is to report");
-        assert_eq!(manager.drain_root(), 100);
-    });
+    }
+    assert_eq!(seen, [10, 20, 40, 80], "again at each doubling");
+    let events = events(EventKind::RootWatermark);
+    assert!(events.iter().map(|event| event.count).eq(seen));
+    assert_eq!(events[0].type_name, Some("char"));
+    assert_says(&events[0], &["10 entries"]);
+    assert_eq!(manager.boundary(), 0, "the policy is to report");
+    assert_eq!(manager.drain_root(), 100);
 }
 
 #[test]
 fn a_drain_lowers_the_watermark_again() {
-    fresh(|| {
-        let manager = PoolManager::builder().root_watermark(5).build();
-        for round in 1..=3 {
-            (0..5).for_each(|_| manager.autorelease(Ref::new(0)));
-            manager.drain_root();
-            assert_eq!(events(EventKind::RootWatermark).len(), round);
-        }
-    });
+    listen();
+    let manager = PoolManager::builder().root_watermark(5).build();
+    for round in 1..=3 {
+        (0..5).for_each(|_| manager.autorelease(Ref::new(0)));
+        manager.drain_root();
+        assert_eq!(events(EventKind::RootWatermark).len(), round);
+    }
 }
 
 /// Returns a manager that drains, at a boundary, a root pool with this many entries.
@@ -113,125 +110,117 @@ fn draining_at(entries: usize) -> PoolManager {
 
 #[test]
 fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
-    with_log(|log| {
-        let manager = draining_at(1);
-        manager.autorelease(Ref::new(log.probe(0)));
-        let pool = manager.pool();
-        assert_eq!(manager.boundary(), 0, "inside a pool");
-        drop(pool);
-        let token = manager.push();
-        assert_eq!(manager.boundary(), 0, "inside a token pool");
-        manager.pop(token).unwrap();
-        let inner = manager.clone();
-        drop(Ref::new(on_drop(move || {
-            assert_eq!(inner.boundary(), 0, "in a destructor")
-        })));
-        assert_eq!(log.count(), 0);
-        let _of_another_manager = AutoreleasePool::new();
-        assert_eq!(manager.boundary(), 1);
-    });
+    let log = Log::new();
+    let manager = draining_at(1);
+    manager.autorelease(Ref::new(log.probe(0)));
+    let pool = manager.pool();
+    assert_eq!(manager.boundary(), 0, "inside a pool");
+    drop(pool);
+    let token = manager.push();
+    assert_eq!(manager.boundary(), 0, "inside a token pool");
+    manager.pop(token).unwrap();
+    let inner = manager.clone();
+    drop(Ref::new(on_drop(move || {
+        assert_eq!(inner.boundary(), 0, "in a destructor")
+    })));
+    assert_eq!(log.count(), 0);
+    let _of_another_manager = AutoreleasePool::new();
+    assert_eq!(manager.boundary(), 1);
 }
 
 #[test]
 fn watermark_event_names_no_more_than_eight_types() {
-    fresh(|| {
-        let manager = PoolManager::builder().root_watermark(23).build();
-        macro_rules! of_types {
+    listen();
+    let manager = PoolManager::builder().root_watermark(23).build();
+    macro_rules! of_types {
             ($($t:ty)*) => { $(manager.autorelease(Ref::new(<$t>::default()));)* }
         }
-        of_types!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 usize);
-        of_types!(u16 u32 u64 u128 i8 i16 i32 i64);
-        of_types!(u64 u64 i64 u128);
-        let event = only_event(EventKind::RootWatermark);
-        assert_eq!(event.types.len(), 8);
-        assert_eq!(event.types[0], ("u64", 4));
-        assert!(event.types[1..3].contains(&("i64", 3)), "{event:?}");
-        assert!(event.to_string().contains("23 entries wait"), "{event}");
-    });
+    of_types!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 usize);
+    of_types!(u16 u32 u64 u128 i8 i16 i32 i64);
+    of_types!(u64 u64 i64 u128);
+    let event = only_event(EventKind::RootWatermark);
+    assert_eq!(event.types.len(), 8);
+    assert_eq!(event.types[0], ("u64", 4));
+    assert!(event.types[1..3].contains(&("i64", 3)), "{event:?}");
+    assert!(event.to_string().contains("23 entries wait"), "{event}");
 }
 
 #[test]
 fn watermark_is_set_at_any_time_by_any_thread() {
-    fresh(|| {
-        let manager = PoolManager::new();
-        (0..20).for_each(|_| manager.autorelease(Ref::new(0)));
-        let marks = || {
-            let events = events(EventKind::RootWatermark);
-            events.iter().map(|event| event.count).collect::<Vec<_>>()
-        };
-        let other = manager.clone();
-        fresh(move || other.set_root_watermark(10));
-        assert_eq!(marks(), [], "not before the next autorelease");
-        manager.autorelease(Ref::new(0));
-        assert_eq!(marks(), [21]);
-        manager.set_root_watermark(100);
-        (0..79).for_each(|_| manager.autorelease(Ref::new(0)));
-        assert_eq!(marks(), [21, 100], "not at 42");
-        manager.drain_root();
-        manager.set_root_watermark(0);
-        manager.autorelease(Ref::new(0));
-        assert_eq!(marks(), [21, 100, 1], "0 counts as 1");
-        let shown = format!("{manager:?}");
-        assert!(shown.contains("root_watermark: 1,"), "{shown}");
-    });
+    listen();
+    let manager = PoolManager::new();
+    (0..20).for_each(|_| manager.autorelease(Ref::new(0)));
+    let marks = || {
+        let events = events(EventKind::RootWatermark);
+        events.iter().map(|event| event.count).collect::<Vec<_>>()
+    };
+    let other = manager.clone();
+    fresh(move || other.set_root_watermark(10));
+    assert_eq!(marks(), [], "not before the next autorelease");
+    manager.autorelease(Ref::new(0));
+    assert_eq!(marks(), [21]);
+    manager.set_root_watermark(100);
+    (0..79).for_each(|_| manager.autorelease(Ref::new(0)));
+    assert_eq!(marks(), [21, 100], "not at 42");
+    manager.drain_root();
+    manager.set_root_watermark(0);
+    manager.autorelease(Ref::new(0));
+    assert_eq!(marks(), [21, 100, 1], "0 counts as 1");
+    let shown = format!("{manager:?}");
+    assert!(shown.contains("root_watermark: 1,"), "{shown}");
 }
 
 #[test]
 fn policy_is_set_at_any_time() {
-    fresh(|| {
-        let manager = PoolManager::new();
-        manager.set_root_watermark(2);
-        (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
-        assert_eq!(manager.boundary(), 0);
-        let other = manager.clone();
-        fresh(move || other.set_root_policy(RootPolicy::DrainAtBoundary));
-        assert_eq!(manager.boundary(), 2);
-        (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
-        manager.set_root_policy(RootPolicy::Report);
-        assert_eq!(manager.boundary(), 0);
-        assert_eq!(manager.drain_root(), 2);
-    });
+    let manager = PoolManager::new();
+    manager.set_root_watermark(2);
+    (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+    assert_eq!(manager.boundary(), 0);
+    let other = manager.clone();
+    fresh(move || other.set_root_policy(RootPolicy::DrainAtBoundary));
+    assert_eq!(manager.boundary(), 2);
+    (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+    manager.set_root_policy(RootPolicy::Report);
+    assert_eq!(manager.boundary(), 0);
+    assert_eq!(manager.drain_root(), 2);
 }
 
 #[test]
 fn watermarks_of_the_global_manager_can_be_set() {
     // This runs in a process of its own, because it changes the global manager.
     alone!();
-    fresh(|| {
-        autorelease(Ref::new(0));
-        global().set_root_watermark(3);
-        global().set_root_policy(RootPolicy::DrainAtBoundary);
-        (0..2).for_each(|_| autorelease(Ref::new(0)));
-        assert_eq!(events(EventKind::RootWatermark).len(), 1);
-        assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
-        assert_eq!(global().boundary(), 3);
-        global().set_backlog_watermark(1);
-        let mut pool = AutoreleasePool::new();
-        for _ in 0..2 {
-            pool.create(0);
-            pool.drain_within(Budget::Count(0));
-        }
-        assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
-    });
+    listen();
+    autorelease(Ref::new(0));
+    global().set_root_watermark(3);
+    global().set_root_policy(RootPolicy::DrainAtBoundary);
+    (0..2).for_each(|_| autorelease(Ref::new(0)));
+    assert_eq!(events(EventKind::RootWatermark).len(), 1);
+    assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
+    assert_eq!(global().boundary(), 3);
+    global().set_backlog_watermark(1);
+    let mut pool = AutoreleasePool::new();
+    for _ in 0..2 {
+        pool.create(0);
+        pool.drain_within(Budget::Count(0));
+    }
+    assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
 }
 
 #[test]
 fn event_hook_may_use_pools_and_drain_the_reported_root() {
-    fresh(|| {
-        react(|event| {
-            let mut pool = AutoreleasePool::new();
-            pool.create(event.to_string());
-            autorelease(Ref::new(0));
-            assert_eq!(pool.drain(), 2);
-            drop(pool);
-            assert_eq!(global().drain_root(), 1);
-            autorelease(Ref::new(1));
-        });
-        struct Stray;
-        autorelease(Ref::new(Stray));
-        assert!(!events(EventKind::NoPool).is_empty());
+    react(|event| {
+        let mut pool = AutoreleasePool::new();
+        pool.create(event.to_string());
+        autorelease(Ref::new(0));
+        assert_eq!(pool.drain(), 2);
+        drop(pool);
         assert_eq!(global().drain_root(), 1);
+        autorelease(Ref::new(1));
     });
+    struct Stray;
+    autorelease(Ref::new(Stray));
+    assert!(!events(EventKind::NoPool).is_empty());
+    assert_eq!(global().drain_root(), 1);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::pool::nesting::open_pools;
 use crate::support::{
-    Log, events, events_of, fresh, fresh_to_the_end, global, here, me, named_to_the_end, on_drop,
-    only_event, panic_of, with_log,
+    Log, events, events_of, fresh, fresh_to_the_end, global, here, listen, me, named_to_the_end,
+    on_drop, only_event, panic_of, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -28,27 +28,25 @@ impl Drop for Pushing {
 
 #[test]
 fn pop_that_destructors_feed_with_new_token_pools_is_reported_once() {
-    fresh(|| {
-        let token = global().push();
-        autorelease(Ref::new(Pushing(2_500)));
-        assert_eq!(global().pop(token), Ok(2_501));
-        let told = only_event(EventKind::EndlessDrain);
-        assert_eq!((told.pool.as_deref(), told.count), (Some("token"), 1_000));
-    });
+    listen();
+    let token = global().push();
+    autorelease(Ref::new(Pushing(2_500)));
+    assert_eq!(global().pop(token), Ok(2_501));
+    let told = only_event(EventKind::EndlessDrain);
+    assert_eq!((told.pool.as_deref(), told.count), (Some("token"), 1_000));
 }
 
 #[test]
 fn pop_of_a_thousand_token_pools_is_not_endless() {
-    fresh(|| {
-        let push = |_| {
-            let token = global().push();
-            autorelease(Ref::new(0));
-            token
-        };
-        let tokens: Vec<_> = (0..1_000).map(push).collect();
-        assert_eq!(global().pop(tokens[0]), Ok(1_000));
-        assert_eq!(events(EventKind::EndlessDrain).len(), 0);
-    });
+    listen();
+    let push = |_| {
+        let token = global().push();
+        autorelease(Ref::new(0));
+        token
+    };
+    let tokens: Vec<_> = (0..1_000).map(push).collect();
+    assert_eq!(global().pop(tokens[0]), Ok(1_000));
+    assert_eq!(events(EventKind::EndlessDrain).len(), 0);
 }
 
 #[test]
@@ -95,21 +93,20 @@ fn panic_and_then(then: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn token_popped_by_the_payload_of_a_panic_in_its_own_pop_closes_no_other_pool() {
-    with_log(|log| {
-        let outer = global().push();
-        autorelease(Ref::new(log.probe(0)));
-        let token = global().push();
-        let _middle = global().push();
-        let popped = Log::new();
-        panic_and_then(move || {
-            assert_eq!(global().pop(token), Ok(0), "it is empty, but still open");
-            popped.note(0);
-        });
-        assert_eq!(panic_of(|| global().pop(token)), "the first");
-        assert_eq!(popped.count(), 1);
-        assert_eq!(log.count(), 0, "the outer pool is still open");
-        assert_eq!(global().pop(outer), Ok(1));
+    let log = Log::new();
+    let outer = global().push();
+    autorelease(Ref::new(log.probe(0)));
+    let token = global().push();
+    let _middle = global().push();
+    let popped = Log::new();
+    panic_and_then(move || {
+        assert_eq!(global().pop(token), Ok(0), "it is empty, but still open");
+        popped.note(0);
     });
+    assert_eq!(panic_of(|| global().pop(token)), "the first");
+    assert_eq!(popped.count(), 1);
+    assert_eq!(log.count(), 0, "the outer pool is still open");
+    assert_eq!(global().pop(outer), Ok(1));
 }
 
 #[test]
@@ -192,16 +189,14 @@ fn the_end_of_a_scope_pops_the_tokens_that_were_pushed_in_it_and_says_where() {
 #[test]
 fn tokens_that_a_destructor_leaves_open_are_popped_by_the_drain_however_many_lead_to_others() {
     const N: u32 = if cfg!(miri) { 50 } else { 20_000 };
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(Pushing(N));
-        pool.drain();
-        assert_eq!(open_pools(), 1);
-        let token = global().push();
-        autorelease(Ref::new(Pushing(N)));
-        assert_eq!(global().pop(token), Ok(N as usize + 1));
-        assert_eq!(open_pools(), 1);
-    });
+    let mut pool = AutoreleasePool::new();
+    pool.create(Pushing(N));
+    pool.drain();
+    assert_eq!(open_pools(), 1);
+    let token = global().push();
+    autorelease(Ref::new(Pushing(N)));
+    assert_eq!(global().pop(token), Ok(N as usize + 1));
+    assert_eq!(open_pools(), 1);
 }
 
 #[test]

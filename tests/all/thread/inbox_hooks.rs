@@ -1,7 +1,7 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, events, fresh, global, listen, me, on_drop, wait_until, with_log};
+use crate::support::{LONG, Log, events, global, listen, me, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HomeRef, InboxHook, Looper, Ref, autoreleasepool};
 use std::cell::Cell;
@@ -28,180 +28,163 @@ fn run_inbox() -> usize {
 
 #[test]
 fn the_first_message_of_each_kind_after_run_inbox_calls_the_hook() {
-    fresh(|| {
-        let (told, hook) = told();
-        assert_eq!(told.take(), 0, "nothing waits");
-        assert!(
-            format!("{hook:?}").starts_with("InboxHook { thread: \""),
-            "{hook:?}"
-        );
-        let log = Log::new();
-        for _ in 0..3 {
-            let home = HomeRef::new(log.probe(0));
-            elsewhere(|here| {
-                drop(home);
-                assert_eq!(told.take(), 1);
-                here.release(Ref::new(log.probe(1)));
-                assert_eq!(told.take(), 0, "the loop is awake already");
-                here.post(|| ()).unwrap();
-                assert!(told.take() <= 1);
-            });
-            assert_eq!((run_inbox(), told.take()), (1, 0));
-        }
-        assert_eq!(log.ids(), [0, 1, 0, 1, 0, 1]);
-    });
+    let (told, hook) = told();
+    assert_eq!(told.take(), 0, "nothing waits");
+    assert!(
+        format!("{hook:?}").starts_with("InboxHook { thread: \""),
+        "{hook:?}"
+    );
+    let log = Log::new();
+    for _ in 0..3 {
+        let home = HomeRef::new(log.probe(0));
+        elsewhere(|here| {
+            drop(home);
+            assert_eq!(told.take(), 1);
+            here.release(Ref::new(log.probe(1)));
+            assert_eq!(told.take(), 0, "the loop is awake already");
+            here.post(|| ()).unwrap();
+            assert!(told.take() <= 1);
+        });
+        assert_eq!((run_inbox(), told.take()), (1, 0));
+    }
+    assert_eq!(log.ids(), [0, 1, 0, 1, 0, 1]);
 }
 
 #[test]
 fn what_waits_when_the_hook_is_set_or_run_inbox_ends_calls_it_at_once() {
-    fresh(|| {
-        elsewhere(|here| here.post(|| ()).unwrap());
-        let (told, _hook) = told();
-        assert_eq!(told.take(), 1);
-        let here = me();
-        elsewhere(|there| there.post(move || here.post(|| ()).unwrap()).unwrap());
-        assert_eq!(run_inbox(), 2);
-        assert!(told.take() >= 1, "a closure has posted another one");
-        assert_eq!((run_inbox(), told.take()), (1, 0));
-    });
+    elsewhere(|here| here.post(|| ()).unwrap());
+    let (told, _hook) = told();
+    assert_eq!(told.take(), 1);
+    let here = me();
+    elsewhere(|there| there.post(move || here.post(|| ()).unwrap()).unwrap());
+    assert_eq!(run_inbox(), 2);
+    assert!(told.take() >= 1, "a closure has posted another one");
+    assert_eq!((run_inbox(), told.take()), (1, 0));
 }
 
 #[test]
 fn a_drain_that_takes_the_message_loses_no_call() {
-    fresh(|| {
-        let (told, _hook) = told();
-        let log = Log::new();
-        for id in 0..3 {
-            elsewhere(|here| here.release(Ref::new(log.probe(id))));
-            assert_eq!(told.take(), 1);
-            autoreleasepool(|_| ());
-            assert_eq!(log.count() as u32, id + 1);
-            // The loop, which was woken, calls it.
-            run_inbox();
-        }
-    });
+    let (told, _hook) = told();
+    let log = Log::new();
+    for id in 0..3 {
+        elsewhere(|here| here.release(Ref::new(log.probe(id))));
+        assert_eq!(told.take(), 1);
+        autoreleasepool(|_| ());
+        assert_eq!(log.count() as u32, id + 1);
+        // The loop, which was woken, calls it.
+        run_inbox();
+    }
 }
 
 #[test]
 fn run_inbox_in_a_destructor_leaves_the_messages_and_calls_the_hook_again() {
-    fresh(|| {
-        let (told, _hook) = told();
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert_eq!(told.take(), 1);
-        drop(Ref::new(on_drop(|| assert_eq!(run_inbox(), 0))));
-        assert_eq!(told.take(), 1);
-        assert_eq!((run_inbox(), told.take()), (1, 0));
-    });
+    let (told, _hook) = told();
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert_eq!(told.take(), 1);
+    drop(Ref::new(on_drop(|| assert_eq!(run_inbox(), 0))));
+    assert_eq!(told.take(), 1);
+    assert_eq!((run_inbox(), told.take()), (1, 0));
 }
 
 #[test]
 fn the_hook_that_was_set_last_is_called_and_then_the_one_before() {
-    fresh(|| {
-        let (outer, _outer_hook) = told();
-        let (inner, inner_hook) = told();
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert_eq!((outer.take(), inner.take()), (0, 1));
-        drop(inner_hook);
-        assert_eq!(outer.take(), 1, "something waits");
-        run_inbox();
-        // The wake hook of a frame loop takes its turn, too.
-        let mut frames = quick();
-        let of_loop = Arc::new(Told::default());
-        let there = of_loop.clone();
-        frames.set_wake_hook(move || there.note());
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert_eq!((outer.take(), of_loop.take()), (0, 1));
-        frames.tick(|_| ());
-        drop(frames);
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert_eq!(outer.take(), 1);
-    });
+    let (outer, _outer_hook) = told();
+    let (inner, inner_hook) = told();
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert_eq!((outer.take(), inner.take()), (0, 1));
+    drop(inner_hook);
+    assert_eq!(outer.take(), 1, "something waits");
+    run_inbox();
+    // The wake hook of a frame loop takes its turn, too.
+    let mut frames = quick();
+    let of_loop = Arc::new(Told::default());
+    let there = of_loop.clone();
+    frames.set_wake_hook(move || there.note());
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert_eq!((outer.take(), of_loop.take()), (0, 1));
+    frames.tick(|_| ());
+    drop(frames);
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert_eq!(outer.take(), 1);
 }
 
 #[test]
 fn hooks_are_removed_in_any_order() {
-    fresh(|| {
-        let post = || elsewhere(|here| here.post(|| ()).unwrap());
-        let (first, _first_hook) = told();
-        let (second, second_hook) = told();
-        let (third, third_hook) = told();
-        drop(second_hook);
-        post();
-        assert_eq!((first.take(), second.take(), third.take()), (0, 0, 1));
-        run_inbox();
-        drop(third_hook);
-        post();
-        assert_eq!((first.take(), second.take(), third.take()), (1, 0, 0));
-        run_inbox();
-        // A wake hook that is replaced is set last.
-        let mut frames = quick();
-        frames.set_wake_hook(|| ());
-        let (inner, inner_hook) = told();
-        let there = third.clone();
-        frames.set_wake_hook(move || there.note());
-        post();
-        assert_eq!((first.take(), inner.take(), third.take()), (0, 0, 1));
-        frames.tick(|_| ());
-        drop(frames);
-        post();
-        assert_eq!((first.take(), inner.take(), third.take()), (0, 1, 0));
-        run_inbox();
-        drop(inner_hook);
-        post();
-        assert_eq!((first.take(), inner.take()), (1, 0));
-    });
+    let post = || elsewhere(|here| here.post(|| ()).unwrap());
+    let (first, _first_hook) = told();
+    let (second, second_hook) = told();
+    let (third, third_hook) = told();
+    drop(second_hook);
+    post();
+    assert_eq!((first.take(), second.take(), third.take()), (0, 0, 1));
+    run_inbox();
+    drop(third_hook);
+    post();
+    assert_eq!((first.take(), second.take(), third.take()), (1, 0, 0));
+    run_inbox();
+    // A wake hook that is replaced is set last.
+    let mut frames = quick();
+    frames.set_wake_hook(|| ());
+    let (inner, inner_hook) = told();
+    let there = third.clone();
+    frames.set_wake_hook(move || there.note());
+    post();
+    assert_eq!((first.take(), inner.take(), third.take()), (0, 0, 1));
+    frames.tick(|_| ());
+    drop(frames);
+    post();
+    assert_eq!((first.take(), inner.take(), third.take()), (0, 1, 0));
+    run_inbox();
+    drop(inner_hook);
+    post();
+    assert_eq!((first.take(), inner.take()), (1, 0));
 }
 
 #[test]
 fn a_hook_that_is_removed_while_it_runs_does_not_come_back() {
-    fresh(|| {
-        let (calls, called) = mpsc::channel();
-        let (go, wait) = mpsc::channel::<()>();
-        let wait = Mutex::new(wait);
-        let hook = move || {
-            calls.send(()).unwrap();
-            // The first call waits.
-            _ = wait.try_lock().map(|wait| wait.recv());
-        };
-        let removed = global().set_inbox_hook(hook);
-        let here = me();
-        thread::scope(|scope| {
-            scope.spawn(|| here.post(|| ()).unwrap());
-            called.recv().unwrap();
-            let (_told, next) = told();
-            drop(removed);
-            drop(next);
-            drop(go);
-        });
-        run_inbox();
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert!(called.recv().is_err(), "called, or kept");
-        run_inbox();
+    let (calls, called) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let hook = move || {
+        calls.send(()).unwrap();
+        // The first call waits.
+        _ = wait.try_lock().map(|wait| wait.recv());
+    };
+    let removed = global().set_inbox_hook(hook);
+    let here = me();
+    thread::scope(|scope| {
+        scope.spawn(|| here.post(|| ()).unwrap());
+        called.recv().unwrap();
+        let (_told, next) = told();
+        drop(removed);
+        drop(next);
+        drop(go);
     });
+    run_inbox();
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert!(called.recv().is_err(), "called, or kept");
+    run_inbox();
 }
 
 #[test]
 fn a_removed_hook_is_dropped_and_not_called() {
-    fresh(|| {
-        let (told, hook) = told();
-        drop(hook);
-        assert_eq!(Arc::strong_count(&told), 1);
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert_eq!((told.take(), run_inbox()), (0, 1));
-    });
+    let (told, hook) = told();
+    drop(hook);
+    assert_eq!(Arc::strong_count(&told), 1);
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert_eq!((told.take(), run_inbox()), (0, 1));
 }
 
 #[test]
 fn a_hook_that_panics_is_reported_to_the_sender_as_an_event() {
     listen();
-    fresh(|| {
-        let _hook = global().set_inbox_hook(|| panic!("hook"));
-        let seen = elsewhere(|here| {
-            here.post(|| ()).unwrap();
-            events(EventKind::Panic).len()
-        });
-        assert_eq!((seen, run_inbox()), (1, 1));
+    listen();
+    let _hook = global().set_inbox_hook(|| panic!("hook"));
+    let seen = elsewhere(|here| {
+        here.post(|| ()).unwrap();
+        events(EventKind::Panic).len()
     });
+    assert_eq!((seen, run_inbox()), (1, 1));
 }
 
 /// An event loop that sleeps until its hook wakes it, and calls `run_inbox` then. No message waits for
@@ -238,21 +221,20 @@ fn a_foreign_loop_that_sleeps_misses_nothing() {
 
 #[test]
 fn a_backlog_does_not_call_the_hook_again_and_again() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for id in 0..3 {
-            pool.autorelease(Ref::new(log.probe(id)));
-        }
-        assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 2);
-        let (told, _hook) = told();
-        assert_eq!((told.take(), run_inbox(), told.take()), (0, 0, 0));
-        // What is sent calls it all the same.
-        elsewhere(|here| here.post(|| ()).unwrap());
-        assert_eq!((told.take(), run_inbox(), told.take()), (1, 1, 0));
-        // The drain may release orphans of other tests, too, so its figures are not compared.
-        global().drain_backlog(Budget::All);
-        assert_eq!(log.count(), 3);
-    });
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    for id in 0..3 {
+        pool.autorelease(Ref::new(log.probe(id)));
+    }
+    assert_eq!(pool.drain_within(Budget::Count(1)).remaining, 2);
+    let (told, _hook) = told();
+    assert_eq!((told.take(), run_inbox(), told.take()), (0, 0, 0));
+    // What is sent calls it all the same.
+    elsewhere(|here| here.post(|| ()).unwrap());
+    assert_eq!((told.take(), run_inbox(), told.take()), (1, 1, 0));
+    // The drain may release orphans of other tests, too, so its figures are not compared.
+    global().drain_backlog(Budget::All);
+    assert_eq!(log.count(), 3);
 }
 
 #[test]

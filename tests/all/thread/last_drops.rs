@@ -50,33 +50,31 @@ fn a_million_last_drops_while_the_home_waits_are_destroyed_in_its_next_turn() {
             self.destroyed.set(self.destroyed.get() + 1);
         }
     }
-    fresh(|| {
-        let event_loop = ForeignLoop::new();
-        let destroyed = Rc::new(Cell::new(0));
-        let home = thread::current().id();
-        let make = |_| {
-            let destroyed = destroyed.clone();
-            HomeRef::new(Counted { home, destroyed })
-        };
-        let (done, all_done) = mpsc::channel();
-        let workers = [(); 4].map(|()| {
-            let values: Vec<_> = (0..EACH).map(&make).collect();
-            let done = done.clone();
-            thread::spawn(move || {
-                values.into_iter().for_each(drop);
-                done.send(()).unwrap();
-            })
-        });
-        for _ in &workers {
-            all_done.recv_timeout(LONG).expect("a worker waits");
-        }
-        assert_eq!(destroyed.get(), 0);
-        event_loop.turn();
-        assert_eq!(destroyed.get(), 4 * EACH);
-        for worker in workers {
-            worker.join().unwrap();
-        }
+    let event_loop = ForeignLoop::new();
+    let destroyed = Rc::new(Cell::new(0));
+    let home = thread::current().id();
+    let make = |_| {
+        let destroyed = destroyed.clone();
+        HomeRef::new(Counted { home, destroyed })
+    };
+    let (done, all_done) = mpsc::channel();
+    let workers = [(); 4].map(|()| {
+        let values: Vec<_> = (0..EACH).map(&make).collect();
+        let done = done.clone();
+        thread::spawn(move || {
+            values.into_iter().for_each(drop);
+            done.send(()).unwrap();
+        })
     });
+    for _ in &workers {
+        all_done.recv_timeout(LONG).expect("a worker waits");
+    }
+    assert_eq!(destroyed.get(), 0);
+    event_loop.turn();
+    assert_eq!(destroyed.get(), 4 * EACH);
+    for worker in workers {
+        worker.join().unwrap();
+    }
 }
 
 /// How another thread drops the last reference.

@@ -2,7 +2,7 @@
 
 use crate::frame::noting;
 use crate::support::{
-    Chain, DRAINS, Log, Worker, alone, events, fresh, fresh_to_the_end, global, here,
+    Chain, DRAINS, Log, Worker, alone, events, fresh, fresh_to_the_end, global, here, listen,
     log_to_the_end, me, on_drop, on_threads, quiesce_until, send, sized, slot, wait_until,
     with_log,
 };
@@ -15,21 +15,20 @@ use std::time::Duration;
 
 #[test]
 fn release_to_a_thread_happens_in_its_next_outermost_drain() {
-    with_log(|log| {
-        let home = me();
-        let mut pool = AutoreleasePool::new();
-        let sender = fresh(|| {
-            home.release(Ref::new(log.probe(1)));
-            home.release(Ref::new(log.probe(2)));
-            autoreleasepool(|pool| pool.create(0).to_string());
-            thread::current().id()
-        });
-        assert_eq!(log.count(), 0, "not by the sender's drains");
-        pool.create(log.probe(0));
-        assert_eq!(pool.drain(), 1);
-        assert_eq!(log.ids(), [0, 1, 2]);
-        assert!(log.threads().iter().all(|&thread| thread != sender));
+    let log = Log::new();
+    let home = me();
+    let mut pool = AutoreleasePool::new();
+    let sender = fresh(|| {
+        home.release(Ref::new(log.probe(1)));
+        home.release(Ref::new(log.probe(2)));
+        autoreleasepool(|pool| pool.create(0).to_string());
+        thread::current().id()
     });
+    assert_eq!(log.count(), 0, "not by the sender's drains");
+    pool.create(log.probe(0));
+    assert_eq!(pool.drain(), 1);
+    assert_eq!(log.ids(), [0, 1, 2]);
+    assert!(log.threads().iter().all(|&thread| thread != sender));
 }
 
 #[test]
@@ -53,28 +52,26 @@ fn release_to_a_thread_happens_in_any_outermost_drain() {
 #[test]
 #[cfg_attr(miri, ignore = "a long chain takes minutes")]
 fn what_a_release_leaves_in_the_queue_is_destroyed_before_the_next_release() {
-    with_log(|log| {
-        me().release(Chain::ending_in(move || log.note(0)));
-        me().release(Ref::new(log.probe(1)));
-        autoreleasepool(|_| ());
-        assert_eq!(log.ids(), [0, 1]);
-    });
+    let log = Log::new();
+    me().release(Chain::ending_in(move || log.note(0)));
+    me().release(Ref::new(log.probe(1)));
+    autoreleasepool(|_| ());
+    assert_eq!(log.ids(), [0, 1]);
 }
 
 #[test]
 fn release_of_unsized_objects() {
-    with_log(|log| {
-        me().release(Ref::<[_]>::from(vec![log.probe(0), log.probe(1)]));
-        me().release(Ref::<str>::from("text"));
-        let probe = (log.probe(2),);
-        let object = Ref::new(move || {
-            let (probe,) = &probe;
-            probe.id
-        });
-        me().release(releasepool::unsize!(object => dyn Fn() -> u32 + Send + Sync));
-        global().drain_root();
-        assert_eq!(log.ids(), [0, 1, 2]);
+    let log = Log::new();
+    me().release(Ref::<[_]>::from(vec![log.probe(0), log.probe(1)]));
+    me().release(Ref::<str>::from("text"));
+    let probe = (log.probe(2),);
+    let object = Ref::new(move || {
+        let (probe,) = &probe;
+        probe.id
     });
+    me().release(releasepool::unsize!(object => dyn Fn() -> u32 + Send + Sync));
+    global().drain_root();
+    assert_eq!(log.ids(), [0, 1, 2]);
 }
 
 #[test]
@@ -89,19 +86,18 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
             }
         }
     }
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        for (generations, warnings) in [(999, 0), (1_000, 1)] {
-            me().release(Ref::new(on_drop(move || {
-                autorelease(Ref::new(Relay(generations)));
-                // This is released first; its one generation does not count for the other.
-                autorelease(Ref::new(Relay(1)));
-            })));
-            assert_eq!(pool.drain(), generations + 3);
-            let told = events(EventKind::EndlessDrain);
-            assert_eq!(told.len(), warnings, "{generations}: {told:?}");
-        }
-    });
+    listen();
+    let mut pool = AutoreleasePool::new();
+    for (generations, warnings) in [(999, 0), (1_000, 1)] {
+        me().release(Ref::new(on_drop(move || {
+            autorelease(Ref::new(Relay(generations)));
+            // This is released first; its one generation does not count for the other.
+            autorelease(Ref::new(Relay(1)));
+        })));
+        assert_eq!(pool.drain(), generations + 3);
+        let told = events(EventKind::EndlessDrain);
+        assert_eq!(told.len(), warnings, "{generations}: {told:?}");
+    }
 }
 
 #[test]
@@ -128,32 +124,31 @@ fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
 fn many_threads_send_to_one() {
     const SENDERS: usize = 4;
     const EACH: usize = sized(20, 2_000, 2_000);
-    with_log(|log| {
-        let (home, ran) = (me(), Log::new());
-        let of = |sender: usize| (sender * EACH) as u32..((sender + 1) * EACH) as u32;
-        thread::scope(|scope| {
-            let send = |sender| {
-                for id in of(sender) {
-                    home.release(Ref::new(log.probe(id)));
-                    home.post(noting(&ran, id)).unwrap();
-                }
-            };
-            scope.spawn(move || on_threads(SENDERS, send));
-            wait_until(|| {
-                global().drain_root();
-                log.count() == SENDERS * EACH
-            });
-        });
-        assert_eq!(ran.count(), 0, "closures only run in `run_inbox`");
-        assert_eq!(global().run_inbox(), SENDERS * EACH);
-        for log in [log, ran] {
-            assert_eq!(log.threads(), vec![here(); SENDERS * EACH]);
-            for sender in 0..SENDERS {
-                let order = log.ids().into_iter().filter(|id| of(sender).contains(id));
-                assert!(order.eq(of(sender)), "in each sender's order");
+    let log = Log::new();
+    let (home, ran) = (me(), Log::new());
+    let of = |sender: usize| (sender * EACH) as u32..((sender + 1) * EACH) as u32;
+    thread::scope(|scope| {
+        let send = |sender| {
+            for id in of(sender) {
+                home.release(Ref::new(log.probe(id)));
+                home.post(noting(&ran, id)).unwrap();
             }
-        }
+        };
+        scope.spawn(move || on_threads(SENDERS, send));
+        wait_until(|| {
+            global().drain_root();
+            log.count() == SENDERS * EACH
+        });
     });
+    assert_eq!(ran.count(), 0, "closures only run in `run_inbox`");
+    assert_eq!(global().run_inbox(), SENDERS * EACH);
+    for log in [log, ran] {
+        assert_eq!(log.threads(), vec![here(); SENDERS * EACH]);
+        for sender in 0..SENDERS {
+            let order = log.ids().into_iter().filter(|id| of(sender).contains(id));
+            assert!(order.eq(of(sender)), "in each sender's order");
+        }
+    }
 }
 
 #[test]
@@ -172,68 +167,63 @@ fn one_drain_makes_remote_releases_and_runs_orphans_and_releases_what_they_autor
 
 #[test]
 fn run_inbox_makes_remote_releases_that_a_budgeted_drain_has_left() {
-    with_log(|log| {
-        send(&me(), &log, 0..10);
-        AutoreleasePool::new().drain_within(Budget::Count(1));
-        me().post(noting(&log, 10)).unwrap();
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), Vec::from_iter(0..11));
-    });
+    let log = Log::new();
+    send(&me(), &log, 0..10);
+    AutoreleasePool::new().drain_within(Budget::Count(1));
+    me().post(noting(&log, 10)).unwrap();
+    assert_eq!(global().run_inbox(), 1);
+    assert_eq!(log.ids(), Vec::from_iter(0..11));
 }
 
 #[test]
 fn posted_closures_that_post_wait_for_the_next_call() {
-    with_log(|log| {
-        let (first, second) = (noting(&log, 0), noting(&log, 1));
-        let posts = move || {
-            first();
-            me().post(second).unwrap();
-        };
-        me().post(posts).unwrap();
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), [0]);
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), [0, 1]);
-    });
+    let log = Log::new();
+    let (first, second) = (noting(&log, 0), noting(&log, 1));
+    let posts = move || {
+        first();
+        me().post(second).unwrap();
+    };
+    me().post(posts).unwrap();
+    assert_eq!(global().run_inbox(), 1);
+    assert_eq!(log.ids(), [0]);
+    assert_eq!(global().run_inbox(), 1);
+    assert_eq!(log.ids(), [0, 1]);
 }
 
 #[test]
 fn posted_closures_may_run_the_inbox_drain_and_open_pools() {
-    with_log(|log| {
-        for id in 0..4 {
-            me().post(move || {
-                log.note(id);
-                global().run_inbox();
-                autoreleasepool(|pool| pool.create(log.probe(id + 10)).id);
-                global().drain_root();
-            })
-            .unwrap();
-        }
-        assert_eq!(global().run_inbox(), 1, "the first one ran the others");
-        assert_eq!(log.ids(), [0, 1, 2, 3, 13, 12, 11, 10]);
-    });
+    let log = Log::new();
+    for id in 0..4 {
+        me().post(move || {
+            log.note(id);
+            global().run_inbox();
+            autoreleasepool(|pool| pool.create(log.probe(id + 10)).id);
+            global().drain_root();
+        })
+        .unwrap();
+    }
+    assert_eq!(global().run_inbox(), 1, "the first one ran the others");
+    assert_eq!(log.ids(), [0, 1, 2, 3, 13, 12, 11, 10]);
 }
 
 #[test]
 fn post_of_a_large_and_over_aligned_closure() {
     #[repr(align(256))]
     struct Large([u8; 1024]);
-    fresh(|| {
-        let large = Large([7; 1024]);
-        let seen = Arc::new(AtomicU32::new(0));
-        let inner = seen.clone();
-        me().post(move || {
-            let large = &large;
-            assert!(std::ptr::from_ref(large).is_aligned());
-            inner.store(
-                large.0.iter().map(|&byte| u32::from(byte)).sum(),
-                Ordering::Relaxed,
-            );
-        })
-        .unwrap();
-        global().run_inbox();
-        assert_eq!(seen.load(Ordering::Relaxed), 7 * 1024);
-    });
+    let large = Large([7; 1024]);
+    let seen = Arc::new(AtomicU32::new(0));
+    let inner = seen.clone();
+    me().post(move || {
+        let large = &large;
+        assert!(std::ptr::from_ref(large).is_aligned());
+        inner.store(
+            large.0.iter().map(|&byte| u32::from(byte)).sum(),
+            Ordering::Relaxed,
+        );
+    })
+    .unwrap();
+    global().run_inbox();
+    assert_eq!(seen.load(Ordering::Relaxed), 7 * 1024);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Structures that are too deep for the stack: the order in which their objects are destroyed while
 //! the queue is being run.
 
-use crate::support::{Log, Probe, fresh, on_drop, panic_of, sized, with_log};
+use crate::support::{Log, Probe, fresh, on_drop, panic_of, sized};
 use releasepool::{AutoreleasePool, Ref, Weak, settle};
 use std::any::Any;
 use std::cell::Cell;
@@ -84,18 +84,17 @@ fn what_an_object_releases_dies_after_it() {
         _next: Option<Ref<Link>>,
         _me: Probe,
     }
-    with_log(|log| {
-        let chain = (0..LONG).fold(None, |_next, id| {
-            let _me = log.probe(id);
-            Some(Ref::new(Link { _next, _me }))
-        });
-        drop(chain);
-        let ids = log.ids();
-        // The innermost comes first up to where queueing begins, then the outermost.
-        let in_order = ids.windows(2).filter(|two| two[0] == two[1] + 1).count();
-        assert!(in_order as u32 >= LONG - FIRST, "{in_order} of {LONG}");
-        assert!(log.sorted().into_iter().eq(0..LONG));
+    let log = Log::new();
+    let chain = (0..LONG).fold(None, |_next, id| {
+        let _me = log.probe(id);
+        Some(Ref::new(Link { _next, _me }))
     });
+    drop(chain);
+    let ids = log.ids();
+    // The innermost comes first up to where queueing begins, then the outermost.
+    let in_order = ids.windows(2).filter(|two| two[0] == two[1] + 1).count();
+    assert!(in_order as u32 >= LONG - FIRST, "{in_order} of {LONG}");
+    assert!(log.sorted().into_iter().eq(0..LONG));
 }
 
 #[test]
@@ -111,20 +110,19 @@ fn shallow_structures_die_in_order_after_a_deep_one_in_the_same_drain() {
             _children: children.iter().map(leaf).collect(),
         })
     }
-    with_log(|log| {
-        let pool = AutoreleasePool::new();
-        assert_eq!(pool.autorelease(tree(log, 0, &[1, 2, 3])).me.id, 0);
-        let chain = (0..LONG).fold(None, |next, _| {
-            Some(Ref::new(Node {
-                _before: None,
-                _next: next,
-                _after: None,
-            }))
-        });
-        pool.autorelease(chain.unwrap());
-        drop(pool);
-        assert_eq!((NODES.get(), log.ids()), (LONG, vec![0, 1, 2, 3]));
+    let log = Log::new();
+    let pool = AutoreleasePool::new();
+    assert_eq!(pool.autorelease(tree(log, 0, &[1, 2, 3])).me.id, 0);
+    let chain = (0..LONG).fold(None, |next, _| {
+        Some(Ref::new(Node {
+            _before: None,
+            _next: next,
+            _after: None,
+        }))
     });
+    pool.autorelease(chain.unwrap());
+    drop(pool);
+    assert_eq!((NODES.get(), log.ids()), (LONG, vec![0, 1, 2, 3]));
 }
 
 /// Calls `f` in the destructor of the last node of a long chain, in a run of the queue.

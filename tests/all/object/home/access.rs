@@ -1,7 +1,7 @@
 //! `HomeRef::with`, its coercions, and references in handoff pools.
 
 use crate::support::{
-    Probe, assert_says, fresh, fresh_to_the_end, here, me, named_to_the_end, panic_of, with_log,
+    Log, Probe, assert_says, fresh, fresh_to_the_end, here, me, named_to_the_end, panic_of,
 };
 use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper, PoolRef, Ref, unsize};
 use std::any::Any;
@@ -80,63 +80,61 @@ impl Shape for Circle {
 
 #[test]
 fn trait_objects_of_any_alignment() {
-    with_log(|log| {
-        let polygon = HomeRef::new(Polygon(5, log.probe(1), PhantomData));
-        let shapes: [HomeRef<dyn Shape>; 2] = [
-            unsize!(polygon.clone() => dyn Shape),
-            unsize!(HomeRef::new(Circle) => dyn Shape),
-        ];
-        assert_eq!(shapes.each_ref().map(|s| s.with(Shape::sides)), [5, 0]);
-        assert!(shapes[0].is_home() && shapes[0].home() == polygon.home());
-        let weak = unsize!(HomeRef::downgrade(&polygon) => dyn Shape);
-        assert!(weak.upgrade().unwrap().ptr_eq(&shapes[0]));
-        assert_eq!(weak.upgrade().unwrap().get().unwrap().sides(), 5);
-        drop(polygon);
-        fresh(move || {
-            assert!(shapes[0].clone().get().is_none());
-            drop(shapes);
-        });
-        assert_eq!(log.count(), 0);
-        drop(AutoreleasePool::new());
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
-        assert!(weak.upgrade().is_none());
+    let log = Log::new();
+    let polygon = HomeRef::new(Polygon(5, log.probe(1), PhantomData));
+    let shapes: [HomeRef<dyn Shape>; 2] = [
+        unsize!(polygon.clone() => dyn Shape),
+        unsize!(HomeRef::new(Circle) => dyn Shape),
+    ];
+    assert_eq!(shapes.each_ref().map(|s| s.with(Shape::sides)), [5, 0]);
+    assert!(shapes[0].is_home() && shapes[0].home() == polygon.home());
+    let weak = unsize!(HomeRef::downgrade(&polygon) => dyn Shape);
+    assert!(weak.upgrade().unwrap().ptr_eq(&shapes[0]));
+    assert_eq!(weak.upgrade().unwrap().get().unwrap().sides(), 5);
+    drop(polygon);
+    fresh(move || {
+        assert!(shapes[0].clone().get().is_none());
+        drop(shapes);
     });
+    assert_eq!(log.count(), 0);
+    drop(AutoreleasePool::new());
+    assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
+    assert!(weak.upgrade().is_none());
 }
 
 #[test]
 fn slices_closures_and_supertraits() {
-    with_log(|log| {
-        let numbers = unsize!(HomeRef::new([Cell::new(1), Cell::new(2)]) => [Cell<i32>]);
-        numbers.with(|numbers| numbers[1].set(3));
-        assert_eq!(numbers.with(<[_]>::len), 2);
-        assert_eq!(numbers.get().unwrap()[1].get(), 3);
-        let probes = [log.probe(0), log.probe(1)];
-        drop(unsize!(HomeRef::new(probes) => [Probe]));
-        assert_eq!(log.ids(), [0, 1]);
+    let log = Log::new();
+    let numbers = unsize!(HomeRef::new([Cell::new(1), Cell::new(2)]) => [Cell<i32>]);
+    numbers.with(|numbers| numbers[1].set(3));
+    assert_eq!(numbers.with(<[_]>::len), 2);
+    assert_eq!(numbers.get().unwrap()[1].get(), 3);
+    let probes = [log.probe(0), log.probe(1)];
+    drop(unsize!(HomeRef::new(probes) => [Probe]));
+    assert_eq!(log.ids(), [0, 1]);
 
-        let rc = Rc::new(4);
-        let inner = rc.clone();
-        let closure = unsize!(HomeRef::new(move || *inner) => dyn Fn() -> i32);
-        assert_eq!(closure.with(|f| f()), 4);
-        fresh(move || drop(closure));
-        drop(AutoreleasePool::new());
-        assert_eq!(Rc::strong_count(&rc), 1);
+    let rc = Rc::new(4);
+    let inner = rc.clone();
+    let closure = unsize!(HomeRef::new(move || *inner) => dyn Fn() -> i32);
+    assert_eq!(closure.with(|f| f()), 4);
+    fresh(move || drop(closure));
+    drop(AutoreleasePool::new());
+    assert_eq!(Rc::strong_count(&rc), 1);
 
-        trait Named: Debug + Display {}
-        impl Named for i32 {}
-        let named = unsize!(HomeRef::new(7) => dyn Named);
-        let shown = unsize!(named => dyn Display);
-        assert_eq!(shown.with(ToString::to_string), "7");
-        let text = format!("{:?}", unsize!(HomeRef::new(8) => dyn Debug));
-        assert!(
-            text.starts_with("HomeRef") && text.ends_with("value: 8 }"),
-            "{text}"
-        );
-        assert_eq!(
-            size_of::<Option<HomeRef<dyn Debug>>>(),
-            2 * size_of::<usize>()
-        );
-    });
+    trait Named: Debug + Display {}
+    impl Named for i32 {}
+    let named = unsize!(HomeRef::new(7) => dyn Named);
+    let shown = unsize!(named => dyn Display);
+    assert_eq!(shown.with(ToString::to_string), "7");
+    let text = format!("{:?}", unsize!(HomeRef::new(8) => dyn Debug));
+    assert!(
+        text.starts_with("HomeRef") && text.ends_with("value: 8 }"),
+        "{text}"
+    );
+    assert_eq!(
+        size_of::<Option<HomeRef<dyn Debug>>>(),
+        2 * size_of::<usize>()
+    );
 }
 
 /// A graph that goes to a reclaimer as one pool; a node has a value of the thread that drew it.
@@ -146,29 +144,28 @@ fn a_handoff_pool_gives_values_back_to_their_home() {
         texture: HomeRef<Polygon>,
         _probe: Probe,
     }
-    with_log(|log| {
-        let reclaimer = Looper::reclaimer("reclaimer of nodes").unwrap();
-        let texture = |id| HomeRef::new(Polygon(id, log.probe(id), PhantomData));
-        let mut old = HandoffPool::new();
-        let shared = texture(2);
-        let lent = old.autorelease_home(shared.clone());
-        assert_eq!(lent.with(Shape::sides), 2);
-        assert!(PoolRef::retain(lent).ptr_eq(&shared));
-        old.autorelease_home(unsize!(texture(0) => dyn Shape));
-        old.autorelease(Ref::new(Node {
-            texture: texture(1),
-            _probe: log.probe(10),
-        }))
-        .texture
-        .with(Shape::sides);
-        assert_eq!((old.len(), old.drain_on(reclaimer.thread())), (3, 3));
-        let there = reclaimer.call(here).unwrap();
-        reclaimer.shutdown().unwrap();
-        assert_eq!((log.ids(), log.threads()), (vec![10], vec![there]));
-        drop(AutoreleasePool::new());
-        assert_eq!(log.sorted(), [0, 1, 10]);
-        assert_eq!(log.threads()[1..], [here(); 2]);
-        drop(shared);
-        assert_eq!(log.count(), 4);
-    });
+    let log = Log::new();
+    let reclaimer = Looper::reclaimer("reclaimer of nodes").unwrap();
+    let texture = |id| HomeRef::new(Polygon(id, log.probe(id), PhantomData));
+    let mut old = HandoffPool::new();
+    let shared = texture(2);
+    let lent = old.autorelease_home(shared.clone());
+    assert_eq!(lent.with(Shape::sides), 2);
+    assert!(PoolRef::retain(lent).ptr_eq(&shared));
+    old.autorelease_home(unsize!(texture(0) => dyn Shape));
+    old.autorelease(Ref::new(Node {
+        texture: texture(1),
+        _probe: log.probe(10),
+    }))
+    .texture
+    .with(Shape::sides);
+    assert_eq!((old.len(), old.drain_on(reclaimer.thread())), (3, 3));
+    let there = reclaimer.call(here).unwrap();
+    reclaimer.shutdown().unwrap();
+    assert_eq!((log.ids(), log.threads()), (vec![10], vec![there]));
+    drop(AutoreleasePool::new());
+    assert_eq!(log.sorted(), [0, 1, 10]);
+    assert_eq!(log.threads()[1..], [here(); 2]);
+    drop(shared);
+    assert_eq!(log.count(), 4);
 }

@@ -69,12 +69,10 @@ fn every_kind_of_loop_makes_it() {
 
 #[test]
 fn at_home_it_is_made_at_once() {
-    fresh(|| {
-        let here = me();
-        let pending = HomeRef::new_on(&here, || 3);
-        assert_eq!(pending.wait().unwrap().get(), Some(&3));
-        assert!(format!("{pending:?}").starts_with("PendingHome { home: ThreadHandle"));
-    });
+    let here = me();
+    let pending = HomeRef::new_on(&here, || 3);
+    assert_eq!(pending.wait().unwrap().get(), Some(&3));
+    assert!(format!("{pending:?}").starts_with("PendingHome { home: ThreadHandle"));
 }
 
 #[test]
@@ -185,16 +183,14 @@ fn a_thread_without_pools_is_no_home() {
 
 #[test]
 fn a_dropped_request_does_not_cancel_and_loses_nothing() {
-    fresh(|| {
-        drop(AutoreleasePool::new());
-        let log = Log::new();
-        let here = me();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                drop(HomeRef::new_on(&here, move || (Rc::new(1), log.probe(1))));
-            });
+    drop(AutoreleasePool::new());
+    let log = Log::new();
+    let here = me();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            drop(HomeRef::new_on(&here, move || (Rc::new(1), log.probe(1))));
         });
-        assert_eq!((log.count(), run_inbox(), log.count()), (0, 1, 1));
-        assert_eq!(log.threads(), [thread::current().id()]);
     });
+    assert_eq!((log.count(), run_inbox(), log.count()), (0, 1, 1));
+    assert_eq!(log.threads(), [thread::current().id()]);
 }

@@ -1,7 +1,7 @@
 //! `HomeWeak`: it keeps the memory of a value with a home, and never the value.
 
 use crate::support::teardown::{ALWAYS, at_teardown};
-use crate::support::{Log, Probe, fresh, fresh_to_the_end, global, here, with_log};
+use crate::support::{Log, Probe, fresh, fresh_to_the_end, global, here};
 use releasepool::{AutoreleasePool, HandoffPool, HomeRef, HomeWeak, unsize};
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -25,48 +25,46 @@ impl Bound {
 
 #[test]
 fn it_upgrades_on_any_thread_while_the_value_is_alive() {
-    with_log(|log| {
-        let object = Bound::new(log, 1);
-        let weak = HomeRef::downgrade(&object);
-        assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
-        assert_eq!(weak.upgrade().unwrap().with(Bound::id), 1);
-        fresh(|| {
-            let upgraded = weak.upgrade().unwrap();
-            assert!(upgraded.ptr_eq(&object) && upgraded.get().is_none());
-            let again = HomeRef::downgrade(&upgraded);
-            assert!(again.ptr_eq(&weak) && again.clone().ptr_eq(&weak));
-            assert_eq!((weak.strong_count(), weak.weak_count()), (2, 2));
-        });
-        assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
-        drop(object);
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
-        assert!(weak.upgrade().is_none());
-        assert_eq!((weak.strong_count(), weak.weak_count()), (0, 0));
-        let elsewhere = weak.clone();
-        drop(weak);
-        // Frees the memory.
-        fresh(|| assert!(elsewhere.upgrade().is_none()));
-        drop(elsewhere);
+    let log = Log::new();
+    let object = Bound::new(log, 1);
+    let weak = HomeRef::downgrade(&object);
+    assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
+    assert_eq!(weak.upgrade().unwrap().with(Bound::id), 1);
+    fresh(|| {
+        let upgraded = weak.upgrade().unwrap();
+        assert!(upgraded.ptr_eq(&object) && upgraded.get().is_none());
+        let again = HomeRef::downgrade(&upgraded);
+        assert!(again.ptr_eq(&weak) && again.clone().ptr_eq(&weak));
+        assert_eq!((weak.strong_count(), weak.weak_count()), (2, 2));
     });
+    assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
+    drop(object);
+    assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
+    assert!(weak.upgrade().is_none());
+    assert_eq!((weak.strong_count(), weak.weak_count()), (0, 0));
+    let elsewhere = weak.clone();
+    drop(weak);
+    // Frees the memory.
+    fresh(|| assert!(elsewhere.upgrade().is_none()));
+    drop(elsewhere);
 }
 
 #[test]
 fn a_value_on_its_way_home_cannot_be_upgraded() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        let object = Bound::new(log, 1);
-        let weak = HomeRef::downgrade(&object);
-        let elsewhere = weak.clone();
-        fresh(move || {
-            drop(object);
-            assert!(elsewhere.upgrade().is_none());
-        });
-        assert!(weak.upgrade().is_none());
-        assert_eq!(log.count(), 0);
-        pool.drain();
-        assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
-        assert!(weak.upgrade().is_none());
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    let object = Bound::new(log, 1);
+    let weak = HomeRef::downgrade(&object);
+    let elsewhere = weak.clone();
+    fresh(move || {
+        drop(object);
+        assert!(elsewhere.upgrade().is_none());
     });
+    assert!(weak.upgrade().is_none());
+    assert_eq!(log.count(), 0);
+    pool.drain();
+    assert_eq!((log.ids(), log.threads()), (vec![1], vec![here()]));
+    assert!(weak.upgrade().is_none());
 }
 
 #[test]

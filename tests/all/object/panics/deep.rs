@@ -1,7 +1,7 @@
 //! Destructors that panic while other objects wait in the queue for deep structures: those belong
 //! to the same drain, and are destroyed in it.
 
-use crate::support::{Chain, Log, events, fresh, global, me, on_drop, panic_of, with_log};
+use crate::support::{Chain, Log, events, global, listen, me, on_drop, panic_of, with_log};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 
@@ -55,18 +55,17 @@ fn chain(log: Log, then: impl Fn(u32) -> Then) -> Ref<Link> {
 
 #[test]
 fn panic_in_a_nested_drain_does_not_run_a_queue_that_is_not_its_own() {
-    with_log(|log| {
-        drop(Ref::new(on_drop(move || {
-            drop(chain(log, |_| Then::Nothing));
-            let queued = log.count();
-            assert!(queued < DEPTH as usize, "the last links wait");
-            let mut pool = AutoreleasePool::new();
-            pool.create(on_drop(|| panic!("nested")));
-            assert_eq!(panic_of(|| pool.drain()), "nested");
-            assert_eq!(log.count(), queued, "for the outermost release");
-        })));
-        assert_eq!(log.count(), DEPTH as usize);
-    });
+    let log = Log::new();
+    drop(Ref::new(on_drop(move || {
+        drop(chain(log, |_| Then::Nothing));
+        let queued = log.count();
+        assert!(queued < DEPTH as usize, "the last links wait");
+        let mut pool = AutoreleasePool::new();
+        pool.create(on_drop(|| panic!("nested")));
+        assert_eq!(panic_of(|| pool.drain()), "nested");
+        assert_eq!(log.count(), queued, "for the outermost release");
+    })));
+    assert_eq!(log.count(), DEPTH as usize);
 }
 
 /// The head panics, the last link autoreleases.
@@ -101,14 +100,14 @@ fn loud(panics: fn(u32) -> bool) -> impl Fn(u32) -> Then {
 fn panics_all_along_a_chain_are_all_survived() {
     // Above the queue, two panics would be in flight at once, which aborts, as with `Arc`; in the
     // queue there is one at a time.
-    with_log(|log| {
-        let head = chain(log, loud(|id| id % 1_000 == 600));
-        let first = panic_of(|| drop(head));
-        assert!(first.starts_with("link "), "{first}");
-        assert_all_died_once(log, &[]);
-        let loud = (0..DEPTH).filter(|id| id % 1_000 == 600).count();
-        assert_eq!(events(EventKind::Panic).len(), loud - 1);
-    });
+    listen();
+    let log = Log::new();
+    let head = chain(log, loud(|id| id % 1_000 == 600));
+    let first = panic_of(|| drop(head));
+    assert!(first.starts_with("link "), "{first}");
+    assert_all_died_once(log, &[]);
+    let loud = (0..DEPTH).filter(|id| id % 1_000 == 600).count();
+    assert_eq!(events(EventKind::Panic).len(), loud - 1);
 }
 
 #[test]
@@ -151,36 +150,35 @@ fn panic_above_a_queue_with_and_without_pools_nothing_is_lost() {
 
 #[test]
 fn panic_above_a_queue_the_queue_is_run_before_the_next_entry_is_released() {
-    fresh(|| {
-        // Pools with few entries are closed in another way than others.
-        for others in [1, 100] {
-            let log = Log::new();
-            let pool = AutoreleasePool::new();
-            (0..others).for_each(|id| _ = pool.create(log.probe(1_000_000 + id)));
-            pool.autorelease(chain(log, loud(|id| id == 0)));
-            assert_eq!(panic_of(|| drop(pool)), "link 0");
-            let ids = log.ids();
-            let (chain, entries) = ids.split_at(DEPTH as usize);
-            assert!(chain.iter().copied().eq(0..DEPTH), "{others} other entries");
-            assert_eq!(entries.len(), others as usize);
-        }
-    });
+    listen();
+    // Pools with few entries are closed in another way than others.
+    for others in [1, 100] {
+        let log = Log::new();
+        let pool = AutoreleasePool::new();
+        (0..others).for_each(|id| _ = pool.create(log.probe(1_000_000 + id)));
+        pool.autorelease(chain(log, loud(|id| id == 0)));
+        assert_eq!(panic_of(|| drop(pool)), "link 0");
+        let ids = log.ids();
+        let (chain, entries) = ids.split_at(DEPTH as usize);
+        assert!(chain.iter().copied().eq(0..DEPTH), "{others} other entries");
+        assert_eq!(entries.len(), others as usize);
+    }
 }
 
 #[test]
 fn panics_above_and_in_a_queue_the_first_one_resumes() {
-    with_log(|log| {
-        let pool = AutoreleasePool::new();
-        pool.autorelease(chain(log, loud(|id| id == 0 || id == DEPTH - 1)));
-        let first = panic_of(|| drop(pool));
-        assert_eq!(first, "link 0");
-        assert_all_died_once(log, &[]);
-        let reported = events(EventKind::Panic);
-        assert_eq!(reported.len(), 1, "the other is reported");
-        assert_eq!(reported[0].message, Some(format!("link {}", DEPTH - 1)));
-        autorelease(Ref::new(0));
-        assert_eq!(global().drain_root(), 1, "the pool is closed");
-    });
+    listen();
+    let log = Log::new();
+    let pool = AutoreleasePool::new();
+    pool.autorelease(chain(log, loud(|id| id == 0 || id == DEPTH - 1)));
+    let first = panic_of(|| drop(pool));
+    assert_eq!(first, "link 0");
+    assert_all_died_once(log, &[]);
+    let reported = events(EventKind::Panic);
+    assert_eq!(reported.len(), 1, "the other is reported");
+    assert_eq!(reported[0].message, Some(format!("link {}", DEPTH - 1)));
+    autorelease(Ref::new(0));
+    assert_eq!(global().drain_root(), 1, "the pool is closed");
 }
 
 #[test]
@@ -207,54 +205,46 @@ fn panic_above_a_queue_in_an_abandoned_managers_root_pool_at_thread_exit() {
 
 #[test]
 fn payload_that_fills_the_queue_at_the_end_of_a_drain_leaves_the_pool_in_order() {
-    fresh(|| {
-        let pool = AutoreleasePool::new();
-        pool.create(on_drop(|| {
-            drop(Chain::ending_in(|| {
-                // The second panic, whose payload is dropped where it is reported.
-                std::panic::panic_any(on_drop(|| {
-                    drop(Chain::ending_in(|| panic!("the third")));
-                }));
+    let pool = AutoreleasePool::new();
+    pool.create(on_drop(|| {
+        drop(Chain::ending_in(|| {
+            // The second panic, whose payload is dropped where it is reported.
+            std::panic::panic_any(on_drop(|| {
+                drop(Chain::ending_in(|| panic!("the third")));
             }));
-            panic!("the first");
         }));
-        assert_eq!(panic_of(|| drop(pool)), "the first");
-        autorelease(Ref::new(0));
-        assert_eq!(global().drain_root(), 1, "the pool is closed");
-    });
+        panic!("the first");
+    }));
+    assert_eq!(panic_of(|| drop(pool)), "the first");
+    autorelease(Ref::new(0));
+    assert_eq!(global().drain_root(), 1, "the pool is closed");
 }
 
 #[test]
 fn queue_is_run_before_what_its_head_autoreleased_is_released() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        pool.create(on_drop(|| {
-            drop(Chain::ending_in(|| autorelease(Ref::new(0))));
-            autorelease(Ref::new(1));
-        }));
-        assert_eq!(pool.drain(), 3, "nothing is left for later");
-        assert_eq!(global().drain_root(), 0);
-    });
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(|| {
+        drop(Chain::ending_in(|| autorelease(Ref::new(0))));
+        autorelease(Ref::new(1));
+    }));
+    assert_eq!(pool.drain(), 3, "nothing is left for later");
+    assert_eq!(global().drain_root(), 0);
 }
 
 #[test]
 fn queue_of_what_was_sent_here_is_run_before_the_drain_ends() {
-    fresh(|| {
-        let mut pool = AutoreleasePool::new();
-        me().release(Chain::ending_in(|| autorelease(Ref::new(0))));
-        assert_eq!(pool.drain(), 1);
-        assert_eq!(global().drain_root(), 0);
-    });
+    let mut pool = AutoreleasePool::new();
+    me().release(Chain::ending_in(|| autorelease(Ref::new(0))));
+    assert_eq!(pool.drain(), 1);
+    assert_eq!(global().drain_root(), 0);
 }
 
 #[test]
 fn panic_in_a_queue_ends_the_release_that_runs_it() {
-    fresh(|| {
-        assert_eq!(
-            panic_of(|| drop(Chain::ending_in(|| panic!("the last")))),
-            "the last"
-        );
-        me().post(|| ()).unwrap();
-        assert_eq!(global().run_inbox(), 1, "no destructor is going on");
-    });
+    assert_eq!(
+        panic_of(|| drop(Chain::ending_in(|| panic!("the last")))),
+        "the last"
+    );
+    me().post(|| ()).unwrap();
+    assert_eq!(global().run_inbox(), 1, "no destructor is going on");
 }

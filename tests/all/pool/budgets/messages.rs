@@ -1,9 +1,7 @@
 //! Budgeted drains of messages from other threads and of orphans.
 
 use crate::pool::budgets::filled;
-use crate::support::{
-    Log, alone, counts, fresh, fresh_to_the_end, global, me, send, wait_until, with_log,
-};
+use crate::support::{Log, alone, counts, fresh, fresh_to_the_end, global, me, send, wait_until};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot,
     ThreadHandle, autoreleasepool,
@@ -15,131 +13,123 @@ use std::time::Duration;
 
 #[test]
 fn handed_over_pools_are_released_within_budgets() {
-    with_log(|log| {
-        let home = me();
-        fresh(|| {
-            let mut pool = HandoffPool::new();
-            (0..100).for_each(|id| _ = pool.create(log.probe(id)));
-            pool.drain_on(&home);
-            home.release(Ref::new(log.probe(100)));
-        });
-        let mut pool = filled(log, 200..201);
-        let drained = pool.drain_within(Budget::Count(10));
-        // The pool's own entries come first, because they were there first.
-        assert_eq!((drained.released, drained.remaining), (10, 92));
-        assert_eq!(log.ids()[..3], [200, 99, 98]);
-        assert_eq!(counts(global().drain_backlog(Budget::All)), (92, 0));
-        assert_eq!(log.ids().last(), Some(&100));
-        let figures = global().snapshot().thread(me().key()).unwrap().totals;
-        // The other objects were in no pool of this thread.
-        assert_eq!(figures.released, 1);
+    let log = Log::new();
+    let home = me();
+    fresh(|| {
+        let mut pool = HandoffPool::new();
+        (0..100).for_each(|id| _ = pool.create(log.probe(id)));
+        pool.drain_on(&home);
+        home.release(Ref::new(log.probe(100)));
     });
+    let mut pool = filled(log, 200..201);
+    let drained = pool.drain_within(Budget::Count(10));
+    // The pool's own entries come first, because they were there first.
+    assert_eq!((drained.released, drained.remaining), (10, 92));
+    assert_eq!(log.ids()[..3], [200, 99, 98]);
+    assert_eq!(counts(global().drain_backlog(Budget::All)), (92, 0));
+    assert_eq!(log.ids().last(), Some(&100));
+    let figures = global().snapshot().thread(me().key()).unwrap().totals;
+    // The other objects were in no pool of this thread.
+    assert_eq!(figures.released, 1);
 }
 
 #[test]
 fn drains_of_one_take_turns_between_the_pool_and_messages() {
-    with_log(|log| {
-        let mut pool = AutoreleasePool::new();
-        for round in 0..20 {
-            pool.create(log.probe(0));
-            pool.create(log.probe(0));
-            me().release(Ref::new(log.probe(1)));
-            let drained = pool.drain_within(Budget::Count(1));
-            assert_eq!(drained.released, 1, "{round}");
-        }
-        let ids = log.ids();
-        let of = |id| ids.iter().filter(|of| **of == id).count();
-        assert!(of(0) >= 5 && of(1) >= 5, "{ids:?}");
-    });
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    for round in 0..20 {
+        pool.create(log.probe(0));
+        pool.create(log.probe(0));
+        me().release(Ref::new(log.probe(1)));
+        let drained = pool.drain_within(Budget::Count(1));
+        assert_eq!(drained.released, 1, "{round}");
+    }
+    let ids = log.ids();
+    let of = |id| ids.iter().filter(|of| **of == id).count();
+    assert!(of(0) >= 5 && of(1) >= 5, "{ids:?}");
 }
 
 #[test]
 fn messages_alone_use_up_a_budget() {
-    with_log(|log| {
-        send(&me(), &log, 0..100);
-        // More than a turn.
-        assert_eq!(
-            counts(AutoreleasePool::new().drain_within(Budget::Count(40))),
-            (40, 60)
-        );
-        assert_eq!(log.count(), 40);
-    });
+    let log = Log::new();
+    send(&me(), &log, 0..100);
+    // More than a turn.
+    assert_eq!(
+        counts(AutoreleasePool::new().drain_within(Budget::Count(40))),
+        (40, 60)
+    );
+    assert_eq!(log.count(), 40);
 }
 
 #[test]
 fn ordinary_drains_leave_messages_alone_that_a_budgeted_drain_has_claimed() {
-    with_log(|log| {
-        send(&me(), &log, 0..10);
-        AutoreleasePool::new().drain_within(Budget::Count(4));
-        me().release(Ref::new(log.probe(10)));
-        drop(AutoreleasePool::new());
-        assert_eq!(log.ids(), [0, 1, 2, 3, 10]);
-        global().drain_backlog(Budget::All);
-        assert_eq!(log.count(), 11);
-    });
+    let log = Log::new();
+    send(&me(), &log, 0..10);
+    AutoreleasePool::new().drain_within(Budget::Count(4));
+    me().release(Ref::new(log.probe(10)));
+    drop(AutoreleasePool::new());
+    assert_eq!(log.ids(), [0, 1, 2, 3, 10]);
+    global().drain_backlog(Budget::All);
+    assert_eq!(log.count(), 11);
 }
 
 #[test]
 fn a_pool_that_is_filled_after_a_budgeted_drain_closes_like_any_other() {
-    with_log(|log| {
-        type Fill = fn(&AutoreleasePool);
-        let fills: [(&str, Fill); 3] = [
-            ("few objects without a destructor", |pool| {
-                pool.create(1);
-            }),
-            ("many of them", |pool| {
-                (0..10).for_each(|n| _ = pool.create(n));
-            }),
-            ("objects with a destructor", |pool| {
-                pool.create(String::from("object"));
-            }),
-        ];
-        for (made, (what, fill)) in fills.into_iter().enumerate() {
-            let mut pool = AutoreleasePool::new();
-            pool.drain_within(Budget::All);
-            me().release(Ref::new(log.probe(0)));
-            fill(&pool);
-            drop(pool);
-            assert_eq!(log.count(), made + 1, "{what}");
-        }
-    });
+    let log = Log::new();
+    type Fill = fn(&AutoreleasePool);
+    let fills: [(&str, Fill); 3] = [
+        ("few objects without a destructor", |pool| {
+            pool.create(1);
+        }),
+        ("many of them", |pool| {
+            (0..10).for_each(|n| _ = pool.create(n));
+        }),
+        ("objects with a destructor", |pool| {
+            pool.create(String::from("object"));
+        }),
+    ];
+    for (made, (what, fill)) in fills.into_iter().enumerate() {
+        let mut pool = AutoreleasePool::new();
+        pool.drain_within(Budget::All);
+        me().release(Ref::new(log.probe(0)));
+        fill(&pool);
+        drop(pool);
+        assert_eq!(log.count(), made + 1, "{what}");
+    }
 }
 
 #[test]
 fn sent_references_are_found_while_they_wait() {
-    fresh(|| {
-        let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
-        let singles = [(); 3].map(|()| Ref::new(0));
-        singles.iter().cloned().for_each(|r| me().release(r));
-        // A value that waits for its destructor hides nothing.
-        let at_home = HomeRef::new(0);
-        thread::spawn(move || drop(at_home)).join().unwrap();
-        me().release(single.clone());
-        let mut pool = HandoffPool::new();
-        pool.autorelease(pooled.clone());
-        pool.drain_on(&me());
-        AutoreleasePool::new().drain_within(Budget::Count(0));
-        let known = [&single, &pooled, &other].map(|r| global().contains(r));
-        assert_eq!(known, [true, true, false]);
-        assert!(singles.iter().all(|r| global().contains(r)));
-        AutoreleasePool::new().drain_within(Budget::Count(1));
-        assert!(!global().contains(&singles[0]), "the oldest");
-        assert!(singles[1..].iter().all(|r| global().contains(r)));
-        global().drain_backlog(Budget::All);
-        assert!(!global().contains(&single) && !global().contains(&pooled));
-    });
+    let (single, pooled, other) = (Ref::new(1), Ref::new(2), Ref::new(3));
+    let singles = [(); 3].map(|()| Ref::new(0));
+    singles.iter().cloned().for_each(|r| me().release(r));
+    // A value that waits for its destructor hides nothing.
+    let at_home = HomeRef::new(0);
+    thread::spawn(move || drop(at_home)).join().unwrap();
+    me().release(single.clone());
+    let mut pool = HandoffPool::new();
+    pool.autorelease(pooled.clone());
+    pool.drain_on(&me());
+    AutoreleasePool::new().drain_within(Budget::Count(0));
+    let known = [&single, &pooled, &other].map(|r| global().contains(r));
+    assert_eq!(known, [true, true, false]);
+    assert!(singles.iter().all(|r| global().contains(r)));
+    AutoreleasePool::new().drain_within(Budget::Count(1));
+    assert!(!global().contains(&singles[0]), "the oldest");
+    assert!(singles[1..].iter().all(|r| global().contains(r)));
+    global().drain_backlog(Budget::All);
+    assert!(!global().contains(&single) && !global().contains(&pooled));
 }
 
 #[test]
 fn closures_are_kept_for_run_inbox() {
-    with_log(|log| {
-        me().post(move || log.note(7)).unwrap();
-        me().release(Ref::new(log.probe(1)));
-        AutoreleasePool::new().drain_within(Budget::All);
-        assert_eq!(log.ids(), [1]);
-        assert_eq!(global().run_inbox(), 1);
-        assert_eq!(log.ids(), [1, 7]);
-    });
+    let log = Log::new();
+    me().post(move || log.note(7)).unwrap();
+    me().release(Ref::new(log.probe(1)));
+    AutoreleasePool::new().drain_within(Budget::All);
+    assert_eq!(log.ids(), [1]);
+    assert_eq!(global().run_inbox(), 1);
+    assert_eq!(log.ids(), [1, 7]);
 }
 
 /// Makes 100 orphans, of which a budgeted drain releases 10.

@@ -12,7 +12,7 @@ mod rounds;
 mod tasks;
 mod wake_hooks;
 
-use crate::support::{Log, events, fresh, listen};
+use crate::support::{Log, events, listen};
 use releasepool::event::EventKind;
 use releasepool::{FrameConfig, FrameLoop, Looper};
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -33,9 +33,10 @@ pub fn on_demand() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited().on_demand())
 }
 
-/// Calls `f` on a fresh thread, with a log and a loop that never waits.
-pub fn with_loop(f: impl FnOnce(Log, FrameLoop) + Send) {
-    fresh(|| f(Log::new(), quick()));
+/// Returns a log, and a loop that never waits. Events are kept.
+pub fn log_and_loop() -> (Log, FrameLoop) {
+    listen();
+    (Log::new(), quick())
 }
 
 /// Counts the calls of a wake hook.

@@ -1,29 +1,28 @@
 //! `Frame::arena`: an arena that is empty at the beginning of each frame.
 
 use crate::arena::HEADER;
-use crate::frame::{quick, with_loop};
+use crate::frame::{log_and_loop, quick};
 use crate::support::panic_of;
 use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, StackAllocator, StackBox};
 use std::ops::ControlFlow::{Break, Continue};
 
 #[test]
 fn arena_is_the_same_in_each_frame_and_empty() {
-    with_loop(|_, mut frames| {
-        let mut places = Vec::new();
-        for n in 0..3 {
-            let report = frames.tick(|frame| {
-                let arena = frame.arena();
-                assert!(arena.is_empty());
-                assert_eq!(arena.capacity(), 64 * 1024);
-                let value = arena.alloc([n; 1000]);
-                places.push(StackBox::as_ptr(&value).addr());
-                std::mem::forget(value);
-                assert!(std::ptr::eq(arena, frame.arena()));
-            });
-            assert_eq!(report.arena_high_water, HEADER + 4000);
-        }
-        assert!(places.windows(2).all(|two| two[0] == two[1]));
-    });
+    let (_, mut frames) = log_and_loop();
+    let mut places = Vec::new();
+    for n in 0..3 {
+        let report = frames.tick(|frame| {
+            let arena = frame.arena();
+            assert!(arena.is_empty());
+            assert_eq!(arena.capacity(), 64 * 1024);
+            let value = arena.alloc([n; 1000]);
+            places.push(StackBox::as_ptr(&value).addr());
+            std::mem::forget(value);
+            assert!(std::ptr::eq(arena, frame.arena()));
+        });
+        assert_eq!(report.arena_high_water, HEADER + 4000);
+    }
+    assert!(places.windows(2).all(|two| two[0] == two[1]));
 }
 
 #[test]
@@ -59,54 +58,51 @@ fn arena_grows_between_frames_to_what_a_frame_needed() {
 
 #[test]
 fn arena_is_emptied_if_a_frame_panics_by_tick_and_by_run() {
-    with_loop(|log, mut frames| {
-        let message = panic_of(|| {
-            frames.tick(|frame| {
-                std::mem::forget(frame.arena().alloc(log.probe(0)));
-                let _dropped = frame.arena().alloc(log.probe(1));
-                std::mem::forget(frame.arena().alloc([0u8; 70_000]));
-                panic!("drawing");
-            })
-        });
-        assert_eq!((&*message, &*log.ids()), ("drawing", &[1][..]));
-        let mut first = true;
-        frames.run(|frame| {
-            assert!(frame.arena().is_empty());
-            assert!(frame.arena().capacity() > 70_000);
-            std::mem::forget(frame.arena().alloc(log.probe(2)));
-            if std::mem::take(&mut first) {
-                Continue(())
-            } else {
-                Break(())
-            }
-        });
-        assert_eq!(log.ids(), [1]);
+    let (log, mut frames) = log_and_loop();
+    let message = panic_of(|| {
+        frames.tick(|frame| {
+            std::mem::forget(frame.arena().alloc(log.probe(0)));
+            let _dropped = frame.arena().alloc(log.probe(1));
+            std::mem::forget(frame.arena().alloc([0u8; 70_000]));
+            panic!("drawing");
+        })
     });
+    assert_eq!((&*message, &*log.ids()), ("drawing", &[1][..]));
+    let mut first = true;
+    frames.run(|frame| {
+        assert!(frame.arena().is_empty());
+        assert!(frame.arena().capacity() > 70_000);
+        std::mem::forget(frame.arena().alloc(log.probe(2)));
+        if std::mem::take(&mut first) {
+            Continue(())
+        } else {
+            Break(())
+        }
+    });
+    assert_eq!(log.ids(), [1]);
 }
 
 #[test]
 fn arena_is_emptied_before_the_pool_is_drained() {
-    with_loop(|log, mut frames| {
-        frames.tick(|frame| {
-            frame.pool().create(log.probe(1));
-            let _temporary = frame.arena().alloc(log.probe(0));
-        });
-        assert_eq!(log.ids(), [0, 1]);
+    let (log, mut frames) = log_and_loop();
+    frames.tick(|frame| {
+        frame.pool().create(log.probe(1));
+        let _temporary = frame.arena().alloc(log.probe(0));
     });
+    assert_eq!(log.ids(), [0, 1]);
 }
 
 #[test]
 fn loop_within_a_frame_has_an_arena_of_its_own() {
-    with_loop(|_, mut outer| {
-        outer.tick(|frame| {
-            let value = frame.arena().alloc(7);
-            let mut inner = quick();
-            inner.tick(|inner| {
-                assert!(inner.arena().is_empty());
-                std::mem::forget(inner.arena().alloc(8));
-            });
-            let _pool = AutoreleasePool::new();
-            assert_eq!(*value, 7);
+    let (_, mut outer) = log_and_loop();
+    outer.tick(|frame| {
+        let value = frame.arena().alloc(7);
+        let mut inner = quick();
+        inner.tick(|inner| {
+            assert!(inner.arena().is_empty());
+            std::mem::forget(inner.arena().alloc(8));
         });
+        let _pool = AutoreleasePool::new();
+        assert_eq!(*value, 7);
     });
 }

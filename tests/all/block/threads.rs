@@ -206,25 +206,6 @@ fn trim_asks_other_threads() {
 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
-fn trim_keeps_what_is_in_use() {
-    let blocks = BlockAllocator::new();
-    let mut all = fill(&blocks, 5_000, 32);
-    let last = all.pop().unwrap();
-    let some = all.split_off(4_000);
-    free(&blocks, all);
-    assert!(blocks.trim() > 0);
-    some.iter().for_each(Filled::check);
-    let more = fill(&blocks, 3_000, 32);
-    some.iter().chain([&last]).for_each(Filled::check);
-    free(&blocks, more);
-    free(&blocks, some);
-    last.free(&blocks);
-    blocks.trim();
-    assert_eq!(blocks.stats().chunk_bytes, 0);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "thousands of blocks: takes too long")]
 fn trim_returns_the_sum_of_all_heaps() {
     let blocks = BlockAllocator::new();
     // A trim goes through the heaps from the newest to the oldest.

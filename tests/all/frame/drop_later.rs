@@ -3,8 +3,8 @@
 use crate::frame::{died_on, hold, id_of, reclaimer};
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
-    LONG, Log, Probe, alone, assert_died, assert_says, events, fresh, listen, on_drop, on_threads,
-    panic_of, wait_until,
+    LONG, Log, Probe, alone, assert_died, assert_says, events, listen, on_drop, panic_of,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::{
@@ -513,41 +513,6 @@ fn values_that_are_sent_to_the_reclaimer_of_the_process_while_a_thread_ends_are_
     assert!(finish_drops(LONG));
     let count = |id| log.ids().iter().filter(|seen| **seen == id).count();
     assert_eq!((count(0), count(1)), (3, 6));
-}
-
-#[test]
-fn values_of_eight_threads_stay_within_the_bound() {
-    const EACH: u32 = if cfg!(miri) { 50 } else { 3_000 };
-    static SENT: AtomicU32 = AtomicU32::new(0);
-    static DROPPED: AtomicU32 = AtomicU32::new(0);
-    struct Counted;
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            // This one waits, and as many as the bound allows, and each thread may wait for room.
-            let dropped = DROPPED.fetch_add(1, Ordering::Relaxed);
-            assert!(SENT.load(Ordering::Relaxed) - dropped <= 100 + 8);
-        }
-    }
-    let reclaimer = ReclaimerConfig::new()
-        .values(100)
-        .spawn("reclaimer")
-        .unwrap();
-    on_threads(8, |_| {
-        for _ in 0..EACH {
-            SENT.fetch_add(1, Ordering::Relaxed);
-            reclaimer.drop_later(Counted);
-        }
-    });
-    reclaimer.barrier().unwrap();
-    assert_eq!(DROPPED.load(Ordering::Relaxed), 8 * EACH);
-    fresh(|| assert!(reclaimer.wait_idle(LONG)));
-    // Each sender's values are in the figures of their type.
-    let go = hold(&reclaimer);
-    SENT.fetch_add(1, Ordering::Relaxed);
-    reclaimer.drop_later(Counted);
-    let types = reclaimer.pending().types;
-    assert_eq!(types.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [1]);
-    drop(go);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `FrameProxy::post_frame`: closures that get the frame in which they run.
 
-use crate::frame::{HOUR, let_delays_pass, quick, with_loop};
+use crate::frame::{HOUR, let_delays_pass, log_and_loop, quick};
 use crate::support::{events, listen, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Frame, Looper, Ref};
@@ -20,98 +20,94 @@ pub fn seen(frame: &Frame<'_>) -> Seen {
 
 #[test]
 fn a_closure_gets_the_frame_that_it_runs_in() {
-    with_loop(|log, mut frames| {
-        frames.tick(|_| ());
-        let (proxy, inner, plain) = (frames.proxy(), log, log);
-        thread::spawn(move || {
-            let framed = move |frame: &mut Frame<'_>| {
-                inner.note(0);
-                assert_eq!(seen(frame), ("frame".into(), 0, 1, 1));
-                assert_eq!(frame.last_report().map(|report| report.index), Some(0));
-                frame.pool().create(inner.probe(3));
-                let numbers = frame.arena().alloc_slice(1_000, |i| i);
-                assert_eq!(numbers[999], 999);
-            };
-            proxy.post_frame(framed).unwrap();
-            proxy.post(move || plain.note(1)).unwrap();
-        })
-        .join()
-        .unwrap();
-        let report = frames.tick(|frame| {
-            assert_eq!(frame.pool().len(), 1, "both have one pool");
-            assert_eq!(frame.index(), 1);
-            log.note(2);
-        });
-        assert_eq!(log.ids(), [0, 1, 2, 3]);
-        assert_eq!((report.closures, report.panics), (2, 0));
-        assert_eq!(report.drained.released, 1);
-        assert!(report.arena_high_water >= 1_000 * size_of::<usize>());
-        assert_eq!(frames.tick(|_| ()).arena_high_water, 0, "it was reset");
-        assert!(events(EventKind::NoPool).is_empty());
+    let (log, mut frames) = log_and_loop();
+    frames.tick(|_| ());
+    let (proxy, inner, plain) = (frames.proxy(), log, log);
+    thread::spawn(move || {
+        let framed = move |frame: &mut Frame<'_>| {
+            inner.note(0);
+            assert_eq!(seen(frame), ("frame".into(), 0, 1, 1));
+            assert_eq!(frame.last_report().map(|report| report.index), Some(0));
+            frame.pool().create(inner.probe(3));
+            let numbers = frame.arena().alloc_slice(1_000, |i| i);
+            assert_eq!(numbers[999], 999);
+        };
+        proxy.post_frame(framed).unwrap();
+        proxy.post(move || plain.note(1)).unwrap();
+    })
+    .join()
+    .unwrap();
+    let report = frames.tick(|frame| {
+        assert_eq!(frame.pool().len(), 1, "both have one pool");
+        assert_eq!(frame.index(), 1);
+        log.note(2);
     });
+    assert_eq!(log.ids(), [0, 1, 2, 3]);
+    assert_eq!((report.closures, report.panics), (2, 0));
+    assert_eq!(report.drained.released, 1);
+    assert!(report.arena_high_water >= 1_000 * size_of::<usize>());
+    assert_eq!(frames.tick(|_| ()).arena_high_water, 0, "it was reset");
+    assert!(events(EventKind::NoPool).is_empty());
 }
 
 #[test]
 fn a_panic_ends_the_closure_alone() {
-    with_loop(|log, mut frames| {
-        let (proxy, inner, next) = (frames.proxy(), log, log);
-        let panics = move |frame: &mut Frame<'_>| {
-            frame.pool().create(inner.probe(2));
-            let _dropped = frame.arena().alloc(inner.probe(0));
-            panic!("in a posted frame");
-        };
-        proxy.post_frame(panics).unwrap();
-        let goes_on = move |frame: &mut Frame<'_>| next.note(frame.pool().len() as u32);
-        proxy.post_frame(goes_on).unwrap();
-        let report = frames.tick(|_| log.note(9));
-        assert_eq!((report.closures, report.panics), (2, 1));
-        assert_eq!(log.ids(), [0, 1, 9, 2]);
-        assert_eq!(crate::frame::panics(), ["in a posted frame"]);
-    });
+    let (log, mut frames) = log_and_loop();
+    let (proxy, inner, next) = (frames.proxy(), log, log);
+    let panics = move |frame: &mut Frame<'_>| {
+        frame.pool().create(inner.probe(2));
+        let _dropped = frame.arena().alloc(inner.probe(0));
+        panic!("in a posted frame");
+    };
+    proxy.post_frame(panics).unwrap();
+    let goes_on = move |frame: &mut Frame<'_>| next.note(frame.pool().len() as u32);
+    proxy.post_frame(goes_on).unwrap();
+    let report = frames.tick(|_| log.note(9));
+    assert_eq!((report.closures, report.panics), (2, 1));
+    assert_eq!(log.ids(), [0, 1, 9, 2]);
+    assert_eq!(crate::frame::panics(), ["in a posted frame"]);
 }
 
 #[test]
 fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
-    with_loop(|log, mut frames| {
-        let proxy = frames.proxy();
-        let note = |id| {
-            move |frame: &mut Frame<'_>| {
-                frame.pool().create(());
-                log.note(id);
-            }
-        };
-        proxy.post_frame(note(2)).unwrap();
-        proxy.post_frame_after(Duration::ZERO, note(0)).unwrap();
-        let cancelled = proxy.post_frame_after(Duration::ZERO, note(7)).unwrap();
-        proxy.post_frame_after(Duration::ZERO, note(1)).unwrap();
-        let probe = log.probe(8);
-        let late = move |_: &mut Frame<'_>| drop(probe);
-        let late = proxy.post_frame_after(HOUR, late).unwrap();
-        assert!(proxy.cancel(cancelled));
-        let_delays_pass();
-        let report = frames.tick(|frame| assert_eq!(frame.pool().len(), 3));
-        assert_eq!((report.closures, log.ids()), (3, vec![0, 1, 2]));
-        assert!(proxy.cancel(late));
-        assert_eq!(log.ids(), [0, 1, 2, 8], "it is dropped at once");
-    });
+    let (log, mut frames) = log_and_loop();
+    let proxy = frames.proxy();
+    let note = |id| {
+        move |frame: &mut Frame<'_>| {
+            frame.pool().create(());
+            log.note(id);
+        }
+    };
+    proxy.post_frame(note(2)).unwrap();
+    proxy.post_frame_after(Duration::ZERO, note(0)).unwrap();
+    let cancelled = proxy.post_frame_after(Duration::ZERO, note(7)).unwrap();
+    proxy.post_frame_after(Duration::ZERO, note(1)).unwrap();
+    let probe = log.probe(8);
+    let late = move |_: &mut Frame<'_>| drop(probe);
+    let late = proxy.post_frame_after(HOUR, late).unwrap();
+    assert!(proxy.cancel(cancelled));
+    let_delays_pass();
+    let report = frames.tick(|frame| assert_eq!(frame.pool().len(), 3));
+    assert_eq!((report.closures, log.ids()), (3, vec![0, 1, 2]));
+    assert!(proxy.cancel(late));
+    assert_eq!(log.ids(), [0, 1, 2, 8], "it is dropped at once");
 }
 
 #[test]
 fn the_next_loop_of_the_thread_gives_them_its_frame() {
-    with_loop(|log, frames| {
-        let framed = move |frame: &mut Frame<'_>| {
-            assert_eq!(frame.arena().alloc([0; 100]).len(), 100);
-            log.note(frame.steps());
-        };
-        frames.proxy().post_frame(framed).unwrap();
-        let held = RefCell::new(Some(frames));
-        let pool = AutoreleasePool::new();
-        pool.create(on_drop(move || drop(held.take())));
-        drop(pool);
-        let mut next = quick();
-        assert!(next.tick(|_| ()).arena_high_water > 0);
-        assert_eq!(log.ids(), [1]);
-    });
+    let (log, frames) = log_and_loop();
+    let framed = move |frame: &mut Frame<'_>| {
+        assert_eq!(frame.arena().alloc([0; 100]).len(), 100);
+        log.note(frame.steps());
+    };
+    frames.proxy().post_frame(framed).unwrap();
+    let held = RefCell::new(Some(frames));
+    let pool = AutoreleasePool::new();
+    pool.create(on_drop(move || drop(held.take())));
+    drop(pool);
+    let mut next = quick();
+    assert!(next.tick(|_| ()).arena_high_water > 0);
+    assert_eq!(log.ids(), [1]);
 }
 
 #[test]

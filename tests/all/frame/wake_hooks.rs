@@ -1,6 +1,6 @@
 //! Wake hooks: how a host with its own event loop learns that there is something to do.
 
-use crate::frame::{HOUR, noting, on_demand, panics, quick, told_by, with_loop};
+use crate::frame::{HOUR, log_and_loop, noting, on_demand, panics, quick, told_by};
 use crate::support::{fresh, on_drop, panic_of};
 use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref};
 use std::cell::RefCell;
@@ -12,69 +12,66 @@ use std::time::Duration;
 
 #[test]
 fn wake_hook_is_called_once_between_two_frames() {
-    with_loop(|_, mut frames| {
-        let proxy = frames.proxy();
+    let (_, mut frames) = log_and_loop();
+    let proxy = frames.proxy();
+    proxy.post(|| ()).unwrap();
+    let told = told_by(&mut frames);
+    // The hook is called at once, as there was something to do.
+    assert_eq!(told.take(), 1);
+    frames.tick(|_| ());
+    assert_eq!(told.take(), 0);
+    for _ in 0..3 {
         proxy.post(|| ()).unwrap();
-        let told = told_by(&mut frames);
-        // The hook is called at once, as there was something to do.
-        assert_eq!(told.take(), 1);
-        frames.tick(|_| ());
-        assert_eq!(told.take(), 0);
-        for _ in 0..3 {
-            proxy.post(|| ()).unwrap();
-        }
-        assert_eq!(told.take(), 1);
-        let inside = proxy.clone();
-        proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
-        assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
-        // The hook is called for the post that was made in the frame.
-        assert_eq!(told.take(), 1);
-        frames.tick(|_| ());
-        proxy.thread().release(Ref::new(()));
-        assert_eq!(told.take(), 1, "releases call the hook, too");
-        frames.tick(|_| ());
-        assert_eq!(panic_of(|| frames.tick(|_| panic!("drawing"))), "drawing");
-        proxy.post(|| ()).unwrap();
-        assert_eq!(told.take(), 1, "armed after a panic");
-        frames.clear_wake_hook();
-        frames.tick(|_| ());
-        proxy.post(|| ()).unwrap();
-        assert_eq!(told.take(), 0);
-    });
+    }
+    assert_eq!(told.take(), 1);
+    let inside = proxy.clone();
+    proxy.post(move || inside.post(|| ()).unwrap()).unwrap();
+    assert_eq!(frames.tick(|_| assert_eq!(told.take(), 0)).closures, 4);
+    // The hook is called for the post that was made in the frame.
+    assert_eq!(told.take(), 1);
+    frames.tick(|_| ());
+    proxy.thread().release(Ref::new(()));
+    assert_eq!(told.take(), 1, "releases call the hook, too");
+    frames.tick(|_| ());
+    assert_eq!(panic_of(|| frames.tick(|_| panic!("drawing"))), "drawing");
+    proxy.post(|| ()).unwrap();
+    assert_eq!(told.take(), 1, "armed after a panic");
+    frames.clear_wake_hook();
+    frames.tick(|_| ());
+    proxy.post(|| ()).unwrap();
+    assert_eq!(told.take(), 0);
 }
 
 #[test]
 fn wake_hook_is_called_for_requests_and_earlier_deadlines() {
-    with_loop(|_, mut frames| {
-        let told = told_by(&mut frames);
-        let proxy = frames.proxy();
-        frames.tick(|_| ());
-        assert_eq!((told.take(), frames.next_due()), (0, None));
-        proxy.request_frame();
-        proxy.request_frame();
-        assert_eq!(told.take(), 1);
-        frames.tick(|_| ());
-        let late = proxy.post_after(HOUR, || ()).unwrap();
-        assert_eq!(told.take(), 1);
-        proxy.post_after(HOUR * 2, || ()).unwrap();
-        assert_eq!(told.take(), 0, "a later deadline does not call the hook");
-        proxy.post_after(Duration::ZERO, || ()).unwrap();
-        assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
-        assert_eq!(frames.tick(|_| ()).closures, 1);
-        assert!(frames.next_due().is_some_and(|due| due <= HOUR));
-        assert!(proxy.cancel(late));
-        assert!(frames.next_due().is_some_and(|due| due > HOUR));
-    });
+    let (_, mut frames) = log_and_loop();
+    let told = told_by(&mut frames);
+    let proxy = frames.proxy();
+    frames.tick(|_| ());
+    assert_eq!((told.take(), frames.next_due()), (0, None));
+    proxy.request_frame();
+    proxy.request_frame();
+    assert_eq!(told.take(), 1);
+    frames.tick(|_| ());
+    let late = proxy.post_after(HOUR, || ()).unwrap();
+    assert_eq!(told.take(), 1);
+    proxy.post_after(HOUR * 2, || ()).unwrap();
+    assert_eq!(told.take(), 0, "a later deadline does not call the hook");
+    proxy.post_after(Duration::ZERO, || ()).unwrap();
+    assert_eq!((told.take(), frames.next_due()), (1, Some(Duration::ZERO)));
+    assert_eq!(frames.tick(|_| ()).closures, 1);
+    assert!(frames.next_due().is_some_and(|due| due <= HOUR));
+    assert!(proxy.cancel(late));
+    assert!(frames.next_due().is_some_and(|due| due > HOUR));
 }
 
 #[test]
 fn panicking_wake_hook_does_not_disturb_the_sender() {
-    with_loop(|_, mut frames| {
-        frames.set_wake_hook(|| panic!("hook"));
-        frames.proxy().post(|| ()).unwrap();
-        assert_eq!(frames.tick(|_| ()).closures, 1);
-        assert_eq!(panics(), ["hook"]);
-    });
+    let (_, mut frames) = log_and_loop();
+    frames.set_wake_hook(|| panic!("hook"));
+    frames.proxy().post(|| ()).unwrap();
+    assert_eq!(frames.tick(|_| ()).closures, 1);
+    assert_eq!(panics(), ["hook"]);
 }
 
 #[test]
@@ -89,15 +86,14 @@ fn wake_hook_is_called_after_a_run_too() {
 
 #[test]
 fn loop_is_closed_even_if_its_hook_s_destructor_panics() {
-    with_loop(|log, mut frames| {
-        let bomb = Mutex::new(Some(on_drop(|| panic!("the hook's destructor"))));
-        frames.set_wake_hook(move || _ = &bomb);
-        let proxy = frames.proxy();
-        proxy.post(noting(&log, 0)).unwrap();
-        drop(frames);
-        assert!(proxy.is_closed());
-        assert_eq!((log.count(), panics().len()), (1, 1));
-    });
+    let (log, mut frames) = log_and_loop();
+    let bomb = Mutex::new(Some(on_drop(|| panic!("the hook's destructor"))));
+    frames.set_wake_hook(move || _ = &bomb);
+    let proxy = frames.proxy();
+    proxy.post(noting(&log, 0)).unwrap();
+    drop(frames);
+    assert!(proxy.is_closed());
+    assert_eq!((log.count(), panics().len()), (1, 1));
 }
 
 thread_local! {

@@ -160,8 +160,9 @@ fn shutdown_releases_what_died_on_a_thread_that_is_idle() {
     assert_eq!(log.threads(), [thread::current().id()]);
 }
 
-/// How many threads have used an object and ended, and how many accounts a drain reads at least.
-const THREADS: usize = 100;
+/// How many threads have used an object and ended, so many that their accounts are in several buckets; and
+/// how many accounts a drain reads at least.
+const THREADS: usize = 250;
 const STEP: usize = 16;
 
 /// How many drains a scan takes: it reads the accounts of these threads, and one more, twice.

@@ -8,7 +8,6 @@ use crate::support::{
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotTableFull, Ref};
 use std::error::Error;
-use std::sync::Barrier;
 use std::time::Duration;
 
 /// How many objects can be hot.
@@ -92,32 +91,6 @@ fn a_review_in_a_destructor_leaves_orphans_to_the_drain_around_it() {
     }));
     drop(pool);
     assert_eq!(log.count(), ROOM + 1);
-}
-
-/// The number of threads is so large that their books are in several buckets.
-#[test]
-fn hundreds_of_threads_may_use_an_object_at_once() {
-    const THREADS: usize = 250;
-    let log = alone!();
-    let owner = hot(log.probe(1));
-    let all_have_one = Barrier::new(THREADS);
-    std::thread::scope(|scope| {
-        let threads = Vec::from_iter((0..THREADS).map(|_| {
-            let theirs = owner.get();
-            let all_have_one = &all_have_one;
-            scope.spawn(move || {
-                drop(theirs.clone());
-                all_have_one.wait();
-            })
-        }));
-        // Their exits, for which the scope does not wait, review the object, too.
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    });
-    assert_eq!((Hot::review(), log.count()), (0, 0), "the owner is there");
-    drop(owner);
-    assert_eq!((Hot::review(), log.count()), (1, 1));
 }
 
 #[test]

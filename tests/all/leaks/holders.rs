@@ -73,16 +73,6 @@ fn pools_of_one_name_on_two_threads_are_told_apart() {
 }
 
 #[test]
-fn a_name_does_not_outlive_its_pool() {
-    let scope = leaks::scope();
-    let object = Ref::new(1);
-    drop(AutoreleasePool::named("before"));
-    let pool = AutoreleasePool::new();
-    pool.autorelease(object.clone());
-    assert_eq!(pools(&scope.report()), named(&[("unnamed", 1)]));
-}
-
-#[test]
 fn root_token_and_handoff_pools_have_names_of_their_own() {
     let scope = leaks::scope();
     let object = Ref::new(1);
@@ -129,15 +119,4 @@ fn entries_of_more_pools_than_a_record_names_are_counted() {
     );
     while open.pop().is_some() {}
     assert_eq!(pools(&scope.report()), []);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "leaks on purpose")]
-fn a_forgotten_pool_holds_its_objects_for_ever() {
-    let scope = leaks::scope();
-    let pool = AutoreleasePool::named("forgotten");
-    let object = Ref::new(1);
-    pool.autorelease(object.clone());
-    std::mem::forget(pool);
-    assert_eq!(pools(&scope.report()), named(&[("forgotten", 1)]));
 }

@@ -41,23 +41,6 @@ fn settings_are_in_the_debug_output() {
 }
 
 #[test]
-fn abandoned_manager_with_an_open_pool_leaves_it_valid() {
-    let log = Log::new();
-    let manager = PoolManager::new();
-    let mut pool = manager.pool();
-    let lent = pool.create(log.probe(0));
-    drop(manager);
-    let other = PoolManager::new();
-    other.autorelease(Ref::new(()));
-    assert_eq!((lent.id, log.count()), (0, 0));
-    assert_eq!(pool.drain(), 1);
-    pool.create(log.probe(1));
-    drop(pool);
-    assert_eq!(log.ids(), [0, 1]);
-    assert_eq!(other.drain_root(), 1);
-}
-
-#[test]
 fn abandoned_manager_with_a_pool_that_is_open_but_not_current_is_left_alone() {
     let log = Log::new();
     let manager = PoolManager::new();
@@ -89,19 +72,6 @@ fn abandoned_managers_root_is_released_by_the_next_first_use_of_a_manager() {
     PoolManager::new().autorelease(Ref::new(()));
     assert_eq!(log.ids(), [0, 1, 2]);
     assert_eq!(kept.drain_root(), 1);
-}
-
-#[test]
-fn abandoned_managers_root_is_released_at_thread_exit() {
-    let log = Log::new();
-    fresh_to_the_end(move || {
-        for id in 0..3 {
-            let manager = PoolManager::new();
-            let _left = manager.push();
-            manager.autorelease(Ref::new(log.probe(id)));
-        }
-    });
-    assert_eq!(log.sorted(), [0, 1, 2]);
 }
 
 #[test]

@@ -38,19 +38,6 @@ fn guard_pool_that_grows_is_reported_at_each_doubling() {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes")]
-fn pool_below_its_watermark_is_not_reported() {
-    listen();
-    let manager = with_watermark(1_000);
-    let mut pool = manager.pool();
-    for _ in 0..3 {
-        (0..999).for_each(|n| _ = pool.autorelease(Ref::new(n)));
-        pool.drain();
-    }
-    assert_reported_at(&[]);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "takes minutes")]
 fn events_name_the_pool_its_length_and_its_commonest_types() {
     type Case = (EventKind, fn(&PoolManager), &'static [&'static str]);
     const CASES: [Case; 3] = [

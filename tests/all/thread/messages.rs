@@ -2,9 +2,8 @@
 
 use crate::frame::noting;
 use crate::support::{
-    Chain, DRAINS, Log, Worker, alone, events, fresh, fresh_to_the_end, global, here, listen,
-    log_to_the_end, me, on_drop, on_threads, quiesce_until, send, sized, slot, wait_until,
-    with_log,
+    Chain, DRAINS, Log, Worker, alone, events, fresh, fresh_to_the_end, global, listen, me,
+    on_drop, quiesce_until, send, slot, with_log,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, Ref, autorelease, autoreleasepool};
@@ -97,57 +96,6 @@ fn release_that_feeds_the_drain_a_thousand_generations_is_reported() {
         assert_eq!(pool.drain(), generations + 3);
         let told = events(EventKind::EndlessDrain);
         assert_eq!(told.len(), warnings, "{generations}: {told:?}");
-    }
-}
-
-#[test]
-fn release_to_a_thread_that_has_ended_is_done_by_others() {
-    let gone = fresh_to_the_end(me);
-    let log = Log::new();
-    send(&gone, &log, 0..10);
-    // Any outermost drain of any thread may run them.
-    quiesce_until(|| log.count() == 10);
-    assert!(log.sorted().into_iter().eq(0..10));
-}
-
-#[test]
-fn messages_to_a_thread_that_never_had_a_pool_are_not_lost() {
-    let log = log_to_the_end(|log| {
-        me().release(Ref::new(log.probe(0)));
-        me().post(move || log.note(1)).unwrap();
-    });
-    quiesce_until(|| log.count() == 2);
-    assert_eq!(log.sorted(), [0, 1]);
-}
-
-#[test]
-fn many_threads_send_to_one() {
-    const SENDERS: usize = 4;
-    const EACH: usize = sized(20, 2_000, 2_000);
-    let log = Log::new();
-    let (home, ran) = (me(), Log::new());
-    let of = |sender: usize| (sender * EACH) as u32..((sender + 1) * EACH) as u32;
-    thread::scope(|scope| {
-        let send = |sender| {
-            for id in of(sender) {
-                home.release(Ref::new(log.probe(id)));
-                home.post(noting(&ran, id)).unwrap();
-            }
-        };
-        scope.spawn(move || on_threads(SENDERS, send));
-        wait_until(|| {
-            global().drain_root();
-            log.count() == SENDERS * EACH
-        });
-    });
-    assert_eq!(ran.count(), 0, "closures only run in `run_inbox`");
-    assert_eq!(global().run_inbox(), SENDERS * EACH);
-    for log in [log, ran] {
-        assert_eq!(log.threads(), vec![here(); SENDERS * EACH]);
-        for sender in 0..SENDERS {
-            let order = log.ids().into_iter().filter(|id| of(sender).contains(id));
-            assert!(order.eq(of(sender)), "in each sender's order");
-        }
     }
 }
 

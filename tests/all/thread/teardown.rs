@@ -3,11 +3,11 @@
 //! Thread-locals are torn down newest first, in the order of their first use. One that was used
 //! before the crate is torn down after the crate's exit hook.
 
-use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
+use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::{
     ALWAYS, at_teardown, notes, push_work, thread_to_the_end, use_the_crate,
 };
-use crate::support::{Log, alone, fresh_to_the_end, global, listen, log_to_the_end, on_drop};
+use crate::support::{Log, alone, fresh_to_the_end, global, log_to_the_end, on_drop};
 use releasepool::{
     AutoreleasePool, PoolManager, PopError, Ref, Weak, autorelease, autoreleasepool, settle,
 };
@@ -70,17 +70,6 @@ fn autorelease_in_every_tls_destructor_goes_to_a_pool_that_is_open() {
             expected.swap(5, 6);
         }
         assert_eq!(noted, expected, "{when:?}");
-    }
-}
-
-#[test]
-fn autorelease_from_another_tls_destructor_before_ours_is_drained_by_ours() {
-    for when in [BeforeOurExit, FirstUse] {
-        let autoreleased = |log: &Log| {
-            autorelease(Ref::new(log.probe(0)));
-            autorelease(Ref::new(log.probe(1)));
-        };
-        assert_eq!(notes(when, autoreleased), [1_000, 1, 0], "{when:?}");
     }
 }
 
@@ -300,16 +289,6 @@ fn guards_kept_in_a_thread_local_are_used_by_other_destructors_after_our_exit() 
 }
 
 #[test]
-fn guard_in_a_thread_local_that_goes_before_our_exit() {
-    let log = log_to_the_end(|log| {
-        use_the_crate();
-        GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
-        autorelease(Ref::new(log.probe(0)));
-    });
-    assert_eq!(log.ids(), [0]);
-}
-
-#[test]
 fn refs_in_a_thread_local_die_with_it_and_autorelease_then() {
     for late in [false, true] {
         let log = Log::new();
@@ -345,24 +324,4 @@ fn thread_local_that_is_first_used_by_our_exit_is_torn_down_too() {
         })));
     });
     assert_eq!(log.ids(), [0, 1, 2]);
-}
-
-#[test]
-fn first_use_of_everything_at_once_in_many_ending_threads() {
-    listen();
-    const THREADS: u32 = if cfg!(miri) { 4 } else { 100 };
-    let log = Log::new();
-    let first_use = |id| {
-        let probe = log.probe(id);
-        let work = move || {
-            autorelease(Ref::new(probe));
-            GUARDS.with(|guards| guards.borrow_mut().push(AutoreleasePool::new()));
-        };
-        thread::spawn(move || push_work(work))
-    };
-    let threads: Vec<_> = (0..THREADS).map(first_use).collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    assert!(log.sorted().into_iter().eq(0..THREADS));
 }

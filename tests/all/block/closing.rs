@@ -1,10 +1,9 @@
 //! Blocks and chunks after the allocator's last handle was dropped.
 
-use crate::block::{Filled, frame, on};
+use crate::block::{frame, on};
 use crate::support::allocator::{bytes, left_over};
 use crate::support::{Worker, alone, child, fresh_to_the_end};
 use releasepool::{BlockAllocator, PoolManager, Ref};
-use std::sync::Mutex;
 
 const N: usize = if cfg!(miri) { 10 } else { 300 };
 
@@ -273,29 +272,4 @@ fn objects_in_blocks_may_be_orphans() {
         drop(blocks);
         assert!(PoolManager::global().quiesce(std::time::Duration::from_secs(60)));
     });
-}
-
-#[test]
-fn many_threads_free_the_last_blocks_at_once() {
-    for _ in 0..if cfg!(miri) { 1 } else { 100 } {
-        let blocks = BlockAllocator::new();
-        let all: Vec<_> = (0..4).map(|_| Mutex::new(fill(&blocks))).collect();
-        let handle = Mutex::new(Some(blocks));
-        std::thread::scope(|scope| {
-            for some in &all {
-                scope.spawn(|| drop(std::mem::take(&mut *some.lock().unwrap())));
-            }
-            scope.spawn(|| drop(handle.lock().unwrap().take()));
-        });
-    }
-}
-
-#[test]
-fn memory_of_raw_calls_outlives_no_handle_but_its_own() {
-    // `dealloc` needs a handle: any clone, on any thread.
-    let blocks = BlockAllocator::new();
-    let block = Filled::small(&blocks, 7);
-    let clone = blocks.clone();
-    drop(blocks);
-    fresh_to_the_end(move || block.free(&clone));
 }

@@ -1,7 +1,7 @@
 //! Spans of drains and frames.
 
 use super::tracing::{Fields, Listener};
-use crate::support::{Log, alone, fresh, global, listen, me, on_drop, panic_of};
+use crate::support::{Log, alone, fresh, global, me, on_drop, panic_of};
 use releasepool::{
     AutoreleasePool, Budget, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
 };

@@ -5,7 +5,7 @@ mod messages;
 use crate::support::teardown::{When, at_teardown};
 use crate::support::{
     Log, Probe, assert_says, counts, deep_down, figures, fresh_to_the_end, global, here, me,
-    on_drop, panic_of, totals, wait_until, with_log,
+    on_drop, panic_of, totals, with_log,
 };
 use releasepool::{
     AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, autoreleasepool,
@@ -313,41 +313,6 @@ fn the_backlog_of_an_abandoned_manager_is_released() {
     assert_eq!(log.count(), 0);
     PoolManager::new().drain_root();
     assert_eq!(log.count(), 1);
-}
-
-#[test]
-fn shutdown_empties_the_backlogs_of_the_caller_and_of_others() {
-    let log = Log::new();
-    let manager = PoolManager::new();
-    let leave = |id| {
-        let mut pool = manager.pool();
-        pool.create(log.probe(id));
-        pool.drain_within(Budget::Count(0));
-    };
-    leave(1);
-    let report = manager.shutdown(Duration::from_secs(60)).unwrap();
-    assert_eq!((report.released, log.count()), (1, 1));
-    std::thread::scope(|scope| {
-        let (ready, wait) = std::sync::mpsc::channel();
-        let (go, gone_on) = std::sync::mpsc::channel::<()>();
-        let (log, manager, leave) = (log, &manager, &leave);
-        scope.spawn(move || {
-            leave(2);
-            ready.send(()).unwrap();
-            gone_on.recv().unwrap();
-            // From now on it may be asked at any time; budgeted drains answer as well.
-            wait_until(|| {
-                manager.pool().drain_within(Budget::Count(0));
-                log.count() == 2
-            });
-        });
-        wait.recv().unwrap();
-        let report = manager.shutdown(Duration::ZERO).unwrap_err();
-        assert!(report.to_string().contains("backlog"), "{report}");
-        go.send(()).unwrap();
-        manager.shutdown(Duration::from_secs(60)).unwrap();
-    });
-    assert_eq!(log.ids(), [1, 2]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Hooks that wake a foreign event loop when something is sent to its thread.
 
 use crate::frame::{Told, quick};
-use crate::support::{LONG, Log, events, global, listen, me, on_drop, wait_until};
+use crate::support::{LONG, Log, events, global, listen, me, on_drop};
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Budget, HomeRef, InboxHook, Looper, Ref, autoreleasepool};
 use std::cell::Cell;
@@ -178,45 +178,12 @@ fn a_removed_hook_is_dropped_and_not_called() {
 #[test]
 fn a_hook_that_panics_is_reported_to_the_sender_as_an_event() {
     listen();
-    listen();
     let _hook = global().set_inbox_hook(|| panic!("hook"));
     let seen = elsewhere(|here| {
         here.post(|| ()).unwrap();
         events(EventKind::Panic).len()
     });
     assert_eq!((seen, run_inbox()), (1, 1));
-}
-
-/// An event loop that sleeps until its hook wakes it, and calls `run_inbox` then. No message waits for
-/// ever.
-#[test]
-fn a_foreign_loop_that_sleeps_misses_nothing() {
-    const ROUNDS: u32 = if cfg!(miri) { 10 } else { 2_000 };
-    let (started, handle) = mpsc::channel();
-    let foreign = thread::spawn(move || {
-        let (wake, woken) = mpsc::sync_channel(1);
-        let _hook = global().set_inbox_hook(move || _ = wake.try_send(()));
-        started.send(me()).unwrap();
-        let mut ran = 0;
-        while ran < ROUNDS as usize {
-            woken
-                .recv_timeout(Duration::from_secs(60))
-                .expect("a missed wake-up");
-            ran += run_inbox();
-            drop(AutoreleasePool::new());
-        }
-    });
-    let there = handle.recv().unwrap();
-    let log = Log::new();
-    for id in 0..ROUNDS {
-        there.release(Ref::new(log.probe(id)));
-        if id % 3 == 0 {
-            wait_until(|| log.count() as u32 == id + 1);
-        }
-        there.post(|| ()).unwrap();
-    }
-    foreign.join().unwrap();
-    assert_eq!(log.count() as u32, ROUNDS);
 }
 
 #[test]

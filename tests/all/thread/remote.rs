@@ -45,6 +45,7 @@ fn held_by_the_worker(messages: usize, backlog: usize) {
             n => &format!("holds {n} releases and closures to run"),
         };
         assert_says(&report, &[say]);
+        assert_eq!(report.to_string().contains("backlog"), backlog > 0);
     }
 }
 

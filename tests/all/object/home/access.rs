@@ -126,11 +126,6 @@ fn slices_closures_and_supertraits() {
     let named = unsize!(HomeRef::new(7) => dyn Named);
     let shown = unsize!(named => dyn Display);
     assert_eq!(shown.with(ToString::to_string), "7");
-    let text = format!("{:?}", unsize!(HomeRef::new(8) => dyn Debug));
-    assert!(
-        text.starts_with("HomeRef") && text.ends_with("value: 8 }"),
-        "{text}"
-    );
     assert_eq!(
         size_of::<Option<HomeRef<dyn Debug>>>(),
         2 * size_of::<usize>()

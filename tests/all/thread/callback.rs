@@ -42,11 +42,10 @@ impl Drop for Counted {
     }
 }
 
+type Number = (u64, Counted);
+
 /// The SDK's result: numbers by their names.
-struct Dictionary(
-    Vec<(Ref<str>, Ref<(u64, Counted)>)>,
-    #[expect(dead_code)] Counted,
-);
+struct Dictionary(Vec<(Ref<str>, Ref<Number>)>, #[expect(dead_code)] Counted);
 
 /// Builds `{"round": n, "square": n * n}`, with temporaries in the current pool.
 fn build(pool: &AutoreleasePool, census: &Arc<Census>, round: u64) -> Ref<Dictionary> {

@@ -510,9 +510,8 @@ const LINES: usize = 16;
 ///
 /// Functions are known only if the executable has symbols.
 ///
-/// Slow: each retain and release of such an object takes some tenths of a microsecond, and some
-/// milliseconds the first time at each place. On systems other than Linux, and on stacks that the
-/// program has made, such as those of coroutines, it takes some microseconds.
+/// Slow: each retain and release of such an object takes some microseconds, and some milliseconds
+/// the first time at each place.
 ///
 /// ```
 /// use releasepool::{Ref, leaks};

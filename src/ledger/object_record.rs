@@ -386,34 +386,6 @@ mod tests {
     use super::*;
     use crate::sync::thread;
 
-    /// Reads the ledger like another process, using only the descriptor.
-    fn sites_from_outside() -> Vec<(usize, String, u32)> {
-        let at = &raw const LEDGER;
-        let mut found = Vec::new();
-        // SAFETY: the layout is documented, and no test frees records meanwhile that it reads.
-        unsafe {
-            assert_eq!(at.cast::<[u8; 8]>().read(), *b"RPLEDGER");
-            let [version, size, in_chunk, first] = at.byte_add(8).cast::<[u32; 4]>().read();
-            assert_eq!(version, 1);
-            let mut chunk = at.byte_add(24).cast::<*const u8>().read();
-            while !chunk.is_null() {
-                for nth in 0..in_chunk as usize {
-                    let record = chunk.add(first as usize + nth * size as usize);
-                    let address = record.cast::<usize>().read_volatile();
-                    if address != 0 {
-                        let address = !address;
-                        let file = record.add(24).cast::<*const u8>().read();
-                        let [len, line] = record.add(32).cast::<[u32; 2]>().read();
-                        let file = std::slice::from_raw_parts(file, len as usize);
-                        found.push((address, String::from_utf8_lossy(file).into(), line));
-                    }
-                }
-                chunk = chunk.cast::<*const u8>().read();
-            }
-        }
-        found
-    }
-
     #[test]
     fn chunks_that_two_threads_add_at_once_are_both_found() {
         let growing = GROWING.lock().unwrap();
@@ -445,46 +417,6 @@ mod tests {
         }
         let others = *FIRST.lock().unwrap() - std::mem::offset_of!(Chunk, records);
         assert!(chunks.contains(&mine.addr()) && chunks.contains(&others));
-    }
-
-    #[test]
-    #[cfg(target_pointer_width = "64")]
-    #[cfg_attr(
-        miri,
-        ignore = "reads what other tests may write meanwhile, as another process does"
-    )]
-    fn records_are_found_by_the_descriptor_alone() {
-        let site = Location::caller();
-        // More than a chunk has.
-        let addresses = || (0..2 * IN_CHUNK).map(|n| 0x1234_5670 + 16 * n);
-        let record = |address| {
-            write(NewRecord {
-                address,
-                object: ObjectDescription {
-                    type_info: ptr::null(),
-                    type_name: std::any::type_name::<u8>,
-                    bytes: 17,
-                },
-                site,
-                flags: 0,
-                thread: 1 << 32,
-                serial: 5,
-                frames: None,
-            })
-        };
-        let records: Vec<_> = addresses().map(record).collect();
-        let found = sites_from_outside();
-        for address in addresses() {
-            let of = found.iter().find(|found| found.0 == address).unwrap();
-            assert_eq!((of.1.as_str(), of.2), (site.file(), site.line()));
-        }
-        // SAFETY: the records were made above, and are in no index.
-        let flags = records
-            .into_iter()
-            .map(|record| unsafe { take_back(record) });
-        assert_eq!(flags.sum::<u32>(), 0);
-        let found = sites_from_outside();
-        assert!(!found.iter().any(|found| addresses().any(|a| a == found.0)));
     }
 
     /// Returns how many of `n` retains, which two threads make by turns, report the object.

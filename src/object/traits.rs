@@ -143,10 +143,6 @@ impl Read for Ref<File> {
     fn read_to_string(&mut self, buf: &mut String) -> io::Result<usize> {
         (&**self).read_to_string(buf)
     }
-
-    fn read_exact(&mut self, buf: &mut [u8]) -> io::Result<()> {
-        (&**self).read_exact(buf)
-    }
 }
 
 /// Writes to the file that all references share, as `&File` does.
@@ -162,32 +158,12 @@ impl Write for Ref<File> {
     fn flush(&mut self) -> io::Result<()> {
         (&**self).flush()
     }
-
-    fn write_all(&mut self, buf: &[u8]) -> io::Result<()> {
-        (&**self).write_all(buf)
-    }
-
-    fn write_fmt(&mut self, args: std::fmt::Arguments<'_>) -> io::Result<()> {
-        (&**self).write_fmt(args)
-    }
 }
 
 /// Moves the position that all references share, as `&File` does.
 impl Seek for Ref<File> {
     fn seek(&mut self, pos: SeekFrom) -> io::Result<u64> {
         (&**self).seek(pos)
-    }
-
-    fn rewind(&mut self) -> io::Result<()> {
-        (&**self).rewind()
-    }
-
-    fn stream_position(&mut self) -> io::Result<u64> {
-        (&**self).stream_position()
-    }
-
-    fn seek_relative(&mut self, offset: i64) -> io::Result<()> {
-        (&**self).seek_relative(offset)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::call::Call;
 use super::in_flight::InFlightPosts;
-use super::one_frame::{self, Frame, in_own_frame};
+use super::one_frame::{Frame, Framed, in_own_frame, run_in};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::guard::AutoreleasePool;
@@ -49,7 +49,7 @@ impl Task {
 
     pub(super) fn run_in(self, frame: &mut Frame<'_>) {
         match self {
-            Self::Posted(message) => one_frame::run_in(message, frame),
+            Self::Posted(message) => run_in(message, frame),
             Self::Delayed(post) => post.run(Some(frame)),
         }
     }
@@ -85,7 +85,11 @@ impl LoopState {
     where
         F: FnOnce(&mut Frame<'_>) + Send + 'static,
     {
-        one_frame::post_by(&self.thread, f, |message| self.push(message))
+        let push = |message| self.push(message);
+        let posted = self
+            .thread
+            .post_by(MessageKind::FrameClosure, Framed(f), push);
+        posted.map_err(|Closed(Framed(f))| Closed(f))
     }
 
     /// Sends the message of a post; returns it if the loop refuses it.
@@ -304,7 +308,7 @@ impl LoopState {
             self.thread.announce_closure();
             match post {
                 Delayed::Plain(f) => self.thread.closure(MessageKind::LoopClosure, f),
-                Delayed::Framed(f) => one_frame::message(&self.thread, f),
+                Delayed::Framed(f) => self.thread.closure(MessageKind::FrameClosure, Framed(f)),
             }
         };
         // A thread that has exited has no loop, so no post can be due on it.

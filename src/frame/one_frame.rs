@@ -11,32 +11,21 @@ use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Drained;
-use crate::sync::cell::OnceCell;
-use crate::sync::{boxed, unbox};
+use crate::sync::cell::{Cell, OnceCell};
+use crate::sync::local;
 use crate::thread::current::current;
-use crate::thread::inbox::{ClosureHead, Message, MessageKind, Node};
-use crate::thread::thread_handle::{Closed, ThreadHandle, enter_sender};
+use crate::thread::inbox::{Message, MessageKind};
+use crate::thread::thread_handle::Carried;
 use crate::unwind::FirstPanic;
-use std::fmt;
-use std::ptr::NonNull;
 use std::time::Duration;
+use std::{fmt, ptr};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times {
     pub(super) delta: Duration,
     pub(super) steps: u32,
     pub(super) step: Duration,
     pub(super) leftover: Duration,
-}
-
-impl Times {
-    /// No time has passed, and no update is due.
-    pub(super) const NONE: Self = Self {
-        delta: Duration::ZERO,
-        steps: 0,
-        step: Duration::ZERO,
-        leftover: Duration::ZERO,
-    };
 }
 
 /// One frame of a [`FrameLoop`](crate::FrameLoop).
@@ -177,7 +166,7 @@ pub(super) fn in_own_frame(f: impl FnOnce(&mut Frame<'_>)) {
             arena: &OnceCell::new(),
             arena_capacity: FrameConfig::default().arena_capacity,
             index: made,
-            times: Times::NONE,
+            times: Times::default(),
             last: None,
         });
     };
@@ -262,94 +251,31 @@ pub struct FrameReport {
     pub drained: Drained,
 }
 
-/// The beginning of a message of the kind [`MessageKind::FrameClosure`].
-#[repr(C)]
-struct Head {
-    head: ClosureHead,
-    /// Calls the closure with the frame, and frees the message.
-    run_in: unsafe fn(NonNull<Node>, &mut Frame<'_>),
+/// A closure that takes the frame in which it runs, as messages of the kind
+/// [`MessageKind::FrameClosure`] carry it.
+pub(super) struct Framed<F>(pub(super) F);
+
+local! {
+    /// The frame for the closure that [`run_in`] is about to call; otherwise null.
+    static FRAME: Cell<*mut ()> = Cell::new(ptr::null_mut());
 }
 
-/// The allocation of a message that carries a closure which takes a frame.
-#[repr(C)]
-struct FrameClosureMessage<F> {
-    head: Head,
-    f: F,
-}
-
-impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> FrameClosureMessage<F> {
-    /// Frees the message and returns the closure.
-    ///
-    /// # Safety
-    /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
-    unsafe fn take(node: NonNull<Node>) -> F {
-        // SAFETY: the node begins the `repr(C)` allocation, which `boxed` made (invariant 4 of
-        // `thread`); the caller owns it.
-        unsafe { unbox(node.cast::<Self>()) }.f
+impl<F: FnOnce(&mut Frame<'_>) + Send + 'static> Carried for Framed<F> {
+    fn run(self) {
+        let frame = FRAME.with(|frame| frame.replace(ptr::null_mut()));
+        // SAFETY: `run_in` has set the frame, and lends it until its message has run, so during this
+        // call. Taking the pointer leaves null, so nobody else has it.
+        match unsafe { frame.cast::<Frame<'_>>().as_mut() } {
+            Some(frame) => (self.0)(frame),
+            None => in_own_frame(self.0),
+        }
     }
-
-    /// Frees the message and calls the closure with `frame`.
-    ///
-    /// # Safety
-    /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
-    unsafe fn run_in(node: NonNull<Node>, frame: &mut Frame<'_>) {
-        // SAFETY: the contract of this function is that of `take`.
-        let f = unsafe { Self::take(node) };
-        f(frame);
-    }
-
-    /// Frees the message and calls the closure with a frame of its own.
-    ///
-    /// # Safety
-    /// `node` is the node of a `FrameClosureMessage<F>` that the caller owns.
-    unsafe fn run(node: NonNull<Node>) {
-        // SAFETY: the contract of this function is that of `take`.
-        let f = unsafe { Self::take(node) };
-        in_own_frame(f);
-    }
-}
-
-/// Makes a message to `thread` that runs a closure that takes a frame.
-pub(super) fn message<F>(thread: &ThreadHandle, f: F) -> Message
-where
-    F: FnOnce(&mut Frame<'_>) + Send + 'static,
-{
-    enter_sender();
-    let run = FrameClosureMessage::<F>::run;
-    let head = Head {
-        head: ClosureHead::new(MessageKind::FrameClosure, thread.key(), run),
-        run_in: FrameClosureMessage::<F>::run_in,
-    };
-    let message = boxed(FrameClosureMessage { head, f });
-    // SAFETY: the only pointer to a message that was just made; `run` frees the message, and its
-    // closure is `Send`.
-    unsafe { Message::from_raw(message.cast()) }
-}
-
-/// Sends a closure that takes a frame to `thread` by `push`, which gives a refused message back.
-pub(super) fn post_by<F, R>(
-    thread: &ThreadHandle,
-    f: F,
-    push: impl FnOnce(Message) -> Result<R, Message>,
-) -> Result<R, Closed<F>>
-where
-    F: FnOnce(&mut Frame<'_>) + Send + 'static,
-{
-    push(message(thread, f)).map_err(|back| {
-        // SAFETY: the function `message` made this message, and it was given back, so we own it.
-        Closed(unsafe { FrameClosureMessage::<F>::take(back.into_raw()) })
-    })
 }
 
 /// Runs a message; if its closure takes a frame, passes it `frame`.
 pub(super) fn run_in(message: Message, frame: &mut Frame<'_>) {
-    if message.kind() != MessageKind::FrameClosure {
-        return message.run();
+    if message.kind() == MessageKind::FrameClosure {
+        FRAME.with(|place| place.set(ptr::from_mut(frame).cast()));
     }
-    let node = message.into_raw();
-    // SAFETY: only `FrameClosureMessage`s, which begin with a `Head`, are of that kind, and the
-    // pointer is that of the whole allocation (invariant 4 of `thread`). We own the message.
-    let run_in = unsafe { node.cast::<Head>().as_ref() }.run_in;
-    // SAFETY: `message` has set `run_in` for this message, which we own.
-    unsafe { run_in(node, frame) }
+    message.run();
 }

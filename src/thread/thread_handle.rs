@@ -59,6 +59,17 @@ impl<F> fmt::Debug for Closed<F> {
     }
 }
 
+/// What a message carries to run: a closure, or one that takes a frame.
+pub(crate) trait Carried: Send + 'static {
+    fn run(self);
+}
+
+impl<F: FnOnce() + Send + 'static> Carried for F {
+    fn run(self) {
+        self();
+    }
+}
+
 /// The allocation of a message that carries a closure.
 #[repr(C)]
 struct ClosureMessage<F> {
@@ -66,7 +77,7 @@ struct ClosureMessage<F> {
     f: F,
 }
 
-impl<F: FnOnce() + Send + 'static> ClosureMessage<F> {
+impl<F: Carried> ClosureMessage<F> {
     /// Frees the message and returns the closure.
     ///
     /// # Safety
@@ -84,7 +95,7 @@ impl<F: FnOnce() + Send + 'static> ClosureMessage<F> {
     unsafe fn run(node: NonNull<Node>) {
         // SAFETY: the contract of this function is that of `take`.
         let f = unsafe { Self::take(node) };
-        f();
+        f.run();
     }
 }
 
@@ -133,9 +144,9 @@ impl ThreadHandle {
         Ok(())
     }
 
-    /// Sends a closure as a message of `kind`, `Closure` or `LoopClosure`, by `push`, which gives a
-    /// refused message back.
-    pub(crate) fn post_by<F: FnOnce() + Send + 'static, R>(
+    /// Sends a closure as a message of `kind`, one of closures, by `push`, which gives a refused message
+    /// back.
+    pub(crate) fn post_by<F: Carried, R>(
         &self,
         kind: MessageKind,
         f: F,
@@ -163,8 +174,10 @@ impl ThreadHandle {
     }
 
     /// Makes a message that runs `f` on this thread.
-    pub(crate) fn closure<F: FnOnce() + Send + 'static>(&self, kind: MessageKind, f: F) -> Message {
-        enter_sender();
+    pub(crate) fn closure<F: Carried>(&self, kind: MessageKind, f: F) -> Message {
+        // Enters the calling thread, so that it has a registry slot of its own: a sender that got the
+        // receiver's slot later could not run this closure as an orphan.
+        drop(super::current::current());
         let head = ClosureHead::new(kind, self.key(), ClosureMessage::<F>::run);
         let call = boxed(ClosureMessage { head, f });
         // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
@@ -175,12 +188,6 @@ impl ThreadHandle {
     pub(crate) fn announce_closure(&self) {
         self.0.calls.announce(1);
     }
-}
-
-/// Enters the calling thread, which is about to send a closure, so that it has a registry slot of its
-/// own: a sender that got the receiver's slot later could not run this closure as an orphan.
-pub(crate) fn enter_sender() {
-    drop(super::current::current());
 }
 
 /// A sent closure whose receiver may have to be woken.

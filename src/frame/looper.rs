@@ -4,7 +4,7 @@ use super::call::OneShot;
 use super::config::ReclaimerConfig;
 use super::loop_state::{LoopState, PostId, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
-use super::proxy::LooperProxy;
+use super::proxy::{LooperProxy, sends_closures};
 use super::reclaim::{Reclaim, on_own_thread};
 use crate::block::thread_heaps;
 use crate::pool::stack::budget::Budget;
@@ -51,17 +51,23 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 ///
 /// ```
 /// use releasepool::Looper;
+/// use std::time::Duration;
 /// let loader = Looper::spawn("loader")?;
 /// loader.post(|| { /* read a file */ }).unwrap();
 /// assert_eq!(loader.call(|| 6 * 7).unwrap(), 42);
+/// let timeout = loader.post_after(Duration::from_secs(60), || panic!("no answer"))?;
+/// // The answer has come.
+/// assert!(loader.cancel(timeout));
 /// loader.shutdown().unwrap();
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Looper {
     pub(super) proxy: LooperProxy,
     /// The thread to join; `None` once it has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,
 }
+
+sends_closures!(Looper by proxy.state);
 
 impl Looper {
     /// Starts a looper, with a thread of this name.
@@ -147,11 +153,6 @@ impl Looper {
         })
     }
 
-    /// Returns the handle of the looper's thread.
-    pub fn thread(&self) -> &ThreadHandle {
-        self.proxy.thread()
-    }
-
     /// Returns how many references that were sent to a [reclaimer](Self::reclaimer) have not been
     /// released yet; 0 for other loopers. Senders can check it, so that they do not reach the
     /// bound, at which they would have to make releases themselves.
@@ -162,69 +163,6 @@ impl Looper {
     /// Returns a handle that only sends to the looper, and may outlive it.
     pub fn proxy(&self) -> LooperProxy {
         self.proxy.clone()
-    }
-
-    /// Posts `f` to the looper, which runs it after everything that was posted before. Does not
-    /// wait.
-    ///
-    /// An accepted closure runs, at the latest when the looper is shut down. Takes one allocation
-    /// and four read-modify-writes; lock-free, unless the looper sleeps.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the looper is closed; so commands that run during
-    /// its shutdown cannot post to it.
-    pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.proxy.post(f)
-    }
-
-    /// Runs `f` on the looper, waits for it, and returns its result. On the looper's own thread,
-    /// `f` runs at once. See [`FrameProxy::call`](crate::FrameProxy::call).
-    ///
-    /// # Deadlocks
-    /// Two loopers whose commands call each other wait for ever, and so do a frame loop and a looper, and longer
-    /// circles: let calls go one way only, and answer by [`post`](Self::post). A caller that holds a
-    /// lock that `f`, or a command before it, takes waits for ever, too.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure if the looper is closed before it has run.
-    ///
-    /// # Panics
-    /// With `f`'s panic, if it panics.
-    pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        self.proxy.call(f)
-    }
-
-    /// Posts `f` to the looper, which runs it after `delay`. See
-    /// [`FrameProxy::post_after`](crate::FrameProxy::post_after).
-    ///
-    /// ```
-    /// use releasepool::Looper;
-    /// use std::time::Duration;
-    /// let looper = Looper::spawn("timeouts")?;
-    /// let timeout = looper.post_after(Duration::from_secs(60), || panic!("no answer"))?;
-    /// // The answer has come.
-    /// assert!(looper.cancel(timeout));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the looper is closed.
-    pub fn post_after<F: FnOnce() + Send + 'static>(
-        &self,
-        delay: Duration,
-        f: F,
-    ) -> Result<PostId, Closed<F>> {
-        self.proxy.post_after(delay, f)
-    }
-
-    /// Cancels a delayed post of this looper; returns whether it was still waiting. If so, its
-    /// closure is dropped here and never runs.
-    pub fn cancel(&self, id: PostId) -> bool {
-        self.proxy.cancel(id)
     }
 
     /// Closes the looper and waits for its thread.
@@ -289,18 +227,5 @@ fn run_command(task: Task) {
 impl Drop for Looper {
     fn drop(&mut self) {
         self.end().err().into_iter().for_each(report);
-    }
-}
-
-// A panic leaves no looper in an inconsistent state.
-impl UnwindSafe for Looper {}
-impl RefUnwindSafe for Looper {}
-
-impl fmt::Debug for Looper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Looper")
-            .field("thread", self.thread())
-            .field("closed", &self.proxy.is_closed())
-            .finish_non_exhaustive()
     }
 }

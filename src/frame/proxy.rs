@@ -9,6 +9,99 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Implements what all handles of a loop have: functions that send closures to the loop's thread, by the
+/// [`LoopState`] in a field of the handle.
+macro_rules! sends_closures {
+    ($handle:ident by $($state:tt).+) => {
+        impl $handle {
+            /// Posts `f` to the loop, which runs it after everything that was posted before; a frame loop
+            /// at the beginning of its next frame. Wakes the loop if it sleeps, and does not wait.
+            ///
+            /// An accepted closure runs on the loop's thread, at the latest when the loop is closed or
+            /// that thread ends. Its panic is reported as an [event](crate::event), and does not disturb
+            /// the loop. Takes one allocation and four read-modify-writes; lock-free, unless the loop
+            /// sleeps.
+            ///
+            /// # Errors
+            /// Returns [`Closed`] with the closure once the loop is closed; so closures that run while
+            /// it is closed cannot post to it.
+            pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
+                self.$($state).+.post(f)
+            }
+
+            /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
+            /// thread, `f` runs at once.
+            ///
+            /// # Deadlocks
+            /// Two loops that call each other at the same time wait for ever, and so do longer circles,
+            /// of frame loops and loopers alike: let calls go one way only, and answer by
+            /// [`post`](Self::post). A caller that holds a lock that `f`, or what the loop does before
+            /// it, takes waits for ever, too.
+            ///
+            /// # Errors
+            /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
+            /// closure has run. The closure never runs on another thread.
+            ///
+            /// # Panics
+            /// With `f`'s panic, if it panics.
+            pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
+            where
+                F: FnOnce() -> R + Send + 'static,
+                R: Send + 'static,
+            {
+                self.$($state).+.call(f)
+            }
+
+            /// Posts `f` to the loop, which runs it after `delay`; a frame loop in the first frame that
+            /// begins then.
+            ///
+            /// Delayed posts that are due run before closures [posted](Self::post) without a delay,
+            /// ordered by the time when they are due, then by the order in which they were made. Posts
+            /// that are not due when the loop is closed are dropped without running; the event
+            /// [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
+            ///
+            /// # Errors
+            /// Returns [`Closed`] with the closure once the loop is closed.
+            pub fn post_after<F: FnOnce() + Send + 'static>(
+                &self,
+                delay: Duration,
+                f: F,
+            ) -> Result<PostId, Closed<F>> {
+                let delayed = |f: Box<F>| super::loop_state::Delayed::Plain(f);
+                self.$($state).+.post_after(delay, f, delayed)
+            }
+
+            /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
+            /// closure is dropped here and never runs.
+            pub fn cancel(&self, id: PostId) -> bool {
+                self.$($state).+.cancel(id)
+            }
+
+            /// Returns the handle of the loop's thread, for example to release objects there.
+            pub fn thread(&self) -> &ThreadHandle {
+                &self.$($state).+.thread
+            }
+        }
+
+        // A panic leaves no loop in an inconsistent state.
+        impl UnwindSafe for $handle {}
+        impl RefUnwindSafe for $handle {}
+
+        impl fmt::Debug for $handle {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($handle))
+                    .field("thread", self.thread())
+                    .field("closed", &self.$($state).+.is_closed())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(super) use sends_closures;
+
+sends_closures!(FrameProxy by 0);
+sends_closures!(LooperProxy by state);
+
 /// A handle to a [`FrameLoop`](crate::FrameLoop) for other threads: like
 /// `performFunctionInCocosThread`, but [`call`](Self::call) also returns a result.
 ///
@@ -37,58 +130,6 @@ use std::time::Duration;
 pub struct FrameProxy(pub(super) Arc<LoopState>);
 
 impl FrameProxy {
-    /// Posts `f` to the loop, which runs it at the beginning of its next frame, after everything
-    /// that was posted before. Wakes the loop if it sleeps.
-    ///
-    /// An accepted closure runs on the loop's thread, at the latest when the loop is closed or that
-    /// thread ends. Its panic is reported as an [event](crate::event), and does not disturb the
-    /// frame. Takes one allocation and four read-modify-writes; lock-free, unless the loop sleeps.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the loop is closed.
-    pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.0.post(f)
-    }
-
-    /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
-    /// thread, `f` runs at once.
-    ///
-    /// # Deadlocks
-    /// Two loops that call each other at the same time wait for ever, and so do a loop and a
-    /// [`Looper`](crate::Looper), and longer circles: let calls go one way only, and answer by [`post`](Self::post).
-    /// A caller that holds a lock that `f`, or what the loop does before it, takes waits for ever, too.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
-    /// closure has run. The closure never runs on another thread.
-    ///
-    /// # Panics
-    /// With `f`'s panic, if it panics.
-    pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        self.0.call(f)
-    }
-
-    /// Posts `f` to the loop, which runs it in the first frame that begins after `delay`.
-    ///
-    /// In each frame, delayed posts run before closures [posted](Self::post) without a delay,
-    /// ordered by the time when they are due, then by the order in which they were made. Posts that
-    /// are not due when the loop is closed are dropped without running; the event
-    /// [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the loop is closed.
-    pub fn post_after<F: FnOnce() + Send + 'static>(
-        &self,
-        delay: Duration,
-        f: F,
-    ) -> Result<PostId, Closed<F>> {
-        self.0.post_after(delay, f, |f| Delayed::Plain(f))
-    }
-
     /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it
     /// runs, with the frame's pool and arena.
     ///
@@ -148,12 +189,6 @@ impl FrameProxy {
         self.0.post_after(delay, f, |f| Delayed::Framed(f))
     }
 
-    /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
-    /// closure is dropped here and never runs.
-    pub fn cancel(&self, id: PostId) -> bool {
-        self.0.cancel(id)
-    }
-
     /// Requests a frame from a loop that makes them [on demand](crate::FrameConfig::on_demand).
     /// Several requests before that frame count as one. Other loops ignore requests.
     pub fn request_frame(&self) {
@@ -163,24 +198,6 @@ impl FrameProxy {
     /// Returns whether the loop refuses posts.
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
-    }
-
-    /// Returns the handle of the loop's thread, for example to release objects there.
-    pub fn thread(&self) -> &ThreadHandle {
-        &self.0.thread
-    }
-}
-
-// A panic leaves no loop in an inconsistent state.
-impl UnwindSafe for FrameProxy {}
-impl RefUnwindSafe for FrameProxy {}
-
-impl fmt::Debug for FrameProxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FrameProxy")
-            .field("thread", &self.0.thread)
-            .field("closed", &self.is_closed())
-            .finish_non_exhaustive()
     }
 }
 
@@ -208,69 +225,8 @@ pub struct LooperProxy {
 }
 
 impl LooperProxy {
-    /// Posts `f` to the looper: see [`Looper::post`](crate::Looper::post).
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the looper is closed.
-    pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.state.post(f)
-    }
-
-    /// Runs `f` on the looper and returns its result: see [`Looper::call`](crate::Looper::call), which also says
-    /// when this waits for ever.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure if the looper is closed before it has run.
-    ///
-    /// # Panics
-    /// With `f`'s panic, if it panics.
-    pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        self.state.call(f)
-    }
-
-    /// Posts `f` to the looper, to run after `delay`: see
-    /// [`Looper::post_after`](crate::Looper::post_after).
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the looper is closed.
-    pub fn post_after<F: FnOnce() + Send + 'static>(
-        &self,
-        delay: Duration,
-        f: F,
-    ) -> Result<PostId, Closed<F>> {
-        self.state.post_after(delay, f, |f| Delayed::Plain(f))
-    }
-
-    /// Cancels a delayed post; returns whether it was still waiting: see
-    /// [`Looper::cancel`](crate::Looper::cancel).
-    pub fn cancel(&self, id: PostId) -> bool {
-        self.state.cancel(id)
-    }
-
     /// Returns whether the looper refuses posts.
     pub fn is_closed(&self) -> bool {
         self.state.is_closed()
-    }
-
-    /// Returns the handle of the looper's thread.
-    pub fn thread(&self) -> &ThreadHandle {
-        &self.state.thread
-    }
-}
-
-// A panic leaves no looper in an inconsistent state.
-impl UnwindSafe for LooperProxy {}
-impl RefUnwindSafe for LooperProxy {}
-
-impl fmt::Debug for LooperProxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LooperProxy")
-            .field("thread", &self.state.thread)
-            .field("closed", &self.is_closed())
-            .finish_non_exhaustive()
     }
 }

@@ -41,6 +41,28 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
+/// Implements [`Coercible`] for a handle with one type parameter: names the handle, the coercion of pointers
+/// and the coerced handle.
+macro_rules! coercible {
+    ($handle:ident, |$this:ident, $coerce:ident| $coerced:expr) => {
+        impl<T: ?Sized> $crate::unsizing::sealed::Sealed for $handle<T> {}
+
+        impl<T: ?Sized> $crate::unsizing::Coercible for $handle<T> {
+            type Target = T;
+            type Of<U: ?Sized + 'static> = $handle<U>;
+
+            unsafe fn coerce<U: ?Sized + 'static>(
+                self,
+                $coerce: impl FnOnce(*mut T) -> *mut U,
+            ) -> $handle<U> {
+                let $this = self;
+                $coerced
+            }
+        }
+    };
+}
+pub(crate) use coercible;
+
 /// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef),
 /// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak), [`Hot`](crate::Hot),
 /// [`HotRef`](crate::HotRef) or `Pin<Ref<T>>` to a trait object or a slice.

@@ -14,7 +14,7 @@ use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::sync::elapsed;
 use crate::thread::current::current_label;
-use crate::unsizing::{Coercible, coerced, sealed};
+use crate::unsizing::{coerced, coercible};
 use crate::unwind::FirstPanic;
 use std::fmt;
 use std::marker::PhantomData;
@@ -350,22 +350,12 @@ macro_rules! common {
             }
         }
 
-        impl<T: ?Sized> sealed::Sealed for $handle<T> {}
-
-        impl<T: ?Sized> Coercible for $handle<T> {
-            type Target = T;
-            type Of<U: ?Sized + 'static> = $handle<U>;
-
-            unsafe fn coerce<U: ?Sized + 'static>(
-                self,
-                coerce: impl FnOnce(*mut T) -> *mut U,
-            ) -> $handle<U> {
-                let this = ManuallyDrop::new(self);
-                // SAFETY: the contract says that `coerce` keeps the object; the handle that
-                // `self` stands for moves, as `self` is not dropped.
-                $handle::of(unsafe { coerced(this.ptr, coerce) }, this.row)
-            }
-        }
+        coercible!($handle, |this, coerce| {
+            let this = ManuallyDrop::new(this);
+            // SAFETY: the contract says that `coerce` keeps the object; the handle that `this` stands for
+            // moves, as `this` is not dropped.
+            $handle::of(unsafe { coerced(this.ptr, coerce) }, this.row)
+        });
 
         traits_of_value!($handle<T>);
 

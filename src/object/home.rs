@@ -28,7 +28,7 @@ use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::{ThreadKey, is_own};
 use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
-use crate::unsizing::{Coercible, sealed};
+use crate::unsizing::coercible;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -304,6 +304,15 @@ impl<T: ?Sized> HomeRef<T> {
     pub fn ptr_eq(&self, other: &Self) -> bool {
         self.thin() == other.thin()
     }
+
+    /// Returns a weak reference, which does not keep the value alive. May be called on any thread.
+    ///
+    /// One read-modify-write. Aborts at more than 2³⁰ weak references.
+    #[inline]
+    #[must_use = "a weak reference does nothing unless it is kept"]
+    pub fn downgrade(this: &Self) -> HomeWeak<T> {
+        HomeWeak(Ref::downgrade(this.inner()))
+    }
 }
 
 /// *Retain*: returns another reference to the same object, on any thread. One relaxed
@@ -553,17 +562,6 @@ impl<T> HomeWeak<T> {
     }
 }
 
-impl<T: ?Sized> HomeRef<T> {
-    /// Returns a weak reference, which does not keep the value alive. May be called on any thread.
-    ///
-    /// One read-modify-write. Aborts at more than 2³⁰ weak references.
-    #[inline]
-    #[must_use = "a weak reference does nothing unless it is kept"]
-    pub fn downgrade(this: &Self) -> HomeWeak<T> {
-        HomeWeak(Ref::downgrade(this.inner()))
-    }
-}
-
 impl<T: ?Sized> HomeWeak<T> {
     /// Returns a `HomeRef` if the value is still alive, on any thread.
     ///
@@ -627,34 +625,13 @@ fn of_payload<T: ?Sized, U: ?Sized>(
     |payload| coerce(payload as *mut T) as *mut ThreadBound<U>
 }
 
-impl<T: ?Sized> sealed::Sealed for HomeRef<T> {}
+coercible!(HomeRef, |this, coerce| {
+    // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor changes its
+    // address.
+    HomeRef::from_inner(unsafe { this.into_inner().coerce(of_payload(coerce)) })
+});
 
-impl<T: ?Sized> Coercible for HomeRef<T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = HomeRef<U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(
-        self,
-        coerce: impl FnOnce(*mut T) -> *mut U,
-    ) -> HomeRef<U> {
-        // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor
-        // changes its address.
-        HomeRef::from_inner(unsafe { self.into_inner().coerce(of_payload(coerce)) })
-    }
-}
-
-impl<T: ?Sized> sealed::Sealed for HomeWeak<T> {}
-
-impl<T: ?Sized> Coercible for HomeWeak<T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = HomeWeak<U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(
-        self,
-        coerce: impl FnOnce(*mut T) -> *mut U,
-    ) -> HomeWeak<U> {
-        // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor
-        // changes its address.
-        HomeWeak(unsafe { self.0.coerce(of_payload(coerce)) })
-    }
-}
+coercible!(HomeWeak, |this, coerce| {
+    // SAFETY: as for `HomeRef`.
+    HomeWeak(unsafe { this.0.coerce(of_payload(coerce)) })
+});

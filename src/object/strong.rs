@@ -4,7 +4,7 @@ use super::header::{Thin, checked, header, note_read};
 use super::weak::Weak;
 use super::{destroy, raw_checks};
 use crate::ledger::{self, RawCall};
-use crate::unsizing::{Coercible, coerced, sealed};
+use crate::unsizing::{Coercible, coerced, coercible, sealed};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -242,17 +242,10 @@ impl<T: ?Sized> std::ops::Deref for Ref<T> {
     }
 }
 
-impl<T: ?Sized> sealed::Sealed for Ref<T> {}
-
-impl<T: ?Sized> Coercible for Ref<T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = Ref<U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Ref<U> {
-        // SAFETY: the contract says that `coerce` keeps the object; its reference moves.
-        unsafe { Ref::adopt(coerced(Ref::into_payload(self), coerce)) }
-    }
-}
+coercible!(Ref, |this, coerce| {
+    // SAFETY: the contract says that `coerce` keeps the object; its reference moves.
+    unsafe { Ref::adopt(coerced(Ref::into_payload(this), coerce)) }
+});
 
 impl<T: ?Sized> sealed::Sealed for Pin<Ref<T>> {}
 

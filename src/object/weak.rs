@@ -4,7 +4,7 @@ use super::header::{Thin, checked, header};
 use super::strong::Ref;
 use super::{destroy, raw_checks};
 use crate::ledger::{self, RawCall};
-use crate::unsizing::{Coercible, coerced, sealed};
+use crate::unsizing::{coerced, coercible};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -195,15 +195,8 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
     }
 }
 
-impl<T: ?Sized> sealed::Sealed for Weak<T> {}
-
-impl<T: ?Sized> Coercible for Weak<T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = Weak<U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(self, coerce: impl FnOnce(*mut T) -> *mut U) -> Weak<U> {
-        // SAFETY: the contract says that `coerce` keeps the object, whose reference moves; a
-        // dangling pointer stays one.
-        unsafe { Weak::adopt(coerced(self.into_payload(), coerce)) }
-    }
-}
+coercible!(Weak, |this, coerce| {
+    // SAFETY: the contract says that `coerce` keeps the object, whose reference moves; a dangling pointer
+    // stays one.
+    unsafe { Weak::adopt(coerced(this.into_payload(), coerce)) }
+});

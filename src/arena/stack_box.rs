@@ -344,6 +344,23 @@ impl StackAllocator {
         // are UTF-8, as they are a copy of a `str`.
         unsafe { StackBox::adopt(self, text) }
     }
+
+    /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
+    #[inline(always)]
+    pub(super) fn reserve(
+        &self,
+        layout: Layout,
+        label: Label,
+    ) -> Result<Reservation<'_>, AllocError> {
+        let size = layout.size();
+        let value = if size == 0 {
+            dangling(layout)
+        } else {
+            self.reserve_bytes(layout, label)?
+        };
+        // SAFETY: the memory was just reserved, for this size, and no other code has the pointer.
+        Ok(unsafe { Reservation::new(self, value, size) })
+    }
 }
 
 // Memory that is reserved in an arena for a value.
@@ -386,25 +403,6 @@ impl Drop for Reservation<'_> {
             // so it is from `reserve_bytes`.
             unsafe { self.arena.free(self.value) };
         }
-    }
-}
-
-impl StackAllocator {
-    /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
-    #[inline(always)]
-    pub(super) fn reserve(
-        &self,
-        layout: Layout,
-        label: Label,
-    ) -> Result<Reservation<'_>, AllocError> {
-        let size = layout.size();
-        let value = if size == 0 {
-            dangling(layout)
-        } else {
-            self.reserve_bytes(layout, label)?
-        };
-        // SAFETY: the memory was just reserved, for this size, and no other code has the pointer.
-        Ok(unsafe { Reservation::new(self, value, size) })
     }
 }
 

@@ -15,8 +15,41 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-// These functions are here, not beside the type: they need the inbox's closures, and locks to wait.
+// These functions are here, not beside the type: they need the thread's pools, closures that are posted, and
+// locks to wait.
 impl<T> HomeRef<T> {
+    /// Makes a new object with one reference, whose home is the calling thread. If the home has
+    /// ended when the last reference is dropped, the value is kept for ever, and reported.
+    ///
+    /// Aborts when memory is exhausted (`handle_alloc_error`).
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new(value: T) -> Self {
+        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
+        // takes messages.
+        unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
+    }
+
+    /// Makes a new object like [`new`](Self::new), of a value that any thread may destroy: if its
+    /// home has ended when the last reference is dropped, the thread that drops that reference
+    /// destroys the value at once.
+    ///
+    /// ```
+    /// use releasepool::HomeRef;
+    /// let made = std::thread::spawn(|| HomeRef::new_or_anywhere(vec![1, 2, 3]));
+    /// let made = made.join().unwrap();
+    /// assert!(made.get().is_none());
+    /// drop(made); // here
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn new_or_anywhere(value: T) -> Self
+    where
+        T: Send,
+    {
+        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
+        // takes messages; `T` is Send.
+        unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
+    }
+
     /// Asks the thread `home` to make a value, whose home it then is: for a texture that a worker
     /// needs, and that only the render thread can make.
     ///
@@ -148,42 +181,6 @@ impl<T> fmt::Debug for PendingHome<T> {
         f.debug_struct("PendingHome")
             .field("home", &self.home)
             .finish_non_exhaustive()
-    }
-}
-
-// These functions are here, not beside the type: they need the thread's pools, which are in a layer
-// above `object`.
-impl<T> HomeRef<T> {
-    /// Makes a new object with one reference, whose home is the calling thread. If the home has
-    /// ended when the last reference is dropped, the value is kept for ever, and reported.
-    ///
-    /// Aborts when memory is exhausted (`handle_alloc_error`).
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub fn new(value: T) -> Self {
-        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
-        // takes messages.
-        unsafe { Self::make(value, home(), MessageKind::DestroyAtHome) }
-    }
-
-    /// Makes a new object like [`new`](Self::new), of a value that any thread may destroy: if its
-    /// home has ended when the last reference is dropped, the thread that drops that reference
-    /// destroys the value at once.
-    ///
-    /// ```
-    /// use releasepool::HomeRef;
-    /// let made = std::thread::spawn(|| HomeRef::new_or_anywhere(vec![1, 2, 3]));
-    /// let made = made.join().unwrap();
-    /// assert!(made.get().is_none());
-    /// drop(made); // here
-    /// ```
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub fn new_or_anywhere(value: T) -> Self
-    where
-        T: Send,
-    {
-        // SAFETY: `home()` returns the record of the calling thread, which has pools if the record
-        // takes messages; `T` is Send.
-        unsafe { Self::make(value, home(), MessageKind::DestroyAnywhere) }
     }
 }
 

@@ -52,9 +52,7 @@ mod told;
 pub(crate) use self::{
     balance::{autoreleased, released, retained},
     index::{entered_pool, left_pool, type_info_of},
-    life::{
-        check_raw_call, created, describe_live, died, freed, here, retyped, site_of, type_and_rest,
-    },
+    life::{check_raw_call, created, died, freed, here, retyped, site_of, type_and_rest},
     threads::{awaits_drain, drained, drained_last, note_thread},
 };
 #[cfg(not(feature = "leak-detection"))]
@@ -92,7 +90,6 @@ mod no_ledger {
         drained_last();
         note_thread();
         check_raw_call(NonNull<u8>, RawCall);
-        describe_live(NonNull<u8>) -> String = String::new();
         here(&str) -> String = String::new();
         type_and_rest(NonNull<u8>) -> Option<(&'static str, String)> = None;
         site_of(NonNull<u8>) -> Option<&'static Location<'static>> = None;

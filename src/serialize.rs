@@ -23,16 +23,17 @@ impl Serialize for ThreadKey {
 }
 
 /// Implements `Serialize` for structures, with all their fields, and before them, in parentheses, figures
-/// that a function returns: a field that is missing in the list does not compile.
+/// that a function returns: a field that is missing in the list does not compile, unless it ends with
+/// two dots.
 macro_rules! serialize_fields {
-    ($($type:ident { $(($figure:ident))* $($field:ident),+ $(,)? })+) => {$(
+    ($($type:ident { $(($figure:ident))* $($field:ident),* $(,)? $(; $dots:tt)? })+) => {$(
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let Self { $($field),+ } = self;
-                let len = [$(stringify!($figure),)* $(stringify!($field)),+].len();
+                let Self { $($field,)* $($dots)? } = self;
+                let len = [$(stringify!($figure),)* $(stringify!($field)),*].len();
                 let mut fields = serializer.serialize_struct(stringify!($type), len)?;
                 $(fields.serialize_field(stringify!($figure), &self.$figure())?;)*
-                $(fields.serialize_field(stringify!($field), $field)?;)+
+                $(fields.serialize_field(stringify!($field), $field)?;)*
                 fields.end()
             }
         }
@@ -60,24 +61,10 @@ mod leak_reports {
     use crate::leaks::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain};
     use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-    /// Implements `Serialize` for structures by the functions that return their figures.
-    macro_rules! serialize_figures {
-        ($($type:ident { $($figure:ident),+ })+) => {$(
-            impl Serialize for $type {
-                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                    let len = [$(stringify!($figure)),+].len();
-                    let mut fields = serializer.serialize_struct(stringify!($type), len)?;
-                    $(fields.serialize_field(stringify!($figure), &self.$figure())?;)+
-                    fields.end()
-                }
-            }
-        )+};
-    }
-
-    serialize_figures! {
-        LeakReport { objects, bytes, unrecorded, groups }
-        PoolHolder { pool, thread, entries }
-        UnreleasedRetain { place, thread, count }
+    serialize_fields! {
+        LeakReport { (objects) (bytes) (unrecorded) (groups); .. }
+        PoolHolder { (pool) (thread) (entries); .. }
+        UnreleasedRetain { (place) (thread) (count); .. }
     }
 
     /// A place in the source.

@@ -87,7 +87,11 @@ pub(crate) fn died(thin: NonNull<u8>) {
 pub(crate) fn freed(thin: NonNull<u8>) {
     let address = thin.addr().get();
     if !remove(address, true) && NOTES_DEATHS {
-        note_freed(address);
+        with_ring(address, |ring| {
+            if let Some(dead) = ring.latest(address) {
+                dead.freed = true;
+            }
+        });
     }
 }
 
@@ -189,20 +193,6 @@ impl Ring {
     }
 }
 
-/// Notes that the memory of an object whose value was destroyed before is freed.
-fn note_freed(address: usize) {
-    with_ring(address, |ring| {
-        if let Some(dead) = ring.latest(address) {
-            dead.freed = true;
-        }
-    });
-}
-
-/// Returns the latest object that died at this address, if it is still in a ring.
-fn find_dead(address: usize) -> Option<Dead> {
-    with_ring(address, |ring| ring.latest(address).copied())
-}
-
 // Misuse that the ledger detects, in debug builds and with the feature `checks`.
 
 /// Checks that the argument of a raw call is an object that is alive or, for weak references, whose
@@ -217,7 +207,7 @@ pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     }
     let (name, thread) = (call.name(), current_label());
     let at = At(known(Location::caller()));
-    match find_dead(address) {
+    match with_ring(address, |ring| ring.latest(address).copied()) {
         Some(dead) if call != RawCall::WeakFromRaw || dead.freed => {
             let (object, misuse, created) = (dead.name.get(), call.misuse(), At(known(dead.site)));
             let (creator, destroyer) = (
@@ -316,12 +306,6 @@ pub(crate) fn copied(address: usize) -> Option<Copied> {
     index::with_record(address, |record| Copied::of(record, holders))
 }
 
-/// Returns where the live object was created, and which pools hold it, as the rest of a sentence:
-/// `; created at ...`. Empty if the ledger does not know the object.
-pub(crate) fn describe_live(thin: NonNull<u8>) -> String {
-    copied(thin.addr().get()).map_or_else(String::new, |object| live(&object))
-}
-
 fn live(object: &Copied) -> String {
     let (at, creator) = (At(known(object.site)), thread_label(object.thread));
     let mut said = format!("; created{at} by thread {creator}");
@@ -333,7 +317,8 @@ fn live(object: &Copied) -> String {
     said
 }
 
-/// Returns the type of the live object, and the rest of a sentence as [`describe_live`] does.
+/// Returns the type of the live object; and where it was created and which pools hold it, as the rest of a
+/// sentence: `; created at ...`. `None` if the ledger does not know the object.
 pub(crate) fn type_and_rest(thin: NonNull<u8>) -> Option<(&'static str, String)> {
     let object = copied(thin.addr().get())?;
     Some(((object.type_name)(), live(&object)))

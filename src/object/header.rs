@@ -111,7 +111,8 @@ pub(crate) unsafe fn abort_misuse(thin: Thin, misuse: Misuse) -> ! {
         Misuse::TooManyStrong => "retained more than 2^31 times",
         Misuse::TooManyWeak => "downgraded more than 2^30 times",
     };
-    let (thread, rest) = (current_label(), ledger::describe_live(thin));
+    let thread = current_label();
+    let (_, rest) = ledger::type_and_rest(thin).unwrap_or_default();
     let here = ledger::here(",");
     ledger::abort(&format!(
         "{name} at {thin:p} {what}{here} (thread {thread}{rest})"

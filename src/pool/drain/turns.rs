@@ -295,7 +295,7 @@ impl<'d> Drain<'d> {
                     stack.stats.released.add((before - entries.len()) as u64);
                 }
                 Item::Dead(objects) => {
-                    let object = objects.pop();
+                    let object = objects.change(Vec::pop);
                     object.into_iter().for_each(|o| self.destroy_queued(o));
                 }
             }
@@ -374,7 +374,7 @@ impl<'d> Drain<'d> {
         collect(stack, pools);
         let dead = self.scope.take_dead();
         if !dead.is_empty() {
-            stack.backlog.put_first(Item::Dead(dead));
+            stack.backlog.put_first(Item::Dead(dead.into()));
         }
         stack.backlog.len() + duties::left(self)
     }

@@ -11,12 +11,13 @@ use std::{mem, ptr};
 /// The number of items for which an empty backlog keeps room.
 const ITEMS: usize = 64;
 
-/// Releases that are left for later.
+/// Releases that are left for later, in a fixed layout.
+#[repr(u64)]
 pub(in crate::pool) enum Item {
     /// The entries of a pool.
-    Entries(Entries),
+    Entries(Entries) = 0,
     /// Objects without a strong reference whose destructors have not run.
-    Dead(Vec<Thin>),
+    Dead(FixedVec<Thin>) = 1,
 }
 
 impl Item {
@@ -28,43 +29,18 @@ impl Item {
     }
 }
 
-/// An [`Item`] in the backlog, with a fixed layout.
-#[repr(u64)]
-enum StoredItem {
-    Entries(Entries) = 0,
-    Dead(FixedVec<Thin>) = 1,
-}
-
-impl From<Item> for StoredItem {
-    fn from(item: Item) -> Self {
-        match item {
-            Item::Entries(entries) => Self::Entries(entries),
-            Item::Dead(objects) => Self::Dead(objects.into()),
-        }
-    }
-}
-
-impl From<StoredItem> for Item {
-    fn from(stored: StoredItem) -> Self {
-        match stored {
-            StoredItem::Entries(entries) => Self::Entries(entries),
-            StoredItem::Dead(objects) => Self::Dead(objects.into_inner()),
-        }
-    }
-}
-
 /// The items of a [`Backlog`].
 #[repr(C)]
 struct Items {
     /// The next items, the first one last.
-    front: FixedVec<StoredItem>,
+    front: FixedVec<Item>,
     /// The items after those of `front`, the next one first.
-    back: FixedVec<StoredItem>,
+    back: FixedVec<Item>,
 }
 
 impl Items {
     #[inline]
-    fn pop(&mut self) -> Option<StoredItem> {
+    fn pop(&mut self) -> Option<Item> {
         if self.front.is_empty() && self.back.len() <= 1 {
             return self.back.change(Vec::pop);
         }
@@ -72,7 +48,7 @@ impl Items {
     }
 
     #[inline(never)]
-    fn pop_of_several(&mut self) -> Option<StoredItem> {
+    fn pop_of_several(&mut self) -> Option<Item> {
         if self.front.is_empty() {
             mem::swap(&mut self.front, &mut self.back);
             self.front.change(|items| items.reverse());
@@ -81,7 +57,7 @@ impl Items {
     }
 
     /// Returns the items in their order.
-    fn iter(&self) -> impl Iterator<Item = &StoredItem> {
+    fn iter(&self) -> impl Iterator<Item = &Item> {
         self.front.iter().rev().chain(self.back.iter())
     }
 }
@@ -131,25 +107,25 @@ impl Backlog {
         self.items.with_mut(|items| f(unsafe { &mut *items }))
     }
 
-    fn front(&self, f: &mut dyn FnMut(&mut Vec<StoredItem>)) {
+    fn front(&self, f: &mut dyn FnMut(&mut Vec<Item>)) {
         self.change(|items| items.front.change(f));
     }
 
     pub(in crate::pool) fn put_last(&self, item: Item) {
         let len = item.len();
         let back = |f: &mut dyn FnMut(&mut Vec<_>)| self.change(|items| items.back.change(f));
-        with_room(back, |items| items.push(item.into()));
+        with_room(back, |items| items.push(item));
         self.len.set(self.len.get() + len);
     }
 
     pub(in crate::pool) fn put_first(&self, item: Item) {
         let len = item.len();
-        with_room(|f| self.front(f), |items| items.push(item.into()));
+        with_room(|f| self.front(f), |items| items.push(item));
         self.len.set(self.len.get() + len);
     }
 
     pub(in crate::pool) fn take_first(&self) -> Option<Item> {
-        let item = Item::from(self.change(Items::pop)?);
+        let item = self.change(Items::pop)?;
         self.len.set(self.len.get() - item.len());
         shrink(ITEMS, |f| self.front(f));
         Some(item)
@@ -194,8 +170,8 @@ impl Backlog {
             for item in unsafe { &*items }.iter() {
                 let goes_on = match item {
                     // SAFETY: `f` runs no foreign code, so no entry is taken out.
-                    StoredItem::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
-                    StoredItem::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
+                    Item::Entries(entries) => unsafe { entries.newest_first().all(&mut f) },
+                    Item::Dead(objects) => objects.iter().rev().all(|&thin| f(thin)),
                 };
                 if !goes_on {
                     break;
@@ -214,7 +190,7 @@ described! {
         pub(super) const LISTS: usize = offset_of!(Self, items) + offset_of!(Items, front);
     }
 
-    // A variant of `StoredItem`: an enum with a `repr` is laid out as a union of such structures
+    // A variant of `Item`: an enum with a `repr` is laid out as a union of such structures
     // (RFC 2195).
     #[repr(C)]
     struct ItemWith<T> {
@@ -224,7 +200,7 @@ described! {
 
     pub(crate) const NOTE: &[Entry] = entries! {
         item {
-            size = size_of::<StoredItem>(),
+            size = size_of::<Item>(),
             kind = offset_of!(ItemWith<Entries>, kind),
             entries = offset_of!(ItemWith<Entries>, content),
             dead = offset_of!(ItemWith<FixedVec<Thin>>, content) + FixedVec::<Thin>::ITEMS,
@@ -250,7 +226,7 @@ mod tests {
             items.front.capacity() + items.back.capacity()
         };
         for _ in 0..BURST {
-            backlog.put_last(Item::Dead(Vec::new()));
+            backlog.put_last(Item::Dead(FixedVec::new()));
         }
         assert!(capacity() >= BURST);
         while backlog.take_first().is_some() {}
@@ -260,7 +236,7 @@ mod tests {
     #[test]
     fn items_come_out_in_order_and_those_put_back_first() {
         let backlog = Backlog::new();
-        let item = |n: usize| Item::Dead(vec![Thin::dangling(); n]);
+        let item = |n: usize| Item::Dead(vec![Thin::dangling(); n].into());
         let take = || backlog.take_first().map(|item| item.len());
         (1..=3).for_each(|n| backlog.put_last(item(n)));
         assert_eq!((backlog.len(), take()), (6, Some(1)));

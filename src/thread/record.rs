@@ -51,7 +51,7 @@ pub(crate) struct Tally {
 
 /// Facts about a thread for readers outside of the process. Only the thread writes them. Code here
 /// reads only `frames`, as the index of a frame that no loop makes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ForOutside {
     /// The kernel's id of the thread; 0 if unknown.
     tid: Counter,
@@ -65,25 +65,11 @@ pub(crate) struct ForOutside {
     pub(crate) last_frame: Counter,
 }
 
-impl ForOutside {
-    fn new() -> Self {
-        let outside = Self {
-            tid: Counter::new(),
-            pools: Counter::new(),
-            heaps: Counter::new(),
-            frames: Counter::new(),
-            last_frame: Counter::new(),
-        };
-        outside.tid.set(kernel_id());
-        outside
-    }
-}
-
 impl Record {
     pub(crate) fn new(key: ThreadKey, bound: Option<u64>) -> Self {
-        Self {
+        let record = Self {
             key,
-            outside: ForOutside::new(),
+            outside: ForOutside::default(),
             id: current_id(),
             name: current_name().map_or(Name::NONE, Name::owned),
             releases: CountedInbox::new(),
@@ -93,7 +79,9 @@ impl Record {
             tally: Tally::default(),
             had_pools: Setting::new(0),
             posts_mark: Hint::new(),
-        }
+        };
+        record.outside.tid.set(kernel_id());
+        record
     }
 
     /// Returns a record that accepts no messages.

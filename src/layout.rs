@@ -296,18 +296,6 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_where_its_items_are() {
-        let mut list = FixedVec::new();
-        for n in 0..100u32 {
-            list.change(|vec| vec.push(n));
-            assert_eq!((list.items, list.len), (list.as_ptr(), n as usize + 1));
-        }
-        assert_eq!(list.change(|vec| vec.swap_remove(0)), 0);
-        assert_eq!((list.len, list[0]), (99, 99));
-        assert_eq!(list.into_inner().len(), 99);
-    }
-
-    #[test]
     fn an_arc_counts_as_ever() {
         let arc = Arc::new(5);
         let mut fixed = FixedArc::NONE;

@@ -152,43 +152,19 @@ mod tests {
     use std::alloc::Layout;
     use std::ffi::c_void;
 
-    crate::sync::local! {
-        static ENDED: Cell<usize> = Cell::new(0);
-    }
-
-    unsafe extern "C" fn end(_: *mut c_void) {
-        ENDED.with(|ended| ended.set(ended.get() + 1));
-    }
-
-    pub(super) fn class(bytes: usize, destroy: Option<Destructor>) -> &'static ForeignClass {
-        let spec = ForeignClassSpec {
+    fn spec(bytes: usize, destroy: Option<Destructor>) -> ForeignClassSpec {
+        ForeignClassSpec {
             name: || "Texture",
             layout: Layout::from_size_align(HEADER_BYTES + bytes, 8).unwrap(),
             payload_offset: HEADER_BYTES,
             is_embedded: false,
             destroy,
             memory: ForeignMemory::Library,
-        };
-        ForeignClass::leak(spec).unwrap()
+        }
     }
 
-    #[test]
-    fn an_object_of_a_foreign_class_goes_the_ways_of_a_ref() {
-        for bytes in [0, 8, 600, 10_000] {
-            let (class, before) = (class(bytes, Some(end)), ENDED.with(Cell::get));
-            let thin = class.create().unwrap();
-            // SAFETY: a new object with one reference.
-            let r = unsafe { adopt(thin) };
-            let weak = Ref::downgrade(&r);
-            let mut pool = AutoreleasePool::new();
-            pool.autorelease(r.clone());
-            assert!(pool.dump().to_string().ends_with("Texture count 2"));
-            drop(r);
-            assert!(weak.upgrade().is_some());
-            assert_eq!(pool.drain(), 1);
-            assert!(weak.upgrade().is_none());
-            assert_eq!(ENDED.with(Cell::get), before + 1);
-        }
+    pub(super) fn class(bytes: usize, destroy: Option<Destructor>) -> &'static ForeignClass {
+        ForeignClass::leak(spec(bytes, destroy)).unwrap()
     }
 
     crate::sync::local! {
@@ -243,27 +219,27 @@ mod tests {
         for bytes in [8, 600, 10_000] {
             let (class, other) = (class(bytes, Some(note_digit)), class(8, Some(note_zero)));
             let mut pool = AutoreleasePool::new();
+            let add = |pool: &AutoreleasePool, digits: &[u8]| {
+                for &n in digits {
+                    pool.autorelease(digit(class, n));
+                }
+            };
             let (before, ended) = tallies();
             let held = digit(class, 4);
             let weak = Ref::downgrade(&held);
-            for n in 1..=3 {
-                pool.autorelease(digit(class, n));
-            }
+            add(&pool, &[1, 2, 3]);
             pool.autorelease(held.clone());
-            for n in 5..=6 {
-                pool.autorelease(digit(class, n));
-            }
+            assert!(pool.dump().to_string().contains("Texture count 2"));
+            add(&pool, &[5, 6]);
             pool.autorelease(digit(other, 7));
-            for n in 8..=9 {
-                pool.autorelease(digit(class, n));
-            }
+            add(&pool, &[8, 9]);
             assert_eq!(drained(&mut pool, 9), 198_065_321);
             assert_eq!(tallies(), (before + 9, ended + 8));
             assert!(weak.upgrade().is_some());
-            for n in 5..=6 {
-                pool.autorelease(digit(class, n));
-            }
-            pool.autorelease(held);
+            add(&pool, &[5, 6]);
+            pool.autorelease(held.clone());
+            drop(held);
+            assert!(weak.upgrade().is_some());
             assert_eq!(drained(&mut pool, 3), 1_465);
             assert!(weak.upgrade().is_none());
         }
@@ -290,43 +266,37 @@ mod tests {
 
     #[test]
     fn objects_without_a_destructor_are_counted_and_freed() {
-        let class = class(32, None);
         let mut pool = AutoreleasePool::new();
-        let (created, destroyed) = tallies();
-        for _ in 0..1_000 {
-            // SAFETY: a new object with one reference.
-            pool.autorelease(unsafe { adopt(class.create().unwrap()) });
+        for class in [class(0, None), class(32, None)] {
+            let (created, destroyed) = tallies();
+            for _ in 0..1_000 {
+                // SAFETY: a new object with one reference.
+                pool.autorelease(unsafe { adopt(class.create().unwrap()) });
+            }
+            assert_eq!(tallies(), (created + 1_000, destroyed));
+            pool.drain();
+            assert_eq!(tallies(), (created + 1_000, destroyed + 1_000));
         }
-        assert_eq!(tallies(), (created + 1_000, destroyed));
-        pool.drain();
-        assert_eq!(tallies(), (created + 1_000, destroyed + 1_000));
     }
 
     #[test]
     fn a_class_needs_room_for_its_header() {
-        let spec = ForeignClassSpec {
-            name: || "Tiny",
-            layout: Layout::from_size_align(64, 8).unwrap(),
-            payload_offset: HEADER_BYTES,
-            is_embedded: false,
-            destroy: None,
-            memory: ForeignMemory::Library,
-        };
-        let with = |offset, align| {
-            let layout = Layout::from_size_align(64, align).unwrap();
-            let payload_offset = offset;
-            ForeignClass::leak(ForeignClassSpec {
-                layout,
+        let spec = spec(64 - HEADER_BYTES, None);
+        for (payload_offset, align, fits) in [
+            (HEADER_BYTES, 8, true),
+            (64, 8, true),
+            (HEADER_BYTES - 8, 8, false),
+            (20, 8, false),
+            (72, 8, false),
+            (HEADER_BYTES, 4, false),
+        ] {
+            let class = ForeignClass::leak(ForeignClassSpec {
+                layout: Layout::from_size_align(64, align).unwrap(),
                 payload_offset,
                 ..spec
-            })
-        };
-        assert!(with(HEADER_BYTES, 8).is_some());
-        assert!(with(64, 8).is_some());
-        assert!(with(HEADER_BYTES - 8, 8).is_none());
-        assert!(with(20, 8).is_none());
-        assert!(with(72, 8).is_none());
-        assert!(with(HEADER_BYTES, 4).is_none());
+            });
+            assert_eq!(class.is_some(), fits, "{payload_offset}, {align}");
+        }
         #[cfg(target_pointer_width = "64")]
         {
             let layout = Layout::from_size_align(64, 1 << 33).unwrap();
@@ -337,7 +307,7 @@ mod tests {
             ForeignClass::leak(ForeignClassSpec {
                 payload_offset,
                 is_embedded: true,
-                destroy: Some(end),
+                destroy: Some(note_zero),
                 memory: ForeignMemory::Destructor,
                 ..spec
             })

@@ -204,15 +204,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_stays_inside_however_often_it_tries_to_enter() {
-        let inside = Inside::enter();
-        assert!(inside.is_some());
-        assert!((0..2).all(|_| Inside::enter().is_none()));
-        drop(inside);
-        assert!(Inside::enter().is_some());
-    }
-
-    #[test]
     fn threads_without_a_key_have_none_in_their_label() {
         for number in [0, KEYLESS | 7] {
             assert_eq!(thread_label(number), "without a key");

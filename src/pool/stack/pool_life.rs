@@ -492,29 +492,9 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_plain_only_without_extras_and_drains() {
-        let life = in_state(GUARD);
-        let is_plain = || (life.is_plain_guard(), life.has_extras());
-        assert_eq!(is_plain(), (true, false));
-        life.set_budgeted(true);
-        assert_eq!(is_plain(), (false, true));
-        life.set_budgeted(false);
-        assert_eq!(is_plain(), (true, false));
-        life.gain_extra();
-        assert_eq!(is_plain(), (false, true));
-        life.set_budgeted(true);
-        life.lose_extras();
-        assert_eq!(is_plain(), (true, false));
-        life.begin_drain();
-        assert_eq!((is_plain(), life.is_draining()), ((false, false), true));
-        life.begin_drain();
-        // Only drains of root pools nest deeper.
+    fn only_drains_of_root_pools_nest_deeper() {
         let fourth = |state| leads_to("begin_drain", state + 3 * DRAIN);
         assert_eq!(fourth(GUARD).is_some(), !cfg!(debug_assertions));
         assert_eq!(fourth(ROOT), Some((ROOT + 4 * DRAIN, false)));
-        life.end_drain();
-        assert!(life.is_draining());
-        life.end_drain();
-        assert_eq!(is_plain(), (true, false));
     }
 }

@@ -5,9 +5,8 @@
 //! comes after the change, and is stored if the thread does not sleep yet: spurious wake-ups are
 //! possible, missed ones are not.
 
-use crate::sync::Parker;
+use crate::sync::{Parker, with_room};
 use crate::unwind::reporting;
-use std::ops::DerefMut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -67,30 +66,19 @@ pub(crate) struct HookPlace(Option<WakeHook>);
 impl HookPlace {
     /// Sets, replaces or removes the hook. For the thread itself.
     pub(crate) fn set(&mut self, waker: &ThreadWaker, hook: Option<WakeHook>) {
+        // Adds the new one before the old one goes, so that no wake-up goes to an outer loop. Nothing is
+        // allocated or dropped under the lock, as both may run foreign code.
+        if let Some(hook) = hook.clone() {
+            let hooks = |f: &mut dyn FnMut(&mut Vec<WakeHook>)| f(&mut waker.lock());
+            with_room(hooks, |hooks| hooks.push(hook));
+        }
         let old = std::mem::replace(&mut self.0, hook);
-        if old.is_none() && self.0.is_none() {
-            return;
-        }
-        // Nothing is allocated or dropped under the lock, as both may run foreign code.
-        let mut hooks = Vec::new();
-        loop {
-            let len = waker.lock().len();
-            hooks.reserve(len + 1);
-            let mut now = waker.lock();
-            if now.len() < hooks.capacity() {
-                let is_old =
-                    |hook: &&WakeHook| old.as_ref().is_some_and(|old| Arc::ptr_eq(hook, old));
-                hooks.extend(
-                    now.iter()
-                        .filter(|hook| !is_old(hook))
-                        .chain(&self.0)
-                        .cloned(),
-                );
-                std::mem::swap(now.deref_mut(), &mut hooks);
-                break;
-            }
-        }
-        hooks.into_iter().chain(old).for_each(drop_hook);
+        let removed = old.as_ref().and_then(|old| {
+            let mut hooks = waker.lock();
+            let at = hooks.iter().position(|hook| Arc::ptr_eq(hook, old));
+            at.map(|at| hooks.remove(at))
+        });
+        old.into_iter().chain(removed).for_each(drop_hook);
     }
 }
 

@@ -466,17 +466,14 @@ impl HomelessObjects {
         // SAFETY: we own the dead object, and nothing frees it.
         let name = unsafe { header(thin) }.type_info.type_name();
         // SAFETY: the node of the message that was just taken apart, and that we still own.
-        self.push(unsafe { Message::from_raw(thin.cast()) });
+        let message = unsafe { Message::from_raw(thin.cast()) };
+        self.kept.add_shared(1);
+        let Ok(_) = self.objects.push(message) else {
+            unreachable!("the inbox of homeless objects is never closed")
+        };
         let event = Event::new(EventKind::HomeGone, current_label());
         let event = event.home(home.label()).of_type(name);
         event.created_at(ledger::site_of(thin)).emit();
-    }
-
-    fn push(&self, object: Message) {
-        self.kept.add_shared(1);
-        let Ok(_) = self.objects.push(object) else {
-            unreachable!("the inbox of homeless objects is never closed")
-        };
     }
 
     /// Takes all objects out. They are dead, and the caller owns them.

@@ -203,17 +203,9 @@ impl Posted<'_> {
     /// Wakes the thread if it sleeps, and emits an event if too many closures wait. Both may run
     /// foreign code.
     pub(crate) fn finish(self) {
-        self.wake_owner();
-        self.report_waiting();
-    }
-
-    fn wake_owner(&self) {
         if self.sent == PushOutcome::WakeOwner {
             self.record.waker.wake();
         }
-    }
-
-    fn report_waiting(&self) {
         if self.record.posts_are_worth_an_event(self.waiting + 1) {
             let event = Event::new(EventKind::PostsWatermark, self.record.label());
             event.count(self.waiting as usize + 1).emit();

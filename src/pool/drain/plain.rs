@@ -170,29 +170,3 @@ impl Generations {
         generation
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_chain_counts_its_links() {
-        let mut g = Generations::default();
-        for n in 1..100 {
-            assert_eq!(g.fed(5), n);
-        }
-        assert_eq!(g.floors.len(), 1);
-        // The children of the next older entry are of generation 1 again.
-        assert_eq!(g.fed(4), 1);
-    }
-
-    #[test]
-    fn siblings_do_not_add_up() {
-        let mut g = Generations::default();
-        // The entry at 3 leaves ten children at 3..13, each with one child.
-        assert_eq!(g.fed(3), 1);
-        for child in (3..13).rev() {
-            assert_eq!(g.fed(child), 2, "child at {child}");
-        }
-    }
-}

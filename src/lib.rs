@@ -66,6 +66,7 @@ mod manager;
 pub mod raw;
 #[cfg(feature = "serde")]
 mod serialize;
+mod setters;
 mod slot;
 mod sync;
 mod thread;

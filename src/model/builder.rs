@@ -1,5 +1,6 @@
 //! The settings of a check, its modes, and its result.
 
+use crate::setters::setters;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt;
@@ -126,30 +127,23 @@ impl Builder {
         }
     }
 
-    /// Lets waits time out, such as those of [`shutdown`](crate::PoolManager::shutdown), when no
-    /// thread can do anything else.
-    ///
-    /// Without this call time does not pass in a model: a wait only ends by a wake-up, so a missed
-    /// wake-up is a deadlock, which fails the model.
-    pub fn let_time_pass(mut self) -> Self {
-        self.time_passes = true;
-        self
-    }
+    setters! {
+        /// Lets waits time out, such as those of [`shutdown`](crate::PoolManager::shutdown), when no
+        /// thread can do anything else.
+        ///
+        /// Without this call time does not pass in a model: a wait only ends by a wake-up, so a missed
+        /// wake-up is a deadlock, which fails the model.
+        let_time_pass() => time_passes = true;
 
-    /// Names the model in messages and in the file of a failing interleaving.
-    ///
-    /// The default is the name of the calling thread, which in a test is the test's name, or else
-    /// the source location of the call of [`check`](Self::check). If a test checks several models,
-    /// name them.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
+        /// Names the model in messages and in the file of a failing interleaving.
+        ///
+        /// The default is the name of the calling thread, which in a test is the test's name, or else
+        /// the source location of the call of [`check`](Self::check). If a test checks several models,
+        /// name them.
+        name(name: impl Into<String>) => name = Some(name.into());
 
-    /// Checks the model in this mode only.
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.modes = vec![mode];
-        self
+        /// Checks the model in this mode only.
+        mode(mode: Mode) => modes = vec![mode];
     }
 
     /// Explores only executions with at most `n` preemptions.
@@ -166,21 +160,17 @@ impl Builder {
         self
     }
 
-    /// Allows this many scheduling points and loads in one execution; the default is 50,000.
-    ///
-    /// An execution that needs more probably spins, and fails the model.
-    pub fn max_branches(mut self, n: usize) -> Self {
-        self.max_branches = n;
-        self
-    }
+    setters! {
+        /// Allows this many scheduling points and loads in one execution; the default is 50,000.
+        ///
+        /// An execution that needs more probably spins, and fails the model.
+        max_branches(n: usize) => max_branches = n;
 
-    /// Asserts that all executions, in all modes together, have exactly these outcomes.
-    ///
-    /// So a model whose threads no longer interleave fails. A mode that has [outcomes of its
-    /// own](Self::outcomes_in) is checked against those instead.
-    pub fn outcomes(mut self, outcomes: &[&str]) -> Self {
-        self.outcomes = Some(set(outcomes));
-        self
+        /// Asserts that all executions, in all modes together, have exactly these outcomes.
+        ///
+        /// So a model whose threads no longer interleave fails. A mode that has [outcomes of its
+        /// own](Self::outcomes_in) is checked against those instead.
+        outcomes(outcomes: &[&str]) => outcomes = Some(set(outcomes));
     }
 
     /// Asserts that all executions in `mode` have exactly these outcomes.
@@ -191,29 +181,25 @@ impl Builder {
         self
     }
 
-    /// Asserts that the model fails, in one of its modes, with a message that contains `message`.
-    ///
-    /// For mistakes that are planted on purpose: a model that cannot fail proves nothing.
-    pub fn must_fail(mut self, message: impl Into<String>) -> Self {
-        self.must_fail = Some(message.into());
-        self
-    }
+    setters! {
+        /// Asserts that the model fails, in one of its modes, with a message that contains `message`.
+        ///
+        /// For mistakes that are planted on purpose: a model that cannot fail proves nothing.
+        must_fail(message: impl Into<String>) => must_fail = Some(message.into());
 
-    /// Samples the interleavings instead of exploring all of them, for models that do not finish.
-    ///
-    /// Each seed stands for a pseudo-random choice of atomic operations of this crate, and of
-    /// [`point`]s, at which the running thread yields; in [`Mode::Rmw`], the seed
-    /// also chooses the `compare_exchange_weak` that fails. Around these switches, which do not
-    /// count as preemptions, loom explores executions with at most
-    /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
-    /// [`executions_per_seed`](Self::executions_per_seed). The same seed always explores the same
-    /// executions.
-    ///
-    /// A model that passes has only been sampled, which proves nothing. An expected outcome that is
-    /// not reached is then no error.
-    pub fn seeds(mut self, seeds: Range<u64>) -> Self {
-        self.seeds = Some(seeds);
-        self
+        /// Samples the interleavings instead of exploring all of them, for models that do not finish.
+        ///
+        /// Each seed stands for a pseudo-random choice of atomic operations of this crate, and of
+        /// [`point`]s, at which the running thread yields; in [`Mode::Rmw`], the seed
+        /// also chooses the `compare_exchange_weak` that fails. Around these switches, which do not
+        /// count as preemptions, loom explores executions with at most
+        /// [`preemption_bound`](Self::preemption_bound) preemptions (the default is 1), and stops after
+        /// [`executions_per_seed`](Self::executions_per_seed). The same seed always explores the same
+        /// executions.
+        ///
+        /// A model that passes has only been sampled, which proves nothing. An expected outcome that is
+        /// not reached is then no error.
+        seeds(seeds: Range<u64>) => seeds = Some(seeds);
     }
 
     /// Stops the exploration of a seed after `n` executions; the default is 1,000.
@@ -226,37 +212,27 @@ impl Builder {
         self
     }
 
-    /// Runs only the interleaving that was written to `file` when the model failed, and prints a
-    /// log.
-    ///
-    /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change to the
-    /// program, and skips models with other names. The log shows each atomic operation of this
-    /// crate and of [`atomic`](super::atomic), with its thread and source location. loom prints thread switches, or the messages that
-    /// `LOOM_LOG` selects, and tracks locations as with `LOOM_LOCATION`.
-    pub fn replay(mut self, file: impl Into<PathBuf>) -> Self {
-        self.replay = Some(file.into());
-        self
-    }
+    setters! {
+        /// Runs only the interleaving that was written to `file` when the model failed, and prints a
+        /// log.
+        ///
+        /// The environment variable `RELEASEPOOL_MODEL_REPLAY` does the same without a change to the
+        /// program, and skips models with other names. The log shows each atomic operation of this
+        /// crate and of [`atomic`](super::atomic), with its thread and source location. loom prints thread switches, or the messages that
+        /// `LOOM_LOG` selects, and tracks locations as with `LOOM_LOCATION`.
+        replay(file: impl Into<PathBuf>) => replay = Some(file.into());
 
-    /// Replaces the command in a failure's message; the name of the file is appended to it.
-    #[doc(hidden)]
-    pub fn replay_with(mut self, command: impl Into<String>) -> Self {
-        self.replay_with = Some(command.into());
-        self
-    }
+        /// Replaces the command in a failure's message; the name of the file is appended to it.
+        #[doc(hidden)]
+        replay_with(command: impl Into<String>) => replay_with = Some(command.into());
 
-    /// Allows any outcome again, after [`outcomes`](Self::outcomes).
-    #[doc(hidden)]
-    pub fn any_outcome(mut self) -> Self {
-        self.outcomes = None;
-        self
-    }
+        /// Allows any outcome again, after [`outcomes`](Self::outcomes).
+        #[doc(hidden)]
+        any_outcome() => outcomes = None;
 
-    /// Does not write the failing interleaving to a file, which would take a second run.
-    #[doc(hidden)]
-    pub fn without_file(mut self) -> Self {
-        self.writes_file = false;
-        self
+        /// Does not write the failing interleaving to a file, which would take a second run.
+        #[doc(hidden)]
+        without_file() => writes_file = false;
     }
 
     /// Checks the model `f`, which returns its outcome.

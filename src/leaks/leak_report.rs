@@ -9,7 +9,7 @@ use crate::ledger::object_record::{BALANCED, ObjectRecord};
 use crate::ledger::threads::thread_label;
 use crate::ledger::{call_stack, index};
 use std::cmp::Reverse;
-use std::collections::hash_map::{Entry, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
@@ -190,7 +190,7 @@ impl LeakGroup {
 
 /// Accumulates the figures of one group.
 struct Collected {
-    name: ObjectName,
+    name: &'static str,
     site: &'static Location<'static>,
     objects: usize,
     bytes: usize,
@@ -202,7 +202,7 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(record: &ObjectRecord, name: ObjectName) -> Self {
+    fn new(record: &ObjectRecord, name: &'static str) -> Self {
         Self {
             name,
             site: record.site,
@@ -231,21 +231,6 @@ impl Collected {
         }
     }
 
-    /// Adds a group whose objects have the same type name and an equal site.
-    fn merge(&mut self, other: Self) {
-        self.objects += other.objects;
-        self.bytes += other.bytes;
-        self.pooled += other.pooled;
-        for (thread, n) in other.threads {
-            add(&mut self.threads, thread, n);
-        }
-        for (pool, entries) in other.pools {
-            add(&mut self.pools, pool, entries);
-        }
-        self.counted.extend(other.counted);
-        self.counted.truncate(BALANCES);
-    }
-
     fn finish(mut self) -> LeakGroup {
         let (threads, pools) = (&mut self.threads, &mut self.pools);
         threads.sort_by_key(|&(thread, n)| (Reverse(n), thread));
@@ -255,7 +240,7 @@ impl Collected {
         let frames = self.frames.as_deref().unwrap_or_default();
         let backtrace = call_stack::of_user(frames, FUNCTIONS);
         LeakGroup {
-            type_name: self.name.get(),
+            type_name: self.name,
             site: self.site,
             objects: self.objects,
             bytes: self.bytes,
@@ -275,8 +260,8 @@ fn add<K: PartialEq>(sums: &mut Vec<(K, usize)>, key: K, n: usize) {
     }
 }
 
-/// Returns what tells the names of objects that have names of their own, by their addresses.
-fn names() -> HashMap<usize, ObjectName> {
+/// Returns the names of objects that have names of their own, by their addresses.
+fn names() -> HashMap<usize, &'static str> {
     let mut named = Vec::new();
     index::for_each(|record| {
         if has_namer(record.type_info) {
@@ -287,40 +272,31 @@ fn names() -> HashMap<usize, ObjectName> {
     // know whether any other memory, such as the stack, has been given up without a destructor.
     let thin = |address: usize| NonNull::new(ptr::without_provenance_mut(address));
     named.retain(|&address| thin(address).is_some_and(own_memory::contains));
+    let mut known = HashMap::new();
     let name = |address: usize| {
         // SAFETY: the entry is locked, so the object has not died, and its memory is the library's.
-        let name = index::with_record(address, |record| unsafe { ObjectName::of_record(record) });
-        Some((address, name?))
+        let name = index::with_record(address, |record| unsafe { ObjectName::of_record(record) })?;
+        let text = known.entry(name.key()).or_insert_with(|| name.get());
+        Some((address, *text))
     };
     named.into_iter().filter_map(name).collect()
 }
 
 /// Returns a report of the live objects for which `includes` returns true.
 pub(super) fn collect(includes: impl Fn(&ObjectRecord) -> bool) -> LeakReport {
-    // Groups by the addresses of site and type info first, which is quick; then by their contents,
-    // as one line may have several addresses, and one type several type infos.
+    // Groups by the texts, not by addresses: one line may have several addresses, and one type several
+    // type infos.
     let names = names();
-    let mut by_address: HashMap<_, Collected> = HashMap::new();
+    let mut by_name: HashMap<_, Collected> = HashMap::new();
     index::for_each(|record| {
         if includes(record) {
             let name = names.get(&record.address.get()).copied();
-            let name = name.unwrap_or_else(|| ObjectName::of_type(record.type_name));
-            let key = (name.key(), ptr::from_ref(record.site).addr());
-            let group = by_address
-                .entry(key)
-                .or_insert_with(|| Collected::new(record, name));
+            let name = name.unwrap_or_else(record.type_name);
+            let group = by_name.entry((name, record.site));
+            let group = group.or_insert_with(|| Collected::new(record, name));
             group.add(record);
         }
     });
-    let mut by_name: HashMap<_, Collected> = HashMap::new();
-    for group in by_address.into_values() {
-        let site = group.site;
-        let key = (group.name.get(), site.file(), site.line(), site.column());
-        match by_name.entry(key) {
-            Entry::Occupied(mut known) => known.get_mut().merge(group),
-            Entry::Vacant(place) => _ = place.insert(group),
-        }
-    }
     let mut groups: Vec<_> = by_name.into_values().map(Collected::finish).collect();
     groups.sort_by_key(|group| (Reverse(group.bytes), group.type_name, group.site));
     LeakReport {
@@ -625,30 +601,6 @@ fn place(line: &Line) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn groups_of_one_site_add_up_their_pools_and_threads() {
-        let group = |pools: &[PoolEntries]| Collected {
-            name: ObjectName::of_type(std::any::type_name::<u8>),
-            site: Location::caller(),
-            objects: 1,
-            bytes: 1,
-            threads: vec![(7, 1)],
-            pools: pools.to_vec(),
-            pooled: 1,
-            frames: None,
-            counted: vec![0; BALANCES],
-        };
-        let mut sum = group(&[(("root", 7), 3)]);
-        sum.merge(group(&[
-            (("frame", 7), 1),
-            (("root", 7), 2),
-            (("root", 8), 4),
-        ]));
-        let pools = [(("root", 7), 5), (("frame", 7), 1), (("root", 8), 4)];
-        assert_eq!((sum.pools, sum.threads), (pools.to_vec(), vec![(7, 2)]));
-        assert_eq!(sum.counted.len(), BALANCES);
-    }
 
     #[test]
     fn one_takes_the_singular() {

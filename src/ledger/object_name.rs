@@ -93,15 +93,6 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
-    /// Returns what the type alone tells.
-    #[cfg(feature = "leak-detection")]
-    pub(crate) fn of_type(type_name: fn() -> &'static str) -> Self {
-        Self {
-            of_type: type_name,
-            of_object: None,
-        }
-    }
-
     /// Reads the word of an object of this type info, which returns the name of the type by `type_name`.
     ///
     /// # Safety

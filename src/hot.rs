@@ -87,7 +87,6 @@ mod hot_table;
 mod library;
 pub(crate) mod own_book;
 pub(crate) mod review;
-mod scan;
 
 /// Makes the statics, as models need them from the beginning of an execution.
 #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]

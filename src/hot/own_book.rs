@@ -3,8 +3,7 @@
 use super::book::Book;
 use super::hot_table::{RowIndex, TABLE};
 use super::library::LIBRARY;
-use super::review;
-use super::scan::GoOn;
+use super::review::{self, GoOn};
 use crate::pool::drain::this_thread;
 use crate::pool::stack::attention::{Attention, Dying, Reviewer};
 use crate::sync::cell::Cell;

@@ -77,8 +77,7 @@
 //! * [`hot_table`]: rows, lives and the list of free rows
 //! * [`book`]: accounts and notes of one thread; [`library`]: the lists of books
 //! * [`own_book`]: the calling thread: births, deaths, notes
-//! * [`scan`]: adding up accounts; [`review`]: when a thread scans which rows, and how it passes dead
-//!   objects on
+//! * [`review`]: scans, which add up accounts; when a thread scans which rows, and how it passes dead objects on
 //! * [`hot_handle`]: `Hot` and `HotRef`; events and figures
 
 mod book;

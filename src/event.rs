@@ -72,9 +72,6 @@
 //! let tracy = tracing_tracy::TracyLayer::default();
 //! tracing::subscriber::set_global_default(tracing_subscriber::registry().with(tracy))?;
 //! ```
-//!
-//! The example `share` writes such a trace if it is called with `--trace FILE`: the frames of the UI
-//! thread, and the drains in which each thread releases objects that it parsed, showed or was handed.
 
 mod limit;
 mod message;

@@ -84,7 +84,7 @@ fn replace(lock: &mut RwLock<Arc<Object>>, seed: u64) {
     drop(old);
 }
 
-/// What is done, and by which means.
+/// The name of an operation, and the ways to do it that are compared.
 type Group = (&'static str, Vec<Workload>);
 
 fn groups() -> [Group; 5] {

@@ -63,8 +63,8 @@ impl Side {
     }
 }
 
-/// Returns the processors' time of all threads of the process, on Linux. Without a library: the ones that
-/// read this file take longer to build than the rest of the example.
+/// Returns the processors' time of all threads of the process, on Linux. Without a library, as in
+/// [`peak_memory`](crate::job::run::peak_memory).
 fn processor_time() -> Option<Duration> {
     let figures = fs::read_to_string("/proc/self/stat").ok()?;
     // The name of the program, in parentheses, may have spaces.

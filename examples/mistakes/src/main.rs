@@ -1,8 +1,8 @@
 //! Mistakes in the use of releasepool, and what it says of each: `cargo run -p releasepool-mistakes`.
 //!
 //! Each mistake is made in a process of its own, as some of them abort it. What the process writes
-//! to standard error is what your program would write. With `-- NAME` only that mistake is made; a name
-//! that is none, such as `--help`, lists the names.
+//! to standard error is what your program would write. With `-- NAME` only that mistake is made; anything
+//! else, such as `-- --help`, lists the names.
 
 mod mistakes;
 

@@ -134,7 +134,7 @@ refuses() {
 features=allocator-api2,checks,leak-detection,metrics,serde,tracing
 
 # The flags with which everything runs on loom.
-loom_flags="['--cfg=loom','--cfg=crossbeam_loom']"
+loom_flags="['--cfg=loom']"
 
 # refuses_loom_off OPTION...: checks that these models do not build with RUSTFLAGS set, for which cargo ignores the
 # flags above.

@@ -13,7 +13,7 @@ if [ "${1-}" = asan ]; then
     export ASAN_OPTIONS="detect_leaks=0"
     step cargo +nightly run --release --quiet --manifest-path loom_tests/Cargo.toml \
         --target "$host" --target-dir target/loom-asan \
-        --config "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom','-Zsanitizer=address']" -- "${@:2}"
+        --config "build.rustflags=['--cfg=loom','-Zsanitizer=address']" -- "${@:2}"
     exit
 fi
 step cargo loom

@@ -2,504 +2,796 @@
 //!
 //! A pool that has loaded from a slot is *pinned* until it is drained. When a slot's content is
 //! replaced, the slot's own reference to the old object is *retired*: it is released only when all
-//! pools that were pinned at that time have been drained. The whole process has one collector,
-//! because a reader under one manager must delay the releases of a writer under another. (Fraser's
-//! epoch-based reclamation, implemented by crossbeam-epoch.)
+//! pools that were pinned at that time have been drained. The whole process has one epoch, because a
+//! reader under one manager must delay the releases of a writer under another. (Fraser's epoch-based
+//! reclamation, with a fence that only the rare side pays for, as in liburcu.)
 //!
-//! 1. Each pinned pool is a participant of its own. Guards of one participant nest, so one
-//!    participant for several pools with overlapping pins would stay pinned for ever.
-//! 2. Retired references wait in one list. The thread that advances the epoch seals the list into a
-//!    batch and defers the batch: so a store makes only one allocation, and a pin of any length
-//!    keeps at most two of the collector's garbage bags.
-//! 3. The collector runs deferred functions whenever some thread pins, at any point of that
-//!    thread's code. So a deferred function only pushes its batch to the orphans; a later drain
-//!    releases them.
+//! ```text
+//! EPOCH.now     7, only grows; each collection increments it
+//! EPOCH.first ─> Participant ─> Participant ─> ...    one for each thread that uses slots
+//!                │ pinned: 5, the oldest epoch of what is pinned on the thread; or 0
+//!                │ retired: references that the thread has taken out of slots
+//!                └ pins: oldest ─> Pin 5 ─> Pin 7     pinned pools, in the order of their pins
+//! ```
+//!
+//! * *Pin*: read `now` (5); if nothing is pinned on this thread, announce 5 in `pinned`, then a light
+//!   fence. If something is, an older epoch is announced already. Only then is a slot read.
+//! * *Unpin*: announce the oldest epoch of what is still pinned, or 0.
+//! * *Retire*: take the reference out of the slot, and push it.
+//! * *Collect*: take all retired references; increment `now`, whose former value is their *tag*; a heavy
+//!   fence; read all announcements. References with a tag below all of them can be released.
+//!
+//! # Why no object is released while a reader uses it
+//! A reader announces, makes a fence, and reads a slot. A collector takes what was removed from
+//! slots, makes a fence, and reads the announcements. One of the two sees what the other did before
+//! its fence. So if the reader got a removed object, the collector sees an announcement, of an epoch
+//! `e` or an older one. If `e` is not above the tag, the collector waits. If it is, the reader has
+//! acquired the increment that followed the removal, so it cannot have got that object. This needs a
+//! tag that comes from the increment: an epoch that the collector only reads is not ordered with those
+//! that other threads increment. A thread's second pin needs no fence: until its own epoch is
+//! announced, an older one is; and when it is, the argument for epochs above the tag holds, since the
+//! epoch was acquired before the first read.
+//!
+//! # Invariants
+//! 1. *Participants.* A participant that is in the list stays there, at its address. One thread at a
+//!    time owns it: from the exchange of `is_owned` to true, to the store of false. Only the owner
+//!    accesses its cells.
+//! 2. *Pins.* A pin belongs to one participant, whose owner alone uses it, and stays at its address.
+//!    It is either in the list of what is pinned, in the order of the epochs; or with a closed pool, or
+//!    in the list of spare ones.
 
 use crate::event::{Event, EventKind};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::epoch::{Collector, Guard, LocalHandle};
-use crate::sync::{Hint, PlainMap, const_fn, elapsed, lazy};
+use crate::sync::{FreeWitness, Hint, OwnedU64, barrier, boxed, const_fn, elapsed, global, unbox};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::registry::REGISTRY;
+use crossbeam_utils::CachePadded;
 use std::borrow::Cow;
-use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::iter;
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// An event reports a pool that is pinned for this long, and releases that wait this long for a
 /// drain.
 const LONG: Duration = Duration::from_secs(1);
 
-/// While many references wait, a thread tries to advance the epoch once for this many that are
-/// retired.
-const EVERY: u64 = 32;
+/// While many references wait, a thread collects once for this many that it retires.
+const EVERY: u64 = 64;
 
-/// After this many advances of the epoch, references that were retired before are ready, if no pin
-/// delays them.
-pub(crate) const STEPS: u32 = 3;
-
-/// After this many milliseconds without an attempt to advance, fewer retired references suffice for
-/// one.
+/// After this many milliseconds without a collection, fewer retired references suffice for one.
 const RARE_MS: u64 = 100;
 
-/// Number of unused participants that a thread keeps.
-const SPARE: usize = 8;
-
-/// State of the epoch that all threads share. Times are in milliseconds.
-pub(crate) struct EpochShared {
-    collector: Collector,
+/// The state that all threads share. Times are in milliseconds.
+pub(crate) struct Epoch {
+    now: CachePadded<AtomicU64>,
+    /// The newest participant; the others follow by `next`.
+    first: AtomicPtr<Participant>,
+    /// 1 if references may have been retired since the last collection began, else 0.
+    has_retired: CachePadded<AtomicUsize>,
+    /// How many retired references have been passed on to be released.
+    passed_on: AtomicU64,
     /// The time of the next check which pools hold the epoch; any thread makes it.
     next_look: Hint,
-    /// The time of the last attempt to advance.
-    advanced: Hint,
+    /// The time of the last collection.
+    collected: Hint,
 }
 
-lazy! {
-    static SHARED: EpochShared = EpochShared {
-        collector: Collector::new(),
-        next_look: Hint::new(),
-        advanced: Hint::new(),
-    };
+global! {
+    pub(crate) static EPOCH: Epoch = Epoch::new();
 }
 
-/// The watches of all participants, by their addresses. Invisible to models, as nothing yields
-/// while the table is locked.
-static WATCHES: PlainMap<usize, Weak<PinWatch>> = PlainMap::new();
+impl Epoch {
+    const_fn! {
+        fn new() -> Self {
+            Self {
+                now: CachePadded::new(AtomicU64::new(1)),
+                first: AtomicPtr::new(ptr::null_mut()),
+                has_retired: CachePadded::new(AtomicUsize::new(0)),
+                passed_on: AtomicU64::new(0),
+                next_look: Hint::new(),
+                collected: Hint::new(),
+            }
+        }
+    }
 
-/// The part of a participant that other threads read, for reports.
-#[derive(Debug)]
-struct PinWatch {
-    pinned: LazyTimer,
-    /// The participant's thread.
-    thread: Option<ThreadKey>,
-    /// Name and key of the participant's thread, for messages.
-    label: String,
-    /// Name of the pinned pool. The lock is std's even in loom builds, as nothing yields while it
-    /// is held.
-    pool: Mutex<Cow<'static, str>>,
-}
-
-impl PinWatch {
-    fn of_this_thread() -> Arc<Self> {
-        Arc::new(Self {
-            pinned: LazyTimer::new(),
-            thread: own_key(),
-            label: current_label(),
-            pool: Mutex::new(Cow::Borrowed(UNNAMED)),
+    fn participants(&self) -> impl Iterator<Item = &Participant> {
+        // Acquire: pairs with the Release in `add`, so that the participants are seen complete.
+        // Model: epoch_enter.
+        let mut at = self.first.load(Ordering::Acquire);
+        iter::from_fn(move || {
+            // SAFETY: participants stay as long as the epoch (invariant 1).
+            let participant = unsafe { at.as_ref() }?;
+            at = participant.next.get();
+            Some(participant)
         })
     }
 
-    /// Lists this watch for reports, until it is dropped.
-    fn enlist(self: &Arc<Self>) {
-        WATCHES.insert(self.address(), Arc::downgrade(self));
-    }
-
-    fn address(&self) -> usize {
-        ptr::from_ref(self).addr()
-    }
-
-    fn lock_pool(&self) -> MutexGuard<'_, Cow<'static, str>> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set_pool(&self, name: Cow<'static, str>) {
-        let before = std::mem::replace(&mut *self.lock_pool(), name);
-        // Drops the former name after unlocking: the global allocator is foreign code.
-        drop(before);
-    }
-
-    fn pool(&self) -> Cow<'static, str> {
-        let mut text = String::new();
+    /// Adds a participant, which the calling thread owns.
+    fn add(&self) -> &Participant {
+        let new = boxed(Participant::new());
+        // SAFETY: participants stay as long as the epoch (invariant 1), and this one was just made.
+        let participant = unsafe { new.as_ref() };
+        let mut first = self.first.load(Ordering::Relaxed);
         loop {
-            let len = match &*self.lock_pool() {
-                Cow::Borrowed(name) => return Cow::Borrowed(name),
-                Cow::Owned(name) if name.len() <= text.capacity() => {
-                    text.push_str(name);
-                    return Cow::Owned(text);
-                }
-                Cow::Owned(name) => name.len(),
-            };
-            // Allocates without the lock: the global allocator is foreign code.
-            text = String::with_capacity(len);
+            participant.next.set(first);
+            // Release: pairs with the Acquire in `participants`. Model: epoch_enter.
+            match self.first.compare_exchange_weak(
+                first,
+                new.as_ptr(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return participant,
+                Err(now) => first = now,
+            }
         }
     }
 
-    fn emit(&self, age: Duration) {
-        let event = Event::new(EventKind::EpochHeld, self.thread_label());
-        event.pool(self.pool()).age(age).emit();
+    /// Returns a participant that the calling thread owns from now on.
+    #[cold]
+    fn enter(&self) -> &Participant {
+        let free = self.participants().find(|participant| {
+            // Relaxed: only looks. Acquire: pairs with the Release in `leave`, so that the former
+            // owner's accesses happen before. Model: epoch_leave.
+            participant.is_owned.load(Ordering::Relaxed) == 0
+                && participant
+                    .is_owned
+                    .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+        });
+        let participant = free.unwrap_or_else(|| self.add());
+        participant.set_label(own_key(), current_label());
+        participant
     }
 
-    /// Returns the thread's label, and says if the thread has ended.
-    fn thread_label(&self) -> String {
-        let ended = self.thread.is_none_or(|key| REGISTRY.get(key).is_none());
-        match (ended, self.label.strip_suffix(')')) {
-            (false, _) => self.label.clone(),
-            (true, Some(label)) => format!("{label}, ended)"),
-            (true, None) => format!("{}, ended", self.label),
+    /// Returns the oldest epoch that is announced; the greatest number if nothing is pinned.
+    fn oldest_pin(&self) -> u64 {
+        // Acquire: pairs with the Release in `announce_oldest`, so that the readers' uses of objects
+        // happen before their release. Model: slot_load_store.
+        let pinned = |participant: &Participant| participant.pinned.load(Ordering::Acquire);
+        let announced = self.participants().map(pinned).filter(|epoch| *epoch != 0);
+        announced.min().unwrap_or(u64::MAX)
+    }
+}
+
+/// For models; [`EPOCH`] is never dropped otherwise.
+impl Drop for Epoch {
+    fn drop(&mut self) {
+        let mut at = self.first.load(Ordering::Relaxed);
+        while let Some(participant) = NonNull::new(at) {
+            // SAFETY: `add` made the participant by `boxed`; nothing else uses the epoch any more.
+            at = unsafe { unbox(participant) }.next.get();
         }
     }
 }
 
-impl Drop for PinWatch {
-    fn drop(&mut self) {
-        WATCHES.remove(&self.address());
+/// One thread's part in the epoch.
+pub(crate) struct Participant {
+    /// 0, or the oldest epoch of what is pinned on the thread. Written by the owner only.
+    pinned: CachePadded<OwnedU64>,
+    /// How many references the owners have retired. Written by the owner only.
+    retired: OwnedU64,
+    /// The value of `retired` when these references were last taken.
+    taken: Hint,
+    /// The newest page of references that were retired and not taken yet. The folder `pool` knows pages.
+    queue: AtomicPtr<u8>,
+    /// 1 while a thread owns the participant.
+    is_owned: AtomicUsize,
+    /// The next in the list of participants. Written before the participant is published.
+    next: Cell<*mut Participant>,
+    /// The pins of pools that are pinned, in the order of their epochs.
+    oldest: Cell<*const Pin>,
+    newest: Cell<*const Pin>,
+    /// Pins that no pool has.
+    spare: Cell<*const Pin>,
+    /// The epoch of the outermost call that is pinned; 0 if there is none.
+    call: Cell<u64>,
+    /// The name of that call, and how long it takes, for reports.
+    call_watch: PinWatch,
+    /// All pins of this participant, the newest first. Only grows.
+    pins: AtomicPtr<Pin>,
+    /// Key, name and key as a text of the owner, for reports. The lock is std's even in loom builds, as
+    /// nothing yields while it is held.
+    label: Mutex<(Option<ThreadKey>, String)>,
+}
+
+// SAFETY: only the owner accesses the cells (invariant 1), `next` after publication only to read; the
+// rest is `Sync`.
+unsafe impl Sync for Participant {}
+// SAFETY: as for `Sync`.
+unsafe impl Send for Participant {}
+
+impl Participant {
+    fn new() -> Self {
+        Self {
+            pinned: CachePadded::new(OwnedU64::new(0)),
+            retired: OwnedU64::new(0),
+            taken: Hint::new(),
+            queue: AtomicPtr::new(ptr::null_mut()),
+            is_owned: AtomicUsize::new(1),
+            next: Cell::new(ptr::null_mut()),
+            oldest: Cell::new(ptr::null()),
+            newest: Cell::new(ptr::null()),
+            spare: Cell::new(ptr::null()),
+            call: Cell::new(0),
+            call_watch: PinWatch::new(),
+            pins: AtomicPtr::new(ptr::null_mut()),
+            label: Mutex::default(),
+        }
     }
+
+    fn has_retired(&self) -> bool {
+        // Relaxed: the exchange that takes the queue orders what is in it.
+        !self.queue.load(Ordering::Relaxed).is_null()
+    }
+
+    fn lock_label(&self) -> MutexGuard<'_, (Option<ThreadKey>, String)> {
+        self.label.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_label(&self, key: Option<ThreadKey>, label: String) {
+        let before = std::mem::replace(&mut *self.lock_label(), (key, label));
+        // Dropped after unlocking: the global allocator is foreign code.
+        drop(before);
+    }
+
+    /// Gives the participant back, unless something is pinned: then what it announces must stay.
+    fn leave(&self) {
+        if self.pinned.own() == 0 {
+            // Release: pairs with the Acquire in `enter`. Model: epoch_leave.
+            self.is_owned.store(0, Ordering::Release);
+        }
+    }
+
+    /// Returns the epoch of a new pin. If none is announced, announces this one.
+    #[inline(always)]
+    fn announce(&self) -> u64 {
+        // Acquire: pairs with the increment in `seal`, so that slots which this thread reads from now
+        // on do not have what was retired before an older epoch. Model: epoch_second_pool.
+        let now = EPOCH.now.load(Ordering::Acquire);
+        if self.pinned.own() == 0 {
+            // Relaxed: the fence orders this before the reads of slots. Model: epoch_pin.
+            self.pinned.store(now, Ordering::Relaxed);
+            barrier::light();
+        }
+        now
+    }
+
+    /// Announces the oldest epoch of what is pinned.
+    #[inline(always)]
+    fn announce_oldest(&self) {
+        // SAFETY: the pin is in the list of what is pinned (invariant 2).
+        let pool = unsafe { self.oldest.get().as_ref() }.map_or(0, |pin| pin.epoch.get());
+        let oldest = match (pool, self.call.get()) {
+            (0, one) | (one, 0) => one,
+            (pool, call) => pool.min(call),
+        };
+        if oldest != self.pinned.own() {
+            // Release: pairs with the Acquire in `oldest_pin`. Model: slot_load_store.
+            self.pinned.store(oldest, Ordering::Release);
+        }
+    }
+
+    /// Adds a pin to what is pinned.
+    fn pin(&self, pin: &Pin) {
+        pin.epoch.set(self.announce());
+        let newest = self.newest.replace(pin);
+        pin.older.set(newest);
+        pin.newer.set(ptr::null());
+        // SAFETY: the pin is in the list of what is pinned (invariant 2).
+        match unsafe { newest.as_ref() } {
+            Some(newest) => newest.newer.set(pin),
+            None => self.oldest.set(pin),
+        }
+        pin.watch.since.start();
+    }
+
+    /// Removes a pin from what is pinned.
+    fn unpin(&self, pin: &Pin) {
+        pin.watch.since.stop();
+        let (older, newer) = (pin.older.get(), pin.newer.get());
+        // SAFETY: the neighbors are in the list of what is pinned (invariant 2).
+        match unsafe { older.as_ref() } {
+            Some(older) => older.newer.set(newer),
+            None => self.oldest.set(newer),
+        }
+        // SAFETY: as above.
+        match unsafe { newer.as_ref() } {
+            Some(newer) => newer.older.set(older),
+            None => self.newest.set(older),
+        }
+        self.announce_oldest();
+    }
+
+    /// Takes a pin that no pool has.
+    fn take_pin(&self) -> &Pin {
+        // SAFETY: the pin is in the list of spare ones (invariant 2).
+        if let Some(pin) = unsafe { self.spare.get().as_ref() } {
+            self.spare.set(pin.newer.get());
+            return pin;
+        }
+        let new = boxed(Pin {
+            of: ptr::from_ref(self),
+            listed: Cell::new(ptr::null_mut()),
+            epoch: Cell::new(0),
+            older: Cell::new(ptr::null()),
+            newer: Cell::new(ptr::null()),
+            watch: PinWatch::new(),
+        });
+        // SAFETY: pins stay as long as their participant (invariant 2), and this one was just made.
+        let pin = unsafe { new.as_ref() };
+        // Relaxed: only this thread, the owner, writes it.
+        pin.listed.set(self.pins.load(Ordering::Relaxed));
+        // Release: pairs with the Acquire in `watches`. Model: epoch_holders.
+        self.pins.store(new.as_ptr(), Ordering::Release);
+        pin
+    }
+
+    /// Returns the watches of the participant's pins and calls.
+    fn watches(&self) -> impl Iterator<Item = &PinWatch> {
+        // Acquire: pairs with the Release in `take_pin`, so that the pins are seen complete.
+        // Model: epoch_holders.
+        let mut at = self.pins.load(Ordering::Acquire);
+        let pins = iter::from_fn(move || {
+            // SAFETY: pins stay as long as their participant (invariant 2).
+            let pin = unsafe { at.as_ref() }?;
+            at = pin.listed.get();
+            Some(&pin.watch)
+        });
+        iter::once(&self.call_watch).chain(pins)
+    }
+
+    /// Returns the thread's key and its label, which says if the thread has ended.
+    fn thread(&self) -> (Option<ThreadKey>, String) {
+        let (key, label) = copied(|| self.lock_label(), |owner| (owner.0, &owner.1));
+        let ended = key.is_none_or(|key| REGISTRY.get(key).is_none());
+        let label = match (ended, label.strip_suffix(')')) {
+            (false, _) => label,
+            (true, Some(label)) => format!("{label}, ended)"),
+            (true, None) => format!("{label}, ended"),
+        };
+        (key, label)
+    }
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        self.is_owned.freed();
+        self.queue.freed();
+        let mut at = self.pins.load(Ordering::Relaxed);
+        self.pins.freed();
+        while let Some(pin) = NonNull::new(at) {
+            // SAFETY: `take_pin` made the pin by `boxed`; nothing else uses the participant any more.
+            at = unsafe { unbox(pin) }.listed.get();
+        }
+    }
+}
+
+/// The pin of one pool.
+struct Pin {
+    /// The participant to which the pin belongs.
+    of: *const Participant,
+    /// The next in the participant's list of all pins. Written before the pin is published.
+    listed: Cell<*mut Pin>,
+    epoch: Cell<u64>,
+    /// The neighbors in the list of what is pinned; `newer` also links spare pins.
+    older: Cell<*const Pin>,
+    newer: Cell<*const Pin>,
+    watch: PinWatch,
+}
+
+/// The part of a pin, or of a call that is pinned, that other threads read, for reports.
+struct PinWatch {
+    since: LazyTimer,
+    /// What is pinned: the name of a pool or of a function. The lock is std's even in loom builds, as
+    /// nothing yields while it is held.
+    name: Mutex<Cow<'static, str>>,
+    /// The name, if it is a static one. Owner only.
+    fixed: Cell<Option<&'static str>>,
 }
 
 /// What reports call a pool without a name.
 static UNNAMED: &str = "unnamed";
 
-/// A participant of the epoch, for one pool or for one call.
-pub(crate) struct Participant {
-    /// Declared before `handle`, because it must be dropped first.
-    guard: Option<Guard>,
-    handle: LocalHandle,
-    watch: Arc<PinWatch>,
-    /// The name that the watch has, if it is a static one.
-    name: Option<&'static str>,
-    /// The next in the thread's list of unused participants.
-    next: Option<Box<Participant>>,
-}
-
-impl Participant {
-    #[cold]
-    fn new() -> Box<Self> {
-        let watch = PinWatch::of_this_thread();
-        watch.enlist();
-        Box::new(Self {
-            guard: None,
-            handle: SHARED.collector.register(),
-            watch,
-            name: Some(UNNAMED),
-            next: None,
-        })
-    }
-
-    /// Sets the name that reports use. Locks nothing if it is the same static one as before.
-    fn set_name(&mut self, name: Option<&Cow<'static, str>>) {
-        let text = match name {
-            None => Some(UNNAMED),
-            Some(Cow::Borrowed(text)) => Some(*text),
-            Some(Cow::Owned(_)) => None,
-        };
-        let both = text.zip(self.name);
-        if !both.is_some_and(|(new, old)| ptr::eq(new, old)) {
-            let name = name.cloned().unwrap_or(Cow::Borrowed(UNNAMED));
-            self.watch.set_pool(name);
-            self.name = text;
+impl PinWatch {
+    fn new() -> Self {
+        Self {
+            since: LazyTimer::new(),
+            name: Mutex::new(Cow::Borrowed(UNNAMED)),
+            fixed: Cell::new(Some(UNNAMED)),
         }
     }
 
-    #[inline]
-    fn pin(&mut self) {
-        self.guard = Some(self.handle.pin());
-        self.watch.pinned.start();
+    fn lock_name(&self) -> MutexGuard<'_, Cow<'static, str>> {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sets the name. Locks nothing if it is the same static one as before. Owner only.
     #[inline]
-    fn unpin(&mut self) {
-        self.watch.pinned.stop();
-        self.guard = None;
+    fn set_fixed_name(&self, name: &'static str) {
+        if !self.fixed.get().is_some_and(|old| ptr::eq(old, name)) {
+            self.set_name(Cow::Borrowed(name), Some(name));
+        }
+    }
+
+    #[cold]
+    fn set_name(&self, name: Cow<'static, str>, fixed: Option<&'static str>) {
+        self.fixed.set(fixed);
+        let before = std::mem::replace(&mut *self.lock_name(), name);
+        // Dropped after unlocking: the global allocator is foreign code.
+        drop(before);
+    }
+
+    fn name(&self) -> String {
+        copied(|| self.lock_name(), |name| ((), name)).1
     }
 }
 
-/// A thread's participants. Owner only.
-pub(crate) struct Participants {
-    /// List of participants that are not in use. Code takes and sets the list, and never borrows
-    /// it.
-    spare: Cell<Option<Box<Participant>>>,
-    /// The length of `spare`.
-    spares: Cell<usize>,
-    /// Number of participants that [`Participants::pin`] has pinned.
-    pinned: Cell<usize>,
+/// Copies a text that is behind a lock, and returns it with what else `parts` reads there. Allocates
+/// without the lock: the global allocator is foreign code.
+fn copied<G, R>(lock: impl Fn() -> G, parts: impl Fn(&G) -> (R, &str)) -> (R, String) {
+    let mut text = String::new();
+    loop {
+        let locked = lock();
+        let (rest, now) = parts(&locked);
+        if now.len() <= text.capacity() {
+            text.push_str(now);
+            drop(locked);
+            return (rest, text);
+        }
+        let len = now.len();
+        drop(locked);
+        text = String::with_capacity(len);
+    }
 }
 
-impl Participants {
+/// A thread's participant, from its first use of a slot on. Owner only.
+pub(crate) struct OwnParticipant(Cell<*const Participant>);
+
+impl OwnParticipant {
     const_fn! {
         pub(crate) fn new() -> Self {
-            Self {
-                spare: Cell::new(None),
-                spares: Cell::new(0),
-                pinned: Cell::new(0),
-            }
+            Self(Cell::new(ptr::null()))
         }
     }
 
-    /// Returns whether a pool has pinned any of the thread's participants.
-    pub(crate) fn any_pinned(&self) -> bool {
-        self.pinned.get() > 0
+    fn known(&self) -> Option<&Participant> {
+        // SAFETY: participants stay as long as the epoch (invariant 1).
+        unsafe { self.0.get().as_ref() }
     }
 
-    fn take(&self) -> Box<Participant> {
-        let Some(mut participant) = self.spare.take() else {
-            return Participant::new();
-        };
-        self.spare.set(participant.next.take());
-        self.spares.set(self.spares.get() - 1);
-        participant
+    #[inline(always)]
+    fn get(&self) -> &Participant {
+        self.known().unwrap_or_else(|| self.enter())
     }
 
-    /// Takes back a participant, which must not be pinned.
-    fn put(&self, mut participant: Box<Participant>) {
-        if self.spares.get() < SPARE {
-            participant.next = self.spare.take();
-            self.spare.set(Some(participant));
-            self.spares.set(self.spares.get() + 1);
+    #[cold]
+    #[inline(never)]
+    fn enter(&self) -> &Participant {
+        let new = EPOCH.enter();
+        // The global allocator is foreign code, and may have used a slot meanwhile.
+        if let Some(other) = self.known() {
+            new.leave();
+            return other;
+        }
+        self.0.set(new);
+        new
+    }
+
+    /// Returns whether a pool or a call of the thread is pinned.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.known().is_some_and(|own| own.pinned.own() != 0)
+    }
+}
+
+impl Drop for OwnParticipant {
+    fn drop(&mut self) {
+        self.known().into_iter().for_each(Participant::leave);
+    }
+}
+
+/// Calls `f` with the participant of the calling thread; one that has exited has none, and gets one
+/// for this call.
+#[inline(always)]
+fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant) -> R) -> R {
+    struct Visit<'e>(&'e Participant);
+    impl Drop for Visit<'_> {
+        fn drop(&mut self) {
+            self.0.leave();
         }
     }
-
-    /// Returns an unpinned participant for a pool with this name.
-    fn take_for(&self, name: Option<&Cow<'static, str>>) -> Box<Participant> {
-        let mut participant = self.take();
-        participant.set_name(name);
-        participant
-    }
-
-    /// Pins a participant from [`take_for`](Self::take_for).
-    #[inline]
-    fn pin(&self, participant: &mut Participant) {
-        participant.pin();
-        self.pinned.set(self.pinned.get() + 1);
-    }
-
-    /// Unpins a participant that [`pin`](Self::pin) has pinned.
-    #[inline]
-    fn unpin(&self, participant: &mut Participant) {
-        participant.unpin();
-        self.pinned.set(self.pinned.get() - 1);
+    match own {
+        Some(own) => f(own.get()),
+        None => f(Visit(EPOCH.enter()).0),
     }
 }
 
 /// The pin of one pool. Owner only.
 pub(crate) struct PoolPin {
-    /// The pool's participant, from the first pin until the pool is closed, so that the next pin
-    /// need not look for one. Code takes and sets it, and never borrows it.
-    participant: Cell<Option<Box<Participant>>>,
-    /// True if there is a `participant` and it is pinned. Quicker to read.
-    pinned: Cell<bool>,
+    /// From the first pin until the pool is closed, so that the next pin need not look for one.
+    pin: Cell<*const Pin>,
+    /// True if `pin` is pinned. Quicker to read.
+    is_pinned: Cell<bool>,
 }
 
 impl PoolPin {
     const_fn! {
         pub(crate) fn new() -> Self {
             Self {
-                participant: Cell::new(None),
-                pinned: Cell::new(false),
+                pin: Cell::new(ptr::null()),
+                is_pinned: Cell::new(false),
             }
         }
     }
 
     #[inline(always)]
     pub(crate) fn is_pinned(&self) -> bool {
-        self.pinned.get()
+        self.is_pinned.get()
     }
 
-    /// Takes one of the thread's participants for the pool, which has this name and no participant
-    /// yet.
-    pub(crate) fn open(&self, all: &Participants, name: Option<&Cow<'static, str>>) {
-        let participant = all.take_for(name);
-        // The global allocator is foreign code, and may have pinned this very pool meanwhile.
-        if self.pinned.get() {
-            all.put(participant);
-        } else {
-            self.put(participant);
+    fn known(&self) -> Option<(&Pin, &Participant)> {
+        // SAFETY: pins stay as long as their participant (invariant 2), and those as long as the epoch
+        // (invariant 1).
+        unsafe {
+            let pin = self.pin.get().as_ref()?;
+            Some((pin, &*pin.of))
         }
     }
 
-    /// Pins the pool, which is not pinned. Returns false if it has no participant.
-    #[inline(always)]
-    pub(crate) fn pin(&self, all: &Participants) -> bool {
-        let Some(mut participant) = self.participant.take() else {
+    /// Takes one of the thread's pins for the pool, which has this name.
+    pub(crate) fn open(&self, own: &OwnParticipant, name: Option<Cow<'static, str>>) {
+        let pin = own.get().take_pin();
+        match name {
+            None => pin.watch.set_fixed_name(UNNAMED),
+            Some(Cow::Borrowed(name)) => pin.watch.set_fixed_name(name),
+            Some(owned) => pin.watch.set_name(owned, None),
+        }
+        // The global allocator is foreign code, and may have pinned this very pool meanwhile.
+        match self.known() {
+            Some((_, participant)) => participant.put_back(pin),
+            None => self.pin.set(pin),
+        }
+    }
+
+    /// Pins the pool, which is not pinned. Returns false if it has no pin yet.
+    #[inline]
+    pub(crate) fn pin(&self) -> bool {
+        let Some((pin, participant)) = self.known() else {
             return false;
         };
-        all.pin(&mut participant);
-        // The global allocator, as in `open`, may have pinned the pool meanwhile. Then that
-        // participant protects objects that were loaded since: it stays, and this one is given
-        // back.
-        if self.pinned.replace(true) {
-            all.unpin(&mut participant);
-            all.put(participant);
-        } else {
-            self.put(participant);
-        }
+        participant.pin(pin);
+        self.is_pinned.set(true);
         true
     }
 
     /// Unpins the pool, which is pinned.
-    #[inline(always)]
-    pub(crate) fn unpin(&self, all: &Participants) {
-        self.pinned.set(false);
-        if let Some(mut participant) = self.participant.take() {
-            all.unpin(&mut participant);
-            self.put(participant);
+    #[inline]
+    pub(crate) fn unpin(&self) {
+        self.is_pinned.set(false);
+        if let Some((pin, participant)) = self.known() {
+            participant.unpin(pin);
         }
     }
 
-    /// Gives the participant back, if there is one. It is not pinned.
-    pub(crate) fn close(&self, all: &Participants) {
-        if let Some(participant) = self.participant.take() {
-            all.put(participant);
+    /// Gives the pin back, if there is one. It is not pinned.
+    pub(crate) fn close(&self) {
+        if let Some((pin, participant)) = self.known() {
+            participant.put_back(pin);
+            self.pin.set(ptr::null());
         }
     }
+}
 
-    #[inline(always)]
-    fn put(&self, participant: Box<Participant>) {
-        let before = self.participant.replace(Some(participant));
-        debug_assert!(before.is_none());
-        // `before` is `None`, but the compiler does not know that, and would drop it.
-        std::mem::forget(before);
+impl Participant {
+    fn put_back(&self, pin: &Pin) {
+        pin.newer.set(self.spare.replace(pin));
     }
 }
 
-/// Returns the pools that hold the epoch, each as its thread's label and its name.
-pub(crate) fn holders() -> Vec<(String, String)> {
-    let pinned = |watch: &Arc<PinWatch>| watch.pinned.is_running();
-    // Collected first, as other threads may run while a label is made.
-    let watches: Vec<_> = watches().filter(pinned).collect();
-    watches
-        .into_iter()
-        .map(|watch| (watch.thread_label(), watch.pool().into_owned()))
-        .collect()
+/// A call that is pinned. Dropping it unpins the call, also by a panic.
+struct CallPin<'p> {
+    /// `None` if the call is inside another one, which is pinned as long.
+    outermost: Option<&'p Participant>,
 }
 
-/// Returns all watches, in the order of their threads. The table's order depends on addresses, so
-/// with it executions under shuttle could not be repeated.
-fn watches() -> impl Iterator<Item = Arc<PinWatch>> {
-    let all = WATCHES.all().into_iter();
-    let mut watches: Vec<_> = all.filter_map(|(_, watch)| watch.upgrade()).collect();
-    watches.sort_by_key(|watch| watch.thread);
-    watches.into_iter()
-}
-
-/// Returns whether any pool holds the epoch.
-pub(crate) fn is_held() -> bool {
-    watches().any(|watch| watch.pinned.is_running())
-}
-
-/// Returns whether a thread other than `me` holds the epoch.
-pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
-    let mut watches = watches();
-    watches.any(|watch| watch.pinned.is_running() && watch.thread != me)
-}
-
-/// A pinned participant for one call. Dropping the `CallPin` unpins it, also by a panic.
-struct CallPin<'l> {
-    local: Option<&'l Participants>,
-    participant: Option<Box<Participant>>,
-    /// True if reports may name the call: its watch runs, and the thread's count includes the pin.
-    watched: bool,
+impl<'p> CallPin<'p> {
+    /// Pins a call; events report it under `name`, if it has one.
+    #[inline(always)]
+    fn new(participant: &'p Participant, name: Option<&'static str>) -> Self {
+        let is_outermost = participant.call.get() == 0;
+        if is_outermost {
+            participant.call.set(participant.announce());
+            if let Some(name) = name {
+                participant.call_watch.set_fixed_name(name);
+                participant.call_watch.since.start();
+            }
+        }
+        let outermost = is_outermost.then_some(participant);
+        Self { outermost }
+    }
 }
 
 impl Drop for CallPin<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
-        let Some(mut participant) = self.participant.take() else {
-            return;
-        };
-        match self.local {
-            Some(local) => {
-                if self.watched {
-                    local.unpin(&mut participant);
-                } else {
-                    participant.guard = None;
-                }
-                local.put(participant);
-            }
-            None => participant.unpin(),
+        if let Some(participant) = self.outermost {
+            participant.call_watch.since.stop();
+            participant.call.set(0);
+            participant.announce_oldest();
         }
     }
 }
 
-/// Runs `f`, a few instructions of this crate, while the calling thread is pinned: objects that
-/// slots hold now stay alive until `f` is done. `local` is the calling thread's list of
-/// participants; a thread that has exited has none.
-pub(crate) fn with_guard<R>(local: Option<&Participants>, f: impl FnOnce(&Guard) -> R) -> R {
-    let mut participant = local.map_or_else(Participant::new, Participants::take);
-    participant.guard = Some(participant.handle.pin());
-    let pin = CallPin {
-        local,
-        participant: Some(participant),
-        watched: false,
-    };
-    let guard = pin.participant.as_ref().and_then(|p| p.guard.as_ref());
-    f(guard.expect("it has just been pinned"))
-}
-
-/// Runs `f`, which is foreign code, while the calling thread is pinned: objects that slots hold now
-/// stay alive until `f` is done. If `f` takes long, an event reports it under `name`. `local` is
-/// the calling thread's list of participants.
+/// Calls `f` while the calling thread is pinned: objects that slots hold now stay alive until `f` is
+/// done. If `f` takes long, an event reports it under `name`, if there is one. `own` is the calling
+/// thread's participant; a thread that has exited has none.
+#[inline(always)]
 pub(crate) fn pinned_while<R>(
-    local: Option<&Participants>,
-    name: &'static str,
+    own: Option<&OwnParticipant>,
+    name: Option<&'static str>,
     f: impl FnOnce() -> R,
 ) -> R {
-    let name = Cow::Borrowed(name);
-    let mut participant = local.map_or_else(Participant::new, Participants::take);
-    participant.set_name(Some(&name));
-    match local {
-        Some(local) => local.pin(&mut participant),
-        None => participant.pin(),
-    }
-    let _pin = CallPin {
-        local,
-        participant: Some(participant),
-        watched: true,
-    };
-    f()
+    with_participant(own, |participant| {
+        let _pin = CallPin::new(participant, name);
+        f()
+    })
 }
 
-/// Returns whether this many waiting releases are worth an attempt to advance the epoch.
-pub(crate) fn is_advance_due(waiting: u64) -> bool {
+/// Counts a reference that was taken out of a slot, and has it added by `push` to a queue, from which a
+/// collection takes it. Returns about how many such references of this thread wait.
+pub(crate) fn retire(own: Option<&OwnParticipant>, push: impl FnOnce(&AtomicPtr<u8>)) -> u64 {
+    with_participant(own, |participant| {
+        let retired = participant.retired.own() + 1;
+        // Relaxed: counted before a thread can take the reference, by the Release of the push and the
+        // Acquire of the take. Model: orphans_quiesce.
+        participant.retired.store(retired, Ordering::Relaxed);
+        push(&participant.queue);
+        // With the heavy fence of a collection: either the collection finds the reference, or this
+        // thread sees that a collection has begun, and says so anew. Model: epoch_flag.
+        barrier::light();
+        // Relaxed: the fence orders it.
+        if EPOCH.has_retired.load(Ordering::Relaxed) == 0 {
+            EPOCH.has_retired.store(1, Ordering::Relaxed);
+        }
+        retired.wrapping_sub(participant.taken.get())
+    })
+}
+
+/// Returns whether references may have been retired since the last collection began.
+#[inline]
+pub(crate) fn has_retired() -> bool {
+    // Relaxed: a thread that misses one looks again after its next drain or nap.
+    EPOCH.has_retired.load(Ordering::Relaxed) != 0
+}
+
+/// The first step of a collection: calls `take` with each queue that has anything.
+pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>)) {
+    // Relaxed: the heavy fence of the collection orders it. Model: epoch_flag.
+    EPOCH.has_retired.store(0, Ordering::Relaxed);
+    for participant in EPOCH.participants().filter(|p| p.has_retired()) {
+        let retired = participant.retired.load(Ordering::Relaxed);
+        participant.taken.set(retired);
+        take(&participant.queue);
+    }
+}
+
+/// The second step: returns the tag of the references that were taken before.
+pub(crate) fn seal() -> u64 {
+    // AcqRel: pairs with the Acquire in `announce`, so that a thread that announces a younger epoch
+    // finds none of the references in slots; and continues what other collectors have published.
+    // Model: epoch_tag.
+    EPOCH.now.fetch_add(1, Ordering::AcqRel)
+}
+
+/// Reads the epoch.
+#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
+pub(crate) fn now() -> u64 {
+    EPOCH.now.load(Ordering::Acquire)
+}
+
+/// The third step: returns the oldest epoch that is announced, or the greatest number if nothing is
+/// pinned. All references that were taken before with a lower tag can be released; if the kernel has
+/// refused the fence, none.
+pub(crate) fn oldest_pin() -> u64 {
+    if !barrier::heavy() {
+        let event = Event::new(EventKind::FenceRefused, current_label());
+        event.emit();
+        return 0;
+    }
+    if EPOCH.participants().any(Participant::has_retired) {
+        // Relaxed: a drain that does not see it looks again. Model: epoch_flag.
+        EPOCH.has_retired.store(1, Ordering::Relaxed);
+    }
+    EPOCH.oldest_pin()
+}
+
+/// Returns what [`oldest_pin`] would return, or an older epoch, without a fence: a hint whether a
+/// collection is of use.
+pub(crate) fn glance() -> u64 {
+    EPOCH.oldest_pin()
+}
+
+/// Counts retired references that have been passed on, and that are counted elsewhere now.
+pub(crate) fn count_passed_on(n: u64) {
+    // Release: pairs with the Acquire in `deferred`. Model: orphans_quiesce.
+    EPOCH.passed_on.fetch_add(n, Ordering::Release);
+}
+
+/// Returns how many retired references have not been passed on. What has been passed on is counted
+/// elsewhere before this returns.
+pub(crate) fn deferred() -> usize {
+    // Reads it first: what was passed on was counted as retired before. Acquire: pairs with the Release in
+    // `count_passed_on`. Model: orphans_quiesce.
+    let passed_on = EPOCH.passed_on.load(Ordering::Acquire);
+    let retired = |participant: &Participant| participant.retired.load(Ordering::Relaxed);
+    let retired: u64 = EPOCH.participants().map(retired).sum();
+    retired.saturating_sub(passed_on) as usize
+}
+
+/// Returns whether this many waiting references of one thread are worth a collection.
+pub(crate) fn is_due(waiting: u64) -> bool {
     // These rare attempts let a thread that seldom stores find a pool that holds the epoch.
-    let rarely = || elapsed().as_millis() as u64 >= SHARED.advanced.get() + RARE_MS;
+    let rarely = || elapsed().as_millis() as u64 >= EPOCH.collected.get() + RARE_MS;
     waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
 }
 
-/// Tries to advance the epoch, and defers the release of all retired references.
-#[cold]
-#[inline(never)]
-pub(crate) fn advance(local: Option<&Participants>) {
-    with_guard(local, |guard| {
-        if let Some(sealed) = ORPHANS.seal() {
-            // SAFETY: the closure may run once, later, on any thread: it owns the batch, the
-            // objects in it may be sent to other threads by `retire`'s contract, and `ORPHANS` is
-            // static.
-            unsafe { guard.defer_unchecked(move || ORPHANS.adopt_sealed(sealed)) };
-        }
-        // Makes the batch available to other threads, so that it does not wait until this thread
-        // advances again.
-        guard.flush();
-    });
+/// Notes that a thread has collected; seldom, emits events for what has waited for long.
+pub(crate) fn note_collection() {
     let now = elapsed();
     let at = now.as_millis() as u64;
-    SHARED.advanced.set(at);
-    if at >= SHARED.next_look.get() {
-        SHARED.next_look.set((now + LONG / 4).as_millis() as u64);
+    EPOCH.collected.set(at);
+    if at >= EPOCH.next_look.get() {
+        EPOCH.next_look.set((now + LONG / 4).as_millis() as u64);
         look(now);
     }
 }
 
-/// Advances the epoch until a release has become ready or it can advance no further. Returns
-/// whether a release is ready.
-pub(crate) fn advance_until_ready(local: Option<&Participants>) -> bool {
-    for _ in 0..STEPS {
-        if ORPHANS.has_releases() || !ORPHANS.has_deferred() {
-            break;
+/// Returns whether anything holds the epoch.
+pub(crate) fn is_held() -> bool {
+    glance() != u64::MAX
+}
+
+/// Returns whether a thread other than `me` holds the epoch.
+pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
+    // Acquire: as in `oldest_pin`.
+    let is_pinned = |participant: &&Participant| participant.pinned.load(Ordering::Acquire) != 0;
+    let mut pinned = EPOCH.participants().filter(is_pinned);
+    pinned.any(|participant| participant.lock_label().0 != me)
+}
+
+/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the order
+/// of their threads: with the list's, executions under shuttle could not be repeated.
+pub(crate) fn holders() -> Vec<(String, String)> {
+    let mut holders = Vec::new();
+    for participant in EPOCH.participants() {
+        for watch in participant
+            .watches()
+            .filter(|watch| watch.since.is_running())
+        {
+            let (key, label) = participant.thread();
+            holders.push((key, label, watch.name()));
         }
-        advance(local);
     }
-    ORPHANS.has_releases()
+    holders.sort();
+    let named = holders.into_iter().map(|(_, label, name)| (label, name));
+    named.collect()
 }
 
 /// Emits events for pools that have held the epoch for long and for orphans that have waited for
 /// long.
 fn look(now: Duration) {
-    let overdue = |watch: Arc<PinWatch>| Some((watch.pinned.overdue(LONG, now)?, watch));
-    let overdue: Vec<_> = watches().filter_map(overdue).collect();
-    for (age, watch) in overdue {
-        watch.emit(age);
+    for participant in EPOCH.participants() {
+        for watch in participant.watches() {
+            if let Some(age) = watch.since.overdue(LONG, now) {
+                let event = Event::new(EventKind::EpochHeld, participant.thread().1);
+                event.pool(watch.name()).age(age).emit();
+            }
+        }
     }
     report_waiting_orphans(now);
 }
@@ -509,41 +801,5 @@ pub(crate) fn report_waiting_orphans(now: Duration) {
     if let Some(age) = ORPHANS.waiting_longer_than(LONG, now) {
         let event = Event::new(EventKind::OrphansWaiting, current_label());
         event.count(ORPHANS.ready()).age(age).emit();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thread_keeps_a_limited_number_of_unused_participants() {
-        let participants = Participants::new();
-        let pinned: Vec<_> = (0..3 * SPARE)
-            .map(|_| {
-                let mut participant = participants.take_for(None);
-                participants.pin(&mut participant);
-                participant
-            })
-            .collect();
-        assert_eq!(participants.pinned.get(), 3 * SPARE);
-        for mut participant in pinned {
-            participants.unpin(&mut participant);
-            participants.put(participant);
-        }
-        assert_eq!(
-            (participants.pinned.get(), participants.spares.get()),
-            (0, SPARE)
-        );
-    }
-
-    #[test]
-    fn dropped_watches_leave_the_table() {
-        let watch = PinWatch::of_this_thread();
-        watch.enlist();
-        let address = watch.address();
-        assert!(WATCHES.contains(&address));
-        drop(watch);
-        assert!(!WATCHES.contains(&address));
     }
 }

@@ -199,6 +199,13 @@ pub enum EventKind {
     ///
     /// Counted together: all events of this kind.
     OrphansWaiting,
+    /// The kernel has refused a fence (`membarrier`) by which the crate finds out whether any thread
+    /// still reads what slots have retired, although the process is registered for it. Nothing that
+    /// slots retire is released until a fence succeeds. A filter of system calls that was installed
+    /// after the first use of a slot is the likely reason.
+    ///
+    /// Counted together: all events of this kind.
+    FenceRefused,
     /// An object could not be made [hot](crate::Hot), as there is room for 1,024 hot objects only,
     /// and 1,024 objects have an owner or a [`HotRef`](crate::HotRef).
     ///

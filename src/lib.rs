@@ -45,10 +45,6 @@ pub mod leaks;
 mod ledger;
 #[cfg(feature = "metrics")]
 pub mod metrics;
-#[cfg(all(loom, feature = "loom", not(crossbeam_loom)))]
-compile_error!(
-    "models need --cfg=crossbeam_loom as well: without it crossbeam-epoch, and so slots, would not be checked"
-);
 // Also compiled for the documentation, which is built without loom: the signatures name no type of
 // loom, and rustdoc does not check function bodies.
 #[cfg(any(doc, releasepool_shuttle, all(loom, feature = "loom")))]

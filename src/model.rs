@@ -37,11 +37,13 @@ pub fn slot(key: ThreadKey) -> u32 {
 #[cfg(all(loom, feature = "loom"))]
 #[doc(hidden)]
 pub mod parts {
+    use crate::epoch;
     use crate::frame::room;
     use crate::hot;
     use crate::hot::hot_handle::Hot;
     use crate::object::strong::Ref;
-    use crate::pool::remote::orphaned_release;
+    use crate::pool::api::guard::AutoreleasePool;
+    use crate::pool::api::pin;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, cell, unbox};
     use crate::thread::counted::CountedInbox;
@@ -105,10 +107,33 @@ pub mod parts {
     /// Retires a reference, and makes what is retired ready at once: no thread may be pinned.
     pub fn retire_and_adopt(r: Ref<impl Send + Sync>) {
         // SAFETY: given up here; it may be sent.
-        ORPHANS.retire(unsafe { orphaned_release(Ref::into_payload(r).cast()) });
-        if let Some(batch) = ORPHANS.seal() {
-            ORPHANS.adopt_sealed(batch);
-        }
+        unsafe { pin::retire(Ref::into_payload(r).cast()) };
+        pin::collect_here();
+    }
+
+    /// Pins a pool, as its first load from a slot does.
+    pub fn pin(pool: &AutoreleasePool) {
+        pool.pin();
+    }
+
+    /// Calls `f` while the calling thread is pinned, as `Slot::load_full` does.
+    pub fn pinned<R>(f: impl FnOnce() -> R) -> R {
+        pin::pinned(f)
+    }
+
+    /// Makes what a collection makes of references that it has taken: a tag.
+    pub fn epoch_seal() -> u64 {
+        epoch::seal()
+    }
+
+    /// Reads the epoch.
+    pub fn epoch_now() -> u64 {
+        epoch::now()
+    }
+
+    /// Returns the oldest epoch that is announced, after a collection's fence.
+    pub fn epoch_oldest_pin() -> u64 {
+        epoch::oldest_pin()
     }
 
     /// Enters the calling thread, which is new, with a bound on the releases that may wait for it.

@@ -9,7 +9,7 @@
 //!                │             └─ root pool:    takes implicit releases while no pool is open
 //!                ├─ PoolState   one pool ─► Entries ─► Page ─► entry: one strong reference
 //!                │              owned by a guard (AutoreleasePool) or named by a PoolToken
-//!                ├─ PageCache   spare pages          Participants   spare pins of the epoch
+//!                ├─ PageCache   spare pages          participant    the thread's part in the epoch
 //!                └─ inbox ◄── remote releases: messages of other threads, in the thread's Record
 //!                      └─► Claimed: messages that budgeted drains have taken out and not run
 //! ```
@@ -38,6 +38,7 @@
 //! Each room uses only the rooms listed above it.
 //!
 //! * [`entries`]: pending releases and their memory
+//! * [`retired`]: what slots have retired, until drains can release it
 //! * [`stack`]: pools, and which one is current
 //! * [`remote`]: messages from other threads
 //! * [`drain`]: adding entries, draining, closing, duties, and the pools' part of a thread's exit
@@ -47,6 +48,7 @@ pub(crate) mod api;
 pub(crate) mod drain;
 pub(crate) mod entries;
 pub(crate) mod remote;
+pub(crate) mod retired;
 pub(crate) mod stack;
 
 crate::sync::described! {

@@ -7,10 +7,10 @@
 //!      │
 //!      │ store, swap: the old pointer comes out
 //!      ▼
-//!   retired   list of the slot's own references (pool::epoch::retire)
-//!      │ advance: the list becomes a batch
+//!   retired   in the thread's own pages
+//!      │ a collection: what all threads have retired becomes a batch
 //!      ▼
-//!   sealed    batch deferred by the epoch collector
+//!   sealed    a batch with a tag of the epoch
 //!      │ all pools that were pinned then have been drained
 //!      ▼
 //!   orphans ──> the next outermost drain, on any thread ──> released
@@ -22,8 +22,8 @@
 //!    holds it.
 //! 2. That reference leaves the slot only by an atomic exchange or by the slot's own drop. The
 //!    thread that gets the reference may only retire it, never release it directly.
-//! 3. A retired reference is released only after every participant that was pinned when it was
-//!    retired has been unpinned. So an object that was loaded while pinned is alive until the
+//! 3. A retired reference is released only after everything that was pinned when it was retired has
+//!    been unpinned ([`epoch`](crate::epoch)). So an object that was loaded while pinned is alive until the
 //!    unpin.
 //! 4. A pinned pool stays pinned until its next drain, which needs `&mut` and therefore ends all
 //!    `PoolRef`s that the pool has lent.
@@ -47,11 +47,10 @@ use std::ops::Deref;
 /// line. A loaded object stays valid until that pool is drained, whatever is stored meanwhile.
 ///
 /// # When not to use it
-/// Do not use a slot for a value that changes as often as it is read. A store allocates 40 bytes in
-/// addition to the new object; with the drains that release what it replaces, it takes some 100 nanoseconds
-/// on one thread, and some 300 while a second thread stores, too. Every 32nd store (more often, if
-/// stores are rare) also advances the epoch, which allocates some 4 KiB. The replaced object is not
-/// released before all pools that have loaded from slots before the store have been drained.
+/// Do not use a slot for a value that changes as often as it is read. Every 64th store (more often, if
+/// stores are rare), and every drain while replaced objects wait, also makes a fence for all threads of the
+/// process, which takes some microseconds. The replaced object is not released before all pools that have
+/// loaded from slots before the store have been drained.
 ///
 /// A pool that is never drained delays the release of all objects that slots retire, in the whole
 /// process. Once stores or drains have seen such a pool for a second, an
@@ -89,11 +88,11 @@ use std::ops::Deref;
 /// drain.
 ///
 /// The first load with a pool after it was opened or drained *pins* the pool: it marks the pool as a
-/// reader for which releases must wait (tens of nanoseconds). Each pool is pinned separately, so a
+/// reader for which releases must wait (some nanoseconds). Each pool is pinned separately, so a
 /// drained pool delays nothing, even if the pins of several pools overlap, as with double buffering.
-/// From its first load until it is closed, a pool keeps 2.5 KiB for its pin; afterwards the thread
-/// reuses the memory. The algorithm is Fraser's epoch-based reclamation, implemented by
-/// crossbeam-epoch.
+/// From its first load until it is closed, a pool keeps some 130 bytes for its pin; afterwards the
+/// thread reuses the memory. The algorithm is Fraser's epoch-based reclamation, with the system call
+/// `membarrier` on Linux.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, Ref, Slot};
@@ -162,8 +161,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
     /// then, nothing that slots retire is released, on any thread: keep `f` short. An
     /// [event](crate::event::EventKind::EpochHeld) names a call that takes a second.
     ///
-    /// Costs a pin and its end, some tens of nanoseconds. Where a pool is open anyway, [`load`](Self::load)
-    /// costs one load.
+    /// Costs a pin and its end, a few nanoseconds. Where a pool is open anyway, [`load`](Self::load) costs
+    /// one load.
     ///
     /// ```
     /// use releasepool::{Ref, Slot};

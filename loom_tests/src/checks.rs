@@ -11,6 +11,7 @@ mod caps;
 mod child;
 mod count;
 mod drain;
+mod epoch;
 mod exit;
 mod frame;
 mod handoff;
@@ -63,6 +64,7 @@ fn all() -> Vec<Model> {
         wait::models(),
         slot::models(),
         slot_reuse::models(),
+        epoch::models(),
         snapshot::models(),
         handoff::models(),
         later::models(),

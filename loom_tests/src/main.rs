@@ -10,18 +10,18 @@
 //! * `cargo loom NAME -- --seed 0..100` samples interleavings, for models that do not finish; it
 //!   proves nothing.
 
-#[cfg(not(all(loom, crossbeam_loom)))]
+#[cfg(not(loom))]
 compile_error!(
     "loom is off, so nothing would be checked: use `cargo loom`, and unset RUSTFLAGS (it hides the alias's flags)"
 );
 
-#[cfg(all(loom, crossbeam_loom))]
+#[cfg(loom)]
 mod checks;
 
-#[cfg(all(loom, crossbeam_loom))]
+#[cfg(loom)]
 fn main() -> std::process::ExitCode {
     checks::main()
 }
 
-#[cfg(not(all(loom, crossbeam_loom)))]
+#[cfg(not(loom))]
 fn main() {}

@@ -21,7 +21,7 @@ impl Event {
             | EventKind::DropsLeft => {
                 return None;
             }
-            EventKind::OrphansWaiting => cause(self.kind, ()),
+            EventKind::OrphansWaiting | EventKind::FenceRefused => cause(self.kind, ()),
             EventKind::NoPool => no_pool_cause(of_type, self.site, self.manager_id),
             EventKind::PoolWatermark => {
                 let which = (pool, self.manager_id, thread);

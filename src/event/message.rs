@@ -119,6 +119,11 @@ impl Event {
                  second, here{site}{again}; borrow it by & or PoolRef where it is only read, make \
                  it Hot, or put it into a Slot"
             }
+            EventKind::FenceRefused => {
+                "thread {thread}: the kernel has refused membarrier{again}; nothing that slots have \
+                 retired is released: allow this system call, or forbid it before the first use of \
+                 a slot"
+            }
             EventKind::OrphansWaiting => {
                 "thread {thread}: {count} {release|releases} {has|have} waited for {age}{again}, as \
                  no thread drains a pool; any thread may make {it|them}: open and close pools on \

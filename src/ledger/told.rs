@@ -81,6 +81,7 @@ mod label {
         pub(crate) const ROOT: Self = Self;
         pub(crate) const TOKEN: Self = Self;
         pub(crate) const HANDOFF: Self = Self;
+        pub(crate) const SLOTS: Self = Self;
 
         #[inline(always)]
         pub(crate) fn of(_name: &str) -> Self {
@@ -125,6 +126,7 @@ mod label {
     static ROOT: PoolName = PoolName::new("root");
     static TOKEN: PoolName = PoolName::new("token");
     static HANDOFF: PoolName = PoolName::new("handoff");
+    static SLOTS: PoolName = PoolName::new("slots");
     static OTHER: PoolName = PoolName::new("(one of many names)");
 
     // The lock is std's even in loom builds, as nothing yields while it is held.
@@ -141,6 +143,8 @@ mod label {
         pub(crate) const ROOT: Self = Self(&ROOT);
         pub(crate) const TOKEN: Self = Self(&TOKEN);
         pub(crate) const HANDOFF: Self = Self(&HANDOFF);
+        /// Of what slots have retired, which is in no pool.
+        pub(crate) const SLOTS: Self = Self(&SLOTS);
 
         pub(crate) fn of(name: &str) -> Self {
             let Some(_inside) = crate::ledger::threads::Inside::enter() else {

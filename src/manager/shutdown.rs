@@ -8,6 +8,7 @@ use crate::object::destroy::in_destructor;
 use crate::pool::api::pin;
 use crate::pool::drain::this_thread::find_or_add;
 use crate::pool::drain::{engine, this_thread};
+use crate::pool::retired;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::{Ticket, elapsed};
@@ -168,7 +169,7 @@ impl PoolManager {
             let before = ORPHANS.ran();
             // Counts hot objects first: objects that they held may be orphans by now. An orphan that
             // has run meanwhile may have let a hot object die after that. Model: orphans_to_hot.
-            let left = review::unreleased() + ORPHANS.outstanding();
+            let left = review::unreleased() + retired::outstanding();
             let is_quiet = left == 0 && ORPHANS.ran() == before;
             let is_over = || elapsed().saturating_sub(start) >= deadline;
             if is_quiet || is_over() || left > 0 && !ran && is_held_here() {
@@ -262,7 +263,7 @@ impl PoolManager {
         if in_destructor() {
             return false;
         }
-        pin::advance_until_ready();
+        pin::collect_here();
         let mut any =
             this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
         any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
@@ -370,7 +371,7 @@ fn holds(thread: &ThreadSnapshot) -> bool {
 
 /// Returns the pools for which any of the `left` orphans wait.
 fn epoch_holders(left: usize) -> Vec<EpochHolder> {
-    if left == 0 || !ORPHANS.has_deferred() {
+    if left == 0 || !retired::has_deferred() {
         return Vec::new();
     }
     let holders = epoch::holders().into_iter();
@@ -381,7 +382,7 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
 
 /// Returns whether orphans wait for pools of the calling thread only.
 fn is_held_here() -> bool {
-    ORPHANS.has_deferred() && pin::is_held_here_alone()
+    retired::has_deferred() && pin::is_held_here_alone()
 }
 
 /// Returns whether a release has been sent to the calling thread that it can make now.

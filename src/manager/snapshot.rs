@@ -5,11 +5,11 @@ use crate::event::words;
 use crate::hot::hot_handle;
 use crate::object::home;
 use crate::pool::drain::this_thread;
+use crate::pool::retired;
 use crate::pool::stack::manager_shared::PoolStackStats;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_key;
 use crate::thread::key::ThreadKey;
-use crate::thread::orphans::ORPHANS;
 use crate::thread::record::{DEPARTED, Record, Tally, with_figures_locked};
 use crate::thread::registry::REGISTRY;
 use std::fmt;
@@ -160,7 +160,7 @@ impl PoolManager {
         let (mut threads, stats): (Vec<_>, Vec<_>) = held.unzip();
         // Reads orphans after the threads: the number then includes the orphans that a thread
         // without work has left.
-        let orphans = ORPHANS.outstanding();
+        let orphans = retired::outstanding();
         let ended = &self.shared().departed;
         // In a model, nothing may yield while the figures are locked.
         let departed = with_figures_locked(|| {

@@ -135,10 +135,12 @@ pub fn thread_exit() {
 /// is alive.
 #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 mod live {
+    use crate::epoch::{self, EPOCH, Epoch};
     use crate::hot;
     use crate::manager::PoolManager;
     use crate::object::header::Header;
     use crate::object::home::{HOMELESS, HomelessObjects};
+    use crate::pool::retired::{RETIRED, Retired};
     use crate::sync::{forget_objects, live_objects, settings};
     use crate::thread::orphans::{ORPHANS, Orphans};
     use crate::thread::record::DEPARTED;
@@ -150,6 +152,7 @@ mod live {
         // Makes statics here that are constants outside of models. loom would make them at their first
         // use, which would order the first user's earlier operations before those of all later users.
         let _orphans: &Orphans = &ORPHANS;
+        let _retired: (&Epoch, &Retired) = (&EPOCH, &RETIRED);
         let _homeless: &HomelessObjects = &HOMELESS;
         hot::begin_execution();
         DEPARTED.created.take();
@@ -167,7 +170,7 @@ mod live {
         let groups = groups();
         if created == destroyed && groups.iter().all(|group| group.references == 0) && calls == 0 {
             assert!(
-                ORPHANS.counts_are_zero(),
+                ORPHANS.counts_are_zero() && RETIRED.counts_are_zero(),
                 "nothing is left, but the orphans' counts say that something is"
             );
             return;
@@ -227,7 +230,7 @@ mod live {
             }
         };
         line(
-            ORPHANS.deferred(),
+            epoch::deferred(),
             "retired by slots and not released: call `model::quiesce` after the joins, when no pool is open",
         );
         line(

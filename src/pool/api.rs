@@ -5,7 +5,7 @@
 //! * [`handoff`]: pools for another thread to release
 //! * [`foreign`]: objects of foreign runtimes
 //! * [`pool_ref`], [`implicit`]: references that pools lend or take
-//! * [`pin`]: pins, which slots take in the calling thread's pools
+//! * [`pin`]: slots' use of the calling thread's pools
 
 // First, so that rustdoc shows the methods in this file before those in `foreign`.
 pub(crate) mod guard;

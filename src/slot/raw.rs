@@ -6,7 +6,7 @@ use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
-use crate::pool::api::pin::{pinned_while, retire, with_guard};
+use crate::pool::api::pin::{pinned, pinned_while, retire};
 use crate::pool::api::pool_ref::PoolRef;
 use crate::sync::FreeWitness;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -116,10 +116,10 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     }
 
     pub(super) fn load_full(&self) -> Option<Ref<T>> {
-        with_guard(|_| {
+        pinned(|| {
             // Acquire: as in `lend`. Model: slot_load_full.
             let at = self.at.load(Ordering::Acquire);
-            // SAFETY: pinned by `with_guard`, so the object is alive until it returns (invariant
+            // SAFETY: pinned by `pinned`, so the object is alive until it returns (invariant
             // 3).
             unsafe { retained(at) }
         })

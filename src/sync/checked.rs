@@ -46,9 +46,6 @@ pub mod user_atomic {
 pub(crate) use atomic::FreeWitness;
 pub(crate) use cell::OwnedU64;
 
-/// crossbeam-epoch runs on loom itself.
-pub(crate) use crossbeam_epoch as epoch;
-
 pub(crate) mod thread {
     use super::explore::coroutine;
     pub(crate) use loom::thread::{JoinHandle, ThreadId, yield_now};

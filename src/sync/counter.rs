@@ -81,19 +81,6 @@ impl Hint {
         self.0.store(n, Ordering::Relaxed);
     }
 
-    pub(crate) fn add(&self, n: u64) {
-        self.0.fetch_add(n, Ordering::Relaxed);
-    }
-
-    pub(crate) fn subtract(&self, n: u64) {
-        self.0.fetch_sub(n, Ordering::Relaxed);
-    }
-
-    /// Resets the value to 0 and returns the old one.
-    pub(crate) fn take(&self) -> u64 {
-        self.0.swap(0, Ordering::Relaxed)
-    }
-
     /// Sets the value to `n` if it is `before`; returns whether it was. If several threads try to
     /// replace one value, exactly one succeeds.
     pub(crate) fn replace_if(&self, before: u64, n: u64) -> bool {

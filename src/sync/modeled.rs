@@ -31,6 +31,22 @@ impl Link {
     }
 }
 
+/// Both fences of the pair are ordinary ones: that `membarrier` is as good is an assumption.
+pub(crate) mod barrier {
+    use crate::sync::atomic::{Ordering, fence};
+
+    #[track_caller]
+    pub(crate) fn light() {
+        fence(Ordering::SeqCst);
+    }
+
+    #[track_caller]
+    pub(crate) fn heavy() -> bool {
+        fence(Ordering::SeqCst);
+        true
+    }
+}
+
 pub(crate) fn null_pointers<T, const N: usize>() -> [AtomicPtr<T>; N] {
     std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))
 }

@@ -9,9 +9,9 @@ use std::ops::Deref;
 use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
-pub(crate) use crossbeam_epoch as epoch;
 pub(crate) use std::alloc::{alloc, dealloc};
 
+pub(crate) mod barrier;
 mod roll;
 pub(crate) use roll::{Link, Roll};
 

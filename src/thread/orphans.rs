@@ -1,4 +1,4 @@
-//! Messages whose target has ended, and references that slots have retired.
+//! Messages whose target has ended, and references that slots have retired and no pin delays any more.
 //!
 //! Any outermost drain makes the releases. Only `quiesce` and `shutdown` run the closures, and
 //! never on the thread that took over the registry slot of a closure's target.
@@ -7,8 +7,6 @@
 //!    run, on any threads: a thread that reads zero cannot have missed a message.
 //! 2. A thread that runs orphans takes all of them out, as a pop would have an ABA problem, and
 //!    puts back those that it does not run, so that other threads can run them.
-//! 3. References that slots have *retired* are outstanding, but not ready to be released. They are
-//!    sealed into batches, and each batch becomes ready as one message.
 
 use super::inbox::{Chain, Inbox, Message, MessageKind, Node};
 use super::key::{ThreadKey, own_key};
@@ -16,42 +14,21 @@ use super::lazy_timer::LazyTimer;
 use crate::layout::FixedVec;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, Hint, boxed, const_fn, described, global, local, unbox};
+use crate::sync::{Counter, boxed, const_fn, described, global, local, unbox};
 use std::time::Duration;
-
-/// The number of batches that may wait for the epoch at a time. Two batches keep the epoch busy, as
-/// each takes two of its steps; more would only cost memory.
-const IN_FLIGHT: u64 = 2;
 
 /// The orphaned messages of the process.
 pub(crate) struct Orphans {
     releases: Inbox,
     calls: Inbox,
-    retired: Inbox,
     /// The number of outstanding releases and closures (rule 1 above).
     outstanding: AtomicUsize,
     /// The number of releases and closures that have ever run.
     ran: AtomicU64,
     /// The number of releases that any drain may make now, for reports.
     ready: Counter,
-    /// The number of retired references that are in no batch yet; inexact while references are
-    /// being retired.
-    unsealed: Hint,
-    /// The number of references in batches that wait for the epoch.
-    sealed: Hint,
-    /// The number of batches that wait for the epoch.
-    in_flight: AtomicU64,
     /// Measures how long releases have been seen to wait for a drain.
     waiting: LazyTimer,
-    /// Addresses of batches that wait for the epoch, or 0: for readers outside of the process.
-    sealed_at: [Hint; IN_FLIGHT as usize],
-}
-
-/// References that become ready together.
-#[must_use]
-pub(crate) struct SealedBatch {
-    batch: Message,
-    len: u64,
 }
 
 /// The allocation of a message of `MessageKind::OrphanBatch`.
@@ -101,15 +78,10 @@ impl Orphans {
             Self {
                 releases: Inbox::new(),
                 calls: Inbox::new(),
-                retired: Inbox::new(),
                 outstanding: AtomicUsize::new(0),
                 ran: AtomicU64::new(0),
                 ready: Counter::new(),
-                unsealed: Hint::new(),
-                sealed: Hint::new(),
-                in_flight: AtomicU64::new(0),
                 waiting: LazyTimer::new(),
-                sealed_at: [const { Hint::new() }; IN_FLIGHT as usize],
             }
         }
     }
@@ -125,60 +97,6 @@ impl Orphans {
             self.ready.add_shared(weight);
         }
         self.put(message);
-    }
-
-    /// Takes over the release of a retired reference, to be made when the epoch allows. Returns
-    /// about how many others wait.
-    pub(crate) fn retire(&self, release: Message) -> u64 {
-        // Relaxed: the message is counted before a thread can take it, as in `adopt`.
-        self.outstanding.fetch_add(1, Ordering::Relaxed);
-        self.unsealed.add(1);
-        Self::push(&self.retired, release);
-        (self.unsealed.get() + self.sealed.get()).saturating_sub(1)
-    }
-
-    /// Puts the retired references into a batch, which the caller must defer until every thread
-    /// that is pinned now is unpinned. Returns `None` if nothing is retired, or enough batches wait
-    /// already.
-    pub(crate) fn seal(&self) -> Option<SealedBatch> {
-        // Relaxed: the epoch and the inbox publish the batches; a stale value costs a batch more or
-        // less.
-        if !self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
-            return None;
-        }
-        // Counts the batch before it takes the references. Relaxed: a thread that sees the
-        // references neither in `retired` nor in this count looks again after the next drain or
-        // nap.
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // The batch is empty if another thread has taken the references meanwhile.
-        let batch = OrphanBatch::boxed(vec![self.retired.take_newest_first()]);
-        // A reference that is counted and not pushed yet makes this length too large, and the next
-        // batch's too small.
-        let len = self.unsealed.take();
-        self.sealed.add(len);
-        let at = batch.as_raw().addr().get() as u64;
-        // If more threads seal at once than there are places, the batch is not listed.
-        _ = self.sealed_at.iter().any(|place| place.replace_if(0, at));
-        Some(SealedBatch { batch, len })
-    }
-
-    /// Makes a batch ready. Runs no foreign code, as the epoch may call it anywhere.
-    pub(crate) fn adopt_sealed(&self, SealedBatch { batch, len }: SealedBatch) {
-        // Relaxed: publishes nothing; the push publishes the batch.
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        let at = batch.as_raw().addr().get() as u64;
-        _ = self.sealed_at.iter().any(|place| place.replace_if(at, 0));
-        self.sealed.subtract(len);
-        self.ready.add_shared(len);
-        Self::push(&self.releases, batch);
-    }
-
-    /// Returns whether any retired reference is not ready.
-    // Does not read the counts, which are inexact while a thread is between counting and pushing.
-    #[inline]
-    pub(crate) fn has_deferred(&self) -> bool {
-        // Relaxed: a thread that misses a batch looks again, as `seal` says.
-        self.retired.has_messages() || self.in_flight.load(Ordering::Relaxed) != 0
     }
 
     fn put(&self, message: Message) {
@@ -217,30 +135,16 @@ impl Orphans {
         usize::try_from(self.ready.get() as i64).unwrap_or(0)
     }
 
-    /// Returns the number of retired references that are not ready, for reports.
-    pub(crate) fn deferred(&self) -> usize {
-        (self.unsealed.get() + self.sealed.get()) as usize
-    }
-
     /// Returns whether all counts of waiting orphans are zero.
     #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
     pub(crate) fn counts_are_zero(&self) -> bool {
-        // Relaxed: called when all threads have been joined.
-        let in_flight = self.in_flight.load(Ordering::Relaxed);
-        let counts = [
-            self.all() as u64,
-            self.ready.get(),
-            self.unsealed.get(),
-            self.sealed.get(),
-        ];
-        let listed = self.sealed_at.iter().any(|place| place.get() != 0);
-        in_flight == 0 && counts == [0; 4] && !listed
+        self.all() == 0 && self.ready.get() == 0
     }
 
     /// Returns the number of closures that wait, while no thread adds or runs any.
     #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
     pub(crate) fn waiting_calls(&self) -> usize {
-        self.all().saturating_sub(self.deferred() + self.ready())
+        self.all().saturating_sub(self.ready())
     }
 
     /// Returns the inbox of orphaned releases.
@@ -418,9 +322,6 @@ described! {
         orphans {
             releases = offset_of!(Orphans, releases),
             calls = offset_of!(Orphans, calls),
-            retired = offset_of!(Orphans, retired),
-            sealed = offset_of!(Orphans, sealed_at),
-            sealed_count = IN_FLIGHT,
         }
         message {
             chains = offset_of!(OrphanBatch, chains),

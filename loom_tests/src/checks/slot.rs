@@ -1,7 +1,4 @@
-//! Slots, on crossbeam-epoch's own loom build.
-//!
-//! Neither the mode nor weakening affects the collector's own atomics: these models check that this
-//! crate uses the collector correctly.
+//! Slots.
 
 use super::steps::*;
 use releasepool::model::quiesce as settle;
@@ -76,7 +73,6 @@ pub fn models() -> Vec<Model> {
         )
         .timed(),
     ]
-    // With one preemption more they run for many minutes, as the collector's atomics are explored, too.
     .map(|model| model.else_bounded(2))
     .into()
 }
@@ -204,7 +200,7 @@ fn compare_exchange() -> usize {
     let storer = spawn(move || {
         let (slot, r) = shared;
         r.look();
-        // The slot was empty, so this does not use the collector, which would order the two.
+        // The slot was empty, so this retires nothing, which would order the two.
         slot.store(Some(r));
     });
     let empty = slot.is_empty();

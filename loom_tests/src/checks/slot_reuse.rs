@@ -62,9 +62,7 @@ pub fn models() -> Vec<Model> {
             || _ = rcu_reuse(unpinned_rcu),
         ),
     ]
-    // With 2 each takes minutes, as the collector's atomics are explored, too. One is enough to stop
-    // either thread anywhere while the other one does all its steps.
-    .map(|model| model.else_bounded(1))
+    .map(|model| model.else_bounded(2))
     .into()
 }
 
@@ -96,7 +94,6 @@ fn swap_drain() -> bool {
             loaded.0 == 0
         })
     });
-    let_others_go_first();
     let before = slot.swap(Ref::new((1, Probe::new())));
     before.1.look();
     assert_eq!(before.0, 0);
@@ -112,7 +109,6 @@ fn take_drain() -> bool {
             loaded.inspect(|loaded| loaded.look()).is_some()
         })
     });
-    let_others_go_first();
     slot.take().unwrap().look();
     assert!(slot.is_empty());
     ends(slot, reader, 1)
@@ -161,7 +157,6 @@ fn against_reclaimer<S: Send + Sync + 'static>(
         window.close();
         before.look();
     });
-    let_others_go_first();
     let orphans = || manager().snapshot().orphans;
     let retired = orphans() > 0;
     let ((), meanwhile) = writing.open_during(settle_if_possible);
@@ -205,7 +200,6 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'st
             "the update was computed from another object"
         );
     });
-    let_others_go_first();
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
         settle_if_possible();

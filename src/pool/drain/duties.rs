@@ -17,6 +17,7 @@
 use super::turns::{Drain, Serves};
 use crate::block::thread_heaps;
 use crate::object::destroy::{in_destructor, settle_scope};
+use crate::pool::retired;
 use crate::pool::stack::attention::Attention;
 use crate::pool::stack::budget::Limit;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
@@ -61,12 +62,12 @@ impl Duty {
 
 /// The duties, in the order in which a drain takes turns with them.
 const DUTIES: &[Duty] = &[
-    // An exit does not serve this duty: the drains of other threads advance the epoch.
+    // An exit does not serve this duty: the drains of other threads collect.
     Duty {
         is_due: |pools, _| pools.attention.has(Attention::EPOCH) && epoch_is_due(pools),
         releases: "references that slots have retired",
-        turn: advance_epoch,
-        left: |drain| usize::from(drain.agenda.epoch) * ORPHANS.deferred(),
+        turn: collect_retired,
+        left: |drain| usize::from(drain.agenda.epoch) * epoch::deferred(),
         ..Duty::LIGHT
     },
     Duty {
@@ -136,11 +137,9 @@ pub(super) struct Agenda {
     /// True if the drain may claim orphans: when it begins, and again when the epoch has made some
     /// ready.
     claims: bool,
-    /// True if the drain should try to advance the epoch: when it begins, and again when it has
+    /// True if the drain should collect what slots have retired: when it begins, and again when it has
     /// released orphans, whose destructors may have closed pools that held the epoch.
     epoch: bool,
-    /// True once the drain has advanced the epoch.
-    has_advanced: bool,
     /// What the latest duty released that had anything to do.
     pub(super) latest: &'static str,
     /// True once the drain has begun to answer `shutdown`.
@@ -258,36 +257,29 @@ pub(crate) fn is_idle(pool: &PoolState) -> bool {
 /// Returns whether an outermost drain of a pool of this stack has to do more than to release entries.
 #[inline(always)]
 pub(super) fn owes(stack: &PoolStack) -> bool {
-    ORPHANS.has_deferred() || stack.thread_pools().has_duties(stack)
+    retired::has_deferred() || stack.thread_pools().has_duties(stack)
 }
 
-/// Tries to advance the epoch. A thread that has retired something, or has unpinned a pool, tries until
-/// a reference is ready or a pinned pool holds the epoch; the thread of that pool goes on when it
+/// Collects what slots have retired. A thread that has retired something, or has unpinned a pool,
+/// tries until nothing is left or a pinned pool holds the epoch; the thread of that pool goes on when it
 /// unpins the pool.
-fn advance_epoch(drain: &mut Drain<'_>) -> bool {
-    let again = std::mem::replace(&mut drain.agenda.has_advanced, true);
-    if !std::mem::take(&mut drain.agenda.epoch) || !ORPHANS.has_deferred() {
+fn collect_retired(drain: &mut Drain<'_>) -> bool {
+    if !std::mem::take(&mut drain.agenda.epoch) || !retired::has_deferred() {
         return false;
     }
     let had_releases = ORPHANS.has_releases();
-    let participants = drain.thread.map(|pools| &pools.participants);
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
-    if again {
-        epoch::advance_until_ready(participants);
-    } else {
-        epoch::advance(participants);
-    }
-    if let Some(attention) = mine.filter(|_| !ORPHANS.has_deferred() || epoch::is_held()) {
+    let is_ready = retired::collect();
+    if let Some(attention) = mine.filter(|_| !retired::has_deferred() || epoch::is_held()) {
         attention.clear(Attention::EPOCH);
     }
-    let is_ready = ORPHANS.has_releases();
     drain.agenda.claims |= is_ready;
     is_ready && !had_releases
 }
 
 fn epoch_is_due(pools: &ThreadPools) -> bool {
-    let waits = ORPHANS.has_deferred();
+    let waits = retired::has_deferred();
     if !waits {
         pools.attention.clear(Attention::EPOCH);
     }

@@ -14,6 +14,7 @@ use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
+use crate::pool::retired;
 use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter};
 use crate::pool::stack::chain::Barrier;
 use crate::pool::stack::pool_life::{ChainFrame, Draining};
@@ -22,7 +23,6 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::claimed::Next;
 use crate::thread::current::{current_label, tally_destroyed};
 use crate::thread::inbox::Chain;
-use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
 use crate::unwind::{FirstPanic, Payload};
 use std::ptr;
@@ -94,7 +94,7 @@ fn release_rest(
     let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
     run.release_all(panics);
     // `serves_thread` implies `outermost`, which is tested first because it is quicker.
-    let may_owe = stack.thread_pools().may_have_duties(stack) || ORPHANS.has_deferred();
+    let may_owe = stack.thread_pools().may_have_duties(stack) || retired::has_deferred();
     if scope.outermost && may_owe && scope.serves_thread() {
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
     }

@@ -5,11 +5,12 @@
 
 use super::Entries;
 use crate::object::header::Thin;
+use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::cell::Cell;
 use crate::sync::{SMALL, Witness, abort, boxed, const_fn, described, unbox};
 use crate::thread::inbox::{Message, MessageKind, Node};
 use crate::thread::key::ThreadKey;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::ptr::{self, NonNull};
 
 /// The words of a page: 2 KiB with pointers of 64 bits, 1 KiB with those of 32.
@@ -268,6 +269,95 @@ described! {
 
     impl PageCache {
         pub(in crate::pool) const FIRST: usize = offset_of!(Self, first);
+    }
+}
+
+/// References that one thread retires and any thread takes: pages, newest first, all but the newest full.
+/// `below` counts the entries of the page itself, too.
+///
+/// The one word that leads to them is null, [`busy`] while the owner adds an entry, or the newest page.
+/// The owner takes the pages out for that time, by an exchange; so no thread waits for another, and
+/// taking is as quick for many entries as for few, but for a look at each page.
+pub(in crate::pool) struct RetiredPages<'q>(pub(in crate::pool) &'q AtomicPtr<u8>);
+
+/// The mark of a queue to which its owner adds an entry. No page is at that address.
+fn busy() -> *mut u8 {
+    ptr::without_provenance_mut(1)
+}
+
+impl RetiredPages<'_> {
+    /// Adds an entry, which takes over one strong reference. Owner only. May call the global allocator.
+    pub(in crate::pool) fn push(&self, thin: Thin, pages: &PageCache) {
+        let mut new = ptr::null_mut();
+        while !self.try_push(thin, &mut new) {
+            new = pages.get();
+        }
+        if !new.is_null() {
+            // SAFETY: a page from the cache that was not used: the global allocator is foreign code, and
+            // may have retired something meanwhile.
+            unsafe { pages.put(new) };
+        }
+    }
+
+    /// Adds an entry to the newest page, or else to the page `new`, which it sets to null. Returns
+    /// whether there was room.
+    #[inline]
+    fn try_push(&self, thin: Thin, new: &mut *mut Page) -> bool {
+        // Acquire: pairs with the Release below, by a former owner. Model: epoch_leave.
+        let newest = self.0.swap(busy(), Ordering::Acquire).cast::<Page>();
+        // SAFETY: the exchange made the pages ours.
+        let all = unsafe { newest.as_ref() }.map_or(0, Page::below);
+        let page = if all % ENTRIES != 0 {
+            newest
+        } else {
+            mem::replace(new, ptr::null_mut())
+        };
+        if !page.is_null() {
+            // SAFETY: the page is ours and has room, as it is new or not full.
+            unsafe {
+                if page != newest {
+                    (*page).prev.set(newest);
+                }
+                (*page).set_below(all + 1);
+                Page::touch(page);
+                Page::start(page).add(all % ENTRIES).write(thin);
+            }
+        }
+        let newest = if page.is_null() { newest } else { page };
+        // Release: pairs with the Acquire in `take`, and above. Model: epoch_retire.
+        self.0.store(newest.cast(), Ordering::Release);
+        !page.is_null()
+    }
+
+    /// Takes all entries, unless the owner is adding one.
+    pub(in crate::pool) fn take(&self) -> Option<Entries> {
+        let newest = self.0.load(Ordering::Relaxed);
+        if newest.is_null() || newest == busy() {
+            return None;
+        }
+        let (none, relaxed) = (ptr::null_mut(), Ordering::Relaxed);
+        // Acquire: pairs with the Release in `try_push`. Model: epoch_retire.
+        let taken = self
+            .0
+            .compare_exchange(newest, none, Ordering::Acquire, relaxed);
+        let newest = taken.ok()?.cast::<Page>();
+        let entries = Entries::new();
+        // SAFETY: the exchange made the pages ours; the newest has this many entries, which are written.
+        unsafe {
+            let in_newest = ((*newest).below() - 1) % ENTRIES + 1;
+            entries.turn_to(newest, Page::start(newest).add(in_newest));
+            let (mut page, mut in_page) = (newest, in_newest);
+            loop {
+                (*page).set_below((*page).below() - in_page);
+                let prev = (*page).prev.get();
+                if prev.is_null() {
+                    break;
+                }
+                (page, in_page) = (prev, ENTRIES);
+            }
+            entries.first.set(Page::start(page));
+        }
+        Some(entries)
     }
 }
 

@@ -11,7 +11,7 @@ use super::pool_life::{ChainFrame, PoolKind, PoolLife};
 use super::strays::Strays;
 use super::thread_pools::ThreadPools;
 use crate::block::block_allocator::BlockAllocator;
-use crate::epoch::{Participants, PoolPin};
+use crate::epoch::PoolPin;
 use crate::layout::Name;
 use crate::ledger::PoolLabel;
 use crate::object::header::{header, name_of};
@@ -92,7 +92,7 @@ impl PoolState {
     pub(crate) fn clear_extras(&self) {
         if self.life.has_extras() {
             self.unpin();
-            self.pin.close(self.participants());
+            self.pin.close();
             self.set_name(None);
             self.life.lose_extras();
         }
@@ -109,7 +109,7 @@ impl PoolState {
     #[cold]
     #[inline(never)]
     fn pin_now(&self) {
-        if !self.pin.pin(self.participants()) {
+        if !self.pin.pin() {
             self.pin_first();
         }
     }
@@ -120,7 +120,7 @@ impl PoolState {
     fn pin_first(&self) {
         // SAFETY: as in `name`.
         let name = self.name.with(|name| unsafe { &*name }).to_cow();
-        self.pin.open(self.participants(), name.as_ref());
+        self.pin.open(&self.thread_pools().participant, name);
         // The pin is an extra, so that closing the pool closes the pin, too.
         self.life.gain_extra();
         self.pin();
@@ -137,15 +137,13 @@ impl PoolState {
     #[cold]
     #[inline(never)]
     fn unpin_now(&self) {
-        self.pin.unpin(self.participants());
-        // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-        unsafe { &*self.stack.get() }.thread_pools().take_turn();
+        self.pin.unpin();
+        self.thread_pools().take_turn();
     }
 
-    #[inline(always)]
-    fn participants(&self) -> &Participants {
+    fn thread_pools(&self) -> &ThreadPools {
         // SAFETY: the pool is open, so its stack exists (invariant 3 of `pool`).
-        &unsafe { &*self.stack.get() }.thread_pools().participants
+        unsafe { &*self.stack.get() }.thread_pools()
     }
 
     /// Returns the name that the pool was given, or the default name of its kind.

@@ -11,7 +11,7 @@ use super::budget::Budget;
 use super::manager_shared::ManagerShared;
 use super::pool_life::PoolKind;
 use super::pool_stack::{PoolStack, PoolState};
-use crate::epoch::Participants;
+use crate::epoch::OwnParticipant;
 use crate::event::{Event, EventKind};
 use crate::layout::{FixedArc, FixedVec};
 use crate::ledger::{self, PoolLabel};
@@ -52,7 +52,8 @@ pub(crate) struct ThreadPools {
     /// The stacks of other managers. No borrow lasts while other code runs.
     others: UnsafeCell<FixedVec<NonNull<PoolStack>>>,
     pub(crate) pages: PageCache,
-    pub(crate) participants: Participants,
+    /// The thread's part in the epoch.
+    pub(crate) participant: OwnParticipant,
     free: Cell<*const PoolState>,
     chunks: UnsafeCell<FixedVec<NonNull<PoolChunk>>>,
     /// `None` in a `ThreadPools` that was made detached.
@@ -101,7 +102,7 @@ impl ThreadPools {
             first: PoolStack::new(manager),
             others: UnsafeCell::new(FixedVec::new()),
             pages: PageCache::new(),
-            participants: Participants::new(),
+            participant: OwnParticipant::new(),
             free: Cell::new(ptr::null()),
             chunks: UnsafeCell::new(FixedVec::new()),
             inbox,

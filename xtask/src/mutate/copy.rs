@@ -82,7 +82,7 @@ pub struct Way {
 /// The copy's models. What a mutant makes superfluous is no error.
 pub const LOOM: Way = Way {
     target: "target/mutate/loom",
-    config: "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom','--cap-lints=allow']",
+    config: "build.rustflags=['--cfg=loom','--cap-lints=allow']",
     check: "check --release --features=loom --lib",
     build: "build --release --manifest-path=loom_tests/Cargo.toml",
 };
@@ -106,7 +106,7 @@ pub const FEATURES: Way = Way {
 /// The models of the project itself, as `cargo loom` builds them.
 pub const HERE: Way = Way {
     target: "target/loom",
-    config: "build.rustflags=['--cfg=loom','--cfg=crossbeam_loom']",
+    config: "build.rustflags=['--cfg=loom']",
     ..LOOM
 };
 

@@ -1,0 +1,278 @@
+//! The epoch itself. A place holds an object until a collector removes and frees it; readers use the object
+//! under a pin. The first models take the steps of `src/epoch.rs` one by one, and each rule has a canary that
+//! breaks it; the others use slots.
+
+use super::steps::*;
+use releasepool::model::parts::{
+    Atomic, Cell, epoch_now, epoch_oldest_pin, epoch_seal, pin, pinned,
+};
+use releasepool::model::quiesce as settle;
+use releasepool::{AutoreleasePool, Ref, Slot};
+
+pub fn models() -> Vec<Model> {
+    [
+        Model::new(
+            "epoch_pin",
+            "a collector removes and frees while a thread enters the epoch, reads, and leaves",
+            ALL,
+            || meet(read, collect),
+        ),
+        Model::new(
+            "epoch_second_pool",
+            "a thread's second pool reads without a fence, and outlasts the first one's pin",
+            ALL,
+            || meet(read_by_second_pool, collect),
+        ),
+        Model::new(
+            "epoch_tag",
+            "a collector's tag while another thread collects, too",
+            ALL,
+            || beside_another_collector(collect),
+        )
+        .bounded(3),
+        Model::canary(
+            "canary_epoch_unpinned",
+            "a read before the pin is detected",
+            "Causality violation",
+            || _ = meet(read_before_pin, collect),
+        ),
+        Model::canary(
+            "canary_epoch_tag_loaded",
+            "a tag that is loaded, and not incremented, is detected",
+            "Causality violation",
+            || _ = beside_another_collector(collect_by_loaded_tag),
+        )
+        .bounded(3),
+        Model::canary(
+            "canary_epoch_late_removal",
+            "a removal after the tag is detected",
+            "Causality violation",
+            || _ = meet(read, collect_and_remove),
+        ),
+        Model::new(
+            "epoch_collectors",
+            "two threads store and collect, while a third one reads",
+            &["old", "new"],
+            collectors,
+        )
+        .bounded(1),
+        Model::new(
+            "epoch_bumps",
+            "three collections during one pin",
+            &["old", "new"],
+            bumps,
+        )
+        .bounded(1),
+        Model::new(
+            "epoch_leave",
+            "a thread that has left is followed by another one, while a third one collects",
+            &["old", "new"],
+            leave,
+        )
+        .bounded(1),
+        Model::new(
+            "epoch_detached",
+            "a pool that outlasts its thread's exit keeps what it has loaded",
+            &["old", "new"],
+            detached,
+        )
+        .bounded(2),
+    ]
+    .into()
+}
+
+/// A place that holds an object while `gone` is 0. The object is written when it is freed.
+#[derive(Default)]
+struct Place {
+    gone: Atomic,
+    object: Cell,
+}
+
+/// Whether the reader found the object, and the collector freed it.
+const ALL: &[&str] = &["found, freed", "found, kept", "gone, freed", "gone, kept"];
+
+fn meet(read: fn(&Place) -> bool, collect: fn(&Place) -> bool) -> String {
+    let place = Arc::new(Place::default());
+    let reader = spawn_with(&place, move |place| read(&place));
+    let freed = collect(&place);
+    describe(reader.join(), freed)
+}
+
+fn describe(found: bool, freed: bool) -> String {
+    let found = if found { "found" } else { "gone" };
+    let freed = if freed { "freed" } else { "kept" };
+    format!("{found}, {freed}")
+}
+
+fn beside_another_collector(collect: fn(&Place) -> bool) -> String {
+    let place = Arc::new(Place::default());
+    let reader = spawn_with(&place, |place| read(&place));
+    let other = spawn(|| _ = epoch_seal());
+    let freed = collect(&place);
+    other.join();
+    describe(reader.join(), freed)
+}
+
+/// Uses the object if it is there; returns whether it is.
+fn look(place: &Place) -> bool {
+    let found = place.gone.load() == 0;
+    if found {
+        place.object.get();
+    }
+    found
+}
+
+fn read(place: &Place) -> bool {
+    pinned(|| look(place))
+}
+
+fn read_before_pin(place: &Place) -> bool {
+    let found = place.gone.load() == 0;
+    pinned(|| {
+        if found {
+            place.object.get();
+        }
+    });
+    found
+}
+
+fn read_by_second_pool(place: &Place) -> bool {
+    let first = AutoreleasePool::new();
+    pin(&first);
+    let mut second = AutoreleasePool::new();
+    pin(&second);
+    let found = place.gone.load() == 0;
+    // Raises the announcement to the second pool's epoch. It is closed out of order.
+    drop(first);
+    if found {
+        place.object.get();
+    }
+    second.drain();
+    found
+}
+
+fn collect(place: &Place) -> bool {
+    place.gone.store(1);
+    free_if(place, epoch_seal())
+}
+
+fn collect_by_loaded_tag(place: &Place) -> bool {
+    let tag = epoch_now();
+    place.gone.store(1);
+    free_if(place, tag)
+}
+
+fn collect_and_remove(place: &Place) -> bool {
+    let tag = epoch_seal();
+    let is_free = tag < epoch_oldest_pin();
+    place.gone.store(1);
+    if is_free {
+        place.object.set(1);
+    }
+    is_free
+}
+
+fn free_if(place: &Place, tag: u64) -> bool {
+    let is_free = tag < epoch_oldest_pin();
+    if is_free {
+        place.object.set(1);
+    }
+    is_free
+}
+
+fn probe() -> Ref<Probe> {
+    Ref::new(Probe::new())
+}
+
+fn address(probe: &Probe) -> usize {
+    std::ptr::from_ref(probe).addr()
+}
+
+/// Makes a slot with an object, whose address is the second result.
+fn slot() -> (Arc<Slot<Probe>>, usize) {
+    let slot = Arc::new(Slot::new(probe()));
+    let old = address(&slot.load_full());
+    (slot, old)
+}
+
+/// Reads the slot's object under a pool's pin; returns whether it is the one at this address.
+fn load(slot: &Slot<Probe>, old: usize) -> bool {
+    let pool = AutoreleasePool::new();
+    let loaded = slot.load(&pool);
+    loaded.look();
+    let is_old = address(&loaded) == old;
+    loaded.look();
+    is_old
+}
+
+/// Drops the slot, and asserts how many objects it had.
+fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), deaths);
+}
+
+fn collectors() -> bool {
+    let (slot, old) = slot();
+    let reader = spawn_with(&slot, move |slot| {
+        slot.with(|p| {
+            p.look();
+            address(p) == old
+        })
+    });
+    let other = spawn_with(&slot, |slot| {
+        slot.store(probe());
+        quiesce();
+    });
+    slot.store(probe());
+    quiesce();
+    other.join();
+    let is_old = reader.join();
+    ends(slot, 3);
+    is_old
+}
+
+fn bumps() -> bool {
+    let (slot, old) = slot();
+    let reader = spawn_with(&slot, move |slot| load(&slot, old));
+    for _ in 0..3 {
+        slot.store(probe());
+        quiesce();
+    }
+    let is_old = reader.join();
+    ends(slot, 4);
+    is_old
+}
+
+fn leave() -> bool {
+    let (slot, old) = slot();
+    let reader = spawn_with(&slot, move |slot| {
+        // Takes over the first one's place in the epoch.
+        spawn_with(&slot, move |slot| load(&slot, old)).join();
+        spawn_with(&slot, move |slot| load(&slot, old)).join()
+    });
+    slot.store(probe());
+    quiesce();
+    let is_old = reader.join();
+    ends(slot, 2);
+    is_old
+}
+
+fn detached() -> bool {
+    let (slot, old) = slot();
+    let reader = spawn_without_exit({
+        let slot = slot.clone();
+        move || {
+            let pool = AutoreleasePool::new();
+            let loaded = slot.load(&pool);
+            releasepool::model::thread_exit();
+            loaded.look();
+            address(&loaded) == old
+        }
+    });
+    slot.store(probe());
+    quiesce();
+    let is_old = reader.join();
+    ends(slot, 2);
+    is_old
+}

@@ -1,0 +1,186 @@
+//! References that slots have retired, on their way to the drains that release them.
+//!
+//! ```text
+//! retired, in threads' queues ──> a batch with a tag ──> orphans: any outermost drain
+//!              └── seal ────────────┘       └── no pin is older ──┘
+//! ```
+//!
+//! 1. A reference counts as deferred from before it is pushed until it counts as an orphan.
+//! 2. The batch in a place belongs to the thread that has exchanged the place's tag for [`BUSY`].
+//! 3. At most [`PLACES`] batches wait at a time. What is retired meanwhile stays in the queues.
+
+use super::entries::page::{PageChain, RetiredPages};
+use crate::epoch;
+use crate::ledger::PoolLabel;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::cell::Cell;
+use crate::sync::{array_of, const_fn, global};
+use crate::thread::inbox::Chain;
+use crate::thread::key::ThreadKey;
+use crate::thread::orphans::ORPHANS;
+
+/// How many batches may wait for pins at a time. Two, as pins that overlap may hold back one after the
+/// other.
+const PLACES: usize = 2;
+
+/// The tag of a place without a batch.
+const EMPTY: u64 = 0;
+
+/// The tag of a place whose batch a thread puts in or takes out.
+const BUSY: u64 = u64::MAX;
+
+/// A place for a batch that waits for pins.
+struct Place {
+    /// The tag of the batch, or [`EMPTY`] or [`BUSY`].
+    tag: AtomicU64,
+    batch: Cell<Chain>,
+}
+
+/// The batches that wait for pins.
+pub(crate) struct Retired([Place; PLACES]);
+
+// SAFETY: one thread at a time has access to a batch (rule 2), and a chain is `Send`.
+unsafe impl Sync for Retired {}
+
+global! {
+    pub(crate) static RETIRED: Retired = Retired::new();
+}
+
+impl Place {
+    const_fn! {
+        fn new() -> Self {
+            Self {
+                tag: AtomicU64::new(EMPTY),
+                batch: Cell::new(Chain::EMPTY),
+            }
+        }
+    }
+
+    /// Exchanges the tag for `BUSY`, if it is still `tag`.
+    fn claim(&self, tag: u64) -> bool {
+        // Acquire: pairs with the Release of the thread that had the batch before. Model: epoch_collectors.
+        let claimed = self
+            .tag
+            .compare_exchange(tag, BUSY, Ordering::Acquire, Ordering::Relaxed);
+        claimed.is_ok()
+    }
+
+    fn set(&self, tag: u64) {
+        // Release: pairs with the Acquire in `claim` and `tag`. Model: epoch_collectors.
+        self.tag.store(tag, Ordering::Release);
+    }
+
+    fn tag(&self) -> u64 {
+        // Acquire: pairs with the Release in `set`, so that what comes after the caller's fence comes after
+        // the removals from slots, too. Model: epoch_collectors.
+        self.tag.load(Ordering::Acquire)
+    }
+
+    /// Puts what is retired into this place, if it is empty.
+    fn fill(&self) {
+        if !epoch::has_retired() || !self.claim(EMPTY) {
+            return;
+        }
+        let mut batch = Chain::EMPTY;
+        epoch::take_retired(|queue| {
+            if let Some(entries) = RetiredPages(queue).take() {
+                entries.set_label(PoolLabel::SLOTS);
+                let n = entries.len() as u64;
+                // SAFETY: by the contract of `retire`, all objects may be sent to other threads.
+                batch.push_front(unsafe { PageChain::message(entries, n, ThreadKey::NOBODY) });
+            }
+        });
+        let tag = if batch.is_empty() {
+            EMPTY
+        } else {
+            epoch::seal()
+        };
+        self.batch.set(batch);
+        self.set(tag);
+    }
+
+    /// Makes the batch with this tag ready, unless another thread does.
+    fn release(&self, tag: u64) {
+        if self.claim(tag) {
+            for batch in self.batch.replace(Chain::EMPTY) {
+                let n = batch.weight();
+                ORPHANS.adopt(batch);
+                epoch::count_passed_on(n);
+            }
+            self.set(EMPTY);
+        }
+    }
+}
+
+impl Retired {
+    const_fn! {
+        fn new() -> Self {
+            Self(array_of![Place::new(); PLACES])
+        }
+    }
+
+    fn tags(&self) -> [u64; PLACES] {
+        self.0.each_ref().map(Place::tag)
+    }
+
+    /// Returns whether a collection can do anything, as far as can be told without a fence.
+    fn is_worth(&self) -> bool {
+        let tags = self.tags();
+        let is_ready = || {
+            let oldest = epoch::glance();
+            tags.iter().any(|tag| *tag != EMPTY && *tag < oldest)
+        };
+        epoch::has_retired() && tags.contains(&EMPTY) || is_ready()
+    }
+
+    fn collect(&self) {
+        if let Some(place) = self.0.iter().find(|place| place.tag() == EMPTY) {
+            place.fill();
+        }
+        // Read before the fence: what is put in later may have been removed from slots after it.
+        let tags = self.tags();
+        let oldest = epoch::oldest_pin();
+        for (place, tag) in self.0.iter().zip(tags) {
+            if tag != EMPTY && tag < oldest {
+                place.release(tag);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tags() == [EMPTY; PLACES]
+    }
+
+    /// Returns whether no reference waits, when all threads have been joined.
+    #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
+    pub(crate) fn counts_are_zero(&self) -> bool {
+        self.is_empty() && epoch::deferred() == 0
+    }
+}
+
+/// Returns whether any retired reference is not ready.
+// Does not read the counts, which are inexact while a thread is between counting and pushing.
+#[inline]
+pub(crate) fn has_deferred() -> bool {
+    epoch::has_retired() || !RETIRED.is_empty()
+}
+
+/// Returns how many retired references and orphans wait or are running, except those that the calling
+/// thread itself is running.
+pub(crate) fn outstanding() -> usize {
+    // In this order, as retired references become orphans.
+    let deferred = epoch::deferred();
+    deferred + ORPHANS.outstanding()
+}
+
+/// Collects: makes ready what slots have retired, as far as no pin delays it. Returns whether any
+/// reference is ready.
+#[cold]
+#[inline(never)]
+pub(crate) fn collect() -> bool {
+    if RETIRED.is_worth() {
+        RETIRED.collect();
+    }
+    epoch::note_collection();
+    ORPHANS.has_releases()
+}

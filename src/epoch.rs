@@ -43,7 +43,9 @@
 use crate::event::{Event, EventKind};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{FreeWitness, Hint, OwnedU64, barrier, boxed, const_fn, elapsed, global, unbox};
+use crate::sync::{
+    FreeWitness, Hint, OwnedU64, barrier, boxed, const_fn, described, elapsed, global, unbox,
+};
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
@@ -802,4 +804,25 @@ pub(crate) fn report_waiting_orphans(now: Duration) {
         let event = Event::new(EventKind::OrphansWaiting, current_label());
         event.count(ORPHANS.ready()).age(age).emit();
     }
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        epoch {
+            first = offset_of!(Epoch, first),
+        }
+        participant {
+            size = size_of::<Participant>(),
+            next = offset_of!(Participant, next),
+            queue = offset_of!(Participant, queue),
+            pins = offset_of!(Participant, pins),
+        }
+        pin {
+            size = size_of::<Pin>(),
+            next = offset_of!(Pin, listed),
+        }
+    };
 }

@@ -10,10 +10,12 @@
 //! name changes its meaning or is removed, [`VERSION`] changes.
 
 use crate::block::heap::HEAPS;
+use crate::epoch::EPOCH;
 use crate::layout::{Entry, Value, entries};
 #[cfg(feature = "leak-detection")]
 use crate::ledger::object_record::LEDGER;
 use crate::object::home::HOMELESS;
+use crate::pool::retired::RETIRED;
 use crate::pool::stack::thread_pools::DETACHED;
 use crate::sync::{Link, Roll};
 use crate::thread::orphans::ORPHANS;
@@ -57,6 +59,7 @@ const NOTE: &[Entry] = entries! {
 const PARTS: &[&[&[Entry]]] = &[
     &[HEAD, NOTE],
     crate::thread::NOTES,
+    &[crate::epoch::NOTE],
     crate::block::NOTES,
     crate::object::NOTES,
     crate::pool::NOTES,
@@ -126,6 +129,8 @@ addresses! {
     REGISTRY_AT: "registry" = REGISTRY,
     DEPARTED_AT: "departed" = DEPARTED,
     ORPHANS_AT: "orphans" = ORPHANS,
+    RETIRED_AT: "retired" = RETIRED,
+    EPOCH_AT: "epoch" = EPOCH,
     KEPT_AT: "kept" = HOMELESS,
     HEAPS_AT: "heaps" = HEAPS,
     DETACHED_AT: "detached_pools" = DETACHED,

@@ -59,6 +59,7 @@ crate::sync::described! {
         entries::page::NOTE,
         stack::pool_stack::NOTE,
         remote::NOTE,
+        retired::NOTE,
         stack::thread_pools::NOTE,
     ];
 }

@@ -254,18 +254,49 @@ layout! {
         batch,
     }
 
-    /// Messages whose thread has ended, and references that slots gave up: the static `orphans`.
+    /// Messages whose thread has ended: the static `orphans`.
     orphans: OrphansLayout {
         /// The head of the inbox for releases.
         releases,
         /// The head of the inbox for closures.
         calls,
-        /// The head of the inbox for references that slots gave up.
-        retired,
-        /// Addresses of batches of such references; 0 if none.
-        sealed,
-        /// How many such addresses there are. A number.
-        sealed_count,
+    }
+
+    /// Places for references that slots gave up and that wait for pins: the static `retired`.
+    retired: RetiredLayout {
+        /// The size of a place.
+        size,
+        /// How many places there are. A number.
+        count,
+        /// In a place, the address of the first message of a batch; 0 if none.
+        batch,
+    }
+
+    /// The epoch: the static `epoch`.
+    epoch: EpochLayout {
+        /// The address of the newest participant.
+        first,
+    }
+
+    /// What a thread has to do with the epoch, in an allocation of its own.
+    participant: ParticipantLayout {
+        /// The size.
+        size,
+        /// The address of the next participant.
+        next,
+        /// The address of the newest page of references that slots gave up, whose `below` counts its own
+        /// entries, too; 0 or 1 if none.
+        queue,
+        /// The address of the newest of the thread's pins.
+        pins,
+    }
+
+    /// The pin of a pool, in an allocation of its own.
+    pin: PinLayout {
+        /// The size.
+        size,
+        /// The address of the next pin.
+        next,
     }
 
     /// Values whose home has ended: the static `kept`.
@@ -506,7 +537,7 @@ fn limits(name: &str) -> (u64, u64) {
         "count.strong_shift" | "count.weak_shift" => (0, 63),
         _ if name.starts_with("count.") => (0, u64::MAX),
         "registry.bucket_count" => (0, 64),
-        "orphans.sealed_count" | "pools.chunk_len" | "batches.count" => (0, MOST),
+        "retired.count" | "pools.chunk_len" | "batches.count" => (0, MOST),
         "chunk.size" | "pool.size" => (1, LARGEST),
         _ => (0, LARGEST),
     }

@@ -101,6 +101,8 @@ impl Library {
         let detached = threads::detached(&mut reader, names.address("detached_pools")?);
         let departed = reader.tally(names.address("departed")?);
         threads::orphans(&mut reader, names.address("orphans")?);
+        let (retired, epoch) = (names.address("retired")?, names.address("epoch")?);
+        threads::retired(&mut reader, retired, epoch);
         let kept = threads::kept(&mut reader, names.address("kept")?);
         let (chunks, blocks) = blocks::blocks(&mut reader, names.address("heaps")?, &threads);
         let sum = |figure: fn(&ThreadState) -> u64| {

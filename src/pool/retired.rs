@@ -14,7 +14,7 @@ use crate::epoch;
 use crate::ledger::PoolLabel;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::{array_of, const_fn, global};
+use crate::sync::{array_of, const_fn, described, global};
 use crate::thread::inbox::Chain;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
@@ -183,4 +183,17 @@ pub(crate) fn collect() -> bool {
     }
     epoch::note_collection();
     ORPHANS.has_releases()
+}
+
+described! {
+    use crate::layout::{Entry, entries};
+    use std::mem::offset_of;
+
+    pub(crate) const NOTE: &[Entry] = entries! {
+        retired {
+            size = size_of::<Place>(),
+            count = PLACES,
+            batch = offset_of!(Place, batch),
+        }
+    };
 }

@@ -160,11 +160,11 @@ fn own_memory(library: &Library) -> Vec<Range<u64>> {
 
 /// Returns the library's variables that refer to objects: what they refer to is known.
 fn statics(library: &Library) -> Vec<Range<u64>> {
-    let (orphans, kept) = (&library.layout.orphans, &library.layout.kept);
-    let sealed = orphans.sealed + orphans.sealed_count * WORD;
-    let heads = orphans.releases.max(orphans.calls).max(orphans.retired);
+    let layout = &library.layout;
+    let (orphans, kept, retired) = (&layout.orphans, &layout.kept, &layout.retired);
     let sizes = [
-        ("orphans", sealed.max(heads + WORD)),
+        ("orphans", orphans.releases.max(orphans.calls) + WORD),
+        ("retired", retired.count * retired.size),
         ("kept", kept.objects.max(kept.count) + WORD),
     ];
     let range = |(name, size)| {

@@ -350,10 +350,28 @@ impl<'m> Reader<'m> {
 
     /// Reads entries; returns how many there are.
     pub(super) fn entries(&mut self, address: u64, holder: Holder) -> u64 {
+        let of = self.layout.entries;
+        let (page, top) = (self.field(address, of.page), self.field(address, of.top));
+        self.pages(page, top, holder)
+    }
+
+    /// Reads what a thread has retired, in a page and those below it.
+    pub(super) fn queue(&mut self, page: u64, kind: RootKind, label: u32) {
+        // 1 while the thread adds an entry.
+        if page > 1 {
+            let of = self.layout.page;
+            let all = self.half(page.wrapping_add(of.below));
+            let filled = all.wrapping_sub(1) % of.capacity.max(1) + 1;
+            let top = page.wrapping_add(of.entries).wrapping_add(filled * 8);
+            let pool = 0;
+            self.pages(page, top, Holder { kind, label, pool });
+        }
+    }
+
+    /// Reads the entries of a page up to `top`, and of the pages below it.
+    fn pages(&mut self, mut page: u64, mut top: u64, holder: Holder) -> u64 {
         let layout = self.layout;
         let (of_page, word) = (layout.page, 8);
-        let mut page = self.field(address, layout.entries.page);
-        let mut top = self.field(address, layout.entries.top);
         let mut n = 0;
         while page != 0 && !self.gives_up() {
             let first = page.wrapping_add(of_page.entries);

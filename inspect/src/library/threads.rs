@@ -146,19 +146,38 @@ pub(super) fn detached(reader: &mut Reader<'_>, address: u64) -> Vec<LibThread> 
     threads
 }
 
-/// Reads the messages of threads that have ended, and what slots gave up.
+/// Reads the messages of threads that have ended.
 pub(super) fn orphans(reader: &mut Reader<'_>, address: u64) {
     let of = reader.layout.orphans;
-    let sealed = (0..of.sealed_count).map(|i| of.sealed + i * 8);
     let lists = [
         (of.releases, "orphaned releases"),
         (of.calls, "orphaned closures"),
-        (of.retired, "references that slots gave up"),
     ];
-    let sealed = sealed.map(|at| (at, "references that slots gave up"));
-    for (at, text) in lists.into_iter().chain(sealed) {
+    for (at, text) in lists {
         let label = reader.label(text.to_owned());
         reader.messages(address, at, RootKind::Orphan, label);
+    }
+}
+
+/// Reads the references that slots gave up: in batches, and in the queues of threads.
+pub(super) fn retired(reader: &mut Reader<'_>, places: u64, epoch: u64) {
+    let label = reader.label("references that slots gave up".to_owned());
+    let (place, of) = (reader.layout.retired, reader.layout.participant);
+    for n in 0..place.count {
+        let at = n * place.size + place.batch;
+        reader.messages(places, at, RootKind::Orphan, label);
+    }
+    let mut participant = reader.field(epoch, reader.layout.epoch.first);
+    while participant != 0 && reader.is_new(participant) && !reader.gives_up() {
+        reader.own(participant, of.size);
+        let queue = reader.field(participant, of.queue);
+        reader.queue(queue, RootKind::Orphan, label);
+        let mut pin = reader.field(participant, of.pins);
+        while pin != 0 && reader.is_new(pin) && !reader.gives_up() {
+            reader.own(pin, reader.layout.pin.size);
+            pin = reader.field(pin, reader.layout.pin.next);
+        }
+        participant = reader.field(participant, of.next);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arc_swap;
 mod epoch;
+mod fences;
 mod readers;
 mod slots;
 mod targets;

@@ -264,18 +264,22 @@ pub(super) fn owes(stack: &PoolStack) -> bool {
 /// tries until nothing is left or a pinned pool holds the epoch; the thread of that pool goes on when it
 /// unpins the pool.
 fn collect_retired(drain: &mut Drain<'_>) -> bool {
-    if !std::mem::take(&mut drain.agenda.epoch) || !retired::has_deferred() {
+    if !std::mem::take(&mut drain.agenda.epoch) {
         return false;
     }
-    let had_releases = ORPHANS.has_releases();
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
-    let is_ready = retired::collect();
+    // A destructor that retires many collects, too: then only the claim is left to do.
+    let is_ready = match retired::has_deferred() {
+        true => retired::collect(),
+        false => mine.is_some() && ORPHANS.has_releases(),
+    };
     if let Some(attention) = mine.filter(|_| !retired::has_deferred() || epoch::is_held()) {
         attention.clear(Attention::EPOCH);
     }
-    drain.agenda.claims |= is_ready;
-    is_ready && !had_releases
+    let claims = std::mem::replace(&mut drain.agenda.claims, is_ready);
+    drain.agenda.claims |= claims;
+    is_ready && !claims
 }
 
 fn epoch_is_due(pools: &ThreadPools) -> bool {

@@ -103,7 +103,7 @@ impl Epoch {
 
     fn participants(&self) -> impl Iterator<Item = &Participant> {
         // Acquire: pairs with the Release in `add`, so that the participants are seen complete.
-        // Model: epoch_enter.
+        // Model: epoch_pin.
         let mut at = self.first.load(Ordering::Acquire);
         iter::from_fn(move || {
             // SAFETY: participants stay as long as the epoch (invariant 1).
@@ -121,7 +121,7 @@ impl Epoch {
         let mut first = self.first.load(Ordering::Relaxed);
         loop {
             participant.next.set(first);
-            // Release: pairs with the Acquire in `participants`. Model: epoch_enter.
+            // Release: pairs with the Acquire in `participants`. Model: epoch_pin.
             match self.first.compare_exchange_weak(
                 first,
                 new.as_ptr(),

@@ -136,6 +136,11 @@ pub mod parts {
         epoch::oldest_pin()
     }
 
+    /// Returns the pools and calls that hold the epoch, as reports name them.
+    pub fn epoch_holders() -> Vec<(String, String)> {
+        epoch::holders()
+    }
+
     /// Enters the calling thread, which is new, with a bound on the releases that may wait for it.
     pub fn enter_bounded(bound: u64) {
         current::enter_bounded(bound);

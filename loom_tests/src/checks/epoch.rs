@@ -4,7 +4,7 @@
 
 use super::steps::*;
 use releasepool::model::parts::{
-    Atomic, Cell, epoch_now, epoch_oldest_pin, epoch_seal, pin, pinned,
+    Atomic, Cell, epoch_holders, epoch_now, epoch_oldest_pin, epoch_seal, pin, pinned,
 };
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, Ref, Slot};
@@ -55,7 +55,7 @@ pub fn models() -> Vec<Model> {
             &["old", "new"],
             collectors,
         )
-        .bounded(1),
+        .bounded(2),
         Model::new(
             "epoch_bumps",
             "three collections during one pin",
@@ -69,7 +69,20 @@ pub fn models() -> Vec<Model> {
             &["old", "new"],
             leave,
         )
-        .bounded(1),
+        .bounded(2),
+        Model::new(
+            "epoch_flag",
+            "a thread stores and ends, while another one collects: whatever that one misses waits for the next",
+            &["one", "both"],
+            flag,
+        )
+        .bounded(2),
+        Model::new(
+            "epoch_holders",
+            "a report names a pool that is pinned for the first time meanwhile",
+            &["0", "1"],
+            holders,
+        ),
         Model::new(
             "epoch_detached",
             "a pool that outlasts its thread's exit keeps what it has loaded",
@@ -205,6 +218,11 @@ fn load(slot: &Slot<Probe>, old: usize) -> bool {
     is_old
 }
 
+/// Collects, and releases what is ready: a pool that has had an entry does so at each drain.
+fn drain() {
+    AutoreleasePool::new().create(());
+}
+
 /// Drops the slot, and asserts how many objects it had.
 fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
     drop(slot);
@@ -222,10 +240,10 @@ fn collectors() -> bool {
     });
     let other = spawn_with(&slot, |slot| {
         slot.store(probe());
-        quiesce();
+        drain();
     });
     slot.store(probe());
-    quiesce();
+    drain();
     other.join();
     let is_old = reader.join();
     ends(slot, 3);
@@ -237,7 +255,7 @@ fn bumps() -> bool {
     let reader = spawn_with(&slot, move |slot| load(&slot, old));
     for _ in 0..3 {
         slot.store(probe());
-        quiesce();
+        drain();
     }
     let is_old = reader.join();
     ends(slot, 4);
@@ -252,10 +270,45 @@ fn leave() -> bool {
         spawn_with(&slot, move |slot| load(&slot, old)).join()
     });
     slot.store(probe());
-    quiesce();
+    drain();
     let is_old = reader.join();
     ends(slot, 2);
     is_old
+}
+
+/// Returns how many objects the collections beside the other thread have released.
+fn flag() -> usize {
+    let (slot, _) = slot();
+    let other = spawn_with(&slot, |slot| slot.store(probe()));
+    slot.store(probe());
+    drain();
+    let released = take_deaths().len();
+    other.join();
+    drain();
+    let all = released + take_deaths().len();
+    assert_eq!(all, 2, "a drain after both stores releases what they replaced");
+    drop(slot);
+    settle();
+    assert_eq!(take_deaths().len(), 1);
+    released - 1
+}
+
+fn holders() -> usize {
+    let (slot, _) = slot();
+    let step = Arc::new(Atomic::default());
+    let reader = spawn_with(&(slot.clone(), step.clone()), |(slot, step)| {
+        let pool = AutoreleasePool::named("reading");
+        let loaded = slot.load(&pool);
+        step.store(1);
+        loaded.look();
+        step.store(2);
+    });
+    step.load();
+    let holders = epoch_holders();
+    assert!(holders.iter().all(|(_, name)| name == "reading"));
+    reader.join();
+    ends(slot, 1);
+    holders.len()
 }
 
 fn detached() -> bool {
@@ -271,7 +324,7 @@ fn detached() -> bool {
         }
     });
     slot.store(probe());
-    quiesce();
+    drain();
     let is_old = reader.join();
     ends(slot, 2);
     is_old

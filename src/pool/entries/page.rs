@@ -324,7 +324,7 @@ impl RetiredPages<'_> {
             }
         }
         let newest = if page.is_null() { newest } else { page };
-        // Release: pairs with the Acquire in `take`, and above. Model: epoch_retire.
+        // Release: pairs with the Acquire in `take`, and above. Model: epoch_flag.
         self.0.store(newest.cast(), Ordering::Release);
         !page.is_null()
     }
@@ -336,7 +336,7 @@ impl RetiredPages<'_> {
             return None;
         }
         let (none, relaxed) = (ptr::null_mut(), Ordering::Relaxed);
-        // Acquire: pairs with the Release in `try_push`. Model: epoch_retire.
+        // Acquire: pairs with the Release in `try_push`. Model: epoch_flag.
         let taken = self
             .0
             .compare_exchange(newest, none, Ordering::Acquire, relaxed);

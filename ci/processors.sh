@@ -32,10 +32,9 @@ if [ "${1-}" != short ]; then
     fi
 fi
 
-# Tree Borrows, as crossbeam-epoch does what Stacked Borrows does not allow; ci/sanitize/miri.sh has both.
 if has "the tests on a big-endian target" nightly miri rust-src; then
     tests_of big-endian
-    MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows" \
+    MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-ignore-leaks" \
         step cargo +nightly miri test --quiet --target-dir target/miri --target s390x-unknown-linux-gnu \
         -p releasepool --lib --test all -- --exact "${tests[@]}"
 fi

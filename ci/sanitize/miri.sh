@@ -28,10 +28,10 @@ needs_nightly miri rust-src
 # * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/sanitizers.sh asan detects
 #   leaks.
 # * Strict provenance is checked below, by Miri's warnings about casts: -Zmiri-strict-provenance
-#   would stop at the casts in crossbeam-epoch, which is trusted.
-#   Only two files may cast. src/block/collections.rs: a collection of allocator-api2 frees its memory
-#   by a pointer that covers only the value, and the header before it can only be reached by exposed
-#   provenance. src/foreign/class.rs, for C: a class is found by the address of its first field.
+#   would stop at the casts of two files, which may cast. src/block/collections.rs: a collection of
+#   allocator-api2 frees its memory by a pointer that covers only the value, and the header before it can
+#   only be reached by exposed provenance. src/foreign/class.rs, for C: a class is found by the address of
+#   its first field.
 flags="-Zmiri-disable-isolation -Zmiri-ignore-leaks"
 
 # The aliasing models: Stacked Borrows and Tree Borrows.
@@ -44,13 +44,11 @@ miri() {
     shift
     for model in "${models[@]}"; do
         export MIRIFLAGS="$flags $more $model"
-        local skips=()
-        if [ -z "$model" ] && [[ " $* " != *" --exact "* ]]; then skip_tests miri-trees-only; fi
         printf '\nMIRIFLAGS=%s' "$MIRIFLAGS"
-        step cargo +nightly miri test --target-dir "${dir:-target/miri}" -p releasepool --features allocator-api2 "$@" "${skips[@]}" 2>&1 | tee "$log" || return 1
+        step cargo +nightly miri test --target-dir "${dir:-target/miri}" -p releasepool --features allocator-api2 "$@" 2>&1 | tee "$log" || return 1
         # A cast from an integer to a pointer is said once for each place, with the place where
         # it is after the arrow.
-        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE '/crossbeam-epoch-|--> src/(block/collections|foreign/class)\.rs:'; then
+        if grep -A2 'warning: integer-to-pointer cast' "$log" | grep -e '-->' | grep -vE -- '--> src/(block/collections|foreign/class)\.rs:'; then
             echo "strict provenance is violated there" >&2
             exit 1
         fi
@@ -101,11 +99,9 @@ case ${1-} in
         matrix 2 "${tests[@]}"
         ;;
     short)
-        # Under the stricter model alone; the races, which include slots, under both. In two halves
-        # at once, as Miri has one thread. Whole names, as Miri takes minutes to search for parts of
-        # names.
-        short=$(xtask tests miri-short) others=$(xtask tests miri-trees-only)
-        mapfile -t tests < <(grep -vxFf - <(printf '%s\n' "$short") <<<"$others")
+        # Under the stricter model alone. In two halves at once, as Miri has one thread. Whole names, as
+        # Miri takes minutes to search for parts of names.
+        mapfile -t tests < <(xtask tests miri-short)
         models=("")
         even=() odd=()
         for i in "${!tests[@]}"; do

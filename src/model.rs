@@ -137,7 +137,7 @@ pub mod parts {
     }
 
     /// Returns the pools and calls that hold the epoch, as reports name them.
-    pub fn epoch_holders() -> Vec<(String, String)> {
+    pub fn epoch_held_by() -> Vec<(String, String)> {
         epoch::holders()
     }
 

@@ -4,7 +4,7 @@
 
 use super::steps::*;
 use releasepool::model::parts::{
-    Atomic, Cell, epoch_holders, epoch_now, epoch_oldest_pin, epoch_seal, pin, pinned,
+    Atomic, Cell, epoch_held_by, epoch_now, epoch_oldest_pin, epoch_seal, pin, pinned,
 };
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, Ref, Slot};
@@ -49,45 +49,40 @@ pub fn models() -> Vec<Model> {
             "Causality violation",
             || _ = meet(read, collect_and_remove),
         ),
-        Model::new(
-            "epoch_collectors",
+        model!(
+            epoch_collectors,
             "two threads store and collect, while a third one reads",
             &["old", "new"],
-            collectors,
-        )
-        .bounded(2),
-        Model::new(
-            "epoch_bumps",
-            "three collections during one pin",
-            &["old", "new"],
-            bumps,
         )
         .bounded(1),
-        Model::new(
-            "epoch_leave",
+        model!(
+            epoch_bumps,
+            "three collections during one pin",
+            &["old", "new"],
+        )
+        .bounded(1),
+        model!(
+            epoch_leave,
             "a thread that has left is followed by another one, while a third one collects",
             &["old", "new"],
-            leave,
         )
         .bounded(2),
-        Model::new(
-            "epoch_flag",
+        model!(
+            epoch_flag,
             "a thread stores and ends, while another one collects: whatever that one misses waits for the next",
             &["one", "both"],
-            flag,
         )
-        .bounded(2),
-        Model::new(
-            "epoch_holders",
+        .bounded(2)
+        .plain_bounded(1),
+        model!(
+            epoch_holders,
             "a report names a pool that is pinned for the first time meanwhile",
             &["0", "1"],
-            holders,
         ),
-        Model::new(
-            "epoch_detached",
+        model!(
+            epoch_detached,
             "a pool that outlasts its thread's exit keeps what it has loaded",
             &["old", "new"],
-            detached,
         )
         .bounded(2),
     ]
@@ -230,7 +225,7 @@ fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
     assert_eq!(take_deaths().len(), deaths);
 }
 
-fn collectors() -> bool {
+fn epoch_collectors() -> bool {
     let (slot, old) = slot();
     let reader = spawn_with(&slot, move |slot| {
         slot.with(|p| {
@@ -250,7 +245,7 @@ fn collectors() -> bool {
     is_old
 }
 
-fn bumps() -> bool {
+fn epoch_bumps() -> bool {
     let (slot, old) = slot();
     let reader = spawn_with(&slot, move |slot| load(&slot, old));
     for _ in 0..3 {
@@ -262,7 +257,7 @@ fn bumps() -> bool {
     is_old
 }
 
-fn leave() -> bool {
+fn epoch_leave() -> bool {
     let (slot, old) = slot();
     let reader = spawn_with(&slot, move |slot| {
         // Takes over the first one's place in the epoch.
@@ -277,7 +272,7 @@ fn leave() -> bool {
 }
 
 /// Returns how many objects the collections beside the other thread have released.
-fn flag() -> usize {
+fn epoch_flag() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| slot.store(probe()));
     slot.store(probe());
@@ -293,7 +288,7 @@ fn flag() -> usize {
     released - 1
 }
 
-fn holders() -> usize {
+fn epoch_holders() -> usize {
     let (slot, _) = slot();
     let step = Arc::new(Atomic::default());
     let reader = spawn_with(&(slot.clone(), step.clone()), |(slot, step)| {
@@ -304,14 +299,14 @@ fn holders() -> usize {
         step.store(2);
     });
     step.load();
-    let holders = epoch_holders();
+    let holders = epoch_held_by();
     assert!(holders.iter().all(|(_, name)| name == "reading"));
     reader.join();
     ends(slot, 1);
     holders.len()
 }
 
-fn detached() -> bool {
+fn epoch_detached() -> bool {
     let (slot, old) = slot();
     let reader = spawn_without_exit({
         let slot = slot.clone();

@@ -13,13 +13,15 @@ pub fn models() -> Vec<Model> {
             "a reader's pool is drained while a writer swaps and releases the old object",
             &["old", "new"],
             swap_drain,
-        ),
+        )
+        .plain_bounded(1),
         Model::new(
             "slot_take_drain",
             "a reader's pool is drained while a writer empties an optional slot",
             &["full", "empty"],
             take_drain,
-        ),
+        )
+        .plain_bounded(1),
         Model::new(
             "slot_swap_reclaim",
             "another thread reclaims during a swap",

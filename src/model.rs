@@ -111,6 +111,11 @@ pub mod parts {
         pin::collect_here();
     }
 
+    /// Collects what slots have retired; releases nothing.
+    pub fn epoch_collect() {
+        pin::collect_here();
+    }
+
     /// Pins a pool, as its first load from a slot does.
     pub fn pin(pool: &AutoreleasePool) {
         pool.pin();

@@ -4,7 +4,8 @@
 
 use super::steps::*;
 use releasepool::model::parts::{
-    Atomic, Cell, epoch_held_by, epoch_now, epoch_oldest_pin, epoch_seal, pin, pinned,
+    Atomic, Cell, epoch_collect, epoch_held_by, epoch_now, epoch_oldest_pin, epoch_seal, pin,
+    pinned,
 };
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, Ref, Slot};
@@ -57,10 +58,10 @@ pub fn models() -> Vec<Model> {
         .bounded(1),
         model!(
             epoch_bumps,
-            "three collections during one pin",
-            &["old", "new"],
+            "three collections, each of an object of its own, during one pin",
+            ALL,
         )
-        .bounded(1),
+        .bounded(3),
         model!(
             epoch_leave,
             "a thread that has left is followed by another one, while a third one collects",
@@ -235,7 +236,7 @@ fn epoch_collectors() -> bool {
     });
     let other = spawn_with(&slot, |slot| {
         slot.store(probe());
-        drain();
+        epoch_collect();
     });
     slot.store(probe());
     drain();
@@ -245,16 +246,13 @@ fn epoch_collectors() -> bool {
     is_old
 }
 
-fn epoch_bumps() -> bool {
-    let (slot, old) = slot();
-    let reader = spawn_with(&slot, move |slot| load(&slot, old));
-    for _ in 0..3 {
-        slot.store(probe());
-        drain();
-    }
-    let is_old = reader.join();
-    ends(slot, 4);
-    is_old
+fn epoch_bumps() -> String {
+    let places: Arc<[Place; 3]> = Arc::default();
+    let reader = spawn_with(&places, |places| {
+        pinned(|| places.each_ref().map(look).contains(&true))
+    });
+    let freed = places.each_ref().map(collect).contains(&true);
+    describe(reader.join(), freed)
 }
 
 fn epoch_leave() -> bool {
@@ -281,7 +279,10 @@ fn epoch_flag() -> usize {
     other.join();
     drain();
     let all = released + take_deaths().len();
-    assert_eq!(all, 2, "a drain after both stores releases what they replaced");
+    assert_eq!(
+        all, 2,
+        "a drain after both stores releases what they replaced"
+    );
     drop(slot);
     settle();
     assert_eq!(take_deaths().len(), 1);

@@ -156,6 +156,8 @@ fn against_reclaimer<S: Send + Sync + 'static>(
     let writer = spawn_with(&(slot.clone(), writing.clone()), move |(slot, window)| {
         window.open();
         let before = write(&slot, std::ptr::with_exposed_provenance(address));
+        // Threads switch before a step; after the call's last one there is none but this.
+        Ref::strong_count(&before);
         window.close();
         before.look();
     });

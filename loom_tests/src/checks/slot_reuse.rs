@@ -27,7 +27,8 @@ pub fn models() -> Vec<Model> {
             "another thread reclaims during a swap",
             RECLAIMED,
             || against_reclaimer(Slot::new, |slot, _| slot.swap(Ref::new(Probe::new()))),
-        ),
+        )
+        .plain(LATER),
         Model::new(
             "slot_take_reclaim",
             "another thread reclaims while an optional slot is emptied",
@@ -36,7 +37,8 @@ pub fn models() -> Vec<Model> {
                 let full = |r| OptionSlot::new(Some(r));
                 against_reclaimer(full, |slot, _| slot.take().unwrap())
             },
-        ),
+        )
+        .plain(LATER),
         Model::new(
             "slot_exchange_reclaim",
             "another thread reclaims during a compare_exchange",
@@ -50,13 +52,15 @@ pub fn models() -> Vec<Model> {
                         .unwrap()
                 })
             },
-        ),
+        )
+        .plain(LATER),
         Model::new(
             "slot_rcu_reuse",
             "another thread replaces the object, reclaims, and allocates, while one updates by rcu",
             &["kept while pinned", "reused before or after", "kept"],
             || rcu_reuse(|slot, f| slot.rcu(f)),
-        ),
+        )
+        .bounded(3),
         Model::canary(
             "canary_rcu_unpinned",
             "an rcu with its exchange after the pin is detected, as the address is reused before it",
@@ -140,6 +144,9 @@ impl Window {
 
 /// The outcomes of [`against_reclaimer`].
 const RECLAIMED: &[&str] = &["released meanwhile", "released later"];
+
+/// Those within two preemptions in the plain mode.
+const LATER: &[&str] = &["released later"];
 
 /// One thread takes the only object out of a slot by `write`, while the main thread reclaims.
 /// Returns whether the slot's reference was released before the writer's call had returned.

@@ -60,7 +60,7 @@ pub fn models() -> Vec<Model> {
             &["kept while pinned", "reused before or after", "kept"],
             || rcu_reuse(|slot, f| slot.rcu(f)),
         )
-        .bounded(3),
+        .plain_bounded(1),
         Model::canary(
             "canary_rcu_unpinned",
             "an rcu with its exchange after the pin is detected, as the address is reused before it",
@@ -83,7 +83,7 @@ fn read_and_drain(load: impl Fn(&AutoreleasePool) -> bool) -> bool {
 
 /// Waits for the thread; drops the slot, and asserts how many objects are destroyed.
 fn ends<S>(slot: Arc<S>, reader: Thread<bool>, deaths: usize) -> bool {
-    quiesce();
+    settle_if_possible();
     let first = reader.join();
     drop(slot);
     settle();
@@ -211,6 +211,8 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'st
             "the update was computed from another object"
         );
     });
+    // loom switches before a step that another thread's steps concern.
+    drop(slot.load_full());
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
         settle_if_possible();
@@ -247,8 +249,7 @@ fn unpinned_rcu(slot: &Slot<Numbered>, f: &mut Update<'_>) -> Ref<Numbered> {
     }
 }
 
+/// Collects, and releases what is ready: a pool that has had an entry does so at each drain.
 fn settle_if_possible() {
-    for _ in 0..3 {
-        quiesce();
-    }
+    AutoreleasePool::new().create(());
 }

@@ -6,8 +6,8 @@
 #
 # * Compiled, with all features: each target of ci/installs.txt; and for wasm32 with atomics, for which the standard
 #   library has to be built, too.
-# * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android, and with native ones; also
-#   the programs in C and C++. With musl, on x86_64.
+# * Tests run natively: i686, on x86_64 with Linux; with the thread-locals of Android and
+#   without the kernel's fence, and with both; also the programs in C and C++. With musl, on x86_64.
 # * Tests run by Miri: the list `big-endian` of ci/tests.txt, on s390x.
 # * Tests run in qemu: AArch64, riscv64, and s390x, which is big-endian. qemu runs the instructions of
 #   those processors, but with the memory order of this one: what depends on a weaker order is for
@@ -53,7 +53,8 @@ tests() {
     step cargo test --quiet --target-dir target/processors --target "$target" "$@"
 }
 
-RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" -p releasepool --lib --test all
+RUSTFLAGS="--cfg releasepool_key_locals --cfg releasepool_fences" tests i686-unknown-linux-gnu i686 "" \
+    -p releasepool --lib --test all
 # The headers of C++ on a 32-bit target.
 RUSTFLAGS="--cfg releasepool_key_locals" tests i686-unknown-linux-gnu i686 "" -p releasepool-capi --test all -- \
     programs::every_function_of_c references_of_cpp cocos::program names --skip leak --skip installed

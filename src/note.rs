@@ -15,7 +15,7 @@ use crate::layout::{Entry, Value, entries};
 #[cfg(feature = "leak-detection")]
 use crate::ledger::object_record::LEDGER;
 use crate::object::home::HOMELESS;
-use crate::pool::retired::RETIRED;
+use crate::pool::entries::retired::RETIRED;
 use crate::pool::stack::thread_pools::DETACHED;
 use crate::sync::{Link, Roll};
 use crate::thread::orphans::ORPHANS;

@@ -37,8 +37,7 @@
 //! # Rooms
 //! Each room uses only the rooms listed above it.
 //!
-//! * [`entries`]: pending releases and their memory
-//! * [`retired`]: what slots have retired, until drains can release it
+//! * [`entries`]: pending releases and their memory; what slots have retired, until drains can release it
 //! * [`stack`]: pools, and which one is current
 //! * [`remote`]: messages from other threads
 //! * [`drain`]: adding entries, draining, closing, duties, and the pools' part of a thread's exit
@@ -48,7 +47,6 @@ pub(crate) mod api;
 pub(crate) mod drain;
 pub(crate) mod entries;
 pub(crate) mod remote;
-pub(crate) mod retired;
 pub(crate) mod stack;
 
 crate::sync::described! {
@@ -59,7 +57,7 @@ crate::sync::described! {
         entries::page::NOTE,
         stack::pool_stack::NOTE,
         remote::NOTE,
-        retired::NOTE,
+        entries::retired::NOTE,
         stack::thread_pools::NOTE,
     ];
 }

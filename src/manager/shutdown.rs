@@ -8,7 +8,7 @@ use crate::object::destroy::in_destructor;
 use crate::pool::api::pin;
 use crate::pool::drain::this_thread::find_or_add;
 use crate::pool::drain::{engine, this_thread};
-use crate::pool::retired;
+use crate::pool::entries::retired;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::{Ticket, elapsed};

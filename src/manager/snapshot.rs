@@ -5,7 +5,7 @@ use crate::event::words;
 use crate::hot::hot_handle;
 use crate::object::home;
 use crate::pool::drain::this_thread;
-use crate::pool::retired;
+use crate::pool::entries::retired;
 use crate::pool::stack::manager_shared::PoolStackStats;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_key;

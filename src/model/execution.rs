@@ -139,7 +139,7 @@ mod live {
     use crate::manager::PoolManager;
     use crate::object::header::Header;
     use crate::object::home::{HOMELESS, HomelessObjects};
-    use crate::pool::retired::{RETIRED, Retired};
+    use crate::pool::entries::retired::{RETIRED, Retired};
     use crate::sync::{forget_objects, live_objects, settings};
     use crate::thread::orphans::{ORPHANS, Orphans};
     use crate::thread::record::DEPARTED;

@@ -1,6 +1,7 @@
 //! `Entries`: the pending releases of a pool.
 
 pub(crate) mod page;
+pub(crate) mod retired;
 
 use crate::ledger::{self, PoolLabel, ReleasedBy};
 use crate::object::header::{Header, Thin};

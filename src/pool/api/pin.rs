@@ -4,7 +4,7 @@ use crate::epoch;
 use crate::object::header::Thin;
 use crate::pool::drain::this_thread;
 use crate::pool::entries::page::{PageCache, RetiredPages};
-use crate::pool::retired::{collect, has_deferred};
+use crate::pool::entries::retired::{collect, has_deferred};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;

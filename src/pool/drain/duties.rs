@@ -17,7 +17,7 @@
 use super::turns::{Drain, Serves};
 use crate::block::thread_heaps;
 use crate::object::destroy::{in_destructor, settle_scope};
-use crate::pool::retired;
+use crate::pool::entries::retired;
 use crate::pool::stack::attention::Attention;
 use crate::pool::stack::budget::Limit;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};

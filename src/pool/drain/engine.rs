@@ -14,7 +14,7 @@ use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
-use crate::pool::retired;
+use crate::pool::entries::retired;
 use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter};
 use crate::pool::stack::chain::Barrier;
 use crate::pool::stack::pool_life::{ChainFrame, Draining};

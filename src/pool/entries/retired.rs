@@ -9,7 +9,7 @@
 //! 2. The batch in a place belongs to the thread that has exchanged the place's tag for [`BUSY`].
 //! 3. At most [`PLACES`] batches wait at a time. What is retired meanwhile stays in the queues.
 
-use super::entries::page::{PageChain, RetiredPages};
+use super::page::{PageChain, RetiredPages};
 use crate::epoch;
 use crate::ledger::PoolLabel;
 use crate::sync::atomic::{AtomicU64, Ordering};

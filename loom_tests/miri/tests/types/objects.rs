@@ -1,4 +1,7 @@
-use releasepool::{AutoreleasePool, Hot, HotRef, HotTableFull, PoolManager, Ref, Weak, unsize};
+use releasepool::{
+    AutoreleasePool, Hot, HotRef, HotTableFull, OptionSlot, PoolManager, Ref, Slot, SlotCache,
+    Weak, unsize,
+};
 use scenes::{Log, Node};
 use std::any::Any;
 use std::sync::Mutex;
@@ -84,6 +87,29 @@ fn hot_objects_are_cloned_by_all_threads() {
     // The thread of the last drop destroys it in its next drain.
     PoolManager::global().drain_root();
     assert_eq!(log.take(), ["config"]);
+}
+
+#[test]
+fn what_slots_lend_outlives_its_replacement() {
+    let log = Log::default();
+    let config: Slot<Node> = Slot::new(Ref::new(log.node("old", vec![])));
+    let last: OptionSlot<Node> = OptionSlot::empty();
+    let mut pool = AutoreleasePool::new();
+    let lent = config.load(&pool);
+    thread::scope(|scope| {
+        let writer =
+            scope.spawn(|| last.store(Some(config.swap(Ref::new(log.node("new", vec![]))))));
+        writer.join().unwrap();
+    });
+    drop(last.take());
+    assert_eq!((&*lent.name, log.take().len()), ("old", 0));
+    pool.drain();
+    let mut cache: SlotCache<_, _> = SlotCache::new(&config);
+    assert_eq!(cache.load().name, "new");
+    drop(cache);
+    drop(config);
+    AutoreleasePool::new().create(());
+    assert_eq!(log.take(), ["old", "new"]);
 }
 
 #[test]

@@ -43,8 +43,9 @@
 use crate::event::{Event, EventKind};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
+use crate::sync::fences::LightFence;
 use crate::sync::{
-    FreeWitness, Hint, OwnedU64, barrier, boxed, const_fn, described, elapsed, global, unbox,
+    FreeWitness, Hint, OwnedU64, boxed, const_fn, described, elapsed, fences, global, unbox,
 };
 use crate::thread::current::current_label;
 use crate::thread::key::{ThreadKey, own_key};
@@ -176,6 +177,7 @@ impl Drop for Epoch {
 pub(crate) struct Participant {
     /// 0, or the oldest epoch of what is pinned on the thread. Written by the owner only.
     pinned: CachePadded<OwnedU64>,
+    light: LightFence,
     /// How many references the owners have retired. Written by the owner only.
     retired: OwnedU64,
     /// The value of `retired` when these references were last taken.
@@ -212,6 +214,7 @@ impl Participant {
     fn new() -> Self {
         Self {
             pinned: CachePadded::new(OwnedU64::new(0)),
+            light: LightFence::new(),
             retired: OwnedU64::new(0),
             taken: Hint::new(),
             queue: AtomicPtr::new(ptr::null_mut()),
@@ -259,7 +262,7 @@ impl Participant {
         if self.pinned.own() == 0 {
             // Relaxed: the fence orders this before the reads of slots. Model: epoch_pin.
             self.pinned.store(now, Ordering::Relaxed);
-            barrier::light();
+            self.light.fence();
         }
         now
     }
@@ -645,23 +648,29 @@ pub(crate) fn pinned_while<R>(
 }
 
 /// Counts a reference that was taken out of a slot, and has it added by `push` to a queue, from which a
-/// collection takes it. Returns about how many such references of this thread wait.
-pub(crate) fn retire(own: Option<&OwnParticipant>, push: impl FnOnce(&AtomicPtr<u8>)) -> u64 {
+/// collection takes it; `push` returns whether the queue was empty. Returns about how many such references of this
+/// thread wait.
+pub(crate) fn retire(
+    own: Option<&OwnParticipant>,
+    push: impl FnOnce(&AtomicPtr<u8>) -> bool,
+) -> u64 {
     with_participant(own, |participant| {
         let retired = participant.retired.own() + 1;
         // Relaxed: counted before a thread can take the reference, by the Release of the push and the
         // Acquire of the take. Model: orphans_quiesce.
         participant.retired.store(retired, Ordering::Relaxed);
-        push(&participant.queue);
-        // With the heavy fence of a collection: either the collection finds the reference, or this
-        // thread sees that a collection has begun, and says so anew. Model: epoch_flag.
-        barrier::light();
-        // Relaxed: the fence orders it.
-        if EPOCH.has_retired.load(Ordering::Relaxed) == 0 {
-            EPOCH.has_retired.store(1, Ordering::Relaxed);
+        if push(&participant.queue) {
+            note_retired();
         }
         retired.wrapping_sub(participant.taken.get())
     })
+}
+
+/// Has the next collection look at the queues.
+fn note_retired() {
+    // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note finds what is
+    // in the queue. An exchange, so that it does so for the notes of other threads, too. Model: epoch_flag.
+    EPOCH.has_retired.swap(1, Ordering::Release);
 }
 
 /// Returns whether references may have been retired since the last collection began.
@@ -671,14 +680,19 @@ pub(crate) fn has_retired() -> bool {
     EPOCH.has_retired.load(Ordering::Relaxed) != 0
 }
 
-/// The first step of a collection: calls `take` with each queue that has anything.
-pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>)) {
-    // Relaxed: the heavy fence of the collection orders it. Model: epoch_flag.
-    EPOCH.has_retired.store(0, Ordering::Relaxed);
+/// The first step of a collection: calls `take` with each queue that may have anything; `take` returns whether
+/// anything is left there.
+pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
+    // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
+    EPOCH.has_retired.swap(0, Ordering::Acquire);
+    let mut any_left = false;
     for participant in EPOCH.participants().filter(|p| p.has_retired()) {
         let retired = participant.retired.load(Ordering::Relaxed);
         participant.taken.set(retired);
-        take(&participant.queue);
+        any_left |= take(&participant.queue);
+    }
+    if any_left {
+        note_retired();
     }
 }
 
@@ -700,14 +714,10 @@ pub(crate) fn now() -> u64 {
 /// pinned. All references that were taken before with a lower tag can be released; if the kernel has
 /// refused the fence, none.
 pub(crate) fn oldest_pin() -> u64 {
-    if !barrier::heavy() {
+    if !fences::heavy(|| EPOCH.participants().map(|participant| &participant.light)) {
         let event = Event::new(EventKind::FenceRefused, current_label());
         event.emit();
         return 0;
-    }
-    if EPOCH.participants().any(Participant::has_retired) {
-        // Relaxed: a drain that does not see it looks again. Model: epoch_flag.
-        EPOCH.has_retired.store(1, Ordering::Relaxed);
     }
     EPOCH.oldest_pin()
 }

@@ -141,6 +141,11 @@ pub mod parts {
         epoch::oldest_pin()
     }
 
+    /// Returns the oldest epoch that is announced, without a fence.
+    pub fn epoch_glance() -> u64 {
+        epoch::glance()
+    }
+
     /// Returns the pools and calls that hold the epoch, as reports name them.
     pub fn epoch_held_by() -> Vec<(String, String)> {
         epoch::holders()

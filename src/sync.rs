@@ -41,6 +41,7 @@ mod unchecked;
 pub(crate) use unchecked::*;
 
 mod counter;
+pub(crate) mod fences;
 mod map;
 mod sleeper;
 #[allow(unused_imports, reason = "for the feature leak-detection")]

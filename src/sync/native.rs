@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) use std::alloc::{alloc, dealloc};
 
-pub(crate) mod barrier;
+pub(crate) mod membarrier;
 mod roll;
 pub(crate) use roll::{Link, Roll};
 

@@ -4,8 +4,8 @@
 
 use super::steps::*;
 use releasepool::model::parts::{
-    Atomic, Cell, epoch_collect, epoch_held_by, epoch_now, epoch_oldest_pin, epoch_seal, pin,
-    pinned,
+    Atomic, Cell, epoch_collect, epoch_glance, epoch_held_by, epoch_now, epoch_oldest_pin,
+    epoch_seal, pin, pinned,
 };
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, Ref, Slot};
@@ -31,6 +31,19 @@ pub fn models() -> Vec<Model> {
             || beside_another_collector(collect),
         )
         .bounded(3),
+        Model::new(
+            "epoch_quick",
+            "a thread pins again without a fence, while a second one revokes that, and a third one removes and frees",
+            ALL,
+            quick,
+        )
+        .bounded(3),
+        Model::canary(
+            "canary_epoch_glance",
+            "a look at the announcements without a heavy fence is detected",
+            "Causality violation",
+            || _ = meet(read_twice, collect_at_a_glance),
+        ),
         Model::canary(
             "canary_epoch_unpinned",
             "a read before the pin is detected",
@@ -56,7 +69,7 @@ pub fn models() -> Vec<Model> {
             &["0", "1"],
         )
         .bounded(3)
-        .plain_bounded(2),
+        .plain_bounded(1),
         model!(
             epoch_bumps,
             "three collections, each of an object of its own, during one pin",
@@ -161,6 +174,27 @@ fn read_by_second_pool(place: &Place) -> bool {
     found
 }
 
+/// Has made a fence before, and makes none if no collector has revoked that.
+fn read_twice(place: &Place) -> bool {
+    pinned(|| ());
+    read(place)
+}
+
+fn quick() -> String {
+    let place = Arc::new(Place::default());
+    let reader = spawn_with(&place, |place| read_twice(&place));
+    let other = spawn(|| _ = epoch_oldest_pin());
+    let freed = collect(&place);
+    other.join();
+    describe(reader.join(), freed)
+}
+
+fn collect_at_a_glance(place: &Place) -> bool {
+    place.gone.store(1);
+    let tag = epoch_seal();
+    free(place, tag < epoch_glance())
+}
+
 fn collect(place: &Place) -> bool {
     place.gone.store(1);
     free_if(place, epoch_seal())
@@ -176,14 +210,14 @@ fn collect_and_remove(place: &Place) -> bool {
     let tag = epoch_seal();
     let is_free = tag < epoch_oldest_pin();
     place.gone.store(1);
-    if is_free {
-        place.object.set(1);
-    }
-    is_free
+    free(place, is_free)
 }
 
 fn free_if(place: &Place, tag: u64) -> bool {
-    let is_free = tag < epoch_oldest_pin();
+    free(place, tag < epoch_oldest_pin())
+}
+
+fn free(place: &Place, is_free: bool) -> bool {
     if is_free {
         place.object.set(1);
     }

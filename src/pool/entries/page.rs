@@ -286,23 +286,28 @@ fn busy() -> *mut u8 {
 }
 
 impl RetiredPages<'_> {
-    /// Adds an entry, which takes over one strong reference. Owner only. May call the global allocator.
-    pub(in crate::pool) fn push(&self, thin: Thin, pages: &PageCache) {
+    /// Adds an entry, which takes over one strong reference. Returns whether there was none. Owner only. May
+    /// call the global allocator.
+    pub(in crate::pool) fn push(&self, thin: Thin, pages: &PageCache) -> bool {
         let mut new = ptr::null_mut();
-        while !self.try_push(thin, &mut new) {
-            new = pages.get();
-        }
+        let was_empty = loop {
+            match self.try_push(thin, &mut new) {
+                Some(before) => break before == 0,
+                None => new = pages.get(),
+            }
+        };
         if !new.is_null() {
             // SAFETY: a page from the cache that was not used: the global allocator is foreign code, and
             // may have retired something meanwhile.
             unsafe { pages.put(new) };
         }
+        was_empty
     }
 
-    /// Adds an entry to the newest page, or else to the page `new`, which it sets to null. Returns
-    /// whether there was room.
+    /// Adds an entry to the newest page, or else to the page `new`, which it sets to null. Returns the
+    /// number of entries before; `None` if there was no room.
     #[inline]
-    fn try_push(&self, thin: Thin, new: &mut *mut Page) -> bool {
+    fn try_push(&self, thin: Thin, new: &mut *mut Page) -> Option<usize> {
         // Acquire: pairs with the Release below, by a former owner. Model: epoch_leave.
         let newest = self.0.swap(busy(), Ordering::Acquire).cast::<Page>();
         // SAFETY: the exchange made the pages ours.
@@ -326,7 +331,7 @@ impl RetiredPages<'_> {
         let newest = if page.is_null() { newest } else { page };
         // Release: pairs with the Acquire in `take`, and above. Model: epoch_flag.
         self.0.store(newest.cast(), Ordering::Release);
-        !page.is_null()
+        (!page.is_null()).then_some(all)
     }
 
     /// Takes all entries, unless the owner is adding one.

@@ -83,12 +83,15 @@ impl Place {
         }
         let mut batch = Chain::EMPTY;
         epoch::take_retired(|queue| {
-            if let Some(entries) = RetiredPages(queue).take() {
-                entries.set_label(PoolLabel::SLOTS);
-                let n = entries.len() as u64;
-                // SAFETY: by the contract of `retire`, all objects may be sent to other threads.
-                batch.push_front(unsafe { PageChain::message(entries, n, ThreadKey::NOBODY) });
-            }
+            let queue = RetiredPages(queue);
+            let Some(entries) = queue.take() else {
+                return true;
+            };
+            entries.set_label(PoolLabel::SLOTS);
+            let n = entries.len() as u64;
+            // SAFETY: by the contract of `retire`, all objects may be sent to other threads.
+            batch.push_front(unsafe { PageChain::message(entries, n, ThreadKey::NOBODY) });
+            false
         });
         let tag = if batch.is_empty() {
             EMPTY

@@ -10,7 +10,7 @@
 //! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as the table
 //!   in docs/PERFORMANCE.md, and as a page
 //! * [`objects`], [`pooled`], [`references`], [`conversions`]: the costs of one object
-//! * [`sharing`], [`handing`]: the costs of sharing objects between threads
+//! * [`sharing`], [`stores`], [`handing`]: the costs of sharing objects between threads
 //! * [`later`]: the costs of having another thread destroy values
 //! * [`remote`]: the costs of giving up references that only their owner may release
 //! * [`held`]: the memory that a stalled reader holds back; [`resident`]: that of the process
@@ -34,6 +34,7 @@ pub mod resident;
 pub mod results;
 pub mod rows;
 pub mod sharing;
+pub mod stores;
 pub mod table;
 pub mod terminal;
 pub mod workload;

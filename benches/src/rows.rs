@@ -8,7 +8,7 @@ use crate::references::*;
 use crate::sharing::*;
 use crate::table::{Row, Target};
 use crate::workload::Workload;
-use crate::{budget, later, pooled, remote};
+use crate::{budget, later, pooled, remote, stores};
 use std::thread;
 
 /// Nanoseconds that are short enough for an empty pool, on a clock of 3 GHz.
@@ -176,31 +176,26 @@ fn all_loads(threads: usize) -> Row {
             .beside(threads, [&pinned])
             .against(close, 1, &slot_load(USES)),
     };
-    against_the_best(asked, threads, &other_guards()).beside(threads, &other_loads())
+    let against = |row: Row, guard| row.against(BEST, threads, &guard);
+    let guards = other_guards().into_iter().fold(asked, against);
+    guards.beside(threads, &other_loads())
 }
 
-/// Asks for a time that is close to that of the best of these.
-fn against_the_best(row: Row, threads: usize, rivals: &[Workload]) -> Row {
-    let target = Target::AtMostTheBest(1.1);
-    let against = |row: Row, rival| row.against(target, threads, rival);
-    rivals.iter().fold(row, against)
-}
-
-/// Compares loads and stores of a slot that need no pool with those of its rivals.
-fn slots_without_pools(threads: usize) -> [Row; 4] {
-    [
+/// Returns a row for each title on slots without pools.
+fn slots_without_pools(threads: usize) -> impl Iterator<Item = Row> {
+    let loads = [
         (
             "loads for one use each, without a pool",
             loads_for_one_use(),
         ),
         ("loads by a cache", loads_by_a_cache()),
         ("counted loads", counted_loads()),
-        ("stores", all_stores()),
-    ]
-    .map(|(what, (ours, rivals, other))| {
-        let row = Row::new(what, threads, &ours);
-        against_the_best(row, threads, &rivals).beside(threads, &other)
-    })
+    ];
+    let row = move |(what, (ours, others)): (_, Compared)| {
+        let against = |row: Row, (target, other): &_| row.against(*target, threads, other);
+        others.iter().fold(Row::new(what, threads, &ours), against)
+    };
+    loads.into_iter().chain(stores::all()).map(row)
 }
 
 /// Returns the rows on what sharing costs.

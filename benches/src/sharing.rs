@@ -1,9 +1,10 @@
-//! Objects that several threads use: a pointer that all of them read and some replace, and one hot object.
+//! Objects that several threads use: a pointer that all of them read, and one hot object.
 //!
 //! The objects of kovan are the values of its own nodes, without a count; those of hazarc are `Arc`s.
 
 use crate::handing::collector;
 use crate::objects::{Dropping as Object, Payload};
+use crate::table::Target;
 use crate::workload::{Role, Workload, repeated};
 use arc_swap::ArcSwap;
 use basedrop::{Shared, SharedCell};
@@ -11,7 +12,7 @@ use crossbeam_epoch as epoch;
 use hazarc::AtomicArc;
 use kovan::Atom;
 use parking_lot::RwLock as ParkingLot;
-use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot, SlotCache, autoreleasepool};
+use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot, SlotCache};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, RwLock};
@@ -25,11 +26,6 @@ pub const USES: u64 = 100;
 /// Repeats an operation that needs no state of the thread.
 fn uses(name: &str, operation: impl Fn() + Copy + Send + Sync + 'static) -> Workload {
     repeated(name, USES, || (), move |(), _| operation())
-}
-
-/// Repeats an operation that stores a new object, made from a seed.
-fn stores(name: &str, operation: impl Fn(u64) + Copy + Send + Sync + 'static) -> Workload {
-    repeated(name, USES, || (), move |(), seed| operation(seed))
 }
 
 fn object() -> Object {
@@ -50,6 +46,7 @@ macro_rules! shared {
         $(static $name: LazyLock<$type> = LazyLock::new(|| $new);)*
     };
 }
+pub(crate) use shared;
 
 // Pointers that are only read.
 shared! {
@@ -146,23 +143,36 @@ pub fn other_loads() -> [Workload; 5] {
     ]
 }
 
-/// Works on a slot without a pool: the workload of ours, those whose best one it competes with, and
-/// another one.
-pub type WithoutPool = (Workload, Vec<Workload>, Option<Workload>);
+/// A workload of ours, and others, each with the target of ours.
+pub type Compared = (Workload, Vec<(Target, Workload)>);
 
-/// Returns loads for one use each.
-pub fn loads_for_one_use() -> WithoutPool {
-    let ours = uses("slot.with", || black_box(&*SLOT).with(Object::touch));
-    let [hazarc, kovan] = other_guards();
+/// The target for what is to be close to the best of several rivals.
+pub const BEST: Target = Target::AtMostTheBest(1.1);
+
+/// Compares the first workload, which is ours, with the others, all with this target.
+pub fn compared(target: Target, workloads: &[Workload]) -> Compared {
+    let other = |other: &Workload| (target, other.clone());
     (
-        ours,
-        vec![arc_swap_load(), hazarc, kovan],
-        Some(epoch_atomic()),
+        workloads[0].clone(),
+        workloads[1..].iter().map(other).collect(),
     )
 }
 
+/// Returns loads for one use each.
+pub fn loads_for_one_use() -> Compared {
+    let ours = uses("slot.with", || black_box(&*SLOT).with(Object::touch));
+    let [hazarc, kovan] = other_guards();
+    let others = vec![
+        (BEST, arc_swap_load()),
+        (BEST, hazarc),
+        (BEST, kovan),
+        (Target::None, epoch_atomic()),
+    ];
+    (ours, others)
+}
+
 /// Returns loads by a cache, while nothing is stored.
-pub fn loads_by_a_cache() -> WithoutPool {
+pub fn loads_by_a_cache() -> Compared {
     /// Repeats loads by a cache, which `make` creates for a thread.
     macro_rules! cached {
         ($name:literal, $make:expr) => {
@@ -181,11 +191,11 @@ pub fn loads_by_a_cache() -> WithoutPool {
     let ours = cached!("SlotCache::load", SlotCache::new(&*SLOT));
     let swap = cached!("arc-swap, Cache::load", arc_swap::cache::Cache::new(&*SWAP));
     let hazarc = cached!("hazarc, Cache::load", hazarc::Cache::new(&*HAZARC));
-    (ours, vec![swap, hazarc], None)
+    compared(BEST, &[ours, swap, hazarc])
 }
 
 /// Returns loads of counted references.
-pub fn counted_loads() -> WithoutPool {
+pub fn counted_loads() -> Compared {
     let ours = uses("slot.load_full()", || black_box(&*SLOT).load_full().touch());
     let hazarc = uses("hazarc, load_owned", || {
         black_box(&*HAZARC).load_owned().touch()
@@ -193,40 +203,9 @@ pub fn counted_loads() -> WithoutPool {
     let kovan = uses("kovan Atom<Arc>, load_clone", || {
         black_box(&*COUNTED_KOVAN).load_clone().touch()
     });
-    (
-        ours,
-        vec![arc_swap_load_full(), hazarc, kovan],
-        Some(rw_lock()),
-    )
-}
-
-/// Returns stores, and the release of the old objects. hazarc releases them at once unless they are
-/// borrowed, kovan in batches; arc-swap may wait for readers.
-pub fn all_stores() -> WithoutPool {
-    // Pointers that are only written.
-    shared! {
-        SLOT: Slot<Object> = new_slot();
-        SWAP: ArcSwap<Object> = new_swap();
-        HAZARC: AtomicArc<Object> = AtomicArc::from(object());
-        KOVAN: Atom<Object> = Atom::new(object());
-        LOCK: RwLock<Arc<Object>> = RwLock::new(Arc::new(object()));
-    }
-    let name = "slot.store, drained after 100";
-    let turn = |(): &mut ()| {
-        for seed in 0..USES {
-            SLOT.store(Ref::new(Object::new(seed)));
-        }
-        autoreleasepool(|_| ());
-    };
-    let rivals = vec![
-        stores("arc-swap, store", |n| SWAP.store(Arc::new(Object::new(n)))),
-        stores("hazarc, store", |n| HAZARC.store(Arc::new(Object::new(n)))),
-        stores("kovan, store", |n| KOVAN.store(Object::new(n))),
-    ];
-    let lock = stores("RwLock<Arc>, write", |seed| {
-        *LOCK.write().expect("no thread panicked") = Arc::new(Object::new(seed));
-    });
-    (Workload::timed(name, USES, || (), turn), rivals, Some(lock))
+    let mut all = compared(BEST, &[ours, arc_swap_load_full(), hazarc, kovan]);
+    all.1.push((Target::None, rw_lock()));
+    all
 }
 
 // --- a hot object --------------------------------------------------------------
@@ -308,27 +287,32 @@ pub fn pools_after_hot_refs() -> [Workload; 2] {
 
 // --- loads beside a writer -----------------------------------------------------
 
-/// A thread that stores every 100 µs until this is dropped.
-struct Writer(Arc<AtomicBool>);
+/// A thread that works until this is dropped.
+pub(crate) struct Beside(Arc<AtomicBool>);
 
-impl Writer {
-    fn spawn(store: impl Fn() + Send + 'static) -> Self {
+impl Beside {
+    /// Spawns the thread, which repeats `work`.
+    pub(crate) fn spawn(work: impl Fn() + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
         thread::spawn(move || {
             while !flag.load(Ordering::Relaxed) {
-                store();
-                thread::sleep(Duration::from_micros(100));
+                work();
             }
         });
         Self(stop)
     }
 }
 
-impl Drop for Writer {
+impl Drop for Beside {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Sleeps for 100 µs.
+pub(crate) fn pause() {
+    thread::sleep(Duration::from_micros(100));
 }
 
 /// Returns loads from a slot by a pool, and from an arc-swap, to which another thread stores.
@@ -336,13 +320,19 @@ pub fn loads_beside_a_writer() -> [Workload; 2] {
     let slot = || {
         let slot = Arc::new(new_slot());
         let to = slot.clone();
-        let writer = Writer::spawn(move || to.store(Ref::new(Object::new(2))));
+        let writer = Beside::spawn(move || {
+            to.store(Ref::new(Object::new(2)));
+            pause();
+        });
         (slot, AutoreleasePool::new(), writer)
     };
     let swap = || {
         let swap = Arc::new(new_swap());
         let to = swap.clone();
-        let writer = Writer::spawn(move || to.store(Arc::new(Object::new(2))));
+        let writer = Beside::spawn(move || {
+            to.store(Arc::new(Object::new(2)));
+            pause();
+        });
         (swap, writer)
     };
     let name = "slot.load(&pool), 100 per pool, one stores every 100 µs";

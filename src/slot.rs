@@ -49,8 +49,9 @@ use std::ops::Deref;
 /// # When not to use it
 /// Do not use a slot for a value that changes as often as it is read. Every 64th store (more often, if
 /// stores are rare), and every drain while replaced objects wait, also makes a fence for all threads of the
-/// process, which takes some microseconds. The replaced object is not released before all pools that have
-/// loaded from slots before the store have been drained.
+/// process if any of them has loaded since the last one. That takes half a microsecond, or tens of them if
+/// other processors of a virtual machine run the process. The replaced object is not released before all
+/// pools that have loaded from slots before the store have been drained.
 ///
 /// A pool that is never drained delays the release of all objects that slots retire, in the whole
 /// process. Once stores or drains have seen such a pool for a second, an

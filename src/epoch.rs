@@ -705,7 +705,7 @@ pub(crate) fn seal() -> u64 {
 }
 
 /// Reads the epoch.
-#[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
+#[cfg(all(loom, feature = "loom"))]
 pub(crate) fn now() -> u64 {
     EPOCH.now.load(Ordering::Acquire)
 }

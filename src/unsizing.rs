@@ -41,20 +41,20 @@ pub(crate) unsafe fn coerced<T: ?Sized, U: ?Sized>(
     unsafe { NonNull::new_unchecked(coerce(ptr.as_ptr())) }
 }
 
-/// Implements [`Coercible`] for a handle with one type parameter: names the handle, the coercion of pointers
-/// and the coerced handle.
+/// Implements [`Coercible`] for a handle with one type parameter, and perhaps a lifetime: names the handle, the
+/// coercion of pointers and the coerced handle.
 macro_rules! coercible {
-    ($handle:ident, |$this:ident, $coerce:ident| $coerced:expr) => {
-        impl<T: ?Sized> $crate::unsizing::sealed::Sealed for $handle<T> {}
+    ($handle:ident $(<$life:lifetime>)?, |$this:ident, $coerce:ident| $coerced:expr) => {
+        impl<$($life,)? T: ?Sized> $crate::unsizing::sealed::Sealed for $handle<$($life,)? T> {}
 
-        impl<T: ?Sized> $crate::unsizing::Coercible for $handle<T> {
+        impl<$($life,)? T: ?Sized + 'static> $crate::unsizing::Coercible for $handle<$($life,)? T> {
             type Target = T;
-            type Of<U: ?Sized + 'static> = $handle<U>;
+            type Of<U: ?Sized + 'static> = $handle<$($life,)? U>;
 
             unsafe fn coerce<U: ?Sized + 'static>(
                 self,
                 $coerce: impl FnOnce(*mut T) -> *mut U,
-            ) -> $handle<U> {
+            ) -> $handle<$($life,)? U> {
                 let $this = self;
                 $coerced
             }
@@ -133,6 +133,12 @@ macro_rules! traits_of_smart_pointer {
         impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $pointer {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized> std::fmt::Pointer for $pointer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
             }
         }
 

@@ -2,11 +2,10 @@
 
 use super::stack_allocator::{Label, StackAllocator};
 use crate::block::error::AllocError;
-use crate::unsizing::{Coercible, coerced, sealed, traits_of_smart_pointer};
+use crate::unsizing::{coerced, coercible, traits_of_smart_pointer};
 use std::alloc::Layout;
 use std::borrow::BorrowMut;
 use std::cmp::Ordering;
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -178,22 +177,12 @@ impl<T: ?Sized> DerefMut for StackBox<'_, T> {
     }
 }
 
-impl<T: ?Sized> sealed::Sealed for StackBox<'_, T> {}
-
-impl<'s, T: ?Sized + 'static> Coercible for StackBox<'s, T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = StackBox<'s, U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(
-        self,
-        coerce: impl FnOnce(*mut T) -> *mut U,
-    ) -> StackBox<'s, U> {
-        let arena = self.arena;
-        // SAFETY: an unsizing coercion changes neither the address nor the size of the value, which
-        // `into_ptr` has left to this function.
-        unsafe { StackBox::adopt(arena, coerced(Self::into_ptr(self), coerce)) }
-    }
-}
+coercible!(StackBox<'s>, |this, coerce| {
+    let arena = this.arena;
+    // SAFETY: an unsizing coercion changes neither the address nor the size of the value, which
+    // `into_ptr` has left to this function.
+    unsafe { StackBox::adopt(arena, coerced(StackBox::into_ptr(this), coerce)) }
+});
 
 traits_of_smart_pointer!(StackBox<'_, T>);
 
@@ -206,12 +195,6 @@ impl<T: ?Sized> AsMut<T> for StackBox<'_, T> {
 impl<T: ?Sized> BorrowMut<T> for StackBox<'_, T> {
     fn borrow_mut(&mut self) -> &mut T {
         self
-    }
-}
-
-impl<T: ?Sized> fmt::Pointer for StackBox<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&Self::as_ptr(self), f)
     }
 }
 

@@ -359,12 +359,6 @@ macro_rules! common {
 
         traits_of_value!($handle<T>);
 
-        impl<T: ?Sized> fmt::Pointer for $handle<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
-            }
-        }
-
         /// Compares the values.
         impl<T: ?Sized + PartialEq> PartialEq for $handle<T> {
             fn eq(&self, other: &Self) -> bool {

@@ -3,7 +3,6 @@
 use super::strong::Ref;
 use std::any::Any;
 use std::ffi::CStr;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 use std::pin::Pin;
@@ -96,12 +95,6 @@ where
     fn default() -> Self {
         // SAFETY: the value stays in its allocation until it is dropped there, as with `Ref::pin`.
         unsafe { Self::new_unchecked(Ref::default()) }
-    }
-}
-
-impl<T: ?Sized> fmt::Pointer for Ref<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&Self::as_ptr(self), f)
     }
 }
 

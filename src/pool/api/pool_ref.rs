@@ -6,8 +6,7 @@ use crate::object::header::{Thin, checked, header, note_read};
 use crate::object::strong::Ref;
 use crate::object::traits::traits_of_value;
 use crate::object::weak::Weak;
-use crate::unsizing::{Coercible, coerced, sealed};
-use std::fmt;
+use crate::unsizing::{coerced, coercible};
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -141,24 +140,8 @@ impl<T: ?Sized + PartialEq> PartialEq for PoolRef<'_, T> {
     }
 }
 
-impl<T: ?Sized> fmt::Pointer for PoolRef<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&Self::as_ptr(*self), f)
-    }
-}
-
-impl<T: ?Sized> sealed::Sealed for PoolRef<'_, T> {}
-
-impl<'pool, T: ?Sized> Coercible for PoolRef<'pool, T> {
-    type Target = T;
-    type Of<U: ?Sized + 'static> = PoolRef<'pool, U>;
-
-    unsafe fn coerce<U: ?Sized + 'static>(
-        self,
-        coerce: impl FnOnce(*mut T) -> *mut U,
-    ) -> PoolRef<'pool, U> {
-        // SAFETY: `coerce` returns the same object by the caller's promise, and it is alive for
-        // `'pool` by the contract of `lend`.
-        unsafe { PoolRef::lend(coerced(self.ptr, coerce)) }
-    }
-}
+coercible!(PoolRef<'pool>, |this, coerce| {
+    // SAFETY: `coerce` returns the same object by the caller's promise, and it is alive for
+    // `'pool` by the contract of `lend`.
+    unsafe { PoolRef::lend(coerced(this.ptr, coerce)) }
+});

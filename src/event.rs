@@ -80,6 +80,7 @@ pub(crate) mod words;
 
 pub(crate) use limit::count_no_pool;
 
+use crate::setters::setters;
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -317,40 +318,27 @@ pub(crate) fn text_of(payload: &(dyn std::any::Any + Send)) -> Option<String> {
     text.or_else(|| payload.downcast_ref::<String>().cloned())
 }
 
-/// Defines functions that set one field of an event that is being made.
-macro_rules! setters {
-    ($($(#[$attribute:meta])* $function:ident($value:ident: $type:ty) $field:ident = $set:expr;)*) => {
-        impl Event {$(
-            $(#[$attribute])*
-            pub(crate) fn $function(mut self, $value: $type) -> Self {
-                self.$field = $set;
-                self
-            }
-        )*}
-    };
-}
-
-setters! {
-    pool(name: impl Into<String>) pool = Some(name.into());
-    home(label: String) home = Some(label);
-    of_type(name: &'static str) type_name = Some(name);
-    at(site: impl Into<Option<&'static Location<'static>>>) site = site.into().and_then(words::known);
-    count(count: usize) count = count;
-    times(occurrences: usize) occurrences = occurrences;
-    fed_by(releases: &'static str) fed_by = releases;
-    doublings(doublings: u32) doublings = doublings;
-    age(age: Duration) age = Some(age);
-    /// Sets where the object was created, if that is known.
-    created_at(site: Option<&'static Location<'static>>) created_at = site.and_then(words::known);
-    #[cfg(feature = "leak-detection")]
-    name(name: &str) name = Some(name.to_owned());
-    #[cfg(feature = "leak-detection")]
-    detail(detail: String) detail = Some(detail);
-    #[cfg(feature = "leak-detection")]
-    next_step(next_step: String) next_step = Some(next_step);
-}
-
 impl Event {
+    setters! {
+        pub(crate) pool(name: impl Into<String>) => pool = Some(name.into());
+        pub(crate) home(label: String) => home = Some(label);
+        pub(crate) of_type(name: &'static str) => type_name = Some(name);
+        pub(crate) at(site: impl Into<Option<&'static Location<'static>>>) => site = site.into().and_then(words::known);
+        pub(crate) count(count: usize) => count = count;
+        pub(crate) times(occurrences: usize) => occurrences = occurrences;
+        pub(crate) fed_by(releases: &'static str) => fed_by = releases;
+        pub(crate) doublings(doublings: u32) => doublings = doublings;
+        pub(crate) age(age: Duration) => age = Some(age);
+        /// Sets where the object was created, if that is known.
+        pub(crate) created_at(site: Option<&'static Location<'static>>) => created_at = site.and_then(words::known);
+        #[cfg(feature = "leak-detection")]
+        pub(crate) name(name: &str) => name = Some(name.to_owned());
+        #[cfg(feature = "leak-detection")]
+        pub(crate) detail(detail: String) => detail = Some(detail);
+        #[cfg(feature = "leak-detection")]
+        pub(crate) next_step(next_step: String) => next_step = Some(next_step);
+    }
+
     pub(crate) fn new(kind: EventKind, thread: String) -> Self {
         Self {
             kind,

@@ -56,16 +56,16 @@ impl FrameConfig {
 
     setters! {
         /// Makes one update per frame, which covers the time since the last frame. This is the default.
-        variable() => pacing = Pacing::Variable;
+        pub variable() => pacing = Pacing::Variable;
 
         /// Makes as many updates of `step` per frame as cover the time since the last frame: see
         /// [`Frame::steps`](crate::Frame::steps). A step of zero counts as one nanosecond.
-        fixed_step(step: Duration) => pacing = Pacing::Fixed { step: step.max(Duration::from_nanos(1)) };
+        pub fixed_step(step: Duration) => pacing = Pacing::Fixed { step: step.max(Duration::from_nanos(1)) };
 
         /// Makes frames only when there is something to do: a post, a delayed post that is due, or a
         /// [request](crate::FrameProxy::request_frame). Affects [`run`](crate::FrameLoop::run) only;
         /// [`tick`](crate::FrameLoop::tick) makes a frame whenever it is called.
-        on_demand() => pacing = Pacing::OnDemand;
+        pub on_demand() => pacing = Pacing::OnDemand;
 
         /// Sets the time from the beginning of one frame to the beginning of the next; the default is
         /// 1/60 s.
@@ -76,10 +76,10 @@ impl FrameConfig {
         /// A post does not end that wait: it runs in the next frame. So with a very long time, posts wait as long, and
         /// with `Duration::MAX`, `run` makes one frame and then waits for ever. For no limit use
         /// [`unlimited`](Self::unlimited), and for frames that come with posts [`on_demand`](Self::on_demand).
-        frame_time(time: Duration) => frame_time = Some(time);
+        pub frame_time(time: Duration) => frame_time = Some(time);
 
         /// Sets the [`frame_time`](Self::frame_time) to the `n`th part of a second; 0 counts as 1.
-        frames_per_second(n: u32) => frame_time = Some(Duration::from_secs(1) / n.max(1));
+        pub frames_per_second(n: u32) => frame_time = Some(Duration::from_secs(1) / n.max(1));
 
         /// Does not wait between frames in [`run`](crate::FrameLoop::run): for hosts that wait for the
         /// display themselves, and for tests.
@@ -87,25 +87,25 @@ impl FrameConfig {
         /// The drain at a frame's end then has no limit and releases everything. To limit it without
         /// waiting, set a [`frame_time`](Self::frame_time) and call [`tick`](crate::FrameLoop::tick),
         /// which never waits.
-        unlimited() => frame_time = None;
+        pub unlimited() => frame_time = None;
 
         /// Limits [`Frame::delta`](crate::Frame::delta), so that the world does not jump after a
         /// breakpoint or a long load; the default is 250 ms.
-        max_delta(limit: Duration) => max_delta = limit;
+        pub max_delta(limit: Duration) => max_delta = limit;
 
         /// Limits the updates per frame of [`fixed_step`](Self::fixed_step); the time that they do not
         /// cover is dropped. The default is 5; 0 counts as 1.
-        max_steps(n: u32) => max_steps = n.max(1);
+        pub max_steps(n: u32) => max_steps = n.max(1);
 
         /// Sets the least time that the drain at a frame's end gets, even if the frame is late, so that
         /// the drain keeps up in the long run; the default is 1 ms.
-        min_drain(time: Duration) => min_drain = time;
+        pub min_drain(time: Duration) => min_drain = time;
 
         /// Sets the initial capacity of [`Frame::arena`](crate::Frame::arena); the default is 64 KiB.
         ///
         /// The arena is allocated when a frame first uses it, and grows between frames to the size that
         /// a frame needed.
-        arena_capacity(bytes: usize) => arena_capacity = bytes;
+        pub arena_capacity(bytes: usize) => arena_capacity = bytes;
     }
 
     /// Returns the budget for the drain of a frame that has taken `spent` so far.
@@ -189,16 +189,16 @@ impl ReclaimerConfig {
         /// [handed over](crate::HandoffPool::drain_on) is then accepted as a whole. With 0, senders destroy
         /// everything themselves. Of two senders at the same time, both may be refused although there is
         /// room for one.
-        values(values: usize) => values = values as u64;
+        pub values(values: usize) => values = values as u64;
 
         /// Sets how many bytes may wait, of the values that senders have
         /// [weighed](crate::Looper::drop_later_weighed). A value is accepted if fewer bytes wait, so one that
         /// is larger than the bound is accepted when nothing else waits. With 0, senders destroy weighed
         /// values themselves. A value of more than a tebibyte counts as one of a tebibyte.
-        bytes(bytes: u64) => bytes = bytes;
+        pub bytes(bytes: u64) => bytes = bytes;
 
         /// Sets what senders do when there is no room.
-        when_full(when_full: WhenFull) => when_full = when_full;
+        pub when_full(when_full: WhenFull) => when_full = when_full;
     }
 }
 

@@ -480,28 +480,28 @@ pub struct PoolManagerBuilder(ManagerSettings);
 impl PoolManagerBuilder {
     setters! {
         /// Sets a name, which dumps, reports and events include.
-        name(name: impl Into<String>) => 0.name = Some(name.into());
+        pub name(name: impl Into<String>) => 0.name = Some(name.into());
 
         /// Sets the number of entries in a root pool at which an
         /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
         /// 10,000 unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
-        root_watermark(entries: usize) => 0.root_watermark = entries;
+        pub root_watermark(entries: usize) => 0.root_watermark = entries;
 
         /// Sets what happens when a root pool grows beyond its watermark. [`RootPolicy::Report`] unless
         /// set. [`PoolManager::set_root_policy`] changes it later.
-        root_policy(policy: RootPolicy) => 0.root_policy = policy;
+        pub root_policy(policy: RootPolicy) => 0.root_policy = policy;
 
         /// Sets the number of releases left by drains [within a
         /// budget](crate::AutoreleasePool::drain_within) at which an
         /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
         /// again at each doubling. 100,000 unless set; 0 counts as 1.
         /// [`PoolManager::set_backlog_watermark`] changes it later.
-        backlog_watermark(releases: usize) => 0.backlog_watermark = releases;
+        pub backlog_watermark(releases: usize) => 0.backlog_watermark = releases;
 
         /// Sets the number of entries in a guard or token pool at which an
         /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
         /// 100,000 unless set; 0 counts as 1. [`PoolManager::set_pool_watermark`] changes it later.
-        pool_watermark(entries: usize) => 0.pool_watermark = entries;
+        pub pool_watermark(entries: usize) => 0.pool_watermark = entries;
 
         /// Sets the allocator for the objects that the manager's pools
         /// [create](crate::AutoreleasePool::create). The [process-wide
@@ -515,7 +515,7 @@ impl PoolManagerBuilder {
         /// pool.create("in a block");
         /// assert_eq!(blocks.stats().live_blocks, 1);
         /// ```
-        memory(blocks: BlockAllocator) => 0.memory = Some(blocks);
+        pub memory(blocks: BlockAllocator) => 0.memory = Some(blocks);
     }
 
     /// Makes the manager.

@@ -133,59 +133,46 @@ impl Builder {
         ///
         /// Without this call time does not pass in a model: a wait only ends by a wake-up, so a missed
         /// wake-up is a deadlock, which fails the model.
-        let_time_pass() => time_passes = true;
+        pub let_time_pass() => time_passes = true;
 
         /// Names the model in messages and in the file of a failing interleaving.
         ///
         /// The default is the name of the calling thread, which in a test is the test's name, or else
         /// the source location of the call of [`check`](Self::check). If a test checks several models,
         /// name them.
-        name(name: impl Into<String>) => name = Some(name.into());
+        pub name(name: impl Into<String>) => name = Some(name.into());
 
         /// Checks the model in this mode only.
-        mode(mode: Mode) => modes = vec![mode];
-    }
+        pub mode(mode: Mode) => modes = vec![mode];
 
-    /// Explores only executions with at most `n` preemptions.
-    ///
-    /// A preemption is a switch to another thread while the running thread could go on. The number
-    /// of executions grows exponentially with `n`; most mistakes need one or two. Write a comment
-    /// at the model that says that it is bounded.
-    ///
-    /// # Panics
-    /// If `n` is above 255, which is loom's limit.
-    pub fn preemption_bound(mut self, n: usize) -> Self {
-        assert!(n <= 255, "loom counts at most 255 preemptions");
-        self.preemption_bound = Some(n);
-        self
-    }
+        /// Explores only executions with at most `n` preemptions.
+        ///
+        /// A preemption is a switch to another thread while the running thread could go on. The number
+        /// of executions grows exponentially with `n`; most mistakes need one or two. Write a comment
+        /// at the model that says that it is bounded.
+        ///
+        /// # Panics
+        /// If `n` is above 255, which is loom's limit.
+        pub preemption_bound(n: usize) => preemption_bound = {
+            assert!(n <= 255, "loom counts at most 255 preemptions");
+            Some(n)
+        };
 
-    setters! {
         /// Allows this many scheduling points and loads in one execution; the default is 50,000.
         ///
         /// An execution that needs more probably spins, and fails the model.
-        max_branches(n: usize) => max_branches = n;
+        pub max_branches(n: usize) => max_branches = n;
 
         /// Asserts that all executions, in all modes together, have exactly these outcomes.
         ///
         /// So a model whose threads no longer interleave fails. A mode that has [outcomes of its
         /// own](Self::outcomes_in) is checked against those instead.
-        outcomes(outcomes: &[&str]) => outcomes = Some(set(outcomes));
-    }
+        pub outcomes(outcomes: &[&str]) => outcomes = Some(set(outcomes));
 
-    /// Asserts that all executions in `mode` have exactly these outcomes.
-    ///
-    /// Ignored with [`seeds`](Self::seeds), whose switches can reach outcomes of the other mode.
-    pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
-        self.outcomes_in.insert(mode, set(outcomes));
-        self
-    }
-
-    setters! {
         /// Asserts that the model fails, in one of its modes, with a message that contains `message`.
         ///
         /// For mistakes that are planted on purpose: a model that cannot fail proves nothing.
-        must_fail(message: impl Into<String>) => must_fail = Some(message.into());
+        pub must_fail(message: impl Into<String>) => must_fail = Some(message.into());
 
         /// Samples the interleavings instead of exploring all of them, for models that do not finish.
         ///
@@ -199,20 +186,17 @@ impl Builder {
         ///
         /// A model that passes has only been sampled, which proves nothing. An expected outcome that is
         /// not reached is then no error.
-        seeds(seeds: Range<u64>) => seeds = Some(seeds);
-    }
+        pub seeds(seeds: Range<u64>) => seeds = Some(seeds);
 
-    /// Stops the exploration of a seed after `n` executions; the default is 1,000.
-    ///
-    /// # Panics
-    /// If `n` is zero.
-    pub fn executions_per_seed(mut self, n: usize) -> Self {
-        assert_ne!(n, 0, "a seed needs at least one execution");
-        self.executions_per_seed = n;
-        self
-    }
+        /// Stops the exploration of a seed after `n` executions; the default is 1,000.
+        ///
+        /// # Panics
+        /// If `n` is zero.
+        pub executions_per_seed(n: usize) => executions_per_seed = {
+            assert_ne!(n, 0, "a seed needs at least one execution");
+            n
+        };
 
-    setters! {
         /// Runs only the interleaving that was written to `file` when the model failed, and prints a
         /// log.
         ///
@@ -220,19 +204,27 @@ impl Builder {
         /// program, and skips models with other names. The log shows each atomic operation of this
         /// crate and of [`atomic`](super::atomic), with its thread and source location. loom prints thread switches, or the messages that
         /// `LOOM_LOG` selects, and tracks locations as with `LOOM_LOCATION`.
-        replay(file: impl Into<PathBuf>) => replay = Some(file.into());
+        pub replay(file: impl Into<PathBuf>) => replay = Some(file.into());
 
         /// Replaces the command in a failure's message; the name of the file is appended to it.
         #[doc(hidden)]
-        replay_with(command: impl Into<String>) => replay_with = Some(command.into());
+        pub replay_with(command: impl Into<String>) => replay_with = Some(command.into());
 
         /// Allows any outcome again, after [`outcomes`](Self::outcomes).
         #[doc(hidden)]
-        any_outcome() => outcomes = None;
+        pub any_outcome() => outcomes = None;
 
         /// Does not write the failing interleaving to a file, which would take a second run.
         #[doc(hidden)]
-        without_file() => writes_file = false;
+        pub without_file() => writes_file = false;
+    }
+
+    /// Asserts that all executions in `mode` have exactly these outcomes.
+    ///
+    /// Ignored with [`seeds`](Self::seeds), whose switches can reach outcomes of the other mode.
+    pub fn outcomes_in(mut self, mode: Mode, outcomes: &[&str]) -> Self {
+        self.outcomes_in.insert(mode, set(outcomes));
+        self
     }
 
     /// Checks the model `f`, which returns its outcome.

@@ -20,26 +20,13 @@ pub(crate) struct DrainBegin {
     pub(crate) entries: usize,
 }
 
-/// The fields of a span when a drain ends.
-#[cfg_attr(not(feature = "tracing"), expect(dead_code))]
-pub(crate) struct DrainEnd {
-    pub(crate) released: usize,
-    /// For a drain within a budget: how many releases it has left.
-    pub(crate) remaining: Option<usize>,
-}
-
-/// The fields of a span when a frame ends.
-#[cfg_attr(not(feature = "tracing"), expect(dead_code))]
-pub(crate) struct FrameEnd {
-    /// Number of posted closures that the frame has run.
-    pub(crate) closures: usize,
-    pub(crate) released: usize,
-    pub(crate) remaining: usize,
-}
+/// The figures for the end of a drain's span: how many releases it has made, and, for a drain within a budget, how
+/// many it has left.
+pub(crate) type DrainEnd = (usize, Option<usize>);
 
 #[cfg(feature = "tracing")]
 mod on {
-    use super::{DrainBegin, DrainEnd, FrameEnd};
+    use super::{DrainBegin, DrainEnd};
     use crate::event::swallow;
     use tracing::field::Empty;
     use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
@@ -86,11 +73,9 @@ mod on {
         });
         let result = drain();
         open.end(|span| {
-            let end = end(&result);
-            span.record("released", end.released);
-            if let Some(remaining) = end.remaining {
-                span.record("remaining", remaining);
-            }
+            let (released, remaining) = end(&result);
+            span.record("released", released);
+            span.record("remaining", remaining);
         });
         result
     }
@@ -107,10 +92,11 @@ mod on {
             Self(is_on(FRAME).then(|| enter_frame(index)))
         }
 
+        /// Ends the span, with how many posted closures the frame has run, and the figures of its drain.
         #[inline]
-        pub(crate) fn end(self, end: impl FnOnce() -> FrameEnd) {
+        pub(crate) fn end(self, closures: usize, drained: DrainEnd) {
             if let Some(open) = self.0 {
-                end_frame(*open, &end());
+                end_frame(*open, closures, drained);
             }
         }
     }
@@ -133,11 +119,11 @@ mod on {
 
     #[cold]
     #[inline(never)]
-    fn end_frame(open: Open, end: &FrameEnd) {
+    fn end_frame(open: Open, closures: usize, (released, remaining): DrainEnd) {
         open.end(|span| {
-            span.record("closures", end.closures);
-            span.record("released", end.released);
-            span.record("remaining", end.remaining);
+            span.record("closures", closures);
+            span.record("released", released);
+            span.record("remaining", remaining);
         });
     }
 
@@ -175,7 +161,7 @@ mod on {
 /// What stands for spans without the feature `tracing`.
 #[cfg(not(feature = "tracing"))]
 mod no_spans {
-    use super::{DrainBegin, DrainEnd, FrameEnd};
+    use super::{DrainBegin, DrainEnd};
 
     #[inline(always)]
     pub(crate) fn wants_drains() -> bool {
@@ -200,6 +186,6 @@ mod no_spans {
         }
 
         #[inline(always)]
-        pub(crate) fn end(self, _: impl FnOnce() -> FrameEnd) {}
+        pub(crate) fn end(self, _closures: usize, _drained: DrainEnd) {}
     }
 }

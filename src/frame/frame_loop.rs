@@ -7,7 +7,7 @@ use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
 use super::proxy::FrameProxy;
 use crate::arena::stack_allocator::StackAllocator;
 use crate::block::thread_heaps;
-use crate::event::span::{FrameEnd, FrameSpan};
+use crate::event::span::FrameSpan;
 use crate::object::destroy::settle_scope;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
@@ -330,11 +330,7 @@ impl FrameLoop {
             drained,
         };
         self.last = Some(report.clone());
-        span.end(|| FrameEnd {
-            closures: report.closures,
-            released: report.drained.released,
-            remaining: report.drained.remaining,
-        });
+        span.end(ran.closures, (drained.released, Some(drained.remaining)));
         report
     }
 }

@@ -25,20 +25,14 @@ pub(crate) trait Drains {
 
 impl Drains for Outcome {
     fn figures(&self) -> DrainEnd {
-        DrainEnd {
-            released: self.released,
-            remaining: None,
-        }
+        (self.released, None)
     }
 }
 
 /// The pop of a token pool and those inside it.
 impl<E> Drains for Result<usize, E> {
     fn figures(&self) -> DrainEnd {
-        DrainEnd {
-            released: *self.as_ref().unwrap_or(&0),
-            remaining: None,
-        }
+        (*self.as_ref().unwrap_or(&0), None)
     }
 }
 
@@ -46,10 +40,7 @@ impl Drains for (Drained, Option<Payload>) {
     const BUDGETED: bool = true;
 
     fn figures(&self) -> DrainEnd {
-        DrainEnd {
-            released: self.0.released,
-            remaining: Some(self.0.remaining),
-        }
+        (self.0.released, Some(self.0.remaining))
     }
 }
 

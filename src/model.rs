@@ -54,26 +54,6 @@ pub mod parts {
     use crate::thread::{current, registry};
     use std::sync::Arc;
 
-    /// Implements `Default` for parts, by the values that they wrap.
-    macro_rules! new_parts {
-        ($($part:ident = $new:expr;)*) => {$(
-            impl Default for $part {
-                fn default() -> Self {
-                    Self($new)
-                }
-            }
-        )*};
-    }
-
-    new_parts! {
-        Inbox = inbox::Inbox::new();
-        Counted = CountedInbox::new();
-        Room = room::Room::new();
-        Registry = registry::Registry::new();
-        Cell = cell::Cell::new(0);
-        Atomic = AtomicU64::new(0);
-    }
-
     /// Returns the number of the object's row in the table of hot objects.
     pub fn hot_row<T>(hot: &Hot<T>) -> usize {
         hot.row()
@@ -157,6 +137,7 @@ pub mod parts {
     }
 
     /// An inbox of numbers; loom checks that each number is read after it was made.
+    #[derive(Default)]
     pub struct Inbox(inbox::Inbox);
 
     #[repr(C)]
@@ -202,6 +183,7 @@ pub mod parts {
     }
 
     /// An inbox of numbers that counts the numbers sent and run.
+    #[derive(Default)]
     pub struct Counted(CountedInbox);
 
     impl Counted {
@@ -273,6 +255,7 @@ pub mod parts {
     }
 
     /// A reclaimer's room for values.
+    #[derive(Default)]
     pub struct Room(room::Room);
 
     impl Room {
@@ -294,10 +277,11 @@ pub mod parts {
     }
 
     /// A registry of threads, separate from that of the process.
+    #[derive(Default)]
     pub struct Registry(registry::Registry);
 
     /// One of the crate's cells, shared between threads on purpose, for canaries.
-    #[derive(Debug)]
+    #[derive(Debug, Default)]
     pub struct Cell(cell::Cell<u32>);
 
     // SAFETY: loom runs one thread at a time, so accesses never overlap; loom fails the model if
@@ -317,7 +301,7 @@ pub mod parts {
     }
 
     /// One of the crate's atomics, for canaries.
-    #[derive(Debug)]
+    #[derive(Debug, Default)]
     pub struct Atomic(AtomicU64);
 
     impl Atomic {

@@ -13,7 +13,7 @@ use super::block_checks;
 use super::size_class::{ALIGN, SIZES};
 use crate::ledger::CHECKS;
 use crate::sync::cell::Cell;
-use crate::sync::{Bits, SMALL, Witness, alloc, const_fn, dealloc, described};
+use crate::sync::{Bits, SMALL, Witness, alloc, dealloc, described};
 use std::alloc::Layout;
 use std::num::NonZero;
 use std::ops::Deref;
@@ -468,6 +468,7 @@ struct Links {
 }
 
 /// A doubly linked list of chunks, linked through their headers. Owner only.
+#[derive(Default)]
 pub(super) struct ChunkList<const OF_ALL: bool = false> {
     first: Cell<Option<ChunkPtr>>,
     len: Cell<usize>,
@@ -478,15 +479,6 @@ pub(super) struct ChunkList<const OF_ALL: bool = false> {
 pub(super) type AllChunks = ChunkList<true>;
 
 impl<const OF_ALL: bool> ChunkList<OF_ALL> {
-    const_fn! {
-        pub(super) fn new() -> Self {
-            Self {
-                first: Cell::new(None),
-                len: Cell::new(0),
-            }
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.len.get()
     }

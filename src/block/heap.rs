@@ -56,7 +56,7 @@ impl Bin {
             allocated: Counter::new(),
             freed: Counter::new(),
             current: Cell::new(None),
-            listed: ChunkList::new(),
+            listed: ChunkList::default(),
         }
     }
 
@@ -109,20 +109,20 @@ impl Heap {
     pub(super) fn make(allocator: Arc<AllocatorShared>) -> NonNull<Self> {
         let heap = boxed(Self {
             bins: std::array::from_fn(|_| Bin::new()),
-            unused: ChunkList::new(),
-            chunks: AllChunks::new(),
+            unused: ChunkList::default(),
+            chunks: AllChunks::default(),
             link: Link::new(),
             least_unused: Cell::new(0),
             window: Cell::new(0),
             pending: PendingBlocks::new(),
             witness: Witness::new(),
             made: Witness::new(),
-            counters: HeapCounters::new(),
+            counters: HeapCounters::default(),
             this: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
             allocator,
             owner: HeapOwner::nobody(),
-            remote_frees: CachePadded::new(RemoteFreeList::new()),
+            remote_frees: CachePadded::default(),
         });
         // SAFETY: `boxed` has just made the heap, which is not shared yet.
         let this = unsafe { heap.as_ref() };

@@ -71,7 +71,7 @@ impl HeapOwner {
 /// Counters of a heap. Only its owner writes them, except those marked as shared; any thread reads.
 ///
 /// *Waste* is internal fragmentation: the bytes by which blocks are larger than requested.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct HeapCounters {
     /// The number of chunks, by which the owner decides whether the heap can be freed.
     chunks: AtomicU64,
@@ -94,19 +94,6 @@ pub(super) struct HeapCounters {
 }
 
 impl HeapCounters {
-    pub(super) fn new() -> Self {
-        Self {
-            chunks: AtomicU64::new(0),
-            unused: Counter::new(),
-            waste_allocated: Counter::new(),
-            waste_freed: Counter::new(),
-            waste_lowered: Counter::new(),
-            freed_remotely: Counter::new(),
-            inbox: Counter::new(),
-            trim_requested: AtomicU64::new(0),
-        }
-    }
-
     /// Returns the number of chunks: exact for the owner, a statistic for others.
     pub(super) fn chunks(&self) -> u64 {
         // Relaxed: the owner reads the number that it wrote; the next owner sees the number as it

@@ -33,7 +33,7 @@ fn batches(head: *mut Block) -> *mut Block {
 }
 
 /// The batches that have arrived at a heap, and the marks *idle* and *closed*.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(transparent)]
 pub(super) struct RemoteFreeList {
     head: AtomicPtr<Block>,
@@ -50,13 +50,6 @@ pub(super) enum PushOutcome {
 }
 
 impl RemoteFreeList {
-    /// Creates the list of a heap that the caller owns.
-    pub(super) fn new() -> Self {
-        Self {
-            head: AtomicPtr::new(ptr::null_mut()),
-        }
-    }
-
     /// Sends a batch to the heap. Lock-free.
     ///
     /// Unless the sender owns the heap afterwards, it must not access the heap any more: this may

@@ -22,7 +22,7 @@ impl<T> OneShot<T> {
     pub(super) fn new() -> Self {
         Self {
             value: Lock::new(None),
-            parker: Parker::new(),
+            parker: Parker::default(),
         }
     }
 
@@ -64,7 +64,7 @@ impl<F: FnOnce() -> R, R> Call<F, R> {
     pub(super) fn new(f: F) -> Self {
         Self {
             stage: Lock::new(Stage::Posted(f)),
-            caller: Parker::new(),
+            caller: Parker::default(),
         }
     }
 

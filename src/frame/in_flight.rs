@@ -12,7 +12,7 @@ const CLOSED: usize = 1;
 const ONE_POST: usize = 2;
 
 /// The number of posts in flight, and a bit that says whether the loop is closed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct InFlightPosts(AtomicUsize);
 
 /// Counts a post as in flight, until dropped. No foreign code runs meanwhile, the global allocator
@@ -21,10 +21,6 @@ pub(super) struct InFlightPosts(AtomicUsize);
 pub(super) struct InFlightPost<'g>(&'g InFlightPosts);
 
 impl InFlightPosts {
-    pub(super) fn new() -> Self {
-        Self(AtomicUsize::new(0))
-    }
-
     /// Begins a post; `None` if the loop is closed.
     pub(super) fn begin_post(&self) -> Option<InFlightPost<'_>> {
         let mut state = self.0.load(Ordering::Relaxed);

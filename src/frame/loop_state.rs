@@ -70,8 +70,8 @@ impl LoopState {
         this_thread::with(|_| ());
         Self {
             thread,
-            in_flight: InFlightPosts::new(),
-            timers: Lock::new(Timers::default()),
+            in_flight: InFlightPosts::default(),
+            timers: Lock::default(),
         }
     }
 

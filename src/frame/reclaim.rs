@@ -85,7 +85,7 @@ impl Reclaim {
         Self {
             config,
             bytes: AtomicU64::new(0),
-            room: Room::new(),
+            room: Room::default(),
             types: TypeCounts::new(),
             busy_since: Hint::new(),
         }

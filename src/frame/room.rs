@@ -21,6 +21,7 @@ const WANTED: u64 = 1;
 /// There will be no more rounds.
 const ENDED: u64 = 2;
 
+#[derive(Default)]
 pub(crate) struct Room {
     /// [`WANTED`] and [`ENDED`].
     state: AtomicU64,
@@ -28,13 +29,6 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    pub(crate) fn new() -> Self {
-        Self {
-            state: AtomicU64::new(0),
-            waiting: Sleeper::default(),
-        }
-    }
-
     /// Sleeps until there may be room, unless `is_there` finds some; returns false once the reclaimer has
     /// ended.
     pub(crate) fn wait(&self, is_there: impl FnOnce() -> bool) -> bool {

@@ -128,7 +128,7 @@ pub(crate) fn elapsed() -> Duration {
 pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
 
 /// A lock and a condition variable for changes of the value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Monitor<T> {
     value: Mutex<T>,
     changed: Condvar,

@@ -63,7 +63,7 @@ impl Counter {
 
 /// A value by which any thread decides when to do optional work: to report something, or to repeat
 /// a check. With a stale value, a thread does the work sooner, later, once more or once less.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Hint(AtomicU64);
 
 impl Hint {

@@ -1,6 +1,6 @@
 //! Waits without missed wake-ups: of one thread until others wake it, and of any for a change.
 
-use super::{Monitor, const_fn, elapsed};
+use super::{Monitor, elapsed};
 use std::time::Duration;
 
 /// An event count: a thread takes a ticket, tests whether it must wait, and sleeps until a wake
@@ -8,19 +8,13 @@ use std::time::Duration;
 ///
 /// A sleeper publishes nothing: callers publish a change before the wake, and read it after the
 /// sleep.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sleeper(Monitor<u64>);
 
 /// The number of wakes before the ticket was taken.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub(crate) struct Ticket(u64);
-
-impl Default for Sleeper {
-    fn default() -> Self {
-        Self(Monitor::new(0))
-    }
-}
 
 impl Sleeper {
     /// Takes a ticket. Call it before the test: no later wake is missed.
@@ -55,22 +49,10 @@ impl Sleeper {
 
 /// A place for one thread to sleep until others wake it. A wake-up that comes before the sleep is
 /// stored, and ends the next sleep at once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Parker(Monitor<bool>);
 
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Parker {
-    const_fn! {
-        pub(crate) fn new() -> Self {
-            Self(Monitor::new(false))
-        }
-    }
-
     /// Sleeps until [`Parker::unpark`] is called, or for `limit` at most.
     #[track_caller]
     pub(crate) fn park(&self, limit: Option<Duration>) {

@@ -57,7 +57,7 @@ impl Witness {
 pub(crate) type Locked<'m, T> = MutexGuard<'m, T>;
 
 /// A lock and a condition variable for changes of the value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Monitor<T> {
     value: Mutex<T>,
     pub(super) changed: Condvar,

@@ -15,6 +15,7 @@ use crate::sync::{Hint, described};
 use crossbeam_utils::CachePadded;
 
 /// An inbox, with counts of the messages sent and of those that have run.
+#[derive(Default)]
 pub(crate) struct CountedInbox {
     /// On a cache line of its own, as other threads write it.
     shared: CachePadded<SenderSide>,
@@ -22,6 +23,7 @@ pub(crate) struct CountedInbox {
     done: AtomicU64,
 }
 
+#[derive(Default)]
 struct SenderSide {
     inbox: Inbox,
     sent: AtomicU64,
@@ -32,20 +34,6 @@ struct SenderSide {
 }
 
 impl CountedInbox {
-    pub(crate) fn new() -> Self {
-        let inbox = Inbox::new();
-        let (sent, refused) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self {
-            shared: CachePadded::new(SenderSide {
-                inbox,
-                sent,
-                refused,
-                done_before: Hint::new(),
-            }),
-            done: AtomicU64::new(0),
-        }
-    }
-
     /// Returns the inbox itself.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.shared.inbox

@@ -289,7 +289,7 @@ impl Queue {
 }
 
 /// A queue that many threads push to and its owner empties.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Inbox {
     /// The newest message; or null, [`armed`], [`closed`] or [`nudged`].

@@ -46,6 +46,7 @@ struct RegistrySlot {
 }
 
 /// The table of threads.
+#[derive(Default)]
 pub(crate) struct Registry {
     buckets: [AtomicPtr<RegistrySlot>; BUCKETS],
     /// The number of slots ever handed out.

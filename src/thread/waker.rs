@@ -14,6 +14,7 @@ use std::time::Duration;
 pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 
 /// The means to wake one thread.
+#[derive(Default)]
 pub(crate) struct ThreadWaker {
     parker: Parker,
     /// The hooks, the one that is called last. The lock is std's even in loom builds, as nothing yields
@@ -22,13 +23,6 @@ pub(crate) struct ThreadWaker {
 }
 
 impl ThreadWaker {
-    pub(crate) fn new() -> Self {
-        Self {
-            parker: Parker::new(),
-            hooks: Mutex::new(Vec::new()),
-        }
-    }
-
     /// Wakes the thread, or ends its next sleep at once; and calls the hook, if there is one, on
     /// the calling thread. Must not be called under a lock.
     #[cold]

@@ -7,6 +7,7 @@ use crate::sync::elapsed;
 use std::time::Duration;
 
 /// The duties of a thread that closing a pool must notice. Every close reads this word.
+#[derive(Default)]
 pub(crate) struct Attention {
     bits: Cell<u8>,
     /// How many empty pools have been closed while it was this thread's turn to advance the epoch.
@@ -27,13 +28,6 @@ impl Attention {
     pub(crate) const MAIL: u8 = 8;
     #[cfg(test)]
     pub(crate) const TEST: u8 = 16;
-
-    pub(in crate::pool) fn new(bits: u8) -> Self {
-        Self {
-            bits: Cell::new(bits),
-            closed: Cell::new(0),
-        }
-    }
 
     #[inline(always)]
     pub(crate) fn has_any(&self) -> bool {
@@ -154,6 +148,7 @@ const LONG: Duration = Duration::from_millis(100);
 
 /// The state of a thread's round: the part of a frame before its own drain, or a command of a
 /// looper. Owner only.
+#[derive(Default)]
 pub(crate) struct Round {
     is_on: Cell<bool>,
     /// When a drain of this round first found something to do.
@@ -161,13 +156,6 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    pub(in crate::pool) fn new() -> Self {
-        Self {
-            is_on: Cell::new(false),
-            found: Cell::new(None),
-        }
-    }
-
     /// Begins a round, which ends when the returned value is dropped.
     pub(crate) fn begin(&self) -> RoundGuard<'_> {
         RoundGuard {

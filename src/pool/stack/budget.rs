@@ -332,7 +332,7 @@ mod tests {
         let quick = ObjectType::<One<String>, Global>::TYPE_INFO;
         let slow = ObjectType::<One<Vec<u8>>, Global>::TYPE_INFO;
         let mut meter = Meter::new(Budget::All);
-        let spend = |ms| Parker::new().park(Some(Duration::from_millis(ms)));
+        let spend = |ms| Parker::default().park(Some(Duration::from_millis(ms)));
         meter.quick();
         spend(100);
         meter.time(quick, || ());
@@ -345,7 +345,7 @@ mod tests {
     fn the_time_of_a_drain_begins_with_it() {
         // The clock started before the drain.
         elapsed();
-        Parker::new().park(Some(Duration::from_millis(50)));
+        Parker::default().park(Some(Duration::from_millis(50)));
         let before = elapsed();
         let drained = Meter::new(Budget::All).report(0);
         assert!(drained.elapsed <= elapsed() - before, "{drained}");

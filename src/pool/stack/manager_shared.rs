@@ -146,7 +146,7 @@ pub(crate) struct ManagerShared {
 
 /// Statistics of one thread's pools of one manager, written by that thread. `shutdown` decides by
 /// those that are atomics, not counters, whether the thread still holds something.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PoolStackStats {
     /// Pools opened, not counting the root.
     opened: AtomicU64,
@@ -169,19 +169,6 @@ pub(crate) struct PoolStackStats {
 }
 
 impl PoolStackStats {
-    pub(crate) fn new() -> Self {
-        Self {
-            opened: AtomicU64::new(0),
-            closed: AtomicU64::new(0),
-            released: Counter::new(),
-            root: AtomicU64::new(0),
-            backlog: AtomicU64::new(0),
-            moved: AtomicU64::new(0),
-            asked: AtomicU64::new(0),
-            ended: Counter::new(),
-        }
-    }
-
     #[inline]
     pub(crate) fn count_opened(&self) {
         // Relaxed: a thread that sees that the pool was closed also sees that it was opened, by the

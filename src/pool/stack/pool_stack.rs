@@ -188,7 +188,7 @@ impl PoolStack {
             backlog: Backlog::new(),
             allocator: manager.memory.clone(),
             manager,
-            stats: Arc::new(PoolStackStats::new()),
+            stats: Arc::default(),
             current: Cell::new(ptr::null()),
             root: PoolState::new(u32::MAX, PoolKind::Root),
             tokens: Cell::new(ptr::null()),

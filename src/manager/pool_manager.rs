@@ -146,7 +146,7 @@ impl PoolManager {
     /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
     /// ```
     pub fn set_root_watermark(&self, entries: usize) {
-        self.shared().watermarks.set_root(entries);
+        self.shared().watermarks.root.set(entries);
     }
 
     /// Sets what happens when a root pool grows beyond its watermark: see [`RootPolicy`].
@@ -170,7 +170,7 @@ impl PoolManager {
     /// reports again only when the backlog has doubled, or after it has been below half of the
     /// watermark, even if the watermark is lower now.
     pub fn set_backlog_watermark(&self, releases: usize) {
-        self.shared().watermarks.set_backlog(releases);
+        self.shared().watermarks.backlog.set(releases);
     }
 
     /// Sets the watermark of guard and token pools: the number of entries at which an
@@ -182,7 +182,7 @@ impl PoolManager {
     /// takes a page, that is within 254 entries. A pool that is past the watermark by more than 254
     /// entries is reported only when its length passes the next doubling.
     pub fn set_pool_watermark(&self, entries: usize) {
-        self.shared().watermarks.set_pool(entries);
+        self.shared().watermarks.pool.set(entries);
     }
 
     /// Opens a pool on the calling thread. See [`AutoreleasePool`].
@@ -294,7 +294,7 @@ impl PoolManager {
             let Some(stack) = pools.and_then(|pools| pools.find(shared)) else {
                 return 0;
             };
-            if stack.root.entries.len() < shared.watermarks.root() || !stack.at_root() {
+            if stack.root.entries.len() < shared.watermarks.root.get() || !stack.at_root() {
                 return 0;
             }
             drain_span::around(&stack.root, || engine::drain(&stack.root, Limit::NONE)).resume()
@@ -453,10 +453,10 @@ impl fmt::Debug for PoolManager {
         let watermarks = &self.shared().watermarks;
         f.debug_struct("PoolManager")
             .field("name", &self.shared().name)
-            .field("root_watermark", &watermarks.root())
+            .field("root_watermark", &watermarks.root.get())
             .field("root_policy", &watermarks.root_policy())
-            .field("backlog_watermark", &watermarks.backlog())
-            .field("pool_watermark", &watermarks.pool())
+            .field("backlog_watermark", &watermarks.backlog.get())
+            .field("pool_watermark", &watermarks.pool.get())
             .field("memory", &self.shared().memory)
             .finish()
     }

@@ -22,7 +22,14 @@ const TYPES: usize = 8;
 #[inline]
 pub(in crate::pool) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
-    if len >= stack.manager.watermarks.root().max(stack.next_mark.get()) {
+    if len
+        >= stack
+            .manager
+            .watermarks
+            .root
+            .get()
+            .max(stack.next_mark.get())
+    {
         report_root(stack, len);
     }
 }
@@ -46,7 +53,7 @@ fn report_root(stack: &PoolStack, len: usize) {
 /// is drained and grows again is reported again, and the limit on events holds the report back.
 pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
     let len = pool.entries.len();
-    let watermark = stack.manager.watermarks.pool();
+    let watermark = stack.manager.watermarks.pool.get();
     // Reports nothing during a drain: it also releases the objects that its destructors
     // autorelease.
     if len < watermark || pool.life.is_draining() {
@@ -78,7 +85,7 @@ fn report_pool(stack: &PoolStack, pool: &PoolState, len: usize, doublings: u32) 
 /// off.
 pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
     let len = stack.backlog.len() + stack.thread_pools().remote_releases();
-    let watermark = stack.manager.watermarks.backlog();
+    let watermark = stack.manager.watermarks.backlog.get();
     let next = &stack.backlog.next_mark;
     if len < watermark.div_ceil(2) {
         next.set(0);

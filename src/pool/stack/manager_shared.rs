@@ -55,72 +55,58 @@ impl Default for ManagerSettings {
     }
 }
 
+/// A number from which an event reports something; 0 counts as 1.
+#[derive(Debug)]
+pub(crate) struct Watermark(Setting);
+
+impl Watermark {
+    fn new(n: usize) -> Self {
+        Self(Setting::new(n.max(1) as u64))
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        self.0.get() as usize
+    }
+
+    pub(crate) fn set(&self, n: usize) {
+        self.0.set(n.max(1) as u64);
+    }
+}
+
 /// Settings that may change at any time, read by all threads of the manager. A change publishes
 /// nothing else: each thread uses the new value when it next reads it.
 #[derive(Debug)]
 pub(crate) struct Watermarks {
-    /// The number of entries from which an event reports a root pool.
-    root: Setting,
-    /// 1 for [`RootPolicy::DrainAtBoundary`], else 0.
-    drains_root: Setting,
-    /// The number of releases from which an event reports a backlog.
-    backlog: Setting,
-    /// The number of entries from which an event reports any other pool.
-    pool: Setting,
+    /// Of entries in a root pool.
+    pub(crate) root: Watermark,
+    /// A [`RootPolicy`].
+    root_policy: Setting,
+    /// Of releases in a backlog.
+    pub(crate) backlog: Watermark,
+    /// Of entries in a guard or token pool.
+    pub(crate) pool: Watermark,
 }
 
 impl Watermarks {
     fn new(settings: &ManagerSettings) -> Self {
-        let this = Self {
-            root: Setting::new(0),
-            drains_root: Setting::new(0),
-            backlog: Setting::new(0),
-            pool: Setting::new(0),
-        };
-        this.set_root(settings.root_watermark);
-        this.set_root_policy(settings.root_policy);
-        this.set_backlog(settings.backlog_watermark);
-        this.set_pool(settings.pool_watermark);
-        this
-    }
-
-    pub(crate) fn root(&self) -> usize {
-        self.root.get() as usize
-    }
-
-    /// Sets the watermark of root pools; 0 counts as 1.
-    pub(crate) fn set_root(&self, entries: usize) {
-        self.root.set(entries.max(1) as u64);
+        Self {
+            root: Watermark::new(settings.root_watermark),
+            root_policy: Setting::new(settings.root_policy as u64),
+            backlog: Watermark::new(settings.backlog_watermark),
+            pool: Watermark::new(settings.pool_watermark),
+        }
     }
 
     pub(crate) fn root_policy(&self) -> RootPolicy {
-        match self.drains_root.get() {
-            0 => RootPolicy::Report,
-            _ => RootPolicy::DrainAtBoundary,
+        if self.root_policy.get() == RootPolicy::Report as u64 {
+            RootPolicy::Report
+        } else {
+            RootPolicy::DrainAtBoundary
         }
     }
 
     pub(crate) fn set_root_policy(&self, policy: RootPolicy) {
-        let drains = policy == RootPolicy::DrainAtBoundary;
-        self.drains_root.set(u64::from(drains));
-    }
-
-    pub(crate) fn backlog(&self) -> usize {
-        self.backlog.get() as usize
-    }
-
-    /// Sets the watermark of backlogs; 0 counts as 1.
-    pub(crate) fn set_backlog(&self, releases: usize) {
-        self.backlog.set(releases.max(1) as u64);
-    }
-
-    pub(crate) fn pool(&self) -> usize {
-        self.pool.get() as usize
-    }
-
-    /// Sets the watermark of guard and token pools; 0 counts as 1.
-    pub(crate) fn set_pool(&self, entries: usize) {
-        self.pool.set(entries.max(1) as u64);
+        self.root_policy.set(policy as u64);
     }
 }
 

@@ -80,18 +80,6 @@ pub(super) fn unpoison(at: NonNull<u8>, size: usize) {
     let _ = (at, size);
 }
 
-/// Allows access to the links of a free block, until [`poison_links`].
-#[inline(always)]
-pub(super) fn unpoison_links(block: NonNull<u8>) {
-    unpoison(block, LINK_BYTES);
-}
-
-/// Ends the access that [`unpoison_links`] allowed.
-#[inline(always)]
-pub(super) fn poison_links(block: NonNull<u8>) {
-    poison(block, LINK_BYTES);
-}
-
 /// Addresses of chunks, in several tables, as every free looks one up. Models use std's locks here,
 /// too: they have nothing to check in these tables, which must outlive an execution, as the
 /// process-wide allocator frees its chunks at its very end.

@@ -9,7 +9,7 @@
 //! use. A free block holds two links: to the next block of its list, and, if it is the first of
 //! a batch of remote frees, to the next batch.
 
-use super::block_checks;
+use super::block_checks::{self, LINK_BYTES};
 use super::size_class::{ALIGN, SIZES};
 use crate::ledger::CHECKS;
 use crate::sync::cell::Cell;
@@ -317,16 +317,6 @@ impl Chunk {
         let size = SIZES[self.class()];
         (offset % size == 0 && offset / size < capacity(self.class())).then_some(offset / size)
     }
-
-    /// In models, returns the witness of the block's links.
-    fn witness_of(&self, block: NonNull<Block>) -> Option<&Witness> {
-        if SMALL {
-            self.index_of(block.cast())
-                .and_then(|i| self.owned.link_witnesses.get(i))
-        } else {
-            None
-        }
-    }
 }
 
 /// Puts consecutive blocks back in one chunk, with the chunk's free list and count in registers.
@@ -378,13 +368,7 @@ impl BulkPut {
 pub(super) unsafe fn next(block: NonNull<Block>) -> *mut Block {
     // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
-    unsafe {
-        witness_read(block);
-        block_checks::unpoison_links(block.cast());
-        let next = (*block.as_ptr()).next;
-        block_checks::poison_links(block.cast());
-        next
-    }
+    unsafe { witnessed(block, Witness::read, |links| (*links).next) }
 }
 
 /// Sets the next block of a list.
@@ -395,12 +379,7 @@ pub(super) unsafe fn next(block: NonNull<Block>) -> *mut Block {
 pub(super) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
     // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
-    unsafe {
-        witness_write(block);
-        block_checks::unpoison_links(block.cast());
-        (&raw mut (*block.as_ptr()).next).write(next);
-        block_checks::poison_links(block.cast());
-    }
+    unsafe { witnessed(block, Witness::write, |links| (*links).next = next) }
 }
 
 /// Returns the batch after the one that begins with `block`.
@@ -410,13 +389,7 @@ pub(super) unsafe fn set_next(block: NonNull<Block>, next: *mut Block) {
 pub(super) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
     // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
-    unsafe {
-        witness_read(block);
-        block_checks::unpoison_links(block.cast());
-        let next = (*block.as_ptr()).next_batch;
-        block_checks::poison_links(block.cast());
-        next
-    }
+    unsafe { witnessed(block, Witness::read, |links| (*links).next_batch) }
 }
 
 /// Sets the batch after the one that begins with `block`.
@@ -426,38 +399,31 @@ pub(super) unsafe fn next_batch(block: NonNull<Block>) -> *mut Block {
 pub(super) unsafe fn set_next_batch(block: NonNull<Block>, batch: *mut Block) {
     // SAFETY: the links of a block that is not in use belong to the owner of its list, the caller
     // (invariant 4 of `block`); the pointer to a block has the provenance of its chunk.
-    unsafe {
-        witness_write(block);
-        block_checks::unpoison_links(block.cast());
-        (&raw mut (*block.as_ptr()).next_batch).write(batch);
-        block_checks::poison_links(block.cast());
-    }
+    unsafe { witnessed(block, Witness::write, |links| (*links).next_batch = batch) }
 }
 
-/// In models, records a read of the block's links.
+/// Runs `f` on the links of a block; in models, `note` tells the witness of the access. AddressSanitizer allows
+/// it meanwhile.
 ///
 /// # Safety
 /// `block` is a block, with the provenance of its chunk.
 #[inline(always)]
-unsafe fn witness_read(block: NonNull<Block>) {
+unsafe fn witnessed<R>(
+    block: NonNull<Block>,
+    note: fn(&Witness),
+    f: impl FnOnce(*mut Block) -> R,
+) -> R {
     if SMALL {
         // SAFETY: the contract is that of `ChunkPtr::of`.
         let chunk = unsafe { ChunkPtr::of(block.cast()) };
-        chunk.witness_of(block).into_iter().for_each(Witness::read);
+        let index = chunk.index_of(block.cast());
+        let witness = index.and_then(|i| chunk.owned.link_witnesses.get(i));
+        witness.into_iter().for_each(note);
     }
-}
-
-/// In models, records a write of the block's links.
-///
-/// # Safety
-/// `block` is a block, with the provenance of its chunk.
-#[inline(always)]
-unsafe fn witness_write(block: NonNull<Block>) {
-    if SMALL {
-        // SAFETY: the contract is that of `ChunkPtr::of`.
-        let chunk = unsafe { ChunkPtr::of(block.cast()) };
-        chunk.witness_of(block).into_iter().for_each(Witness::write);
-    }
+    block_checks::unpoison(block.cast(), LINK_BYTES);
+    let result = f(block.as_ptr());
+    block_checks::poison(block.cast(), LINK_BYTES);
+    result
 }
 
 /// The neighbors of a chunk in a list.

@@ -23,6 +23,11 @@ impl fmt::Display for Grouped {
     }
 }
 
+/// Returns a number with its noun: `1 entry`, `2 entries`.
+pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", Grouped(n), if n == 1 { one } else { many })
+}
+
 // Places of calls, as events and messages name them.
 
 /// Returns the place, unless it is in the sources of the C interface: the call has then come from C
@@ -91,5 +96,7 @@ mod tests {
     fn numbers_are_grouped() {
         let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(|n| Grouped(n).to_string());
         assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
+        let counted = [0, 1, 1_000].map(|n| counted(n, "entry", "entries"));
+        assert_eq!(counted, ["0 entries", "1 entry", "1,000 entries"]);
     }
 }

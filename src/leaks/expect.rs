@@ -1,6 +1,7 @@
 //! `expect_gone`: objects that should die soon.
 
-use super::leak_report::{CountAndNoun, PoolHolder, labelled};
+use super::leak_report::{PoolHolder, labelled};
+use crate::event::words::counted;
 use crate::event::{Event, EventKind};
 use crate::ledger::balance::short_name;
 use crate::ledger::life::copied;
@@ -197,7 +198,7 @@ fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
     let pools: Vec<_> = pools.iter().map(ToString::to_string).collect();
     let mut said = format!("held by {}", pools.join(" and by "));
     if others != 0 {
-        let others = CountAndNoun(others, "other reference", "other references");
+        let others = counted(others, "other reference", "other references");
         said += &format!(", and by {others}");
     }
     said

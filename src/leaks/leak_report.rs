@@ -1,9 +1,9 @@
 //! `LeakReport`: the live objects, by type and site.
 
-use crate::event::words::{At, Grouped, known};
+use crate::event::words::{At, Grouped, counted, known};
 use crate::foreign::own_memory;
 use crate::ledger::balance::{self, Line, Place, fold, not_met, short_name};
-use crate::ledger::life::{Holding, PoolEntries, holders};
+use crate::ledger::life::{PoolEntries, holders, holding};
 use crate::ledger::object_name::{ObjectName, has_namer};
 use crate::ledger::object_record::{BALANCED, ObjectRecord};
 use crate::ledger::threads::thread_label;
@@ -189,9 +189,8 @@ impl LeakGroup {
 }
 
 /// Accumulates the figures of one group.
+#[derive(Default)]
 struct Collected {
-    name: &'static str,
-    site: &'static Location<'static>,
     objects: usize,
     bytes: usize,
     threads: Vec<(u64, usize)>,
@@ -202,20 +201,6 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(record: &ObjectRecord, name: &'static str) -> Self {
-        Self {
-            name,
-            site: record.site,
-            objects: 0,
-            bytes: 0,
-            threads: Vec::new(),
-            pools: Vec::new(),
-            pooled: 0,
-            frames: record.frames.clone(),
-            counted: Vec::new(),
-        }
-    }
-
     fn add(&mut self, record: &ObjectRecord) {
         self.objects += 1;
         self.bytes += record.bytes;
@@ -231,7 +216,7 @@ impl Collected {
         }
     }
 
-    fn finish(mut self) -> LeakGroup {
+    fn finish(mut self, type_name: &'static str, site: &'static Location<'static>) -> LeakGroup {
         let (threads, pools) = (&mut self.threads, &mut self.pools);
         threads.sort_by_key(|&(thread, n)| (Reverse(n), thread));
         pools.sort_by_key(|&(.., n)| Reverse(n));
@@ -240,8 +225,8 @@ impl Collected {
         let frames = self.frames.as_deref().unwrap_or_default();
         let backtrace = call_stack::of_user(frames, FUNCTIONS);
         LeakGroup {
-            type_name: self.name,
-            site: self.site,
+            type_name,
+            site,
             objects: self.objects,
             bytes: self.bytes,
             threads: threads.collect(),
@@ -293,11 +278,17 @@ pub(super) fn collect(includes: impl Fn(&ObjectRecord) -> bool) -> LeakReport {
             let name = names.get(&record.address.get()).copied();
             let name = name.unwrap_or_else(record.type_name);
             let group = by_name.entry((name, record.site));
-            let group = group.or_insert_with(|| Collected::new(record, name));
+            let group = group.or_insert_with(|| Collected {
+                frames: record.frames.clone(),
+                ..Collected::default()
+            });
             group.add(record);
         }
     });
-    let mut groups: Vec<_> = by_name.into_values().map(Collected::finish).collect();
+    let groups = by_name.into_iter();
+    let mut groups: Vec<_> = groups
+        .map(|((name, site), group)| group.finish(name, site))
+        .collect();
     groups.sort_by_key(|group| (Reverse(group.bytes), group.type_name, group.site));
     LeakReport {
         objects: groups.iter().map(LeakGroup::objects).sum(),
@@ -308,26 +299,12 @@ pub(super) fn collect(includes: impl Fn(&ObjectRecord) -> bool) -> LeakReport {
     }
 }
 
-/// A number with its noun, in the singular and the plural: `1 entry`, `2 entries`.
-pub(super) struct CountAndNoun(
-    pub(super) usize,
-    pub(super) &'static str,
-    pub(super) &'static str,
-);
-
-impl fmt::Display for CountAndNoun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = if self.0 == 1 { self.1 } else { self.2 };
-        write!(f, "{} {noun}", Grouped(self.0))
-    }
+fn objects(n: usize) -> String {
+    counted(n, "object", "objects")
 }
 
-fn objects(n: usize) -> CountAndNoun {
-    CountAndNoun(n, "object", "objects")
-}
-
-fn bytes(n: usize) -> CountAndNoun {
-    CountAndNoun(n, "byte", "bytes")
+fn bytes(n: usize) -> String {
+    counted(n, "byte", "bytes")
 }
 
 impl fmt::Display for LeakReport {
@@ -444,7 +421,7 @@ impl PoolHolder {
 /// Writes the pool, the thread and the number of entries.
 impl fmt::Display for PoolHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Holding(self.pool, &self.thread, self.entries).fmt(f)
+        f.write_str(&holding(self.pool, &self.thread, self.entries))
     }
 }
 
@@ -595,16 +572,5 @@ fn place(line: &Line) -> String {
     match line.function {
         Some(frame) => format!("{at} in {}", frame.function),
         None => at,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_takes_the_singular() {
-        let counted = [0, 1, 1_000].map(|n| CountAndNoun(n, "entry", "entries").to_string());
-        assert_eq!(counted, ["0 entries", "1 entry", "1,000 entries"]);
     }
 }

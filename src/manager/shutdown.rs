@@ -3,6 +3,7 @@
 use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::epoch;
+use crate::event::words::counted;
 use crate::hot::{hot_handle, review};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::pin;
@@ -89,6 +90,14 @@ pub struct EpochHolder {
     pub pool: String,
 }
 
+/// What [`ThreadSnapshot::held`] counts, for one and for many.
+const HELD: [(&str, &str); 4] = [
+    ("open pool", "open pools"),
+    ("root entry", "root entries"),
+    ("release in its backlog", "releases in its backlog"),
+    ("release or closure to run", "releases and closures to run"),
+];
+
 impl fmt::Display for ShutdownReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = counted(self.released, "entry", "entries");
@@ -114,22 +123,9 @@ impl fmt::Display for ShutdownReport {
             )?;
         }
         for thread in &self.holders {
-            let held = [
-                (thread.open_pools, "open pool", "open pools"),
-                (thread.root_entries, "root entry", "root entries"),
-                (
-                    thread.backlog,
-                    "release in its backlog",
-                    "releases in its backlog",
-                ),
-                (
-                    thread.inbox,
-                    "release or closure to run",
-                    "releases and closures to run",
-                ),
-            ];
-            let held = held.into_iter().filter(|(n, ..)| *n > 0);
-            let held: Vec<_> = held.map(|(n, one, many)| counted(n, one, many)).collect();
+            let held = thread.held().into_iter().zip(HELD);
+            let held = held.filter(|(n, _)| *n > 0);
+            let held: Vec<_> = held.map(|(n, (one, many))| counted(n, one, many)).collect();
             match &held[..] {
                 [] => write!(f, "\n  thread {} keeps sending messages", thread.label())?,
                 held => write!(f, "\n  thread {} holds {}", thread.label(), held.join(", "))?,
@@ -275,9 +271,7 @@ impl PoolManager {
     /// Finds the threads that hold something. A settled result also proves that nothing was on its
     /// way from one thread to another.
     fn look(&self) -> Look {
-        let mut looks = 0;
-        loop {
-            looks += 1;
+        for _ in 0..LOOKS {
             let records = REGISTRY.all();
             let before = self.activity(&records);
             let snapshot = self.snapshot_of(&records);
@@ -296,15 +290,12 @@ impl PoolManager {
                     is_settled: true,
                 };
             }
-            if looks == LOOKS {
-                let holders = self.snapshot_of(&REGISTRY.all()).threads;
-                return Look {
-                    holders,
-                    orphans: 0,
-                    hot: 0,
-                    is_settled: false,
-                };
-            }
+        }
+        Look {
+            holders: self.snapshot_of(&REGISTRY.all()).threads,
+            orphans: 0,
+            hot: 0,
+            is_settled: false,
         }
     }
 
@@ -360,13 +351,7 @@ impl Look {
 
 /// Returns whether a thread holds something that `shutdown` waits for.
 fn holds(thread: &ThreadSnapshot) -> bool {
-    let held = [
-        thread.open_pools,
-        thread.root_entries,
-        thread.backlog,
-        thread.inbox,
-    ];
-    held.iter().any(|n| *n > 0)
+    thread.held().iter().any(|n| *n > 0)
 }
 
 /// Returns the pools for which any of the `left` orphans wait.
@@ -389,11 +374,6 @@ fn is_held_here() -> bool {
 fn has_own_release() -> bool {
     let waits = |pools: &ThreadPools| pools.remote_releases() as u64 > pools.running_messages();
     !in_destructor() && this_thread::with(|pools| pools.is_some_and(waits))
-}
-
-/// Returns a number with its noun, as in `1 entry` or `2 entries`.
-fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 impl PoolManager {

@@ -241,28 +241,14 @@ impl fmt::Display for Snapshot {
             self.hot_objects,
             self.hot_let_go
         )?;
-        let columns = [
-            "open",
-            "root",
-            "backlog",
-            "inbox",
-            "pushed",
-            "autoreleased",
-            "released",
-            "created",
-        ];
+        let columns = "open root backlog inbox pushed autoreleased released created destroyed";
         write!(f, "{:<24}", "thread")?;
-        for column in columns.iter().chain(&["destroyed", "handed over"]) {
+        for column in columns.split(' ').chain(["handed over"]) {
             write!(f, " {column:>12}")?;
         }
         for thread in &self.threads {
             write!(f, "\n{:<24}", thread.label())?;
-            for figure in [
-                thread.open_pools,
-                thread.root_entries,
-                thread.backlog,
-                thread.inbox,
-            ] {
+            for figure in thread.held() {
                 write!(f, " {figure:>12}")?;
             }
             write!(f, "{}", thread.totals)?;
@@ -287,6 +273,11 @@ impl fmt::Display for Totals {
 }
 
 impl ThreadSnapshot {
+    /// Returns the numbers of what the thread holds: open pools, root entries, backlog, inbox.
+    pub(super) fn held(&self) -> [usize; 4] {
+        [self.open_pools, self.root_entries, self.backlog, self.inbox]
+    }
+
     /// Returns the thread's name and key, as in events.
     pub(super) fn label(&self) -> String {
         words::label(self.name.as_deref(), self.key)

@@ -138,7 +138,9 @@ pub fn assert_none() {
 /// ```
 #[must_use = "a scope reports what was created since it began"]
 pub fn scope() -> Scope {
-    Scope::begin()
+    let spans = Spans::new(PlainMap::new());
+    spans.insert(NEXT.next(), Span::begin());
+    Scope { spans }
 }
 
 /// The objects that one thread creates during some time: the thread's key, and the numbers of
@@ -188,12 +190,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    fn begin() -> Self {
-        let spans = Spans::new(PlainMap::new());
-        spans.insert(NEXT.next(), Span::begin());
-        Self { spans }
-    }
-
     /// Returns a report of the scope's live objects.
     ///
     /// Linear in the number of live objects of the process.

@@ -306,16 +306,7 @@ fn same_source_line(a: &Line, b: &Line) -> bool {
 /// Folds retains and releases that balance; returns the lines with retains that have no release,
 /// and their numbers in `retains`.
 pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
-    let mut retains: Vec<Line> = lines
-        .iter()
-        .filter(|line| line.retains != 0)
-        .cloned()
-        .collect();
-    let mut releases: Vec<Line> = lines
-        .iter()
-        .filter(|line| line.releases != 0)
-        .cloned()
-        .collect();
+    let (mut retains, mut releases) = (lines.to_vec(), lines.to_vec());
     // A drain releases entries of its pool.
     let entry = |retain: &Line, release: &Line| {
         retain

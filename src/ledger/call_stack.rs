@@ -3,19 +3,14 @@
 use crate::sync::catch_unwind;
 use dashmap::DashMap;
 use std::ffi::c_void;
-use std::panic::Location;
 use std::sync::LazyLock;
 
 /// The greatest number of frames that are recorded.
 const DEPTH: usize = 48;
 
-/// Returns whether the site lies in the standard library, which calls this crate for the user,
-/// as `collect()` does.
-pub(crate) fn is_std(site: &Location<'_>) -> bool {
-    is_std_file(site.file())
-}
-
-fn is_std_file(file: &str) -> bool {
+/// Returns whether the file is of the standard library, which calls this crate for the user, as
+/// `collect()` does.
+pub(super) fn is_std_file(file: &str) -> bool {
     // The path is `/rustc/HASH/library/core/...`, or that of the sources in a toolchain.
     file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
 }

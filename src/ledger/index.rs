@@ -41,11 +41,6 @@ pub(super) fn is_complete() -> bool {
     UNRECORDED.get() == 0 && STALE.get() == 0
 }
 
-/// Returns whether there is a record for this address.
-pub(super) fn is_recorded(address: usize) -> bool {
-    with_record(address, |_| ()).is_some()
-}
-
 /// Returns the type info of the object, if the ledger certainly has the right record.
 pub(crate) fn type_info_of(thin: NonNull<u8>) -> Option<*const ()> {
     if !is_complete() {

@@ -10,7 +10,6 @@ use crate::event::words::{At, Grouped, known};
 use crate::sync::cell::Cell;
 use crate::sync::{CHECKED, Setting, local};
 use crate::thread::current::current_label;
-use std::fmt::{self, Write};
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
@@ -39,7 +38,8 @@ pub(crate) fn created(thin: NonNull<u8>, object: ObjectDescription) {
         return index::note_unrecorded();
     };
     let serial = SERIAL.with(|serial| serial.replace(serial.get() + 1));
-    let frames = (FRAMES.get() != 0 || call_stack::is_std(site)).then(call_stack::capture);
+    let frames =
+        (FRAMES.get() != 0 || call_stack::is_std_file(site.file())).then(call_stack::capture);
     let flags = if balance::is_chosen(object.type_name) {
         balance::begin(address, site);
         BALANCED
@@ -202,7 +202,7 @@ impl Ring {
 #[track_caller]
 pub(crate) fn check_raw_call(thin: NonNull<u8>, call: RawCall) {
     let address = thin.addr().get();
-    if CHECKED || index::is_recorded(address) || !index::is_complete() {
+    if CHECKED || index::with_record(address, |_| ()).is_some() || !index::is_complete() {
         return;
     }
     let (name, thread) = (call.name(), current_label());
@@ -262,19 +262,13 @@ pub(crate) fn holders(record: &ObjectRecord) -> impl Iterator<Item = PoolEntries
     named.chain(more)
 }
 
-/// The pool of this name, on the thread with this label, that has this number of entries for an
-/// object.
-pub(crate) struct Holding<'h>(pub(crate) &'h str, pub(crate) &'h str, pub(crate) usize);
-
-impl fmt::Display for Holding<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(pool, thread, entries) = self;
-        write!(f, "pool {pool:?} of thread {thread}")?;
-        match entries {
-            1 => Ok(()),
-            n => write!(f, " ({} entries)", Grouped(*n)),
-        }
-    }
+/// Describes a pool by its name, the label of its thread, and how many entries it has for an object.
+pub(crate) fn holding(pool: &str, thread: &str, entries: usize) -> String {
+    let more = match entries {
+        1 => String::new(),
+        n => format!(" ({} entries)", Grouped(n)),
+    };
+    format!("pool {pool:?} of thread {thread}{more}")
 }
 
 /// A copy of a record, so that describing it holds no lock.
@@ -310,9 +304,8 @@ fn live(object: &Copied) -> String {
     let (at, creator) = (At(known(object.site)), thread_label(object.thread));
     let mut said = format!("; created{at} by thread {creator}");
     for &((pool, thread), entries) in &object.holders {
-        let label = thread_label(thread);
-        let held_by = Holding(pool, &label, entries);
-        let _ = write!(said, "; held by {held_by}");
+        said += "; held by ";
+        said += &holding(pool, &thread_label(thread), entries);
     }
     said
 }

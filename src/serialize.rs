@@ -23,16 +23,16 @@ impl Serialize for ThreadKey {
 }
 
 /// Implements `Serialize` for structures, with all their fields, and before them, in parentheses, figures
-/// that a function returns: a field that is missing in the list does not compile, unless it ends with
-/// two dots.
+/// that a function returns, converted by another one after `as`: a field that is missing in the list does
+/// not compile, unless it ends with two dots.
 macro_rules! serialize_fields {
-    ($($type:ident { $(($figure:ident))* $($field:ident),* $(,)? $(; $dots:tt)? })+) => {$(
-        impl Serialize for $type {
+    ($($type:ident $(<$life:lifetime>)? { $(($figure:ident $(as $shown:ident)?))* $($field:ident),* $(,)? $(; $dots:tt)? })+) => {$(
+        impl Serialize for $type $(<$life>)? {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let Self { $($field,)* $($dots)? } = self;
                 let len = [$(stringify!($figure),)* $(stringify!($field)),*].len();
                 let mut fields = serializer.serialize_struct(stringify!($type), len)?;
-                $(fields.serialize_field(stringify!($figure), &self.$figure())?;)*
+                $(fields.serialize_field(stringify!($figure), &$($shown)?(self.$figure()))?;)*
                 $(fields.serialize_field(stringify!($field), $field)?;)*
                 fields.end()
             }
@@ -60,11 +60,18 @@ serialize_fields! {
 mod leak_reports {
     use crate::leaks::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain};
     use serde::ser::{Serialize, SerializeStruct, Serializer};
+    use std::panic::Location;
 
     serialize_fields! {
         LeakReport { (objects) (bytes) (unrecorded) (groups); .. }
         PoolHolder { (pool) (thread) (entries); .. }
         UnreleasedRetain { (place) (thread) (count); .. }
+        LeakGroup {
+            (type_name) (objects) (bytes) (site as place) (threads as created) (pools) (backtrace)
+            (unreleased); ..
+        }
+        Site { file, line, column }
+        Created<'_> { thread, objects }
     }
 
     /// A place in the source.
@@ -75,39 +82,22 @@ mod leak_reports {
     }
 
     /// How many objects a thread has created.
-    struct Created {
-        thread: String,
+    struct Created<'r> {
+        thread: &'r str,
         objects: usize,
     }
 
-    serialize_fields! {
-        Site { file, line, column }
-        Created { thread, objects }
+    fn place(site: Option<&'static Location<'static>>) -> Option<Site> {
+        site.map(|site| Site {
+            file: site.file(),
+            line: site.line(),
+            column: site.column(),
+        })
     }
 
-    impl Serialize for LeakGroup {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let site = self.site().map(|site| Site {
-                file: site.file(),
-                line: site.line(),
-                column: site.column(),
-            });
-            let created = |(thread, objects): (&str, usize)| Created {
-                thread: thread.to_owned(),
-                objects,
-            };
-            let threads: Vec<_> = self.threads().map(created).collect();
-            let mut fields = serializer.serialize_struct("LeakGroup", 8)?;
-            fields.serialize_field("type_name", self.type_name())?;
-            fields.serialize_field("objects", &self.objects())?;
-            fields.serialize_field("bytes", &self.bytes())?;
-            fields.serialize_field("site", &site)?;
-            fields.serialize_field("threads", &threads)?;
-            fields.serialize_field("pools", self.pools())?;
-            fields.serialize_field("backtrace", self.backtrace())?;
-            fields.serialize_field("unreleased", self.unreleased())?;
-            fields.end()
-        }
+    fn created<'r>(threads: impl Iterator<Item = (&'r str, usize)>) -> Vec<Created<'r>> {
+        let created = threads.map(|(thread, objects)| Created { thread, objects });
+        created.collect()
     }
 }
 

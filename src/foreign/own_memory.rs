@@ -4,9 +4,8 @@
 use crate::object::header::Thin;
 use crate::object::object_memory::block_of;
 use crate::sync::cell::Cell;
-use crate::sync::{PlainMap, array_of, local};
+use crate::sync::{AddressHasher, PlainMap, array_of, local};
 use std::alloc::Layout;
-use std::hash::Hasher;
 use std::ptr::NonNull;
 
 /// The bytes of a region: those of a chunk of blocks, which is aligned to its size.
@@ -22,27 +21,6 @@ const SHARDS: usize = 64;
 
 /// Sizes by address.
 type Sizes = PlainMap<usize, usize, AddressHasher>;
-
-/// A multiplicative hash of an address.
-#[derive(Default)]
-struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_usize(usize::from(*byte));
-        }
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        let mixed = (self.0 ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-}
 
 /// The sizes of memory that is no block. The last map is for those of more bytes than a shard.
 static LARGE: [Sizes; SHARDS + 1] = [const { Sizes::new() }; SHARDS + 1];

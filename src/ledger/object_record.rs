@@ -31,7 +31,7 @@
 //! that are being created or destroyed at that moment.
 
 use super::told::{ObjectDescription, PoolLabel};
-use crate::sync::Published;
+use crate::sync::{AddressHasher, Published};
 use dashmap::DashMap;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -296,35 +296,6 @@ impl Hidden {
 impl Hash for Hidden {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         hasher.write_usize(self.get());
-    }
-}
-
-/// Hashes one address. Objects in one page of memory are neighbors in the index, too, so that
-/// threads that create objects one after the other find the index's entries in the cache.
-#[derive(Default)]
-pub(crate) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_usize(byte.into());
-        }
-    }
-
-    fn write_usize(&mut self, address: usize) {
-        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-        let address = address as u64;
-        let page = (address >> 12).wrapping_mul(ODD);
-        let place = (address >> 4) & 0xFF;
-        // The table takes the bucket from the low bits of the hash, the shard from high bits, and
-        // compares the seven highest bits.
-        let tag = (address.wrapping_mul(ODD) >> 57) << 57;
-        let mixed = (page >> 32) ^ ((page << 32) >> 7);
-        self.0 = (mixed.wrapping_add(place) & (!0 >> 7)) | tag;
     }
 }
 

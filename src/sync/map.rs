@@ -81,6 +81,35 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
     }
 }
 
+/// Hashes one address. Objects in one page of memory are neighbors in the index, too, so that
+/// threads that create objects one after the other find the index's entries in the cache.
+#[derive(Default)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let address = address as u64;
+        let page = (address >> 12).wrapping_mul(ODD);
+        let place = (address >> 4) & 0xFF;
+        // The table takes the bucket from the low bits of the hash, the shard from high bits, and
+        // compares the seven highest bits.
+        let tag = (address.wrapping_mul(ODD) >> 57) << 57;
+        let mixed = (page >> 32) ^ ((page << 32) >> 7);
+        self.0 = (mixed.wrapping_add(place) & (!0 >> 7)) | tag;
+    }
+}
+
 impl<K, V, H> fmt::Debug for PlainMap<K, V, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PlainMap").finish_non_exhaustive()

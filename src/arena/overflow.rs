@@ -1,8 +1,8 @@
 //! Values on the heap, which did not fit into an arena. They are in a list, so that the memory of
 //! forgotten values is freed with the arena's own memory.
 
-use super::stack_allocator::{EntryInfo, EntryPlace, Label};
-use crate::block::error::AllocError;
+use super::stack_allocator::{EntryInfo, Label};
+use crate::block::shared::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
@@ -181,7 +181,7 @@ impl Overflow {
                 address: node.addr().get() + size_of::<OverflowNode>(),
                 size: layout.size() - value_at(layout.align()),
                 label: label.get(),
-                place: EntryPlace::Heap,
+                note: ", on the heap",
             })
         })
     }

@@ -4,7 +4,7 @@
 //! of [`arena`](super).
 
 use super::overflow::Overflow;
-use crate::block::error::AllocError;
+use crate::block::shared::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
@@ -404,9 +404,10 @@ impl StackAllocator {
                 address: self.base.addr().get() + offset,
                 size: end - offset,
                 label,
-                place: match link & HOLE {
-                    0 => EntryPlace::Arena,
-                    _ => EntryPlace::Hole,
+                note: if link & HOLE == 0 {
+                    ""
+                } else {
+                    ", dropped, but held by newer values"
                 },
             };
             (last, end) = (link & !HOLE, start);
@@ -507,18 +508,8 @@ pub(super) struct EntryInfo {
     /// The size of the value, without header and padding before it.
     pub(super) size: usize,
     pub(super) label: Label,
-    pub(super) place: EntryPlace,
-}
-
-/// The place of an entry.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum EntryPlace {
-    /// In the arena.
-    Arena,
-    /// In the arena, and freed: the arena uses the memory again when the entries above are freed.
-    Hole,
-    /// On the heap, as it did not fit.
-    Heap,
+    /// What the dump says of the entry's place, after its name.
+    pub(super) note: &'static str,
 }
 
 // `StackDump`: the entries of an arena, by name.
@@ -575,11 +566,7 @@ impl fmt::Display for StackDump<'_> {
             if let Some(name) = entry.label.name() {
                 write!(f, " {name}")?;
             }
-            f.write_str(match entry.place {
-                EntryPlace::Arena => "",
-                EntryPlace::Hole => ", dropped, but held by newer values",
-                EntryPlace::Heap => ", on the heap",
-            })?;
+            f.write_str(entry.note)?;
         }
         Ok(())
     }

@@ -33,7 +33,7 @@
 //!
 //! In the order of an allocation, and then of a free:
 //!
-//! * [`block_allocator`]: `BlockAllocator`, and handles to an allocator; [`error`]: errors for callers
+//! * [`block_allocator`]: `BlockAllocator`, and handles to an allocator
 //! * [`thread_heaps`]: the heaps of a thread, and its batches of blocks of other threads' heaps
 //! * [`heap`]: heaps and their bins, and frees of many blocks at once to one heap; [`heap_shared`]: what other threads access of a heap;
 //!   [`shared`]: the state that the heaps of an allocator share, and statistics
@@ -47,7 +47,6 @@ mod block_checks;
 mod chunk;
 #[cfg(feature = "allocator-api2")]
 pub(crate) mod collections;
-pub(crate) mod error;
 pub(crate) mod heap;
 mod heap_shared;
 mod remote_free_list;

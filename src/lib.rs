@@ -72,8 +72,7 @@ mod unwind;
 pub use arena::stack_allocator::{StackAllocator, StackDump};
 pub use arena::stack_box::StackBox;
 pub use block::block_allocator::{BlockAllocator, BlockAllocatorBuilder};
-pub use block::error::AllocError;
-pub use block::shared::BlockStats;
+pub use block::shared::{AllocError, BlockStats};
 #[doc(inline)]
 pub use frame::{
     Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Full, Later, Looper, LooperProxy,

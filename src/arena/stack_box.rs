@@ -1,7 +1,7 @@
 //! `StackBox`: a value in an arena, and the ways to make one.
 
 use super::stack_allocator::{Label, StackAllocator};
-use crate::block::error::AllocError;
+use crate::block::shared::AllocError;
 use crate::unsizing::{coerced, coercible, traits_of_smart_pointer};
 use std::alloc::Layout;
 use std::borrow::BorrowMut;

@@ -2,13 +2,12 @@
 //! handle, and closing the allocator with the last handle.
 
 use super::chunk::CHUNK_BYTES;
-use super::error::AllocError;
 use super::heap::Heap;
-use super::shared::{AllocatorSettings, AllocatorShared, BlockStats, SoftCapHook};
+use super::shared::{AllocError, AllocatorSettings, AllocatorShared, BlockStats, SoftCapHook};
 use super::size_class::{SIZES, class_of};
 use super::thread_heaps::{self, ThreadHeaps};
-use crate::sync::{alloc, catch_unwind, dealloc, lazy};
-use crate::unwind::report;
+use crate::sync::{alloc, dealloc, lazy};
+use crate::unwind::reporting;
 use std::alloc::Layout;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -313,9 +312,7 @@ impl Drop for AllocatorHandle {
         // Dropping the hook drops its captures, whose destructors are foreign code. The caller may
         // be ending a pool or a thread, so no panic may leave this function.
         let hook = self.on_soft_cap.take();
-        if let Err(payload) = catch_unwind(|| drop(hook)) {
-            report(payload);
-        }
+        reporting(|| drop(hook));
     }
 }
 

@@ -11,10 +11,9 @@
 
 use super::block_checks;
 use super::chunk::{AllChunks, Block, BulkPut, CHUNK_BYTES, ChunkList, ChunkPtr, ChunkState, next};
-use super::error::AllocError;
 use super::heap_shared::{HeapCounters, HeapOwner};
 use super::remote_free_list::{PendingBlocks, RemoteFreeList};
-use super::shared::{AllocatorShared, BlockStats};
+use super::shared::{AllocError, AllocatorShared, BlockStats};
 use super::size_class::SIZES;
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, Link, Roll, SMALL, Witness, boxed, described, prefetch, unbox};
@@ -231,20 +230,8 @@ impl Heap {
         class: usize,
         waste: usize,
     ) {
-        // SAFETY: the contract of this function is that of both calls.
-        unsafe {
-            self.count_freed(class, 1, waste);
-            self.put(chunk, block);
-        }
-    }
-
-    /// Puts a block back in its chunk. The caller must count it by [`Heap::count_freed`].
-    ///
-    /// # Safety
-    /// The caller owns the heap; the block is of `chunk`, which is of this heap, and the caller
-    /// gives it up.
-    #[inline(always)]
-    unsafe fn put(&self, chunk: ChunkPtr, block: NonNull<Block>) {
+        // SAFETY: the contract of this function is that of the call.
+        unsafe { self.count_freed(class, 1, waste) };
         self.witness.write();
         // SAFETY: a block of the chunk that the caller gives up.
         let (was_full, unused) = unsafe { chunk.put(block) };

@@ -281,8 +281,11 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
     let heap = unsafe { at.as_ref() };
     let closed = heap.remote_frees.is_closed();
     let Some(heaps) = ThreadHeaps::current() else {
-        // SAFETY: a block of this heap that the caller gives up.
-        return unsafe { send_one(at, block, waste) };
+        // SAFETY: a block of this heap that the caller gives up, and so a batch of one.
+        return unsafe {
+            set_next(block, ptr::null_mut());
+            send(at, block, 1, waste);
+        };
     };
     // SAFETY: a block of this heap that the caller gives up. If the heap's `owner` is this thread's
     // key, this thread owns the heap (invariant 3 of `block`); it does not use the heap once it has
@@ -444,18 +447,6 @@ impl RemoteFreeBatch {
             // up here.
             unsafe { send(heap, first, self.len.take(), self.waste.take()) };
         }
-    }
-}
-
-/// Sends one block to its heap.
-///
-/// # Safety
-/// The block is of this heap, and the caller gives it up.
-unsafe fn send_one(heap: NonNull<Heap>, block: NonNull<Block>, waste: usize) {
-    // SAFETY: the caller gives up the block, which then is a batch of one.
-    unsafe {
-        set_next(block, ptr::null_mut());
-        send(heap, block, 1, waste);
     }
 }
 

@@ -142,7 +142,7 @@ impl Drop for DrainRoot {
             engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
             // Runs claimed messages, too, as they may feed the root pool.
             if pools.has_claimed() {
-                engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
+                this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
                 engine::empty_stack(&pools.first, Limit::SOME).keep(&mut panics);
             }
             // Destructors of the root pool's entries may have left a backlog.

@@ -322,7 +322,7 @@ impl PoolManager {
             // Collected before the releases: an object that a sender released before it posted is
             // then destroyed before the closure runs.
             pools.collect_posted();
-            engine::serve(Some(pools), Meter::unlimited(Limit::SOME), &mut panics);
+            this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
             let mut ran = 0;
             for _ in 0..pools.posted() {
                 let run = |call: Message| panics.guard(|| call.run());

@@ -10,7 +10,7 @@ use super::payload::{One, Slice};
 use super::strong::Ref;
 use super::weak::Weak;
 use crate::block::block_allocator::BlockAllocator;
-use crate::block::error::AllocError;
+use crate::block::shared::AllocError;
 use crate::ledger;
 use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;

@@ -12,8 +12,8 @@ use super::header::{
 };
 use super::payload::{One, Payload, Slice, write_length};
 use crate::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
-use crate::block::error::AllocError;
 use crate::block::heap::BulkFree;
+use crate::block::shared::AllocError;
 use crate::block::size_class::{SIZES, class_of_size};
 use crate::block::thread_heaps;
 use crate::sync::{alloc, dealloc};

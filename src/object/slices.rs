@@ -7,7 +7,7 @@ use super::object_memory::{
 use super::payload::Slice;
 use super::strong::Ref;
 use crate::block::block_allocator::BlockAllocator;
-use crate::block::error::AllocError;
+use crate::block::shared::AllocError;
 use crate::thread::current::tally_destroyed;
 use std::array;
 use std::ops::ControlFlow;

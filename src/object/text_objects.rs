@@ -6,7 +6,7 @@ use super::slices::copied;
 use super::strong::Ref;
 use super::unique::Renew;
 use crate::block::block_allocator::BlockAllocator;
-use crate::block::error::AllocError;
+use crate::block::shared::AllocError;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;

@@ -51,8 +51,8 @@
 //! # Files
 //! From the bottom: each file uses files above it in this list; [`turns`] and [`duties`] use each other.
 //!
-//! * [`release`]: gives up references, one by one or neighbors that are alike; [`outcome`]: results of
-//!   drains; [`watch`]: adds an entry to an open pool, with events about pools and backlogs that grow
+//! * [`release`]: gives up references, one by one or neighbors that are alike; [`watch`]: adds an entry to
+//!   an open pool, with events about pools and backlogs that grow
 //! * [`plain`]: the releases of an ordinary drain
 //! * [`turns`]: the releases of a drain with a budget or with duties; [`duties`]: the table of duties
 //! * [`engine`]: what a drain does before and after its releases; [`drain_span`]: spans of `tracing`
@@ -63,7 +63,6 @@ pub(crate) mod close;
 pub(crate) mod drain_span;
 pub(crate) mod duties;
 pub(crate) mod engine;
-pub(crate) mod outcome;
 mod plain;
 mod release;
 pub(crate) mod this_thread;

@@ -4,13 +4,13 @@
 use super::stack::thread_pools::ThreadPools;
 use crate::object::header::Thin;
 use crate::object::strong::Ref;
-use crate::sync::{boxed, catch_unwind, described, unbox};
+use crate::sync::{boxed, described, unbox};
 use crate::thread::current::tally_handed_over;
 use crate::thread::inbox::{Message, MessageKind, Node, Queue};
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
-use crate::unwind::report;
+use crate::unwind::reporting;
 
 pub(in crate::pool) mod segments;
 
@@ -64,10 +64,7 @@ impl ThreadPools {
         while let Some(call) = self.posted.pop() {
             if call.kind().is_loop_closure() {
                 any = true;
-                let run = || catch_unwind(|| call.run()).err();
-                self.running(&record.calls, 1, run)
-                    .into_iter()
-                    .for_each(report);
+                self.running(&record.calls, 1, || reporting(|| call.run()));
             } else {
                 others.append(std::iter::once(call));
             }

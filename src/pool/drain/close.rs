@@ -5,10 +5,9 @@
 
 use super::drain_span;
 use super::engine::{FEW, Progress, drain, release_few};
-use super::outcome::Outcome;
 use super::this_thread;
 use crate::event::span::wants_drains;
-use crate::pool::stack::budget::Limit;
+use crate::pool::stack::budget::{Limit, Outcome};
 use crate::pool::stack::pool_life::Then;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::unwind::FirstPanic;

@@ -5,10 +5,9 @@
 //! entries that the subscriber added before it would be leaked.
 
 use super::duties::is_idle;
-use super::outcome::Outcome;
 use crate::event::span::{self, DrainBegin, DrainEnd};
 use crate::object::destroy::in_destructor;
-use crate::pool::stack::budget::Drained;
+use crate::pool::stack::budget::{Drained, Outcome};
 use crate::pool::stack::pool_stack::PoolState;
 use crate::thread::current::is_exiting;
 use crate::unwind::Payload;

@@ -3,7 +3,6 @@
 //! A pool with few entries has a quick way, as setting up a drain takes longer than releasing them.
 
 use super::duties::{is_idle, owes};
-use super::outcome::{Outcome, Served};
 use super::plain::PlainDrain;
 use super::release::{Pace, Unmetered, check, release, release_plain};
 use super::turns::{Drain, Own, Serves};
@@ -15,7 +14,7 @@ use crate::object::header::header;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::pool::entries::retired;
-use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter};
+use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter, Outcome, Served};
 use crate::pool::stack::chain::Barrier;
 use crate::pool::stack::pool_life::{ChainFrame, Draining};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
@@ -352,10 +351,6 @@ fn run_backlog(
 
 /// Serves the calling thread's duties, if no destructor is in progress on it, and keeps panics.
 /// Objects that destructors autorelease go to the current pool.
-pub(crate) fn serve(thread: Option<&ThreadPools>, meter: Meter, panics: &mut FirstPanic) -> Served {
-    serve_as(Serves::All, thread, meter, panics)
-}
-
 pub(super) fn serve_as(
     serves: Serves,
     thread: Option<&ThreadPools>,

@@ -2,13 +2,12 @@
 //! stacks of managers in them.
 
 use super::engine::{self, drain, run_last, serve_as, work_off};
-use super::outcome::{Outcome, Served};
 use super::turns::Serves;
 use super::watch;
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::header::header;
-use crate::pool::stack::budget::{Limit, Meter};
+use crate::pool::stack::budget::{Limit, Meter, Outcome, Served};
 use crate::pool::stack::manager_shared::ManagerShared;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
@@ -161,15 +160,15 @@ pub(crate) fn place() -> NonNull<Cell<*const ThreadPools>> {
     THIS.with(|this| NonNull::from(&this.pools))
 }
 
-/// Serves the calling thread's duties, as [`engine::serve`] does.
+/// Serves all duties of the calling thread, as [`serve_as`] does.
 ///
 /// A thread without a key has only orphans to release. This function does not register such a
 /// thread: it might get the registry slot of an ended thread, and could then not run that thread's
 /// closures.
 pub(crate) fn serve(meter: Meter, panics: &mut FirstPanic) -> Served {
     match own_key() {
-        None => engine::serve(None, meter, panics),
-        Some(_) => with(|pools| engine::serve(pools, meter, panics)),
+        None => serve_as(Serves::All, None, meter, panics),
+        Some(_) => with(|pools| serve_as(Serves::All, pools, meter, panics)),
     }
 }
 

@@ -2,7 +2,6 @@
 //! thread's duties, within a meter.
 
 use super::duties::{self, Agenda};
-use super::outcome::Outcome;
 use super::plain::PlainDrain;
 use super::release::{Pace, release, stretch};
 use crate::event::{Event, EventKind};
@@ -15,7 +14,7 @@ use crate::pool::entries::page::PageCache;
 use crate::pool::entries::page::PageChain;
 use crate::pool::remote;
 use crate::pool::stack::backlog::Item;
-use crate::pool::stack::budget::{ENDLESS, Limit, Meter};
+use crate::pool::stack::budget::{ENDLESS, Limit, Meter, Outcome};
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::catch_unwind;

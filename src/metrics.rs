@@ -109,19 +109,10 @@ struct Figures {
 impl Figures {
     fn of(manager: &PoolManager) -> Self {
         let snapshot = manager.snapshot();
-        let threads = snapshot.threads.iter().map(|thread| &thread.totals);
-        let totals = threads.fold(snapshot.departed, |sum, thread| Totals {
-            pools_pushed: sum.pools_pushed + thread.pools_pushed,
-            autoreleased: sum.autoreleased + thread.autoreleased,
-            released: sum.released + thread.released,
-            created: sum.created + thread.created,
-            destroyed: sum.destroyed + thread.destroyed,
-            handed_over: sum.handed_over + thread.handed_over,
-        });
         let memory = manager.memory().map(BlockAllocator::stats);
         Self {
+            totals: snapshot.totals(),
             snapshot,
-            totals,
             blocks: memory.unwrap_or_else(|| BlockAllocator::process().stats()),
         }
     }
@@ -217,19 +208,14 @@ const MANAGER: &[Metric] = metrics! {
 /// ```
 pub fn publish(manager: &PoolManager) {
     let figures = Figures::of(manager);
-    for metric in PROCESS {
-        let figure = (metric.read)(&figures);
-        match metric.kind {
-            Counter => counter!(metric.name).absolute(figure),
-            Gauge => gauge!(metric.name).set(figure as f64),
-        }
-    }
-    let label = manager.label();
-    for metric in MANAGER {
-        let figure = (metric.read)(&figures);
-        match metric.kind {
-            Counter => counter!(metric.name, "manager" => label.to_owned()).absolute(figure),
-            Gauge => gauge!(metric.name, "manager" => label.to_owned()).set(figure as f64),
+    let label = [("manager", manager.label().to_owned())];
+    for (metrics, labels) in [(PROCESS, &label[..0]), (MANAGER, &label[..])] {
+        for metric in metrics {
+            let figure = (metric.read)(&figures);
+            match metric.kind {
+                Counter => counter!(metric.name, labels).absolute(figure),
+                Gauge => gauge!(metric.name, labels).set(figure as f64),
+            }
         }
     }
 }

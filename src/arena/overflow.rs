@@ -97,21 +97,17 @@ impl Overflow {
     /// caller gives the memory up.
     pub(super) unsafe fn remove(&self, value: NonNull<u8>) -> usize {
         // SAFETY: `push` has put a node before the value.
-        let OverflowNode {
-            newer,
-            older,
-            layout,
-            ..
-        } = unsafe { node_of(value).read() };
-        if let Some(older) = older.get() {
+        let node = unsafe { node_of(value).read() };
+        let (newer, older, layout) = (node.newer.get(), node.older.get(), node.layout);
+        if let Some(older) = older {
             // SAFETY: a node in the list exists until `remove` takes it out.
-            unsafe { older.as_ref() }.newer.set(newer.get());
+            unsafe { older.as_ref() }.newer.set(newer);
         }
-        if let Some(newer) = newer.get() {
+        if let Some(newer) = newer {
             // SAFETY: a node in the list exists until `remove` takes it out.
-            unsafe { newer.as_ref() }.older.set(older.get());
+            unsafe { newer.as_ref() }.older.set(older);
         } else {
-            self.newest.set(older.get());
+            self.newest.set(older);
         }
         self.bytes.set(self.bytes.get() - layout.size());
         // SAFETY: `push` has put the value at this offset in an allocation of this layout; its node
@@ -167,20 +163,15 @@ impl Overflow {
     pub(super) unsafe fn entries(&self) -> impl Iterator<Item = EntryInfo> {
         let mut next = self.newest.get();
         std::iter::from_fn(move || {
-            let node = next?;
+            let at = next?;
             // SAFETY: a node in the list exists until it is removed; by the contract, no value is
             // removed meanwhile.
-            let OverflowNode {
-                older,
-                layout,
-                label,
-                ..
-            } = unsafe { node.as_ref() };
-            next = older.get();
+            let node = unsafe { at.as_ref() };
+            next = node.older.get();
             Some(EntryInfo {
-                address: node.addr().get() + size_of::<OverflowNode>(),
-                size: layout.size() - value_at(layout.align()),
-                label: label.get(),
+                address: at.addr().get() + size_of::<OverflowNode>(),
+                size: node.layout.size() - value_at(node.layout.align()),
+                label: node.label.get(),
                 note: ", on the heap",
             })
         })

@@ -197,12 +197,12 @@ impl FrameLoop {
     /// posts go on. To make none, break out of `run` and call it again later, or do not call [`tick`](Self::tick);
     /// a loop whose frames are made [on demand](FrameConfig::on_demand) sleeps anyway while nobody asks for one.
     pub fn suspend(&mut self) {
-        self.clock.suspend();
+        self.clock.set_suspended(true);
     }
 
     /// Lets the loop's time go on from the next frame, which has a delta of zero.
     pub fn resume(&mut self) {
-        self.clock.resume();
+        self.clock.set_suspended(false);
     }
 
     /// Returns the report of the last frame, if there was one and it did not panic.
@@ -405,15 +405,9 @@ impl Clock {
         }
     }
 
-    /// Stops time until [`resume`](Self::resume).
-    fn suspend(&mut self) {
-        self.suspended = true;
-        self.last = None;
-    }
-
-    /// Lets time go on, from the next frame.
-    fn resume(&mut self) {
-        self.suspended = false;
+    /// Stops time, or lets it go on from the next frame.
+    fn set_suspended(&mut self, suspended: bool) {
+        self.suspended = suspended;
         self.last = None;
     }
 }
@@ -462,10 +456,10 @@ mod tests {
         let config = FrameConfig::new();
         let mut clock = Clock::default();
         clock.frame(ms(0), &config);
-        clock.suspend();
+        clock.set_suspended(true);
         assert_eq!(clock.frame(ms(10), &config).delta, ms(0));
         assert_eq!(clock.frame(ms(20), &config).delta, ms(0));
-        clock.resume();
+        clock.set_suspended(false);
         assert_eq!(clock.frame(ms(30), &config).delta, ms(0));
         assert_eq!(clock.frame(ms(47), &config).delta, ms(17));
     }

@@ -130,15 +130,21 @@ impl Totals {
 impl Snapshot {
     /// Returns the number of live counted objects in the process.
     pub fn live_objects(&self) -> u64 {
-        let all = || {
-            self.threads
-                .iter()
-                .map(|t| &t.totals)
-                .chain([&self.departed])
-        };
-        let destroyed = all().fold(0u64, |sum, t| sum.wrapping_add(t.destroyed));
-        let created = all().fold(0u64, |sum, t| sum.wrapping_add(t.created));
-        created.saturating_sub(destroyed)
+        let all = self.totals();
+        all.created.saturating_sub(all.destroyed)
+    }
+
+    /// Returns the figures of all threads, live or ended.
+    pub(crate) fn totals(&self) -> Totals {
+        let threads = self.threads.iter().map(|thread| &thread.totals);
+        threads.fold(self.departed, |sum, thread| Totals {
+            pools_pushed: sum.pools_pushed + thread.pools_pushed,
+            autoreleased: sum.autoreleased + thread.autoreleased,
+            released: sum.released + thread.released,
+            created: sum.created.wrapping_add(thread.created),
+            destroyed: sum.destroyed.wrapping_add(thread.destroyed),
+            handed_over: sum.handed_over + thread.handed_over,
+        })
     }
 
     /// Returns the thread with this key, if the snapshot has it.

@@ -200,17 +200,18 @@ pub(crate) fn is_exiting() -> bool {
     CURRENT.with(|c| c.exiting.get() || c.exited.get())
 }
 
-/// Takes the next exit hook.
-fn next_hook() -> Option<ExitHook> {
-    CURRENT.with(|c| c.hooks.iter().find_map(Cell::take))
-}
-
 /// Ends the exit: look-ups no longer find the thread.
 fn depart(record: &Record) {
     if let Some(id) = record.id() {
         BY_ID.remove(&id);
     }
-    move_figures(&record.tally);
+    // Adds the thread's figures to the sums of exited threads.
+    with_figures_locked(|| {
+        let tally = &record.tally;
+        DEPARTED.created.add_shared(tally.created.take());
+        DEPARTED.destroyed.add_shared(tally.destroyed.take());
+        DEPARTED.handed_over.add_shared(tally.handed_over.take());
+    });
     CURRENT.with(|c| {
         c.record.set(ptr::null());
         c.exited.set(true);
@@ -219,15 +220,6 @@ fn depart(record: &Record) {
         drop(unsafe { Box::from_raw(owner) });
     });
     REGISTRY.leave(record.key());
-}
-
-/// Adds the figures of the exiting thread to the sums of exited threads.
-fn move_figures(tally: &Tally) {
-    with_figures_locked(|| {
-        DEPARTED.created.add_shared(tally.created.take());
-        DEPARTED.destroyed.add_shared(tally.destroyed.take());
-        DEPARTED.handed_over.add_shared(tally.handed_over.take());
-    });
 }
 
 /// Returns the calling thread's own figures, if it has been entered and has not exited.
@@ -309,7 +301,7 @@ pub(crate) fn thread_exit() {
     };
     // Takes one hook at a time: an earlier hook may still set a later one, or use data that the
     // later one tears down.
-    while let Some(hook) = next_hook() {
+    while let Some(hook) = CURRENT.with(|c| c.hooks.iter().find_map(Cell::take)) {
         hook(&record);
     }
     for inbox in [&record.calls, &record.releases] {

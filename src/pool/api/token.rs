@@ -234,12 +234,9 @@ fn find_open<'p>(
 ) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
     let stack = pools.find(manager).ok_or(PopError::Stale)?;
     let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
-    if !pool.life.is_token_of(token.generation) {
-        return Err(PopError::Stale);
-    }
     // A pool is opened once in each generation, so the token's manager opened this one, unless the token
     // was made of other words.
-    if !ptr::eq(pool.stack.get(), stack) {
+    if !pool.life.is_token_of(token.generation) || !ptr::eq(pool.stack.get(), stack) {
         return Err(PopError::Stale);
     }
     Ok((stack, pool))

@@ -70,10 +70,7 @@ pub(super) fn pool(stack: &PoolStack, pool: &PoolState) {
 fn report_pool(stack: &PoolStack, pool: &PoolState, len: usize, doublings: u32) {
     about(EventKind::PoolWatermark, stack, pool, len)
         .doublings(doublings)
-        .emit_with(|event| {
-            let sample = Sample::of_entries(pool, len);
-            sample.add_to(event)
-        });
+        .emit_with(|event| Sample::of_entries(pool, len).add_to(event));
 }
 
 /// Reports a backlog that grows beyond its watermark. To be called at the end of each budgeted

@@ -7,6 +7,7 @@
 //! coroutine. It cannot park in the hook itself, which holds a lock of std. To the caller, the
 //! failure is an ordinary value.
 
+use crate::event::text_of;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -100,9 +101,7 @@ fn install_hook() {
         std::panic::set_hook(Box::new(move |info| {
             before(info);
             stop_with(|| {
-                let payload = info.payload();
-                let text = payload.downcast_ref::<&str>().map(|s| (*s).to_owned());
-                let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+                let text = text_of(info.payload());
                 let text = text.unwrap_or_else(|| "a panic without a text".to_owned());
                 let at = info.location().map(|at| format!("\n  at {at}"));
                 Progress::Failed(text.trim().to_owned() + &at.unwrap_or_default())

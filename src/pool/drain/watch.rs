@@ -22,14 +22,8 @@ const TYPES: usize = 8;
 #[inline]
 pub(in crate::pool) fn root(stack: &PoolStack) {
     let len = stack.root.entries.len();
-    if len
-        >= stack
-            .manager
-            .watermarks
-            .root
-            .get()
-            .max(stack.next_mark.get())
-    {
+    let watermark = stack.manager.watermarks.root.get();
+    if len >= watermark.max(stack.next_mark.get()) {
         report_root(stack, len);
     }
 }

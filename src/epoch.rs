@@ -193,8 +193,10 @@ pub(crate) struct Participant {
     newest: Cell<*const Pin>,
     /// Pins that no pool has.
     spare: Cell<*const Pin>,
-    /// The epoch of the outermost call that is pinned; 0 if there is none.
+    /// The epoch of the first of the calls that are pinned; 0 if there are none.
     call: Cell<u64>,
+    /// How many calls are pinned. Coroutines may end them in any order.
+    calls: Cell<usize>,
     /// The name of that call, and how long it takes, for reports.
     call_watch: PinWatch,
     /// All pins of this participant, the newest first. Only grows.
@@ -224,6 +226,7 @@ impl Participant {
             newest: Cell::new(ptr::null()),
             spare: Cell::new(ptr::null()),
             call: Cell::new(0),
+            calls: Cell::new(0),
             call_watch: PinWatch::new(),
             pins: AtomicPtr::new(ptr::null_mut()),
             label: Mutex::default(),
@@ -488,6 +491,11 @@ impl OwnParticipant {
         new
     }
 
+    /// Returns whether a call of the thread is pinned.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.known().is_some_and(|own| own.calls.get() != 0)
+    }
+
     /// Returns whether a pool or a call of the thread is pinned.
     pub(crate) fn is_pinned(&self) -> bool {
         self.known().is_some_and(|own| own.pinned.own() != 0)
@@ -598,33 +606,33 @@ impl Participant {
     }
 }
 
-/// A call that is pinned. Dropping it unpins the call, also by a panic.
-struct CallPin<'p> {
-    /// `None` if the call is inside another one, which is pinned as long.
-    outermost: Option<&'p Participant>,
-}
+/// A call that is pinned. Dropping it, also by a panic, unpins the thread if no other call is pinned.
+struct CallPin<'p>(&'p Participant);
 
 impl<'p> CallPin<'p> {
-    /// Pins a call; events report it under `name`, if it has one.
+    /// Pins a call; events report it under `name`, if it has one and is the first.
     #[inline(always)]
     fn new(participant: &'p Participant, name: Option<&'static str>) -> Self {
-        let is_outermost = participant.call.get() == 0;
-        if is_outermost {
+        let calls = participant.calls.get();
+        participant.calls.set(calls + 1);
+        if calls == 0 {
             participant.call.set(participant.announce());
             if let Some(name) = name {
                 participant.call_watch.set_fixed_name(name);
                 participant.call_watch.since.start();
             }
         }
-        let outermost = is_outermost.then_some(participant);
-        Self { outermost }
+        Self(participant)
     }
 }
 
 impl Drop for CallPin<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(participant) = self.outermost {
+        let participant = self.0;
+        let calls = participant.calls.get() - 1;
+        participant.calls.set(calls);
+        if calls == 0 {
             participant.call_watch.since.stop();
             participant.call.set(0);
             participant.announce_oldest();

@@ -215,6 +215,10 @@ fn at_exit(record: &Arc<Record>) {
         // SAFETY: `enter` made the pools, which only `pool_closed` frees.
         let this = unsafe { pools.as_ref() };
         let events = exit(this, record, |late| set_exited(late));
+        if this.participant.has_calls() {
+            // A suspended coroutine is inside a call on a slot, which uses the pools when it ends: they stay.
+            this.count_open(1);
+        }
         // SAFETY: `exit` has counted this, and `this` is not used any more.
         unsafe { pool_closed(pools) };
         events.into_iter().for_each(Event::emit);

@@ -46,8 +46,8 @@ mod system {
         membarrier(REGISTER)
     }
 
-    /// Has all threads execute a fence. Returns false if the kernel refuses that, which it never does once the
-    /// process is registered.
+    /// Has all threads execute a fence. Returns false if the kernel refuses that: a filter of system calls that
+    /// was installed later may, or a lack of memory.
     pub(crate) fn fence_all() -> bool {
         membarrier(BARRIER)
     }

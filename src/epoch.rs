@@ -139,9 +139,10 @@ impl Epoch {
     #[cold]
     fn enter(&self) -> &Participant {
         let free = self.participants().find(|participant| {
-            // Relaxed: only looks. Acquire: pairs with the Release in `leave`, so that the former
-            // owner's accesses happen before. Model: epoch_leave.
+            // Relaxed: only looks.
             participant.is_owned.load(Ordering::Relaxed) == 0
+                // Acquire: pairs with the Release in `leave`, so that the former owner's accesses
+                // happen before. Model: epoch_leave.
                 && participant
                     .is_owned
                     .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
@@ -154,8 +155,8 @@ impl Epoch {
 
     /// Returns the oldest epoch that is announced; the greatest number if nothing is pinned.
     fn oldest_pin(&self) -> u64 {
-        // Acquire: pairs with the Release in `announce_oldest`, so that the readers' uses of objects
-        // happen before their release. Model: slot_load_store.
+        // Acquire: pairs with the Release in `announce` and `announce_oldest`, so that the readers' uses
+        // of objects happen before their release. Model: epoch_pin.
         let pinned = |participant: &Participant| participant.pinned.load(Ordering::Acquire);
         let announced = self.participants().map(pinned).filter(|epoch| *epoch != 0);
         announced.min().unwrap_or(u64::MAX)
@@ -263,8 +264,9 @@ impl Participant {
         // on do not have what was retired before an older epoch. Model: epoch_second_pool.
         let now = EPOCH.now.load(Ordering::Acquire);
         if self.pinned.own() == 0 {
-            // Relaxed: the fence orders this before the reads of slots. Model: epoch_pin.
-            self.pinned.store(now, Ordering::Relaxed);
+            // Release: as in `announce_oldest`, as a collector that reads this must acquire the uses under
+            // former pins, too. The fence orders it before the reads of slots. Model: epoch_pin.
+            self.pinned.store(now, Ordering::Release);
             self.light.fence();
         }
         now
@@ -280,7 +282,7 @@ impl Participant {
             (pool, call) => pool.min(call),
         };
         if oldest != self.pinned.own() {
-            // Release: pairs with the Acquire in `oldest_pin`. Model: slot_load_store.
+            // Release: pairs with the Acquire in `oldest_pin`. Model: epoch_pin.
             self.pinned.store(oldest, Ordering::Release);
         }
     }
@@ -706,16 +708,17 @@ pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
 
 /// The second step: returns the tag of the references that were taken before.
 pub(crate) fn seal() -> u64 {
-    // AcqRel: pairs with the Acquire in `announce`, so that a thread that announces a younger epoch
-    // finds none of the references in slots; and continues what other collectors have published.
-    // Model: epoch_tag.
-    EPOCH.now.fetch_add(1, Ordering::AcqRel)
+    // Release: pairs with the Acquire in `announce`, so that a thread that announces a younger epoch
+    // finds none of the references in slots, also if it has read a later increment, as that continues
+    // the release sequence. Model: epoch_second_pool.
+    EPOCH.now.fetch_add(1, Ordering::Release)
 }
 
 /// Reads the epoch.
 #[cfg(all(loom, feature = "loom"))]
 pub(crate) fn now() -> u64 {
-    EPOCH.now.load(Ordering::Acquire)
+    // Relaxed: a canary tries what this lacks.
+    EPOCH.now.load(Ordering::Relaxed)
 }
 
 /// The third step: returns the oldest epoch that is announced, or the greatest number if nothing is
@@ -738,7 +741,7 @@ pub(crate) fn glance() -> u64 {
 
 /// Counts retired references that have been passed on, and that are counted elsewhere now.
 pub(crate) fn count_passed_on(n: u64) {
-    // Release: pairs with the Acquire in `deferred`. Model: orphans_quiesce.
+    // Release: pairs with the Acquire in `deferred`. Model: orphans_retired.
     EPOCH.passed_on.fetch_add(n, Ordering::Release);
 }
 
@@ -746,7 +749,7 @@ pub(crate) fn count_passed_on(n: u64) {
 /// elsewhere before this returns.
 pub(crate) fn deferred() -> usize {
     // Reads it first: what was passed on was counted as retired before. Acquire: pairs with the Release in
-    // `count_passed_on`. Model: orphans_quiesce.
+    // `count_passed_on`. Model: orphans_retired.
     let passed_on = EPOCH.passed_on.load(Ordering::Acquire);
     let retired = |participant: &Participant| participant.retired.load(Ordering::Relaxed);
     let retired: u64 = EPOCH.participants().map(retired).sum();
@@ -778,8 +781,8 @@ pub(crate) fn is_held() -> bool {
 
 /// Returns whether a thread other than `me` holds the epoch.
 pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
-    // Acquire: as in `oldest_pin`.
-    let is_pinned = |participant: &&Participant| participant.pinned.load(Ordering::Acquire) != 0;
+    // Relaxed: the caller only decides how long to wait.
+    let is_pinned = |participant: &&Participant| participant.pinned.load(Ordering::Relaxed) != 0;
     let mut pinned = EPOCH.participants().filter(is_pinned);
     pinned.any(|participant| participant.lock_label().0 != me)
 }

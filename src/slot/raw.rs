@@ -108,7 +108,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     unsafe fn lend<'p>(&self) -> Option<PoolRef<'p, T>> {
         // Acquire: pairs with the Release in `replace` and `exchange`, so that the value of the
         // object is visible.
-        // Model: slot_load_store.
+        // Model: slot_drained_empty.
         let at = NonNull::new(self.at.load(Ordering::Acquire))?;
         // SAFETY: the object was in the slot after the pin, so the slot's reference is retired
         // later than that, and released only after the unpin (invariant 3).
@@ -167,7 +167,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     fn replace(&self, r: Option<Ref<T>>) -> *mut T::First {
         // Release: pairs with the Acquire of the loads. Acquire: pairs with the Release of the
         // thread that put the old object in, so that its uses of the object happen-before the
-        // destructor. Model: slot_load_store, slot_two_writers.
+        // destructor. Model: slot_two_writers.
         self.at.swap(into_pointer(r), Ordering::AcqRel)
     }
 

@@ -14,9 +14,9 @@ pub fn models() -> Vec<Model> {
     [
         Model::new(
             "epoch_pin",
-            "a collector removes and frees while a thread enters the epoch, reads, and leaves",
+            "a collector removes and frees while a thread enters the epoch, and pins and reads twice",
             ALL,
-            || meet(read, collect),
+            || meet(|place| read(place) | read(place), collect),
         ),
         Model::new(
             "epoch_second_pool",
@@ -78,14 +78,21 @@ pub fn models() -> Vec<Model> {
         .bounded(3),
         model!(
             epoch_leave,
-            "a thread that has left is followed by another one, while a third one collects",
-            &["old", "new"],
+            "two threads enter the epoch after another one has left it, while a third one collects",
+            ALL,
         )
         .bounded(2),
         model!(
             epoch_flag,
             "a thread stores and ends, while another one collects: whatever that one misses waits for the next",
             &["one", "both"],
+        )
+        .bounded(2)
+        .plain_bounded(1),
+        model!(
+            epoch_queue,
+            "a thread stores twice, while another one collects",
+            &["0", "1", "2"],
         )
         .bounded(2)
         .plain_bounded(1),
@@ -239,16 +246,6 @@ fn slot() -> (Arc<Slot<Probe>>, usize) {
     (slot, old)
 }
 
-/// Reads the slot's object under a pool's pin; returns whether it is the one at this address.
-fn load(slot: &Slot<Probe>, old: usize) -> bool {
-    let pool = AutoreleasePool::new();
-    let loaded = slot.load(&pool);
-    loaded.look();
-    let is_old = address(&loaded) == old;
-    loaded.look();
-    is_old
-}
-
 /// Collects, and releases what is ready: a pool that has had an entry does so at each drain.
 fn drain() {
     AutoreleasePool::new().create(());
@@ -282,18 +279,15 @@ fn epoch_bumps() -> String {
     describe(reader.join(), freed)
 }
 
-fn epoch_leave() -> bool {
-    let (slot, old) = slot();
-    let reader = spawn_with(&slot, move |slot| {
-        // Takes over the first one's place in the epoch.
-        spawn_with(&slot, move |slot| load(&slot, old)).join();
-        spawn_with(&slot, move |slot| load(&slot, old)).join()
-    });
-    slot.store(probe());
-    drain();
-    let is_old = reader.join();
-    ends(slot, 2);
-    is_old
+fn epoch_leave() -> String {
+    let place = Arc::default();
+    let reader = || spawn_with(&place, |place| read(&place));
+    // Another one takes over its part in the epoch.
+    reader().join();
+    let others = [(); 2].map(|()| reader());
+    let freed = collect(&place);
+    let found = others.map(Thread::join).contains(&true);
+    describe(found, freed)
 }
 
 /// Returns how many objects the collections beside the other thread have released.
@@ -314,6 +308,18 @@ fn epoch_flag() -> usize {
     settle();
     assert_eq!(take_deaths().len(), 1);
     released - 1
+}
+
+/// Returns how many objects the collection beside the other thread has released.
+fn epoch_queue() -> usize {
+    let (slot, _) = slot();
+    let other = spawn_with(&slot, |slot| [(); 2].map(|()| slot.store(probe())));
+    let_others_go_first();
+    drain();
+    let released = take_deaths().len();
+    other.join();
+    ends(slot, 3 - released);
+    released
 }
 
 fn epoch_holders() -> usize {

@@ -308,8 +308,9 @@ impl RetiredPages<'_> {
     /// number of entries before; `None` if there was no room.
     #[inline]
     fn try_push(&self, thin: Thin, new: &mut *mut Page) -> Option<usize> {
-        // Acquire: pairs with the Release below, by a former owner. Model: epoch_leave.
-        let newest = self.0.swap(busy(), Ordering::Acquire).cast::<Page>();
+        // Relaxed: other threads write no pages here but former owners, and `enter` in `epoch` acquires
+        // what those have written.
+        let newest = self.0.swap(busy(), Ordering::Relaxed).cast::<Page>();
         // SAFETY: the exchange made the pages ours.
         let all = unsafe { newest.as_ref() }.map_or(0, Page::below);
         let page = if all % ENTRIES != 0 {
@@ -329,7 +330,7 @@ impl RetiredPages<'_> {
             }
         }
         let newest = if page.is_null() { newest } else { page };
-        // Release: pairs with the Acquire in `take`, and above. Model: epoch_flag.
+        // Release: pairs with the Acquire in `take`. Model: epoch_flag.
         self.0.store(newest.cast(), Ordering::Release);
         (!page.is_null()).then_some(all)
     }

@@ -66,14 +66,15 @@ impl Place {
     }
 
     fn set(&self, tag: u64) {
-        // Release: pairs with the Acquire in `claim` and `tag`. Model: epoch_collectors.
+        // Release: pairs with the Acquire in `claim`, and with the heavy fence that follows `tag`.
+        // Model: epoch_collectors.
         self.tag.store(tag, Ordering::Release);
     }
 
     fn tag(&self) -> u64 {
-        // Acquire: pairs with the Release in `set`, so that what comes after the caller's fence comes after
-        // the removals from slots, too. Model: epoch_collectors.
-        self.tag.load(Ordering::Acquire)
+        // Relaxed: a heavy fence follows before the tag counts, and it acquires what the Release in `set`
+        // published: the removals from slots come before that fence.
+        self.tag.load(Ordering::Relaxed)
     }
 
     /// Puts what is retired into this place, if it is empty.

@@ -1,0 +1,63 @@
+//! Calls on slots that are inside coroutines, so that they end in any order.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+
+use crate::support::{Log, Probe, alone, fresh_to_the_end, global};
+use corosensei::{Coroutine, Yielder};
+use releasepool::{Ref, Slot};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+type Reader = Coroutine<(), (), ()>;
+
+/// Returns a reader that is suspended inside `with`, and asserts when it goes on that its object is alive.
+fn reader(slot: &Arc<Slot<Probe>>, log: Log) -> Reader {
+    let slot = slot.clone();
+    let mut reader = Coroutine::new(move |yielder: &Yielder<(), ()>, ()| {
+        slot.with(|probe| {
+            yielder.suspend(());
+            assert!(!log.ids().contains(&probe.id), "it was lent");
+        });
+    });
+    reader.resume(());
+    reader
+}
+
+/// Replaces the slot's object, and releases all that can be released.
+fn replace(slot: &Slot<Probe>, log: Log) {
+    slot.store(Ref::new(log.probe(2)));
+    global().quiesce(Duration::ZERO);
+}
+
+#[test]
+fn calls_may_end_in_the_order_in_which_they_began() {
+    let log = alone!();
+    let slot = Arc::new(Slot::new(Ref::new(log.probe(1))));
+    let [mut first, mut second] = [(); 2].map(|()| reader(&slot, log));
+    first.resume(());
+    replace(&slot, log);
+    second.resume(());
+    global().quiesce(Duration::ZERO);
+    assert_eq!(log.ids(), [1]);
+}
+
+#[test]
+fn a_call_may_end_after_the_exit_of_its_thread() {
+    thread_local! {
+        static READER: RefCell<Option<Reader>> = const { RefCell::new(None) };
+    }
+    let log = alone!();
+    let slot = Arc::new(Slot::new(Ref::new(log.probe(1))));
+    fresh_to_the_end({
+        let slot = slot.clone();
+        move || {
+            // Registered first, so it is dropped after the crate's own.
+            READER.with(|reader| reader.borrow_mut().take());
+            let suspended = self::reader(&slot, log);
+            READER.with(|reader| *reader.borrow_mut() = Some(suspended));
+        }
+    });
+    replace(&slot, log);
+    assert_eq!(log.ids(), [1]);
+}

@@ -17,7 +17,8 @@ pub fn models() -> Vec<Model> {
             "a collector removes and frees while a thread enters the epoch, and pins and reads twice",
             ALL,
             || meet(|place| read(place) | read(place), collect),
-        ),
+        )
+        .bounded(3),
         Model::new(
             "epoch_second_pool",
             "a thread's second pool reads without a fence, and outlasts the first one's pin",
@@ -81,7 +82,8 @@ pub fn models() -> Vec<Model> {
             "two threads enter the epoch after another one has left it, while a third one collects",
             ALL,
         )
-        .bounded(2),
+        .bounded(2)
+        .plain_bounded(1),
         model!(
             epoch_flag,
             "a thread stores and ends, while another one collects: whatever that one misses waits for the next",

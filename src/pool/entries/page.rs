@@ -330,7 +330,7 @@ impl RetiredPages<'_> {
             }
         }
         let newest = if page.is_null() { newest } else { page };
-        // Release: pairs with the Acquire in `take`. Model: epoch_flag.
+        // Release: pairs with the Acquire in `take`. Model: epoch_queue.
         self.0.store(newest.cast(), Ordering::Release);
         (!page.is_null()).then_some(all)
     }
@@ -342,7 +342,7 @@ impl RetiredPages<'_> {
             return None;
         }
         let (none, relaxed) = (ptr::null_mut(), Ordering::Relaxed);
-        // Acquire: pairs with the Release in `try_push`. Model: epoch_flag.
+        // Acquire: pairs with the Release in `try_push`. Model: epoch_queue.
         let taken = self
             .0
             .compare_exchange(newest, none, Ordering::Acquire, relaxed);

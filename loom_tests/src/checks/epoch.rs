@@ -248,11 +248,6 @@ fn slot() -> (Arc<Slot<Probe>>, usize) {
     (slot, old)
 }
 
-/// Collects, and releases what is ready: a pool that has had an entry does so at each drain.
-fn drain() {
-    AutoreleasePool::new().create(());
-}
-
 /// Drops the slot, and asserts how many objects it had.
 fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
     drop(slot);
@@ -265,7 +260,7 @@ fn epoch_collectors() -> usize {
     let (slot, _) = slot();
     let other = spawn(epoch_collect);
     slot.store(probe());
-    drain();
+    collect_and_release();
     let released = take_deaths().len();
     other.join();
     ends(slot, 2 - released);
@@ -297,10 +292,10 @@ fn epoch_flag() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| slot.store(probe()));
     slot.store(probe());
-    drain();
+    collect_and_release();
     let released = take_deaths().len();
     other.join();
-    drain();
+    collect_and_release();
     let all = released + take_deaths().len();
     assert_eq!(
         all, 2,
@@ -317,7 +312,7 @@ fn epoch_queue() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| [(); 2].map(|()| slot.store(probe())));
     let_others_go_first();
-    drain();
+    collect_and_release();
     let released = take_deaths().len();
     other.join();
     ends(slot, 3 - released);
@@ -355,7 +350,7 @@ fn epoch_detached() -> bool {
         }
     });
     slot.store(probe());
-    drain();
+    collect_and_release();
     let is_old = reader.join();
     ends(slot, 2);
     is_old

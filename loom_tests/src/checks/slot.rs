@@ -20,7 +20,6 @@ pub fn models() -> Vec<Model> {
             &["old", "new"],
             load_store,
         )
-        // With 2: 304,000 executions.
         .plain_bounded(1),
         Model::new(
             "slot_load_full",
@@ -109,7 +108,7 @@ fn during_store<R: Send + 'static>(
     let (slot, old) = slot();
     let reader = spawn_with(&slot, move |slot| read(slot, old));
     slot.store(probe());
-    quiesce();
+    collect_and_release();
     ends(slot, reader)
 }
 

@@ -84,7 +84,7 @@ fn read_and_drain(load: impl Fn(&AutoreleasePool) -> bool) -> bool {
 
 /// Waits for the thread; drops the slot, and asserts how many objects are destroyed.
 fn ends<S>(slot: Arc<S>, reader: Thread<bool>, deaths: usize) -> bool {
-    settle_if_possible();
+    collect_and_release();
     let first = reader.join();
     drop(slot);
     settle();
@@ -171,7 +171,7 @@ fn against_reclaimer<S: Send + Sync + 'static>(
     });
     let orphans = || manager().snapshot().orphans;
     let retired = orphans() > 0;
-    let ((), meanwhile) = writing.open_during(settle_if_possible);
+    let ((), meanwhile) = writing.open_during(collect_and_release);
     let released = retired && orphans() == 0;
     writer.join();
     drop(slot);
@@ -216,7 +216,7 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'st
     drop(slot.load_full());
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
-        settle_if_possible();
+        collect_and_release();
         // In the block of the first object, if that was destroyed.
         let again = make(20);
         let reused = Ref::as_ptr(&again).addr() == address;
@@ -248,9 +248,4 @@ fn unpinned_rcu(slot: &Slot<Numbered>, f: &mut Update<'_>) -> Ref<Numbered> {
             return before;
         }
     }
-}
-
-/// Collects, and releases what is ready: a pool that has had an entry does so at each drain.
-fn settle_if_possible() {
-    AutoreleasePool::new().create(());
 }

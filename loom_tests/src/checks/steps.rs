@@ -2,7 +2,7 @@
 
 pub use super::scenario::*;
 use loom::sync::{Condvar, Mutex};
-use releasepool::{Ref, ThreadHandle};
+use releasepool::{AutoreleasePool, Ref, ThreadHandle};
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::{MutexGuard, PoisonError};
@@ -17,6 +17,11 @@ pub fn gone() -> ThreadHandle {
 /// preemption.
 pub fn let_others_go_first() {
     loom::thread::yield_now();
+}
+
+/// Collects what slots have retired, and releases what is ready: a pool that has had an entry does so at each drain.
+pub fn collect_and_release() {
+    AutoreleasePool::new().create(());
 }
 
 /// Runs what waits; returns whether all is quiet.

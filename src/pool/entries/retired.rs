@@ -166,7 +166,8 @@ impl Retired {
 // Does not read the counts, which are inexact while a thread is between counting and pushing.
 #[inline]
 pub(crate) fn has_deferred() -> bool {
-    epoch::has_retired() || !RETIRED.is_empty()
+    let waiting = RETIRED.tags().into_iter().fold(0, |all, tag| all | tag);
+    epoch::has_retired() | (waiting != EMPTY)
 }
 
 /// Returns how many retired references and orphans wait or are running, except those that the calling

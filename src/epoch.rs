@@ -217,7 +217,7 @@ impl Participant {
     fn new() -> Self {
         Self {
             pinned: CachePadded::new(OwnedU64::new(0)),
-            light: LightFence::new(),
+            light: LightFence::default(),
             retired: OwnedU64::new(0),
             taken: Hint::new(),
             queue: AtomicPtr::new(ptr::null_mut()),
@@ -790,18 +790,15 @@ pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
 /// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the order
 /// of their threads: with the list's, executions under shuttle could not be repeated.
 pub(crate) fn holders() -> Vec<(String, String)> {
-    let mut holders = Vec::new();
-    for participant in EPOCH.participants() {
-        for watch in participant
+    let running = |participant: &'static Participant| {
+        let watches = participant
             .watches()
-            .filter(|watch| watch.since.is_running())
-        {
-            let (key, label) = participant.thread();
-            holders.push((key, label, watch.name()));
-        }
-    }
+            .filter(|watch| watch.since.is_running());
+        watches.map(|watch| (participant.thread(), watch.name()))
+    };
+    let mut holders: Vec<_> = EPOCH.participants().flat_map(running).collect();
     holders.sort();
-    let named = holders.into_iter().map(|(_, label, name)| (label, name));
+    let named = holders.into_iter().map(|((_, label), name)| (label, name));
     named.collect()
 }
 

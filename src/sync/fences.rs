@@ -20,7 +20,7 @@
 //! another one has just begun.
 
 use super::atomic::{AtomicUsize, Ordering, fence};
-use super::{const_fn, membarrier};
+use super::membarrier;
 
 /// The thread makes ordinary fences.
 const NONE: usize = 0;
@@ -28,15 +28,10 @@ const NONE: usize = 0;
 const QUICK: usize = 1;
 
 /// One thread's light fences: [`NONE`], [`QUICK`], or the mark of a heavy fence that revokes.
+#[derive(Default)]
 pub(crate) struct LightFence(AtomicUsize);
 
 impl LightFence {
-    const_fn! {
-        pub(crate) fn new() -> Self {
-            Self(AtomicUsize::new(NONE))
-        }
-    }
-
     /// A fence that is sequentially consistent with every [`heavy`] one. Owner only.
     #[inline(always)]
     pub(crate) fn fence(&self) {
@@ -61,7 +56,7 @@ impl LightFence {
     /// Returns whether the thread may have left a fence out, and revokes its note.
     fn revoke(&self, mark: usize) -> bool {
         let relaxed = Ordering::Relaxed;
-        // Acquire: pairs with the Release in `forget`, so that what the kernel's fence has made visible to another
+        // Acquire: pairs with the Release in `heavy`, so that what the kernel's fence has made visible to another
         // thread is visible to this one. Model: epoch_quick.
         let note = self.0.load(Ordering::Acquire);
         if note == QUICK {
@@ -69,16 +64,6 @@ impl LightFence {
             _ = self.0.compare_exchange(QUICK, mark, relaxed, relaxed);
         }
         note != NONE
-    }
-
-    /// Removes a note that the caller has revoked, unless the thread has made a new one.
-    fn forget(&self, mark: usize) {
-        if self.0.load(Ordering::Relaxed) == mark {
-            // Release: pairs with the Acquire in `revoke`. Model: epoch_quick.
-            _ = self
-                .0
-                .compare_exchange(mark, NONE, Ordering::Release, Ordering::Relaxed);
-        }
     }
 }
 
@@ -94,9 +79,14 @@ pub(crate) fn heavy<'l, L: Iterator<Item = &'l LightFence>>(lights: impl Fn() ->
     if lights().filter(|light| light.revoke(mark)).count() == 0 {
         return true;
     }
-    let is_done = membarrier::fence_all();
-    if is_done {
-        lights().for_each(|light| light.forget(mark));
+    if !membarrier::fence_all() {
+        return false;
     }
-    is_done
+    // Readers may have noted anew.
+    let revoked = |light: &&LightFence| light.0.load(Ordering::Relaxed) == mark;
+    for LightFence(note) in lights().filter(revoked) {
+        // Release: pairs with the Acquire in `revoke`. Model: epoch_quick.
+        _ = note.compare_exchange(mark, NONE, Ordering::Release, Ordering::Relaxed);
+    }
+    true
 }

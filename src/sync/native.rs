@@ -1,6 +1,6 @@
 //! The standard library's atomics, locks and thread-locals; and what it lacks: values that are made at
 //! their first use even while they are being made, a thread's exit that is noticed in destructors of
-//! pthread keys, too, and thread-locals on systems without native ones.
+//! pthread keys, too, thread-locals on systems without native ones, and the kernel's fence.
 
 use super::unchecked::{Locked, Monitor};
 use std::any::Any;
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 pub(crate) use std::alloc::{alloc, dealloc};
 
-pub(crate) mod membarrier;
 mod roll;
 pub(crate) use roll::{Link, Roll};
 
@@ -337,6 +336,51 @@ mod late_exit {
     }
 
     pub(super) fn disarm() {}
+}
+
+/// The kernel's fence, `membarrier`: when it returns, every thread of the process has executed a full fence
+/// since it was called. Other systems and Miri have none, nor has the crate with `--cfg releasepool_fences`.
+pub(crate) mod membarrier {
+    use std::ffi::c_int;
+    use std::sync::atomic::{Ordering, compiler_fence};
+
+    // As in the kernel's `enum membarrier_cmd`.
+    const REGISTER_PRIVATE_EXPEDITED: c_int = 1 << 4;
+    const PRIVATE_EXPEDITED: c_int = 1 << 3;
+
+    lazy! {
+        static IS_GRANTED: bool = call(REGISTER_PRIVATE_EXPEDITED);
+    }
+
+    #[cfg(all(target_os = "linux", not(any(miri, releasepool_fences))))]
+    fn call(command: c_int) -> bool {
+        // SAFETY: this system call has no pointers, and changes no memory.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+    }
+
+    #[cfg(not(all(target_os = "linux", not(any(miri, releasepool_fences)))))]
+    fn call(_: c_int) -> bool {
+        false
+    }
+
+    /// Returns whether the process has the kernel's fence. The kernel, or a filter of system calls, may
+    /// refuse it to the first call, which registers the process.
+    pub(crate) fn is_granted() -> bool {
+        *IS_GRANTED
+    }
+
+    /// A point between two accesses of this thread at which the kernel's fence may take effect: keeps the
+    /// compiler from moving them across it.
+    #[inline(always)]
+    pub(crate) fn point() {
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Has all threads execute a fence. Returns false if the kernel refuses that: a filter of system calls that
+    /// was installed later may, or a lack of memory.
+    pub(crate) fn fence_all() -> bool {
+        call(PRIVATE_EXPEDITED)
+    }
 }
 
 /// Returns the time since the first call of this function.

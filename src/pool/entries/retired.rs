@@ -94,10 +94,9 @@ impl Place {
             batch.push_front(unsafe { PageChain::message(entries, n, ThreadKey::NOBODY) });
             false
         });
-        let tag = if batch.is_empty() {
-            EMPTY
-        } else {
-            epoch::seal()
+        let tag = match batch.is_empty() {
+            true => EMPTY,
+            false => epoch::seal(),
         };
         self.batch.set(batch);
         self.set(tag);
@@ -151,14 +150,10 @@ impl Retired {
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.tags() == [EMPTY; PLACES]
-    }
-
     /// Returns whether no reference waits, when all threads have been joined.
     #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
     pub(crate) fn counts_are_zero(&self) -> bool {
-        self.is_empty() && epoch::deferred() == 0
+        self.tags() == [EMPTY; PLACES] && epoch::deferred() == 0
     }
 }
 

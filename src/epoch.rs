@@ -43,11 +43,11 @@
 use crate::event::{Event, EventKind};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::cell::Cell;
-use crate::sync::fences::LightFence;
 use crate::sync::{
-    FreeWitness, Hint, OwnedU64, boxed, const_fn, described, elapsed, fences, global, unbox,
+    FreeWitness, Hint, OwnedU64, boxed, const_fn, described, elapsed, global, unbox,
 };
 use crate::thread::current::current_label;
+use crate::thread::fences::{self, LightFence};
 use crate::thread::key::{ThreadKey, own_key};
 use crate::thread::lazy_timer::LazyTimer;
 use crate::thread::orphans::ORPHANS;

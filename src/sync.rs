@@ -41,7 +41,6 @@ mod unchecked;
 pub(crate) use unchecked::*;
 
 mod counter;
-pub(crate) mod fences;
 mod map;
 mod sleeper;
 #[allow(unused_imports, reason = "for the feature leak-detection")]

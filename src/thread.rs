@@ -52,12 +52,14 @@
 //!   [`claimed`]: messages taken out to run within a budget; [`waker`]: how a message wakes the
 //!   thread
 //! * [`orphans`]: messages whose thread has ended, and references that slots gave up
+//! * [`fences`]: asymmetric ones, which readers of slots leave out
 //! * [`lazy_timer`]: measures how long a state has lasted, for reports
 //! * [`thread_handle`]: the public type
 
 pub(crate) mod claimed;
 pub(crate) mod counted;
 pub(crate) mod current;
+pub(crate) mod fences;
 pub(crate) mod inbox;
 pub(crate) mod key;
 pub(crate) mod lazy_timer;

@@ -2,7 +2,7 @@
 //! rare other side pays for both.
 //!
 //! A thread's first light fence is an ordinary one, and notes that the next ones are left out. A heavy fence
-//! that finds such notes revokes them and has the kernel fence all threads ([`membarrier`]); without notes it is
+//! that finds such notes revokes them and has the kernel fence all threads ([`membarrier`](crate::sync::membarrier)); without notes it is
 //! an ordinary fence, too. So nobody pays for readers that are not there. Where the kernel refuses, no thread
 //! notes anything. (liburcu and folly have such fences; the notes are like those of a biased lock.)
 //!
@@ -19,8 +19,8 @@
 //! and made an ordinary fence. A mark is of one caller alone, so that none removes a note whose revocation
 //! another one has just begun.
 
-use super::atomic::{AtomicUsize, Ordering, fence};
-use super::membarrier;
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::membarrier;
 
 /// The thread makes ordinary fences.
 const NONE: usize = 0;

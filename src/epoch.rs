@@ -194,12 +194,10 @@ pub(crate) struct Participant {
     newest: Cell<*const Pin>,
     /// Pins that no pool has.
     spare: Cell<*const Pin>,
-    /// The epoch of the first of the calls that are pinned; 0 if there are none.
-    call: Cell<u64>,
     /// How many calls are pinned. Coroutines may end them in any order.
     calls: Cell<usize>,
-    /// The name of that call, and how long it takes, for reports.
-    call_watch: PinWatch,
+    /// For reports: the first of the calls that are pinned, by its [`Call`].
+    call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
     /// Key, name and key as a text of the owner, for reports. The lock is std's even in loom builds, as
@@ -226,9 +224,8 @@ impl Participant {
             oldest: Cell::new(ptr::null()),
             newest: Cell::new(ptr::null()),
             spare: Cell::new(ptr::null()),
-            call: Cell::new(0),
             calls: Cell::new(0),
-            call_watch: PinWatch::new(),
+            call_watches: ["with", "rcu"].map(PinWatch::new),
             pins: AtomicPtr::new(ptr::null_mut()),
             label: Mutex::default(),
         }
@@ -272,16 +269,12 @@ impl Participant {
         now
     }
 
-    /// Announces the oldest epoch of what is pinned.
+    /// Announces the oldest epoch of what is pinned, unless a call is, which keeps what is announced.
     #[inline(always)]
     fn announce_oldest(&self) {
-        // SAFETY: the pin is in the list of what is pinned (invariant 2).
-        let pool = unsafe { self.oldest.get().as_ref() }.map_or(0, |pin| pin.epoch.get());
-        let oldest = match (pool, self.call.get()) {
-            (0, one) | (one, 0) => one,
-            (pool, call) => pool.min(call),
-        };
-        if oldest != self.pinned.own() {
+        if self.calls.get() == 0 {
+            // SAFETY: the pin is in the list of what is pinned (invariant 2).
+            let oldest = unsafe { self.oldest.get().as_ref() }.map_or(0, |pin| pin.epoch.get());
             // Release: pairs with the Acquire in `oldest_pin`. Model: epoch_pin.
             self.pinned.store(oldest, Ordering::Release);
         }
@@ -331,7 +324,7 @@ impl Participant {
             epoch: Cell::new(0),
             older: Cell::new(ptr::null()),
             newer: Cell::new(ptr::null()),
-            watch: PinWatch::new(),
+            watch: PinWatch::new(UNNAMED),
         });
         // SAFETY: pins stay as long as their participant (invariant 2), and this one was just made.
         let pin = unsafe { new.as_ref() };
@@ -353,7 +346,7 @@ impl Participant {
             at = pin.listed.get();
             Some(&pin.watch)
         });
-        iter::once(&self.call_watch).chain(pins)
+        self.call_watches.iter().chain(pins)
     }
 
     /// Returns the thread's key and its label, which says if the thread has ended.
@@ -409,11 +402,11 @@ struct PinWatch {
 static UNNAMED: &str = "unnamed";
 
 impl PinWatch {
-    fn new() -> Self {
+    fn new(name: &'static str) -> Self {
         Self {
             since: LazyTimer::new(),
-            name: Mutex::new(Cow::Borrowed(UNNAMED)),
-            fixed: Cell::new(Some(UNNAMED)),
+            name: Mutex::new(Cow::Borrowed(name)),
+            fixed: Cell::new(Some(name)),
         }
     }
 
@@ -608,51 +601,60 @@ impl Participant {
     }
 }
 
+/// A call that reports name.
+#[derive(Clone, Copy)]
+pub(crate) enum Call {
+    With,
+    Rcu,
+}
+
 /// A call that is pinned. Dropping it, also by a panic, unpins the thread if no other call is pinned.
-struct CallPin<'p>(&'p Participant);
+struct CallPin<'p>(&'p Participant, Option<Call>);
 
 impl<'p> CallPin<'p> {
-    /// Pins a call; events report it under `name`, if it has one and is the first.
     #[inline(always)]
-    fn new(participant: &'p Participant, name: Option<&'static str>) -> Self {
+    fn new(participant: &'p Participant, call: Option<Call>) -> Self {
         let calls = participant.calls.get();
         participant.calls.set(calls + 1);
         if calls == 0 {
-            participant.call.set(participant.announce());
-            if let Some(name) = name {
-                participant.call_watch.set_fixed_name(name);
-                participant.call_watch.since.start();
+            participant.announce();
+            if let Some(call) = call {
+                participant.call_watches[call as usize].since.start();
             }
         }
-        Self(participant)
+        Self(participant, call)
     }
 }
 
 impl Drop for CallPin<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let participant = self.0;
+        let Self(participant, call) = self;
         let calls = participant.calls.get() - 1;
         participant.calls.set(calls);
         if calls == 0 {
-            participant.call_watch.since.stop();
-            participant.call.set(0);
+            if call.is_some() {
+                // The first call may have been of the other kind.
+                for watch in &participant.call_watches {
+                    watch.since.stop();
+                }
+            }
             participant.announce_oldest();
         }
     }
 }
 
 /// Calls `f` while the calling thread is pinned: objects that slots hold now stay alive until `f` is
-/// done. If `f` takes long, an event reports it under `name`, if there is one. `own` is the calling
+/// done. If `f` takes long, an event reports it as this `call`, if there is one. `own` is the calling
 /// thread's participant; a thread that has exited has none.
 #[inline(always)]
 pub(crate) fn pinned_while<R>(
     own: Option<&OwnParticipant>,
-    name: Option<&'static str>,
+    call: Option<Call>,
     f: impl FnOnce() -> R,
 ) -> R {
     with_participant(own, |participant| {
-        let _pin = CallPin::new(participant, name);
+        let _pin = CallPin::new(participant, call);
         f()
     })
 }
@@ -760,7 +762,7 @@ pub(crate) fn deferred() -> usize {
 pub(crate) fn is_due(waiting: u64) -> bool {
     // These rare attempts let a thread that seldom stores find a pool that holds the epoch.
     let rarely = || elapsed().as_millis() as u64 >= EPOCH.collected.get() + RARE_MS;
-    waiting % EVERY == 0 || waiting.is_power_of_two() && rarely()
+    waiting != 0 && (waiting % EVERY == 0 || waiting.is_power_of_two() && rarely())
 }
 
 /// Notes that a thread has collected; seldom, emits events for what has waited for long.

@@ -2,6 +2,7 @@
 //!
 //! Numbers in `SAFETY:` comments refer to the invariants in [`super`].
 
+use crate::epoch::Call;
 use crate::object::header::{checked, header, note_read};
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
@@ -127,7 +128,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
 
     /// Calls `f`, which is foreign code, with the object.
     pub(super) fn with<R>(&self, f: impl FnOnce(Option<&T>) -> R) -> R {
-        pinned_while("with", || {
+        pinned_while(Call::With, || {
             // Acquire: as in `lend`. Model: slot_with.
             let at = self.at.load(Ordering::Acquire);
             // SAFETY: pinned by `pinned_while`, so the object is alive while `f` runs (invariant 3).
@@ -204,7 +205,7 @@ impl<T: ?Sized + ThinTarget + Send + Sync> RawSlot<T> {
     pub(super) fn rcu(&self, mut f: impl FnMut(Option<&T>) -> Option<Ref<T>>) -> Option<Ref<T>> {
         // The pin lasts from the read to the exchange: the object that was read is not freed
         // meanwhile, so no other object can take its address.
-        pinned_while("rcu", || {
+        pinned_while(Call::Rcu, || {
             loop {
                 // Acquire: as in `lend`. Model: slot_rcu.
                 let now = self.at.load(Ordering::Acquire);

@@ -1,6 +1,6 @@
 //! Slots' use of the calling thread's pools: pins, and retiring of references.
 
-use crate::epoch;
+use crate::epoch::{self, Call};
 use crate::object::header::Thin;
 use crate::pool::drain::this_thread;
 use crate::pool::entries::page::{PageCache, RetiredPages};
@@ -57,7 +57,7 @@ pub(crate) fn pinned<R>(f: impl FnOnce() -> R) -> R {
 /// Calls `f`, which is foreign code. Meanwhile the objects that slots hold now stay alive, and an
 /// event reports a call that takes long.
 #[inline]
-pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+pub(crate) fn pinned_while<R>(call: Call, f: impl FnOnce() -> R) -> R {
     struct TurnAtEnd<'p>(Option<&'p ThreadPools>);
     impl Drop for TurnAtEnd<'_> {
         fn drop(&mut self) {
@@ -67,6 +67,6 @@ pub(crate) fn pinned_while<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
     this_thread::with(|pools| {
         // This guard is dropped after the pin has ended, also by a panic.
         let _turn = TurnAtEnd(pools);
-        epoch::pinned_while(pools.map(|p| &p.participant), Some(name), f)
+        epoch::pinned_while(pools.map(|p| &p.participant), Some(call), f)
     })
 }

@@ -69,13 +69,18 @@ const EVERY: u64 = 64;
 /// After this many milliseconds without a collection, fewer retired references suffice for one.
 const RARE_MS: u64 = 100;
 
+/// References may have been retired since the last collection began.
+const QUEUED: usize = 1;
+/// A collection has taken references, and they wait for pins.
+const BATCH: usize = 2;
+
 /// The state that all threads share. Times are in milliseconds.
 pub(crate) struct Epoch {
     now: CachePadded<AtomicU64>,
     /// The newest participant; the others follow by `next`.
     first: AtomicPtr<Participant>,
-    /// 1 if references may have been retired since the last collection began, else 0.
-    has_retired: CachePadded<AtomicUsize>,
+    /// What waits: [`QUEUED`], and [`BATCH`] for each batch.
+    waits: CachePadded<AtomicUsize>,
     /// How many retired references have been passed on to be released.
     passed_on: AtomicU64,
     /// The time of the next check which pools hold the epoch; any thread makes it.
@@ -94,7 +99,7 @@ impl Epoch {
             Self {
                 now: CachePadded::new(AtomicU64::new(1)),
                 first: AtomicPtr::new(ptr::null_mut()),
-                has_retired: CachePadded::new(AtomicUsize::new(0)),
+                waits: CachePadded::new(AtomicUsize::new(0)),
                 passed_on: AtomicU64::new(0),
                 next_look: Hint::new(),
                 collected: Hint::new(),
@@ -681,22 +686,32 @@ pub(crate) fn retire(
 /// Has the next collection look at the queues.
 fn note_retired() {
     // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note finds what is
-    // in the queue. An exchange, so that it does so for the notes of other threads, too. Model: epoch_flag.
-    EPOCH.has_retired.swap(1, Ordering::Release);
+    // in the queue, as it does with the notes of other threads, whose release sequences this continues. Model:
+    // epoch_flag.
+    EPOCH.waits.fetch_or(QUEUED, Ordering::Release);
 }
 
 /// Returns whether references may have been retired since the last collection began.
-#[inline]
 pub(crate) fn has_retired() -> bool {
     // Relaxed: a thread that misses one looks again after its next drain or nap.
-    EPOCH.has_retired.load(Ordering::Relaxed) != 0
+    EPOCH.waits.load(Ordering::Relaxed) & QUEUED != 0
+}
+
+/// Returns whether any retired reference has not been passed on.
+// Does not read the counts, which are inexact while a thread is between counting and pushing.
+#[inline]
+pub(crate) fn has_deferred() -> bool {
+    // Relaxed: as in `has_retired`.
+    EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 
 /// The first step of a collection: calls `take` with each queue that may have anything; `take` returns whether
-/// anything is left there.
+/// anything is left there. What it takes counts as a batch, until [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
+    // Relaxed: keeps others from seeing that nothing waits.
+    EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
-    EPOCH.has_retired.swap(0, Ordering::Acquire);
+    EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
     let mut any_left = false;
     for participant in EPOCH.participants().filter(|p| p.has_retired()) {
         let retired = participant.retired.load(Ordering::Relaxed);
@@ -706,6 +721,12 @@ pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
     if any_left {
         note_retired();
     }
+}
+
+/// Counts a batch that has been passed on, or that is empty.
+pub(crate) fn batch_ends() {
+    // Relaxed: what has been passed on is counted elsewhere.
+    EPOCH.waits.fetch_sub(BATCH, Ordering::Relaxed);
 }
 
 /// The second step: returns the tag of the references that were taken before.

@@ -356,7 +356,7 @@ fn holds(thread: &ThreadSnapshot) -> bool {
 
 /// Returns the pools for which any of the `left` orphans wait.
 fn epoch_holders(left: usize) -> Vec<EpochHolder> {
-    if left == 0 || !retired::has_deferred() {
+    if left == 0 || !epoch::has_deferred() {
         return Vec::new();
     }
     let holders = epoch::holders().into_iter();
@@ -367,7 +367,7 @@ fn epoch_holders(left: usize) -> Vec<EpochHolder> {
 
 /// Returns whether orphans wait for pools of the calling thread only.
 fn is_held_here() -> bool {
-    retired::has_deferred() && pin::is_held_here_alone()
+    epoch::has_deferred() && pin::is_held_here_alone()
 }
 
 /// Returns whether a release has been sent to the calling thread that it can make now.

@@ -108,7 +108,8 @@ pub fn models() -> Vec<Model> {
             "a pool that outlasts its thread's exit keeps what it has loaded",
             &["old", "new"],
         )
-        .bounded(2),
+        .bounded(2)
+        .plain_bounded(1),
     ]
     .into()
 }

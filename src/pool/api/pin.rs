@@ -4,7 +4,7 @@ use crate::epoch::{self, Call};
 use crate::object::header::Thin;
 use crate::pool::drain::this_thread;
 use crate::pool::entries::page::{PageCache, RetiredPages};
-use crate::pool::entries::retired::{collect, has_deferred};
+use crate::pool::entries::retired::collect;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;
@@ -12,7 +12,7 @@ use crate::thread::orphans::ORPHANS;
 /// Collects what slots have retired. Returns whether any reference is ready.
 pub(crate) fn collect_here() -> bool {
     // Does not make the thread's pools if there is nothing to collect.
-    if ORPHANS.has_releases() || !has_deferred() {
+    if ORPHANS.has_releases() || !epoch::has_deferred() {
         return ORPHANS.has_releases();
     }
     collect()

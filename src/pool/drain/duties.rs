@@ -257,7 +257,7 @@ pub(crate) fn is_idle(pool: &PoolState) -> bool {
 /// Returns whether an outermost drain of a pool of this stack has to do more than to release entries.
 #[inline(always)]
 pub(super) fn owes(stack: &PoolStack) -> bool {
-    retired::has_deferred() || stack.thread_pools().has_duties(stack)
+    epoch::has_deferred() || stack.thread_pools().has_duties(stack)
 }
 
 /// Collects what slots have retired. A thread that has retired something, or has unpinned a pool,
@@ -270,11 +270,11 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
     // A destructor that retires many collects, too: then only the claim is left to do.
-    let is_ready = match retired::has_deferred() {
+    let is_ready = match epoch::has_deferred() {
         true => retired::collect(),
         false => mine.is_some() && ORPHANS.has_releases(),
     };
-    if let Some(attention) = mine.filter(|_| !retired::has_deferred() || epoch::is_held()) {
+    if let Some(attention) = mine.filter(|_| !epoch::has_deferred() || epoch::is_held()) {
         attention.clear(Attention::EPOCH);
     }
     let claims = std::mem::replace(&mut drain.agenda.claims, is_ready);
@@ -283,7 +283,7 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
 }
 
 fn epoch_is_due(pools: &ThreadPools) -> bool {
-    let waits = retired::has_deferred();
+    let waits = epoch::has_deferred();
     if !waits {
         pools.attention.clear(Attention::EPOCH);
     }

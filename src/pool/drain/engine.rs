@@ -7,13 +7,13 @@ use super::plain::PlainDrain;
 use super::release::{Pace, Unmetered, check, release, release_plain};
 use super::turns::{Drain, Own, Serves};
 use super::watch;
+use crate::epoch;
 use crate::event::{Event, EventKind};
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::ReleaseScope;
 use crate::object::header::header;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
-use crate::pool::entries::retired;
 use crate::pool::stack::budget::{Budget, Drained, ENDLESS, Limit, Meter, Outcome, Served};
 use crate::pool::stack::chain::Barrier;
 use crate::pool::stack::pool_life::{ChainFrame, Draining};
@@ -93,7 +93,7 @@ fn release_rest(
     let run = PlainDrain::new(&pool.entries, pool.name(), pages, scope, limit);
     run.release_all(panics);
     // `serves_thread` implies `outermost`, which is tested first because it is quicker.
-    let may_owe = stack.thread_pools().may_have_duties(stack) || retired::has_deferred();
+    let may_owe = stack.thread_pools().may_have_duties(stack) || epoch::has_deferred();
     if scope.outermost && may_owe && scope.serves_thread() {
         serve_in_drain(&run, stack, was_budgeted, scope, panics);
     }

@@ -94,12 +94,13 @@ impl Place {
             batch.push_front(unsafe { PageChain::message(entries, n, ThreadKey::NOBODY) });
             false
         });
-        let tag = match batch.is_empty() {
-            true => EMPTY,
-            false => epoch::seal(),
-        };
-        self.batch.set(batch);
-        self.set(tag);
+        if batch.is_empty() {
+            epoch::batch_ends();
+            self.set(EMPTY);
+        } else {
+            self.batch.set(batch);
+            self.set(epoch::seal());
+        }
     }
 
     /// Makes the batch with this tag ready, unless another thread does.
@@ -110,6 +111,7 @@ impl Place {
                 ORPHANS.adopt(batch);
                 epoch::count_passed_on(n);
             }
+            epoch::batch_ends();
             self.set(EMPTY);
         }
     }
@@ -155,14 +157,6 @@ impl Retired {
     pub(crate) fn counts_are_zero(&self) -> bool {
         self.tags() == [EMPTY; PLACES] && epoch::deferred() == 0
     }
-}
-
-/// Returns whether any retired reference is not ready.
-// Does not read the counts, which are inexact while a thread is between counting and pushing.
-#[inline]
-pub(crate) fn has_deferred() -> bool {
-    let waiting = RETIRED.tags().into_iter().fold(0, |all, tag| all | tag);
-    epoch::has_retired() | (waiting != EMPTY)
 }
 
 /// Returns how many retired references and orphans wait or are running, except those that the calling

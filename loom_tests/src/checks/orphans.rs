@@ -73,7 +73,8 @@ pub fn models() -> Vec<Model> {
             OVERLAP,
         )
         // Threads enter the registry.
-        .bounded(3),
+        .bounded(3)
+        .plain_bounded(1),
         model!(
             orphans_call_enters,
             "an orphaned closure enters the thread that runs it into the slot of the target, while another thread comes and goes: the next closure runs elsewhere",

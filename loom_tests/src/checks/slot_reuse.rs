@@ -67,7 +67,8 @@ pub fn models() -> Vec<Model> {
             "an rcu with its exchange after the pin is detected, as the address is reused before it",
             "the update was computed from another object",
             || _ = rcu_reuse(unpinned_rcu),
-        ),
+        )
+        .plain_bounded(1),
     ]
     .map(|model| model.else_bounded(2))
     .into()
@@ -212,8 +213,7 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'st
             "the update was computed from another object"
         );
     });
-    // loom switches before a step that another thread's steps concern.
-    drop(slot.load_full());
+    let_others_go_first();
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
         collect_and_release();

@@ -124,15 +124,17 @@ pub fn models() -> Vec<Model> {
             "the destructor of a retired object counts the orphans, right after a slot gave it up",
             &["by the writer", "by the other"],
         )
-        // The collector's atomics are explored, too.
-        .bounded(1),
+        .bounded(2)
+        .plain(&["by the writer"])
+        .plain_bounded(0),
         model!(
             orphans_retired,
             "a slot retires an object, which becomes an orphan, while another thread quiesces",
             &["quiet, dead", "quiet before", "not yet"],
         )
-        // The collector's atomics are explored, too; with 2 more than 25 s in the plain mode.
-        .bounded(1),
+        .bounded(2)
+        .plain(&["quiet, dead", "not yet"])
+        .plain_bounded(0),
     ]
     .into()
 }

@@ -60,8 +60,7 @@ pub fn models() -> Vec<Model> {
             &["kept while pinned", "reused before or after", "kept"],
             || rcu_reuse(|slot, f| slot.rcu(f)),
         )
-        .plain_bounded(1)
-        .plain(&["reused before or after", "kept"]),
+        .plain_bounded(1),
         Model::canary(
             "canary_rcu_unpinned",
             "an rcu with its exchange after the pin is detected, as the address is reused before it",

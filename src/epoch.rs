@@ -764,7 +764,7 @@ pub(crate) fn glance() -> u64 {
 
 /// Counts retired references that have been passed on, and that are counted elsewhere now.
 pub(crate) fn count_passed_on(n: u64) {
-    // Release: pairs with the Acquire in `deferred`. Model: orphans_retired.
+    // Release: pairs with the Acquire in `deferred`. Model: epoch_passed_on.
     EPOCH.passed_on.fetch_add(n, Ordering::Release);
 }
 
@@ -772,7 +772,7 @@ pub(crate) fn count_passed_on(n: u64) {
 /// elsewhere before this returns.
 pub(crate) fn deferred() -> usize {
     // Reads it first: what was passed on was counted as retired before. Acquire: pairs with the Release in
-    // `count_passed_on`. Model: orphans_retired.
+    // `count_passed_on`. Model: epoch_passed_on.
     let passed_on = EPOCH.passed_on.load(Ordering::Acquire);
     let retired = |participant: &Participant| participant.retired.load(Ordering::Relaxed);
     let retired: u64 = EPOCH.participants().map(retired).sum();

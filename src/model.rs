@@ -91,9 +91,9 @@ pub mod parts {
         pin::collect_here();
     }
 
-    /// Collects what slots have retired; releases nothing.
-    pub fn epoch_collect() {
-        pin::collect_here();
+    /// Collects what slots have retired; releases nothing. Returns whether any of it is ready.
+    pub fn epoch_collect() -> bool {
+        pin::collect_here()
     }
 
     /// Pins a pool, as its first load from a slot does.

@@ -99,6 +99,13 @@ pub fn models() -> Vec<Model> {
         .bounded(2)
         .plain_bounded(1),
         model!(
+            epoch_passed_on,
+            "a reference is counted throughout while a collection passes it on",
+            &["false", "true"],
+        )
+        .bounded(2)
+        .plain_bounded(1),
+        model!(
             epoch_holders,
             "a report names a pool that is pinned for the first time meanwhile",
             &["0", "1"],
@@ -259,7 +266,7 @@ fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
 /// Returns how many objects the collection beside the other thread has released.
 fn epoch_collectors() -> usize {
     let (slot, _) = slot();
-    let other = spawn(epoch_collect);
+    let other = spawn(|| _ = epoch_collect());
     slot.store(probe());
     collect_and_release();
     let released = take_deaths().len();
@@ -318,6 +325,16 @@ fn epoch_queue() -> usize {
     other.join();
     ends(slot, 3 - released);
     released
+}
+
+fn epoch_passed_on() -> bool {
+    let (slot, _) = slot();
+    let other = spawn(epoch_collect);
+    slot.store(probe());
+    assert_ne!(manager().snapshot().orphans, 0, "nobody has released it");
+    let is_ready = other.join();
+    ends(slot, 2);
+    is_ready
 }
 
 fn epoch_holders() -> usize {

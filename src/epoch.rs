@@ -76,7 +76,7 @@ const BATCH: usize = 2;
 
 /// The state that all threads share. Times are in milliseconds.
 pub(crate) struct Epoch {
-    now: CachePadded<AtomicU64>,
+    pub(crate) now: CachePadded<AtomicU64>,
     /// The newest participant; the others follow by `next`.
     first: AtomicPtr<Participant>,
     /// What waits: [`QUEUED`], and [`BATCH`] for each batch.
@@ -160,10 +160,10 @@ impl Epoch {
 
     /// Returns the oldest epoch that is announced; the greatest number if nothing is pinned.
     fn oldest_pin(&self) -> u64 {
-        // Acquire: pairs with the Release in `announce` and `announce_oldest`, so that the readers' uses
-        // of objects happen before their release. Model: epoch_pin.
-        let pinned = |participant: &Participant| participant.pinned.load(Ordering::Acquire);
-        let announced = self.participants().map(pinned).filter(|epoch| *epoch != 0);
+        let announced = self
+            .participants()
+            .map(Participant::announced)
+            .filter(|epoch| *epoch != 0);
         announced.min().unwrap_or(u64::MAX)
     }
 }
@@ -234,6 +234,13 @@ impl Participant {
             pins: AtomicPtr::new(ptr::null_mut()),
             label: Mutex::default(),
         }
+    }
+
+    /// Returns what the owner announces.
+    fn announced(&self) -> u64 {
+        // Acquire: pairs with the Release in `announce` and `announce_oldest`, so that the readers' uses
+        // of objects happen before their release. Model: epoch_pin.
+        self.pinned.load(Ordering::Acquire)
     }
 
     fn has_retired(&self) -> bool {
@@ -708,7 +715,7 @@ pub(crate) fn has_deferred() -> bool {
 /// The first step of a collection: calls `take` with each queue that may have anything; `take` returns whether
 /// anything is left there. What it takes counts as a batch, until [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
-    // Relaxed: keeps others from seeing that nothing waits.
+    // Relaxed: keeps others from seeing that nothing waits. Model: slot_drained_empty.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
@@ -735,13 +742,6 @@ pub(crate) fn seal() -> u64 {
     // finds none of the references in slots, also if it has read a later increment, as that continues
     // the release sequence. Model: epoch_second_pool.
     EPOCH.now.fetch_add(1, Ordering::Release)
-}
-
-/// Reads the epoch.
-#[cfg(all(loom, feature = "loom"))]
-pub(crate) fn now() -> u64 {
-    // Relaxed: a canary tries what this lacks.
-    EPOCH.now.load(Ordering::Relaxed)
 }
 
 /// The third step: returns the oldest epoch that is announced, or the greatest number if nothing is
@@ -804,8 +804,7 @@ pub(crate) fn is_held() -> bool {
 
 /// Returns whether a thread other than `me` holds the epoch.
 pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
-    // Relaxed: the caller only decides how long to wait.
-    let is_pinned = |participant: &&Participant| participant.pinned.load(Ordering::Relaxed) != 0;
+    let is_pinned = |participant: &&Participant| participant.announced() != 0;
     let mut pinned = EPOCH.participants().filter(is_pinned);
     pinned.any(|participant| participant.lock_label().0 != me)
 }

@@ -44,6 +44,7 @@ pub mod parts {
     use crate::object::strong::Ref;
     use crate::pool::api::guard::AutoreleasePool;
     use crate::pool::api::pin;
+    use crate::pool::entries::retired;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, cell, unbox};
     use crate::thread::counted::CountedInbox;
@@ -113,12 +114,17 @@ pub mod parts {
 
     /// Reads the epoch.
     pub fn epoch_now() -> u64 {
-        epoch::now()
+        epoch::EPOCH.now.load(Ordering::Relaxed)
     }
 
     /// Returns the oldest epoch that is announced, after a collection's fence.
     pub fn epoch_oldest_pin() -> u64 {
         epoch::oldest_pin()
+    }
+
+    /// Returns how many retired references and orphans wait.
+    pub fn outstanding() -> usize {
+        retired::outstanding()
     }
 
     /// Returns the oldest epoch that is announced, without a fence.

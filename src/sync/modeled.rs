@@ -45,12 +45,10 @@ pub(crate) mod membarrier {
         true
     }
 
-    #[track_caller]
     pub(crate) fn point() {
         KERNEL.fetch_add(1, Ordering::AcqRel);
     }
 
-    #[track_caller]
     pub(crate) fn fence_all() -> bool {
         point();
         true

@@ -57,13 +57,14 @@ impl LightFence {
 
     /// Returns whether the thread may have left a fence out, and revokes its note.
     fn revoke(&self, mark: usize) -> bool {
-        let relaxed = Ordering::Relaxed;
         // Acquire: pairs with the Release in `heavy`, so that what the kernel's fence has made visible to another
         // thread is visible to this one. Model: epoch_quick.
         let note = self.0.load(Ordering::Acquire);
         if note == QUICK {
             // Relaxed: the kernel's fence orders it. If it fails, another thread revokes.
-            _ = self.0.compare_exchange(QUICK, mark, relaxed, relaxed);
+            _ = self
+                .0
+                .compare_exchange(QUICK, mark, Ordering::Relaxed, Ordering::Relaxed);
         }
         note != NONE
     }

@@ -5,7 +5,7 @@
 use super::steps::*;
 use releasepool::model::parts::{
     Atomic, Cell, epoch_collect, epoch_glance, epoch_held_by, epoch_now, epoch_oldest_pin,
-    epoch_seal, pin, pinned,
+    epoch_seal, outstanding, pin, pinned,
 };
 use releasepool::model::quiesce as settle;
 use releasepool::{AutoreleasePool, Ref, Slot};
@@ -331,7 +331,7 @@ fn epoch_passed_on() -> bool {
     let (slot, _) = slot();
     let other = spawn(epoch_collect);
     slot.store(probe());
-    assert_ne!(manager().snapshot().orphans, 0, "nobody has released it");
+    assert_ne!(outstanding(), 0, "nobody has released it");
     let is_ready = other.join();
     ends(slot, 2);
     is_ready

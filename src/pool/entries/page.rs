@@ -341,11 +341,11 @@ impl RetiredPages<'_> {
         if newest.is_null() || newest == busy() {
             return None;
         }
-        let (none, relaxed) = (ptr::null_mut(), Ordering::Relaxed);
+        let none = ptr::null_mut();
         // Acquire: pairs with the Release in `try_push`. Model: epoch_queue.
         let taken = self
             .0
-            .compare_exchange(newest, none, Ordering::Acquire, relaxed);
+            .compare_exchange(newest, none, Ordering::Acquire, Ordering::Relaxed);
         let newest = taken.ok()?.cast::<Page>();
         let entries = Entries::new();
         // SAFETY: the exchange made the pages ours; the newest has this many entries, which are written.

@@ -58,7 +58,7 @@ impl Place {
 
     /// Exchanges the tag for `BUSY`, if it is still `tag`.
     fn claim(&self, tag: u64) -> bool {
-        // Acquire: pairs with the Release of the thread that had the batch before. Model: epoch_collectors.
+        // Acquire: pairs with the Release of the thread that had the batch before. Model: orphans_two_batches.
         let claimed = self
             .tag
             .compare_exchange(tag, BUSY, Ordering::Acquire, Ordering::Relaxed);

@@ -47,8 +47,9 @@ impl LightFence {
     #[inline(never)]
     fn ordinary(&self) {
         if membarrier::is_granted() {
-            // Relaxed: the fence orders it. Model: epoch_quick.
-            self.0.store(QUICK, Ordering::Relaxed);
+            // Relaxed: the fence orders it. An exchange, as loom lets a store come between the two halves of the
+            // exchange in `heavy`. Model: epoch_quick.
+            self.0.swap(QUICK, Ordering::Relaxed);
         }
         // SeqCst: of a reader and the caller of a heavy fence, the later one sees what the other has written.
         // Model: epoch_quick.

@@ -199,7 +199,11 @@ fn read_twice(place: &Place) -> bool {
 
 fn quick() -> String {
     let place = Arc::new(Place::default());
-    let reader = spawn_with(&place, |place| read_twice(&place));
+    let reader = spawn_with(&place, |place| {
+        // The first collector may revoke here, while the note is made anew.
+        pinned(|| ());
+        read_twice(&place)
+    });
     let other = spawn(|| _ = epoch_oldest_pin());
     let freed = collect(&place);
     other.join();

@@ -39,6 +39,13 @@ pub fn models() -> Vec<Model> {
             quick,
         )
         .bounded(3),
+        Model::new(
+            "epoch_revoked",
+            "a thread pins twice, without a fence the second time, while a collector that has just revoked that removes and frees",
+            ALL,
+            revoked,
+        )
+        .bounded(3),
         Model::canary(
             "canary_epoch_glance",
             "a look at the announcements without a heavy fence is detected",
@@ -199,15 +206,20 @@ fn read_twice(place: &Place) -> bool {
 
 fn quick() -> String {
     let place = Arc::new(Place::default());
-    let reader = spawn_with(&place, |place| {
-        // The first collector may revoke here, while the note is made anew.
-        pinned(|| ());
-        read_twice(&place)
-    });
+    let reader = spawn_with(&place, |place| read_twice(&place));
     let other = spawn(|| _ = epoch_oldest_pin());
     let freed = collect(&place);
     other.join();
     describe(reader.join(), freed)
+}
+
+fn revoked() -> String {
+    // The reader takes over its part in the epoch, and its note.
+    spawn(|| pinned(|| ())).join();
+    meet(read_twice, |place| {
+        epoch_oldest_pin();
+        collect(place)
+    })
 }
 
 fn collect_at_a_glance(place: &Place) -> bool {

@@ -693,8 +693,8 @@ pub(crate) fn retire(
 /// Has the next collection look at the queues.
 fn note_retired() {
     // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note finds what is
-    // in the queue, as it does with the notes of other threads, whose release sequences this continues. Model:
-    // epoch_flag.
+    // in the queue, as it does with the notes of other threads, whose release sequences this continues.
+    // Model: epoch_flag.
     EPOCH.waits.fetch_or(QUEUED, Ordering::Release);
 }
 

@@ -461,15 +461,12 @@ static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 /// # drop(before);
 /// ```
 pub fn set_hook(hook: Option<Hook>) -> Option<Hook> {
+    // Allocated before locking: the global allocator is foreign code.
     let hook = hook.map(Arc::new);
-    let before = {
-        let mut current = HOOK.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *current, hook)
-    }?;
-    Some(Arc::try_unwrap(before).unwrap_or_else(|running| {
-        let shared: Hook = Box::new(move |event| running(event));
-        shared
-    }))
+    let mut current = HOOK.write().unwrap_or_else(PoisonError::into_inner);
+    let before = std::mem::replace(&mut *current, hook)?;
+    drop(current);
+    Some(Arc::try_unwrap(before).unwrap_or_else(|running| Box::new(move |event| running(event))))
 }
 
 #[cfg(feature = "tracing")]

@@ -115,10 +115,7 @@ pub struct Slot<T: ?Sized + ThinTarget + Send + Sync>(RawSlot<T>);
 
 /// Unwraps the content of a `Slot`, which is never null (invariant 5).
 fn held<R>(r: Option<R>) -> R {
-    match r {
-        Some(r) => r,
-        None => unreachable!("a slot always holds an object"),
-    }
+    r.expect("a slot always holds an object")
 }
 
 impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {

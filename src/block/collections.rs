@@ -112,29 +112,6 @@ pub(crate) unsafe trait ForCollections {
         NonNull::slice_from_raw_parts(target, new.size())
     }
 
-    /// `Allocator::grow`.
-    ///
-    /// # Safety
-    /// The contract of `Allocator::grow`.
-    #[inline]
-    unsafe fn grow(
-        &self,
-        ptr: NonNull<u8>,
-        old: Layout,
-        new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: by the contract, memory of the old layout from this allocator, which the caller
-        // gives up for the result. The target was reserved while that memory was in use, so they do
-        // not overlap.
-        unsafe {
-            let memory = self.find(ptr, old);
-            if let Some(own) = self.resize_in_place(memory, old, new) {
-                return Ok(NonNull::slice_from_raw_parts(own, new.size()));
-            }
-            Ok(self.move_to(self.reserve_memory(new)?, new, ptr, memory, old))
-        }
-    }
-
     /// `Allocator::grow_zeroed`.
     ///
     /// # Safety
@@ -146,21 +123,21 @@ pub(crate) unsafe trait ForCollections {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // SAFETY: the contract is that of `grow`.
-        let grown = unsafe { self.grow(ptr, old, new) }?;
+        // SAFETY: the contract is that of `Allocator::grow`.
+        let grown = unsafe { self.resize(ptr, old, new) }?;
         let added = new.size() - old.size();
-        // SAFETY: the bytes from the old size to the new one are part of the memory that `grow`
+        // SAFETY: the bytes from the old size to the new one are part of the memory that `resize`
         // returned.
         unsafe { grown.cast::<u8>().add(old.size()).write_bytes(0, added) };
         Ok(grown)
     }
 
-    /// `Allocator::shrink`.
+    /// `Allocator::grow` and `shrink`.
     ///
     /// # Safety
-    /// The contract of `Allocator::shrink`.
+    /// The contract of that function.
     #[inline]
-    unsafe fn shrink(
+    unsafe fn resize(
         &self,
         ptr: NonNull<u8>,
         old: Layout,
@@ -170,18 +147,20 @@ pub(crate) unsafe trait ForCollections {
         // gives up for the result. The target was reserved while that memory was in use, so they do
         // not overlap.
         unsafe {
+            let grows = new.size() > old.size();
             let memory = self.find(ptr, old);
             let in_place = || {
                 let own = self.resize_in_place(memory, old, new)?;
                 Some(NonNull::slice_from_raw_parts(own, new.size()))
             };
-            if self.is_best_for(memory, new) {
+            if grows || self.is_best_for(memory, new) {
                 if let Some(own) = in_place() {
                     return Ok(own);
                 }
             }
             let target = match self.reserve_memory(new) {
                 Ok(target) => target,
+                Err(error) if grows => return Err(error),
                 // Memory that is larger than necessary is better than an error.
                 Err(error) => match in_place() {
                     Some(own) => return Ok(own),
@@ -215,12 +194,12 @@ macro_rules! allocator {
                 }
             }
 
-            $crate::block::collections::allocator!(resize grow by $allocator);
-            $crate::block::collections::allocator!(resize grow_zeroed by $allocator);
-            $crate::block::collections::allocator!(resize shrink by $allocator);
+            $crate::block::collections::allocator!(grow = resize, $allocator);
+            $crate::block::collections::allocator!(grow_zeroed = grow_zeroed, $allocator);
+            $crate::block::collections::allocator!(shrink = resize, $allocator);
         }
     };
-    (resize $function:ident by $allocator:ty) => {
+    ($function:ident = $here:ident, $allocator:ty) => {
         #[inline]
         unsafe fn $function(
             &self,
@@ -229,7 +208,7 @@ macro_rules! allocator {
             new: Layout,
         ) -> Result<NonNull<[u8]>, AllocError> {
             // SAFETY: the contract of this function is the same.
-            unsafe { <$allocator as ForCollections>::$function(self, ptr, old, new) }
+            unsafe { <$allocator as ForCollections>::$here(self, ptr, old, new) }
         }
     };
 }

@@ -92,12 +92,8 @@ pub struct PendingDrops {
 
 impl fmt::Display for PendingDrops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (values, bytes) = (self.values, self.bytes);
-        write!(
-            f,
-            "{values} waiting, {bytes} bytes, busy for {:?}",
-            self.busy
-        )?;
+        let (values, bytes, busy) = (self.values, self.bytes, self.busy);
+        write!(f, "{values} waiting, {bytes} bytes, busy for {busy:?}")?;
         for (i, (name, n)) in self.types.iter().enumerate() {
             write!(f, "{} {n} of {name}", if i == 0 { ":" } else { "," })?;
         }

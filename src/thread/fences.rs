@@ -62,10 +62,8 @@ impl LightFence {
         // thread is visible to this one. Model: epoch_quick.
         let note = self.0.load(Ordering::Acquire);
         if note == QUICK {
-            // Relaxed: the kernel's fence orders it. If it fails, another thread revokes.
-            _ = self
-                .0
-                .compare_exchange(QUICK, mark, Ordering::Relaxed, Ordering::Relaxed);
+            // Relaxed: the kernel's fence orders it. Whatever it replaces, the fence comes later.
+            self.0.store(mark, Ordering::Relaxed);
         }
         note != NONE
     }

@@ -12,10 +12,7 @@ use crate::thread::orphans::ORPHANS;
 /// Collects what slots have retired. Returns whether any reference is ready.
 pub(crate) fn collect_here() -> bool {
     // Does not make the thread's pools if there is nothing to collect.
-    if ORPHANS.has_releases() || !epoch::has_deferred() {
-        return ORPHANS.has_releases();
-    }
-    collect()
+    ORPHANS.has_releases() || epoch::has_deferred() && collect()
 }
 
 /// Gives up a strong reference, which was taken out of a slot, once everything that is pinned now has been

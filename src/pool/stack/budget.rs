@@ -73,12 +73,8 @@ pub struct Drained {
 
 impl fmt::Display for Drained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (released, remaining) = (self.released, self.remaining);
-        write!(
-            f,
-            "{released} released in {:?}, {remaining} left",
-            self.elapsed
-        )?;
+        let (released, remaining, elapsed) = (self.released, self.remaining, self.elapsed);
+        write!(f, "{released} released in {elapsed:?}, {remaining} left")?;
         if let Some((name, time)) = self.slowest {
             write!(f, "; slowest {name}, {time:?}")?;
         }

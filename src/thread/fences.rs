@@ -2,8 +2,8 @@
 //! rare other side pays for both.
 //!
 //! A thread's first light fence is an ordinary one, and notes that the next ones are left out. A heavy fence
-//! that finds such notes revokes them and has the kernel fence all threads ([`membarrier`](crate::sync::membarrier)); without notes it is
-//! an ordinary fence, too. So nobody pays for readers that are not there. Where the kernel refuses, no thread
+//! that finds such notes revokes them and has the kernel fence all threads ([`membarrier`]); without notes it is an
+//! ordinary fence, too. So nobody pays for readers that are not there. Where the kernel refuses, no thread
 //! notes anything. (liburcu and folly have such fences; the notes are like those of a biased lock.)
 //!
 //! ```text

@@ -82,9 +82,9 @@ use std::ops::Deref;
 ///
 /// # Releases
 /// A slot never releases an object itself. It *retires* its reference: an outermost drain, on any
-/// thread, of any manager's pool, releases the reference once no pool can still use an object that
-/// it loaded from this slot. [`quiesce`](crate::PoolManager::quiesce) does this at once. Dropping a
-/// slot retires the object that it holds. As a retired reference still counts, [`Ref::get_mut`] on
+/// thread, of any manager's pool, releases the reference once all pools that had loaded from any slot by
+/// then have been drained, and all closures of `with` and `rcu` that ran then have returned.
+/// [`quiesce`](crate::PoolManager::quiesce) waits for that. Dropping a slot retires the object that it holds. As a retired reference still counts, [`Ref::get_mut`] on
 /// an object that was swapped out fails until the release. Closing a pool that is empty is not a
 /// drain.
 ///

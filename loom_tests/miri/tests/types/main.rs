@@ -1,4 +1,4 @@
-//! Uses each public type of releasepool but slots: see docs/CHECKING.md there.
+//! Uses each public type of releasepool: see docs/CHECKING.md there.
 
 mod foreign;
 mod frames;

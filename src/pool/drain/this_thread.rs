@@ -214,7 +214,8 @@ fn at_exit(record: &Arc<Record>) {
     if let Some(pools) = NonNull::new(pools) {
         // SAFETY: `enter` made the pools, which only `pool_closed` frees.
         let this = unsafe { pools.as_ref() };
-        let events = exit(this, record, |late| set_exited(late));
+        // The pointer that `enter` made: what is left open may be the last to go, and free the pools by it.
+        let events = exit(this, record, || set_exited(pools.as_ptr()));
         if this.participant.has_calls() {
             // A suspended coroutine is inside a call on a slot, which uses the pools when it ends: they stay.
             this.count_open(1);
@@ -309,7 +310,7 @@ const DRAINS: usize = 100_000;
 pub(in crate::pool) fn exit(
     pools: &ThreadPools,
     record: &Arc<Record>,
-    set_exited: fn(&ThreadPools),
+    set_exited: impl FnOnce(),
 ) -> Vec<Event> {
     pools.exiting.set(true);
     let mut exit = PoolsExit {
@@ -348,7 +349,7 @@ pub(in crate::pool) fn exit(
     if guards > 0 {
         pools.list();
     }
-    set_exited(pools);
+    set_exited();
     for stack in pools.stacks() {
         stack.retire(record.key());
     }

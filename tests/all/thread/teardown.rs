@@ -31,6 +31,21 @@ fn assert_always_notes(work: fn(&Log), expected: &[u32]) {
 }
 
 #[test]
+fn a_token_popped_after_our_exit_may_end_the_pools_of_the_thread() {
+    thread_to_the_end(|| {
+        let guard = std::rc::Rc::new(Cell::new(None));
+        let there = guard.clone();
+        push_work(move || {
+            let token = global().push();
+            drop(there.take());
+            // The last pool that is left.
+            assert_eq!(global().pop(token), Ok(0));
+        });
+        guard.set(Some(AutoreleasePool::new()));
+    });
+}
+
+#[test]
 fn autorelease_from_another_tls_destructor_after_ours_ran_is_released_at_once() {
     let autoreleased = |log: &Log| {
         autorelease(Ref::new(log.probe(0)));

@@ -84,9 +84,9 @@ use std::ops::Deref;
 /// A slot never releases an object itself. It *retires* its reference: an outermost drain, on any
 /// thread, of any manager's pool, releases the reference once all pools that had loaded from any slot by
 /// then have been drained, and all closures of `with` and `rcu` that ran then have returned.
-/// [`quiesce`](crate::PoolManager::quiesce) waits for that. Dropping a slot retires the object that it holds. As a retired reference still counts, [`Ref::get_mut`] on
-/// an object that was swapped out fails until the release. Closing a pool that is empty is not a
-/// drain.
+/// [`quiesce`](crate::PoolManager::quiesce) waits for that. Dropping a slot retires the object that
+/// it holds. As a retired reference still counts, [`Ref::get_mut`] on an object that was swapped out
+/// fails until the release. Closing a pool that is empty is not a drain.
 ///
 /// The first load with a pool after it was opened or drained *pins* the pool: it marks the pool as a
 /// reader for which releases must wait (some nanoseconds). Each pool is pinned separately, so a

@@ -3,7 +3,8 @@
 //! an epoch. See README.md.
 
 use arc_swap::ArcSwap;
-use releasepool::{AutoreleasePool, BlockAllocator, Ref, Slot};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, Ref, Slot};
 use releasepool_benches::objects::{Dropping as Object, POOL, Payload, arc_in_a_vec};
 use releasepool_benches::pooled::by_create;
 use releasepool_benches::terminal;

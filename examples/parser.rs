@@ -3,8 +3,9 @@
 //!
 //! `cargo run --example parser`
 
+use releasepool::frame::FrameConfig;
 use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, PoolManager, PoolRef, Ref, autoreleasepool,
+    AutoreleasePool, FrameLoop, HomeRef, PoolManager, PoolRef, Ref, autoreleasepool,
 };
 use std::cell::RefCell;
 use std::ops::ControlFlow;

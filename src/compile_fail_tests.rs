@@ -238,11 +238,11 @@ mod lending {
     /// ```compile_fail
     /// # use std::ptr::NonNull;
     /// # struct Thing;
-    /// # unsafe impl releasepool::Foreign for Thing {
+    /// # unsafe impl releasepool::foreign::Foreign for Thing {
     /// #     unsafe fn retain(_: NonNull<Self>) {}
     /// #     unsafe fn release(_: NonNull<Self>) {}
     /// # }
-    /// let lent = releasepool::foreign_scope(&(), |scope| {
+    /// let lent = releasepool::foreign::foreign_scope(&(), |scope| {
     ///     unsafe { scope.adopt(NonNull::<Thing>::dangling()) }
     /// });
     /// ```
@@ -250,11 +250,11 @@ mod lending {
     /// ```
     /// # use std::ptr::NonNull;
     /// # struct Thing;
-    /// # unsafe impl releasepool::Foreign for Thing {
+    /// # unsafe impl releasepool::foreign::Foreign for Thing {
     /// #     unsafe fn retain(_: NonNull<Self>) {}
     /// #     unsafe fn release(_: NonNull<Self>) {}
     /// # }
-    /// let address = releasepool::foreign_scope(&(), |scope| {
+    /// let address = releasepool::foreign::foreign_scope(&(), |scope| {
     ///     unsafe { scope.adopt(NonNull::<Thing>::dangling()) }.as_ptr()
     /// });
     /// ```
@@ -265,7 +265,7 @@ mod lending {
     /// ```compile_fail,E0502
     /// # use std::ptr::NonNull;
     /// # struct Thing;
-    /// # unsafe impl releasepool::Foreign for Thing {
+    /// # unsafe impl releasepool::foreign::Foreign for Thing {
     /// #     unsafe fn retain(_: NonNull<Self>) {}
     /// #     unsafe fn release(_: NonNull<Self>) {}
     /// # }
@@ -278,7 +278,7 @@ mod lending {
     /// ```
     /// # use std::ptr::NonNull;
     /// # struct Thing;
-    /// # unsafe impl releasepool::Foreign for Thing {
+    /// # unsafe impl releasepool::foreign::Foreign for Thing {
     /// #     unsafe fn retain(_: NonNull<Self>) {}
     /// #     unsafe fn release(_: NonNull<Self>) {}
     /// # }
@@ -306,14 +306,14 @@ mod lending {
     ///
     /// ```compile_fail,E0499
     /// let slot = releasepool::Slot::new(releasepool::Ref::new(7));
-    /// let mut cache = releasepool::SlotCache::new(&slot);
+    /// let mut cache = releasepool::slot::SlotCache::new(&slot);
     /// let (first, second) = (cache.load(), cache.load());
     /// assert_eq!(first, second);
     /// ```
     ///
     /// ```
     /// let slot = releasepool::Slot::new(releasepool::Ref::new(7));
-    /// let mut cache = releasepool::SlotCache::new(&slot);
+    /// let mut cache = releasepool::slot::SlotCache::new(&slot);
     /// let (first, second) = (cache.load().clone(), cache.load());
     /// assert_eq!(&first, second);
     /// ```
@@ -630,7 +630,7 @@ mod sending {
     /// `HomeWeak<T>` is invariant, too, as it can be upgraded.
     ///
     /// ```compile_fail,E0308
-    /// use releasepool::HomeWeak;
+    /// use releasepool::home::HomeWeak;
     /// type Any = for<'a> fn(&'a str);
     /// type Static = fn(&'static str);
     /// fn shrink(object: HomeWeak<Option<Any>>) -> HomeWeak<Option<Static>> {
@@ -639,7 +639,7 @@ mod sending {
     /// ```
     ///
     /// ```
-    /// use releasepool::HomeWeak;
+    /// use releasepool::home::HomeWeak;
     /// type Any = for<'a> fn(&'a str);
     /// fn shrink(object: HomeWeak<Option<Any>>) -> HomeWeak<Option<Any>> {
     ///     object
@@ -663,13 +663,15 @@ mod sending {
     /// A frame loop cannot be sent to another thread, but its proxy can.
     ///
     /// ```compile_fail,E0277
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let frames = FrameLoop::new(FrameConfig::new());
     /// std::thread::spawn(move || drop(frames));
     /// ```
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let frames = FrameLoop::new(FrameConfig::new());
     /// let proxy = frames.proxy();
     /// std::thread::spawn(move || drop(proxy));
@@ -679,13 +681,15 @@ mod sending {
     /// A reference that a frame's pool has lent cannot outlive the frame.
     ///
     /// ```compile_fail
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let mut kept = None;
     /// FrameLoop::new(FrameConfig::new()).tick(|frame| kept = Some(frame.pool().create(7)));
     /// ```
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop, PoolRef};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::{FrameLoop, PoolRef};
     /// let mut kept = None;
     /// FrameLoop::new(FrameConfig::new())
     ///     .tick(|frame| kept = Some(PoolRef::retain(frame.pool().create(7))));
@@ -1050,14 +1054,14 @@ mod arenas {
     /// An arena cannot be reset while a box of it is in use.
     ///
     /// ```compile_fail,E0502
-    /// let mut arena = releasepool::StackAllocator::new();
+    /// let mut arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// arena.reset();
     /// assert_eq!(*value, 7);
     /// ```
     ///
     /// ```
-    /// let mut arena = releasepool::StackAllocator::new();
+    /// let mut arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// assert_eq!(*value, 7);
     /// drop(value);
@@ -1068,13 +1072,13 @@ mod arenas {
     /// An arena cannot be reset before a box of it is dropped.
     ///
     /// ```compile_fail,E0502
-    /// let mut arena = releasepool::StackAllocator::new();
+    /// let mut arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// arena.reset();
     /// ```
     ///
     /// ```
-    /// let mut arena = releasepool::StackAllocator::new();
+    /// let mut arena = releasepool::memory::StackAllocator::new();
     /// let _ = arena.alloc(7);
     /// arena.reset();
     /// ```
@@ -1083,7 +1087,7 @@ mod arenas {
     /// An arena cannot be reset while a leaked value in it is in use.
     ///
     /// ```compile_fail,E0502
-    /// use releasepool::{StackAllocator, StackBox};
+    /// use releasepool::memory::{StackAllocator, StackBox};
     /// let mut arena = StackAllocator::new();
     /// let value = StackBox::leak(arena.alloc(7));
     /// arena.reset();
@@ -1091,7 +1095,7 @@ mod arenas {
     /// ```
     ///
     /// ```
-    /// use releasepool::{StackAllocator, StackBox};
+    /// use releasepool::memory::{StackAllocator, StackBox};
     /// let mut arena = StackAllocator::new();
     /// let value = StackBox::leak(arena.alloc(7));
     /// *value += 1;
@@ -1102,14 +1106,14 @@ mod arenas {
     /// An arena cannot be dropped or moved while a box of it exists.
     ///
     /// ```compile_fail,E0505
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// drop(arena);
     /// assert_eq!(*value, 7);
     /// ```
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// assert_eq!(*value, 7);
     /// drop(value);
@@ -1120,14 +1124,17 @@ mod arenas {
     /// A box of a frame's arena cannot outlive the frame.
     ///
     /// ```compile_fail
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let mut kept = None;
     /// frames.tick(|frame| kept = Some(frame.arena().alloc(7)));
     /// ```
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop, StackBox};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::memory::StackBox;
+    /// use releasepool::FrameLoop;
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let mut kept = None;
     /// frames.tick(|frame| kept = Some(StackBox::into_inner(frame.arena().alloc(7))));
@@ -1137,14 +1144,16 @@ mod arenas {
     /// A pool cannot own a box, as objects of pools are `'static`.
     ///
     /// ```compile_fail,E0597
-    /// use releasepool::{AutoreleasePool, StackAllocator};
+    /// use releasepool::memory::StackAllocator;
+    /// use releasepool::AutoreleasePool;
     /// let arena = StackAllocator::new();
     /// let pool = AutoreleasePool::new();
     /// pool.create(arena.alloc(7));
     /// ```
     ///
     /// ```
-    /// use releasepool::{AutoreleasePool, StackAllocator, StackBox};
+    /// use releasepool::memory::{StackAllocator, StackBox};
+    /// use releasepool::AutoreleasePool;
     /// let arena = StackAllocator::new();
     /// let pool = AutoreleasePool::new();
     /// pool.create(StackBox::into_inner(arena.alloc(7)));
@@ -1160,7 +1169,7 @@ mod arenas {
     ///         assert_eq!(self.0, "text");
     ///     }
     /// }
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let shows;
     /// let text = String::from("text");
     /// shows = arena.alloc(Shows(&text));
@@ -1173,7 +1182,7 @@ mod arenas {
     ///         assert_eq!(self.0, "text");
     ///     }
     /// }
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let text = String::from("text");
     /// let shows;
     /// shows = arena.alloc(Shows(&text));
@@ -1183,7 +1192,7 @@ mod arenas {
     /// A box cannot be sent to another thread.
     ///
     /// ```compile_fail,E0277
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(move || drop(value));
@@ -1191,7 +1200,7 @@ mod arenas {
     /// ```
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(7);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| assert_eq!(*value, 7));
@@ -1202,7 +1211,7 @@ mod arenas {
     /// Other threads get a reference to a value only if it is `Sync`.
     ///
     /// ```compile_fail,E0277
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(std::cell::Cell::new(7));
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| value.set(8));
@@ -1210,7 +1219,7 @@ mod arenas {
     /// ```
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// let value = arena.alloc(std::sync::atomic::AtomicU8::new(7));
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| value.store(8, std::sync::atomic::Ordering::Relaxed));
@@ -1221,14 +1230,14 @@ mod arenas {
     /// An arena cannot be shared by threads.
     ///
     /// ```compile_fail,E0277
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| _ = arena.alloc(7));
     /// });
     /// ```
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// std::thread::scope(|scope| {
     ///     scope.spawn(move || _ = arena.alloc(7));
     /// });
@@ -1238,12 +1247,12 @@ mod arenas {
     /// A box cannot be pinned: its memory might be used again although it was never dropped.
     ///
     /// ```compile_fail,E0277
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// std::pin::Pin::new(arena.alloc(std::marker::PhantomPinned));
     /// ```
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::new();
+    /// let arena = releasepool::memory::StackAllocator::new();
     /// std::pin::Pin::new(arena.alloc(std::marker::PhantomData::<u8>));
     /// ```
     struct PinnedInAnArena;
@@ -1251,14 +1260,14 @@ mod arenas {
     /// A box cannot be turned into a box with a longer lifetime.
     ///
     /// ```compile_fail
-    /// use releasepool::StackBox;
+    /// use releasepool::memory::StackBox;
     /// fn longer<'s, 'a>(value: StackBox<'s, &'a str>) -> StackBox<'s, &'static str> {
     ///     value
     /// }
     /// ```
     ///
     /// ```
-    /// use releasepool::StackBox;
+    /// use releasepool::memory::StackBox;
     /// fn shorter<'s, 'a>(value: StackBox<'s, &'static str>) -> StackBox<'s, &'a str> {
     ///     value
     /// }

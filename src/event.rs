@@ -13,7 +13,7 @@
 //! [`AutoreleasePool`](crate::AutoreleasePool), a *token pool* by
 //! [`PoolManager::push`](crate::PoolManager::push). The *root pool* of a thread gets the objects
 //! that are autoreleased while no other pool is open. A *watermark* is a length beyond which an
-//! event reports that something grows. The [glossary](crate::design#words) has all words.
+//! event reports that something grows. The [glossary](crate::guide::design#words) has all words.
 //!
 //! # Events that repeat
 //!
@@ -110,7 +110,7 @@ pub enum EventKind {
     /// A root pool holds more entries than its watermark; emitted again at each doubling.
     RootWatermark,
     /// A pool other than a root pool has more entries than its manager's
-    /// [watermark](crate::PoolManagerBuilder::pool_watermark) allows; emitted again each time that
+    /// [watermark](crate::pool::PoolManagerBuilder::pool_watermark) allows; emitted again each time that
     /// their number has doubled. The number is tested once in 254 entries. Entries that destructors
     /// add while the pool is drained are not reported.
     ///
@@ -187,7 +187,7 @@ pub enum EventKind {
     /// [`drop_later`](crate::drop_later) waited for their destruction; [`types`](field@Event::types) says
     /// which.
     DropsLeft,
-    /// A [`RemoteRelease`](crate::RemoteRelease) was dropped by a thread that is not its owner, while
+    /// A [`RemoteRelease`](crate::foreign::RemoteRelease) was dropped by a thread that is not its owner, while
     /// references to foreign objects waited in it: they are leaked.
     ///
     /// Counted together: queues of one type.
@@ -254,7 +254,7 @@ pub enum EventKind {
 pub struct Event {
     /// The kind of the event.
     pub kind: EventKind,
-    /// Name and [key](crate::ThreadKey) of the thread on which the event happened.
+    /// Name and [key](crate::thread::ThreadKey) of the thread on which the event happened.
     pub thread: String,
     /// Name and key of the object's home thread, for [`HomeGone`](EventKind::HomeGone).
     pub home: Option<String>,

@@ -1,10 +1,19 @@
-//! Objects of C and C++: classes that are made at run time, objects that their own code allocates
-//! and frees, and the memory that is the library's.
+//! Objects of foreign runtimes in pools: GObject, Python, COM, JNI, Objective-C.
 //!
-//! * [`class`]: a class, as a type info that was made at run time
-//! * [`by_hand`]: objects that `new` makes and `delete` frees, or that end by hand
-//! * [`own_memory`]: whether memory is the library's
+//! Implement [`Foreign`] first, and give references to
+//! [`AutoreleasePool::adopt`](crate::AutoreleasePool::adopt). [`foreign_scope`] is for callbacks of such
+//! a runtime, and a [`RemoteRelease`] for references that are given up on the wrong thread.
+
+// Objects of C and C++: classes that are made at run time, objects that their own code allocates
+// and frees, and the memory that is the library's.
+//
+// * `class`: a class, as a type info that was made at run time
+// * `by_hand`: objects that `new` makes and `delete` frees, or that end by hand
+// * `own_memory`: whether memory is the library's
 
 pub(crate) mod by_hand;
 pub(crate) mod class;
 pub(crate) mod own_memory;
+mod pooled;
+
+pub use pooled::{Foreign, ForeignRef, ForeignScope, NotOwner, RemoteRelease, foreign_scope};

@@ -24,7 +24,7 @@
 //!
 //! * [`FrameLoop`]: makes the frames of a UI thread
 //! * [`Looper`]: a worker thread that runs closures in order
-//! * [`pooled`], [`callback_scope`]: pools for async tasks and foreign callbacks
+//! * [`pooled`](crate::pooled), [`callback_scope`](crate::callback_scope): pools for async tasks and foreign callbacks
 //!
 //! A loop has no queue of its own: it serves the inboxes of its thread, to which
 //! [`ThreadHandle`](crate::ThreadHandle) sends as well. Before a loop sleeps, it *arms* its empty
@@ -92,10 +92,10 @@ mod loop_state;
 mod one_frame;
 mod reclaim;
 pub(crate) mod room;
-mod tasks;
 mod type_counts;
 
-pub use config::{FrameConfig, ReclaimerConfig, WhenFull};
+pub use config::FrameConfig;
+pub use config::{ReclaimerConfig, WhenFull};
 pub use drop_later::{Full, OnReclaimer, PendingDrops};
 pub use frame_loop::FrameLoop;
 pub use later::{Later, drop_later, finish_drops};
@@ -103,4 +103,3 @@ pub use loop_state::PostId;
 pub use looper::Looper;
 pub use one_frame::{Frame, FrameReport};
 pub use proxy::{FrameProxy, LooperProxy};
-pub use tasks::{Pooled, callback_scope, pooled};

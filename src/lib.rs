@@ -8,41 +8,20 @@
 #![cfg_attr(docsrs, doc(auto_cfg(hide(releasepool_shuttle, loom, doc))))]
 #![debugger_visualizer(gdb_script_file = "../debuggers/releasepool.py")]
 
-// Pages that link to other pages begin with the targets of these links, as the README does.
-#[doc = include_str!("page_links.md")]
-#[doc = include_str!("../docs/PROOF.md")]
-pub mod proof {}
-#[doc = include_str!("../docs/SETUP.md")]
-pub mod setup {}
-#[doc = include_str!("../docs/FRAMES.md")]
-pub mod frames {}
-#[doc = include_str!("page_links.md")]
-#[doc = include_str!("../docs/DESIGN.md")]
-pub mod design {}
-#[doc = include_str!("../docs/PERFORMANCE.md")]
-pub mod performance {}
-#[doc = include_str!("../docs/PORTING.md")]
-pub mod porting {}
-#[doc = include_str!("../docs/FROM_ARC.md")]
-pub mod from_arc {}
-#[doc = include_str!("../docs/CHECKING.md")]
-pub mod checking {}
-#[doc = include_str!("page_links.md")]
-#[doc = include_str!("../docs/DEBUGGING.md")]
-pub mod debugging {}
-mod arena;
-mod block;
 #[cfg(doctest)]
 mod compile_fail_tests;
 mod epoch;
 pub mod event;
-mod foreign;
+pub mod foreign;
 pub mod frame;
-mod hot;
+pub mod guide;
+pub mod home;
+pub mod hot;
 mod layout;
 #[cfg(feature = "leak-detection")]
 pub mod leaks;
 mod ledger;
+pub mod memory;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 // Also compiled for the documentation, which is built without loom: the signatures name no type of
@@ -53,59 +32,39 @@ pub mod model;
 sync::described! {
     mod note;
 }
-mod object;
-mod pool;
-
-mod manager;
-
+pub mod object;
+pub mod pool;
 #[doc(hidden)]
 pub mod raw;
+pub mod report;
 #[cfg(feature = "serde")]
 mod serialize;
 mod setters;
-mod slot;
+pub mod slot;
 mod sync;
-mod thread;
+pub mod task;
+pub mod thread;
 mod unsizing;
 mod unwind;
 
-pub use arena::stack_allocator::{StackAllocator, StackDump};
-pub use arena::stack_box::StackBox;
-pub use block::block_allocator::{BlockAllocator, BlockAllocatorBuilder};
-pub use block::shared::{AllocError, BlockStats};
-#[doc(inline)]
 pub use frame::{
-    Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Full, Later, Looper, LooperProxy,
-    OnReclaimer, PendingDrops, Pooled, PostId, ReclaimerConfig, WhenFull, callback_scope,
-    drop_later, finish_drops, pooled,
+    FrameLoop, FrameProxy, Full, Later, Looper, LooperProxy, OnReclaimer, PendingDrops,
+    ReclaimerConfig, WhenFull, drop_later, finish_drops,
 };
-pub use hot::hot_handle::{Hot, HotRef, HotTableFull};
-pub use manager::PoolManager;
-pub use manager::pending_home::{NotMade, PendingHome};
-pub use manager::pool_manager::{InboxHook, PoolManagerBuilder};
-pub use manager::shutdown::{EpochHolder, ShutdownReport};
-pub use manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
-pub use object::destroy::{settle, settle_scope};
-pub use object::home::{HomeRef, HomeWeak};
+pub use home::home_ref::HomeRef;
+pub use hot::hot_handle::{Hot, HotRef};
 pub use object::strong::Ref;
-pub use object::thin_target::ThinTarget;
-pub use object::wake::Wake;
 pub use object::weak::Weak;
-pub use pool::api::foreign::{
-    Foreign, ForeignRef, ForeignScope, NotOwner, RemoteRelease, foreign_scope,
-};
 pub use pool::api::guard::AutoreleasePool;
 pub use pool::api::handoff::HandoffPool;
 pub use pool::api::implicit::autorelease;
 pub use pool::api::pool_ref::PoolRef;
 pub use pool::api::scope::autoreleasepool;
-pub use pool::api::token::{PoolToken, PopError};
+pub use pool::manager::PoolManager;
 pub use pool::stack::budget::{Budget, Drained};
-pub use pool::stack::manager_shared::RootPolicy;
-pub use pool::stack::pool_stack::PoolDump;
-pub use slot::{OptionSlot, Slot, SlotCache};
-pub use thread::key::ThreadKey;
-pub use thread::thread_handle::{Closed, ThreadHandle};
+pub use slot::slots::Slot;
+pub use task::pooled::{callback_scope, pooled};
+pub use thread::thread_handle::ThreadHandle;
 
 /// Items that the crate's macros use.
 #[doc(hidden)]

@@ -7,7 +7,8 @@
 //! with the report of each frame. Without a recorder nothing is recorded.
 //!
 //! ```
-//! use releasepool::{FrameConfig, FrameLoop, PoolManager, metrics};
+//! use releasepool::frame::FrameConfig;
+//! use releasepool::{FrameLoop, PoolManager, metrics};
 //! use std::time::{Duration, Instant};
 //!
 //! metrics::describe(); // after the recorder has been installed
@@ -56,11 +57,11 @@
 //! | `releasepool_root_entries` | gauge | entries | entries of root pools |
 //! | `releasepool_backlog` | gauge | releases | releases that drains within a budget have left |
 //! | `releasepool_inbox` | gauge | messages | releases and closures sent to threads that have not run; inboxes serve all managers |
-//! | `releasepool_block_bytes` | gauge | bytes | blocks in use, of the [allocator](crate::PoolManagerBuilder::memory) of the manager's pools; other objects are on the global heap, and not counted |
+//! | `releasepool_block_bytes` | gauge | bytes | blocks in use, of the [allocator](crate::pool::PoolManagerBuilder::memory) of the manager's pools; other objects are on the global heap, and not counted |
 //! | `releasepool_chunk_bytes` | gauge | bytes | memory that this allocator has got from the system |
 //!
 //! The global manager, and others without an allocator of their own, use the [process-wide
-//! allocator](crate::BlockAllocator::process), so each of them publishes the figures of that
+//! allocator](crate::memory::BlockAllocator::process), so each of them publishes the figures of that
 //! allocator.
 //!
 //! # Of frames, by [`record_frame`]
@@ -90,11 +91,11 @@
 //! for each name, and looks up sixteen metrics in the recorder: some microseconds. The recorder is
 //! foreign code, which runs on the calling thread, under no lock of this crate.
 
-use crate::block::block_allocator::BlockAllocator;
-use crate::block::shared::BlockStats;
 use crate::frame::{FrameReport, PendingDrops};
-use crate::manager::PoolManager;
-use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use crate::memory::block::block_allocator::BlockAllocator;
+use crate::memory::block::shared::BlockStats;
+use crate::pool::manager::PoolManager;
+use crate::report::snapshot::{Snapshot, ThreadSnapshot, Totals};
 use ::metrics::Unit::{self, Bytes, Count, Seconds};
 use ::metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
@@ -232,7 +233,8 @@ const PANICS: &str = "releasepool_frame_panics_total";
 /// See the [module](self) for names and units. Looks up six metrics in the recorder.
 ///
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop, metrics};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::{FrameLoop, metrics};
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new());
 /// let report = frames.tick(|frame| {

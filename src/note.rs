@@ -9,12 +9,12 @@
 //! `releasepool-inspect` reads entries by name, so names may be added, and fields may move. If a
 //! name changes its meaning or is removed, [`VERSION`] changes.
 
-use crate::block::heap::HEAPS;
+use crate::memory::block::heap::HEAPS;
 use crate::epoch::EPOCH;
 use crate::layout::{Entry, Value, entries};
 #[cfg(feature = "leak-detection")]
 use crate::ledger::object_record::LEDGER;
-use crate::object::home::HOMELESS;
+use crate::home::home_ref::HOMELESS;
 use crate::pool::entries::retired::RETIRED;
 use crate::pool::stack::thread_pools::DETACHED;
 use crate::sync::{Link, Roll};
@@ -59,8 +59,8 @@ const NOTE: &[Entry] = entries! {
 const PARTS: &[&[&[Entry]]] = &[
     &[HEAD, NOTE],
     crate::thread::NOTES,
-    &[crate::epoch::NOTE],
-    crate::block::NOTES,
+    &[crate::epoch::NOTE, crate::home::home_ref::NOTE],
+    crate::memory::block::NOTES,
     crate::object::NOTES,
     crate::pool::NOTES,
 ];

@@ -13,13 +13,14 @@ pub use crate::pool::api::token::{TokenWords, key_from_word, key_to_word, token_
 mod quick;
 pub use quick::ThreadContext;
 
+use crate::home::home_ref::HomeRef;
 use crate::object::count::Misuse;
-use crate::object::home::HomeRef;
 use crate::object::strong::Ref;
 use crate::object::{destroy, header};
 use crate::pool::api::token;
+use crate::pool::{PoolToken, PopError};
 use crate::thread::key;
-use crate::{AutoreleasePool, PoolManager, PoolToken, PopError, unwind};
+use crate::{AutoreleasePool, PoolManager, unwind};
 use std::any::Any;
 use std::mem::{self, ManuallyDrop};
 use std::ptr::NonNull;

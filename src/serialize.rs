@@ -1,14 +1,15 @@
 //! The traits of serde, with the feature `serde`: for references, slots, snapshots and reports.
 
-use crate::block::shared::BlockStats;
 use crate::frame::FrameReport;
-use crate::manager::shutdown::{EpochHolder, ShutdownReport};
-use crate::manager::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use crate::memory::block::shared::BlockStats;
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
 use crate::object::weak::Weak;
 use crate::pool::stack::budget::Drained;
-use crate::slot::{OptionSlot, Slot};
+use crate::report::shutdown::{EpochHolder, ShutdownReport};
+use crate::report::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use crate::slot::OptionSlot;
+use crate::slot::slots::Slot;
 use crate::thread::key::ThreadKey;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeStruct, Serializer};

@@ -1,60 +1,66 @@
-//! Threads: keys, records and inboxes, and the messages that outlive a thread.
+//! Threads as others see them: their keys, and what sending to them can return.
 //!
-//! ```text
-//! ThreadKey ───> REGISTRY slot ─────────> Record, kept alive by handles
-//! index,         generation, phase,       ├─ releases, calls: counted inboxes
-//! generation     number of readers        ├─ waker: sleep, wake-up and hook
-//!                                         └─ tally: figures of the thread
-//!
-//! An inbox is one word, its head. Any thread pushes; the owner does the rest.
-//!
-//!         ┌──── push ───> messages ─────────────── close ──┐
-//!         │                  │ ^ └ push                    │
-//!       idle <── take ───────┘ │                           v
-//!        │ ^                   │                        closed, for good
-//!    arm │ │ disarm    push: wakes the owner               ^
-//!        v │                   │                           │
-//!       armed ─────────────────┘       idle, armed: close ─┘
-//!
-//! `thread_exit` in `current`: loops, then pools, then memory; the inboxes close; the slot is free
-//!         └─ messages left ─> ORPHANS ─> releases: any outermost drain
-//!                                     └> closures: quiesce and shutdown
-//! ```
-//!
-//! # Invariants
-//! 1. *Keys.* A key is never reused. Buckets of the registry are neither moved nor freed while the
-//!    registry lives.
-//! 2. *Records in slots.* Only the thread that claims a slot replaces the record in it, and only in
-//!    phase `CLAIMING`, which the slot enters by a compare-exchange that finds no reader. Readers
-//!    announce themselves in the same word before they read the record.
-//! 3. *Ownership of messages.* Each message belongs to exactly one [`inbox::Message`],
-//!    [`inbox::Chain`], [`inbox::Queue`] or inbox. Only its owner accesses its node.
-//! 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation. Its pointer has
-//!    the provenance of the whole allocation, and its kind fits the allocation's type. A message of
-//!    a closure's kind begins with an [`inbox::ClosureHead`], whose `run` fits that type, too.
-//! 5. *Delivery.* A thread that takes an inbox's messages becomes their owner by one swap. Only its
-//!    owner takes from an inbox that is ever closed, and the inbox stays closed.
-//! 6. *Sending.* The content of a message may be sent to any thread, except that of
-//!    `MessageKind::DestroyAtHome`: only its target runs such a message, and the target runs all
-//!    messages that its inbox accepts.
-//! 7. *The calling thread.* The thread-local pointer to its record is set last when the thread is
-//!    entered, and cleared first when the thread departs; in between, a boxed `Arc` keeps the
-//!    record alive.
-//!
-//! # Files
-//! * [`key`]: the name of a thread, unique for the life of the process
-//! * [`record`]: the part of a thread's state that other threads may use
-//! * [`registry`]: key → record, lock-free
-//! * [`current`]: the calling thread: its record, how it is entered, and its exit,
-//!   [`current::thread_exit`], which calls the hooks of `frame::later`,
-//!   `pool::drain::this_thread` and `block::thread_heaps`
-//! * [`inbox`]: messages from other threads; [`counted`]: how many of them have not run;
-//!   [`claimed`]: messages taken out to run within a budget; [`waker`]: how a message wakes the
-//!   thread
-//! * [`orphans`]: messages whose thread has ended, and references that slots gave up
-//! * [`fences`]: asymmetric ones, which readers of slots leave out
-//! * [`lazy_timer`]: measures how long a state has lasted, for reports
-//! * [`thread_handle`]: the public type
+//! Take [`ThreadHandle`](crate::ThreadHandle) first, which
+//! [`PoolManager::current_thread`](crate::PoolManager::current_thread) returns: it sends releases and
+//! closures to a thread.
+
+// Threads: keys, records and inboxes, and the messages that outlive a thread.
+//
+// ```text
+// ThreadKey ───> REGISTRY slot ─────────> Record, kept alive by handles
+// index,         generation, phase,       ├─ releases, calls: counted inboxes
+// generation     number of readers        ├─ waker: sleep, wake-up and hook
+//                                         └─ tally: figures of the thread
+//
+// An inbox is one word, its head. Any thread pushes; the owner does the rest.
+//
+//         ┌──── push ───> messages ─────────────── close ──┐
+//         │                  │ ^ └ push                    │
+//       idle <── take ───────┘ │                           v
+//        │ ^                   │                        closed, for good
+//    arm │ │ disarm    push: wakes the owner               ^
+//        v │                   │                           │
+//       armed ─────────────────┘       idle, armed: close ─┘
+//
+// `thread_exit` in `current`: loops, then pools, then memory; the inboxes close; the slot is free
+//         └─ messages left ─> ORPHANS ─> releases: any outermost drain
+//                                     └> closures: quiesce and shutdown
+// ```
+//
+// # Invariants
+// 1. *Keys.* A key is never reused. Buckets of the registry are neither moved nor freed while the
+//    registry lives.
+// 2. *Records in slots.* Only the thread that claims a slot replaces the record in it, and only in
+//    phase `CLAIMING`, which the slot enters by a compare-exchange that finds no reader. Readers
+//    announce themselves in the same word before they read the record.
+// 3. *Ownership of messages.* Each message belongs to exactly one `inbox::Message`,
+//    `inbox::Chain`, `inbox::Queue` or inbox. Only its owner accesses its node.
+// 4. *Layout of messages.* A node is the first field of a `repr(C)` allocation. Its pointer has
+//    the provenance of the whole allocation, and its kind fits the allocation's type. A message of
+//    a closure's kind begins with an `inbox::ClosureHead`, whose `run` fits that type, too.
+// 5. *Delivery.* A thread that takes an inbox's messages becomes their owner by one swap. Only its
+//    owner takes from an inbox that is ever closed, and the inbox stays closed.
+// 6. *Sending.* The content of a message may be sent to any thread, except that of
+//    `MessageKind::DestroyAtHome`: only its target runs such a message, and the target runs all
+//    messages that its inbox accepts.
+// 7. *The calling thread.* The thread-local pointer to its record is set last when the thread is
+//    entered, and cleared first when the thread departs; in between, a boxed `Arc` keeps the
+//    record alive.
+//
+// # Files
+// * `key`: the name of a thread, unique for the life of the process
+// * `record`: the part of a thread's state that other threads may use
+// * `registry`: key → record, lock-free
+// * `current`: the calling thread: its record, how it is entered, and its exit,
+//   `current::thread_exit`, which calls the hooks of `frame::later`,
+//   `pool::drain::this_thread` and `block::thread_heaps`
+// * `inbox`: messages from other threads; `counted`: how many of them have not run;
+//   `claimed`: messages taken out to run within a budget; `waker`: how a message wakes the
+//   thread
+// * `orphans`: messages whose thread has ended, and references that slots gave up
+// * `fences`: asymmetric ones, which readers of slots leave out
+// * `lazy_timer`: measures how long a state has lasted, for reports
+// * `thread_handle`: the public type
 
 pub(crate) mod claimed;
 pub(crate) mod counted;
@@ -68,6 +74,9 @@ pub(crate) mod record;
 pub(crate) mod registry;
 pub(crate) mod thread_handle;
 pub(crate) mod waker;
+
+pub use key::ThreadKey;
+pub use thread_handle::Closed;
 
 crate::sync::described! {
     /// The entries of the [note](crate::note) for the structures of this folder.

@@ -64,7 +64,7 @@ macro_rules! coercible {
 pub(crate) use coercible;
 
 /// Coerces a [`Ref`](crate::Ref), [`Weak`](crate::Weak), [`PoolRef`](crate::PoolRef),
-/// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::HomeWeak), [`Hot`](crate::Hot),
+/// [`HomeRef`](crate::HomeRef), [`HomeWeak`](crate::home::HomeWeak), [`Hot`](crate::Hot),
 /// [`HotRef`](crate::HotRef) or `Pin<Ref<T>>` to a trait object or a slice.
 ///
 /// `Arc` coerces implicitly; on stable Rust only the standard library's pointers can do so. The

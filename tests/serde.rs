@@ -1,8 +1,8 @@
 //! Tests which types can be serialized: snapshots, reports, and references.
 
-use releasepool::{
-    AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref, Weak, leaks, unsize,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, FrameLoop, PoolManager, Ref, Weak, leaks, unsize};
 use serde_json::json;
 use std::ffi::{CStr, OsStr};
 use std::fmt::Debug;
@@ -163,7 +163,8 @@ fn weak_and_unsized_references_are_serialized() {
 
 #[test]
 fn slots_are_serialized_as_what_they_hold() {
-    use releasepool::{OptionSlot, Slot};
+    use releasepool::Slot;
+    use releasepool::slot::OptionSlot;
     let slot = Slot::new(Ref::<str>::from("text"));
     assert_eq!(serde_json::to_value(&slot).unwrap(), json!("text"));
     let slot: Slot<[u8]> = serde_json::from_value(json!([1, 2])).unwrap();

@@ -16,9 +16,10 @@
 use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
+use releasepool::memory::{BlockAllocator, StackAllocator};
 use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, Hot, HotRef, PoolManager, Ref, Slot,
-    StackAllocator, ThreadHandle, Weak, autoreleasepool,
+    AutoreleasePool, HandoffPool, Hot, HotRef, PoolManager, Ref, Slot, ThreadHandle, Weak,
+    autoreleasepool,
 };
 use std::alloc::Layout;
 use std::hint::black_box;

@@ -2,7 +2,8 @@
 
 use crate::table::{Row, Target};
 use crate::workload::{Workload, repeated};
-use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, PoolRef, Ref};
 use std::hint::black_box;
 use std::sync::Arc;
 

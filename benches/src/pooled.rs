@@ -3,7 +3,8 @@
 use crate::objects::{self, Counted, Payload, Plain, arc_in_a_vec, free_list_and_array, in_a_vec};
 use crate::workload::{Role, Workload, timed};
 use dashmap::DashMap;
-use releasepool::{AutoreleasePool, BlockAllocator, Ref, autorelease};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, Ref, autorelease};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::rc::Rc;

@@ -5,7 +5,7 @@
 use crate::crew;
 use crate::table::Row;
 use crate::workload::{Workload, repeated, timed_half};
-use releasepool::{Foreign, RemoteRelease};
+use releasepool::foreign::{Foreign, RemoteRelease};
 use std::mem::{swap, take};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

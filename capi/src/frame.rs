@@ -5,8 +5,9 @@ use crate::error::{
 };
 use crate::pool::DrainedFigures;
 use crate::thread::{hook, not_ending};
+use releasepool::frame::{FrameConfig, PostId};
 use releasepool::raw::own_key;
-use releasepool::{FrameConfig, FrameLoop, FrameProxy, PostId};
+use releasepool::{FrameLoop, FrameProxy};
 use std::ffi::c_void;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use crate::error::{
     Fault, Outcome, Status, boxed, fill, free, invalid, non_null, or_default, pointer, shared,
     status,
 };
-use releasepool::{BlockAllocator, StackAllocator};
+use releasepool::memory::{BlockAllocator, StackAllocator};
 use std::alloc::Layout;
 use std::ffi::c_void;
 use std::mem::{self, MaybeUninit};

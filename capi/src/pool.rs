@@ -6,10 +6,10 @@ use crate::error::{
 };
 use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
+use releasepool::pool::{PoolToken, PopError};
 use releasepool::raw::{TokenWords, close_pool, is_draining, pool_of, token_of, words_of};
 use releasepool::{
-    AutoreleasePool, Budget, Drained, PoolManager, PoolToken, PopError, Ref, autorelease,
-    callback_scope,
+    AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, callback_scope,
 };
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;

@@ -4,7 +4,8 @@ use crate::error::{Status, boxed, fill, free, object, pointer, shared, status};
 use crate::object::{borrowed, given, taken_or_none};
 use crate::pool::{Pool, pool};
 use releasepool::raw::Object;
-use releasepool::{OptionSlot, PoolRef, Ref};
+use releasepool::slot::OptionSlot;
+use releasepool::{PoolRef, Ref};
 use std::ffi::c_void;
 use std::ptr;
 

@@ -28,7 +28,7 @@ needs_nightly miri rust-src
 # * Leaks are ignored: tests forget guards on purpose, which leaks by design. ci/sanitize/sanitizers.sh asan detects
 #   leaks.
 # * Strict provenance is checked below, by Miri's warnings about casts: -Zmiri-strict-provenance
-#   would stop at the casts of two files, which may cast. src/block/collections.rs: a collection of
+#   would stop at the casts of two files, which may cast. src/memory/block/collections.rs: a collection of
 #   allocator-api2 frees its memory by a pointer that covers only the value, and the header before it can
 #   only be reached by exposed provenance. src/foreign/class.rs, for C: a class is found by the address of
 #   its first field.

@@ -15,7 +15,8 @@ pub(super) enum Pacing {
 /// Settings of a [`FrameLoop`](crate::FrameLoop).
 ///
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 /// use std::time::Duration;
 /// let config = FrameConfig::new()
 ///     .frames_per_second(30)
@@ -59,7 +60,7 @@ impl FrameConfig {
         pub variable() => pacing = Pacing::Variable;
 
         /// Makes as many updates of `step` per frame as cover the time since the last frame: see
-        /// [`Frame::steps`](crate::Frame::steps). A step of zero counts as one nanosecond.
+        /// [`Frame::steps`](crate::frame::Frame::steps). A step of zero counts as one nanosecond.
         pub fixed_step(step: Duration) => pacing = Pacing::Fixed { step: step.max(Duration::from_nanos(1)) };
 
         /// Makes frames only when there is something to do: a post, a delayed post that is due, or a
@@ -89,7 +90,7 @@ impl FrameConfig {
         /// which never waits.
         pub unlimited() => frame_time = None;
 
-        /// Limits [`Frame::delta`](crate::Frame::delta), so that the world does not jump after a
+        /// Limits [`Frame::delta`](crate::frame::Frame::delta), so that the world does not jump after a
         /// breakpoint or a long load; the default is 250 ms.
         pub max_delta(limit: Duration) => max_delta = limit;
 
@@ -101,7 +102,7 @@ impl FrameConfig {
         /// the drain keeps up in the long run; the default is 1 ms.
         pub min_drain(time: Duration) => min_drain = time;
 
-        /// Sets the initial capacity of [`Frame::arena`](crate::Frame::arena); the default is 64 KiB.
+        /// Sets the initial capacity of [`Frame::arena`](crate::frame::Frame::arena); the default is 64 KiB.
         ///
         /// The arena is allocated when a frame first uses it, and grows between frames to the size that
         /// a frame needed.

@@ -5,9 +5,9 @@ use super::later;
 use super::loop_state::{LoopState, Task, run_in_pool};
 use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
 use super::proxy::FrameProxy;
-use crate::arena::stack_allocator::StackAllocator;
-use crate::block::thread_heaps;
 use crate::event::span::FrameSpan;
+use crate::memory::arena::stack_allocator::StackAllocator;
+use crate::memory::block::thread_heaps;
 use crate::object::destroy::settle_scope;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
@@ -29,26 +29,20 @@ use std::time::Duration;
 /// Polls the host's event queue at the beginning of each frame.
 type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 
-/// Makes the frames of a UI thread, like `Director::mainLoop` in Cocos2d-x.
+/// A loop that makes the frames of a UI thread, like `Director::mainLoop` in Cocos2d-x. Needs no
+/// counted objects.
 ///
-/// Each frame goes through these steps, with the frame's pool as the current pool:
+/// [`run`](Self::run) makes one frame after the other, and sleeps between them.
+/// [`tick`](Self::tick) makes one frame and never waits, for hosts with an event loop of their own,
+/// which [`set_wake_hook`](Self::set_wake_hook) or [`set_waker`](Self::set_waker) tells when there
+/// is something to do. Each frame, with its pool as the current pool:
 ///
-/// 1. the function given to [`set_events`](Self::set_events), if there is one;
-/// 2. the closures that are in the inbox when the frame begins, and the delayed posts that are due;
-/// 3. the function given to [`run`](Self::run) or [`tick`](Self::tick), which updates and draws;
-/// 4. the reset of the frame's [arena](Frame::arena);
-/// 5. the drain of the frame's pool and of the backlog, and the releases that other threads have
-///    sent to this thread.
-///
-/// The drain has the rest of the [frame's time](FrameConfig::frame_time), and at least
-/// [`min_drain`](FrameConfig::min_drain). It leaves further releases to the drains of the next
-/// frames, oldest first. So a frame that drops 100,000 objects does not stall. See
-/// [`drain_within`](AutoreleasePool::drain_within).
-///
-/// There are two ways to drive the loop. [`run`](Self::run) makes one frame after the other, and
-/// sleeps between them. [`tick`](Self::tick) makes one frame and never waits, for hosts with an
-/// event loop of their own; [`set_wake_hook`](Self::set_wake_hook) or
-/// [`set_waker`](Self::set_waker) tells such a host when there is something to do.
+/// 1. calls the function given to [`set_events`](Self::set_events), if there is one;
+/// 2. runs the closures in the inbox, and the delayed posts that are due;
+/// 3. calls the function given to `run` or `tick`, which updates and draws;
+/// 4. resets its [arena](Frame::arena), and drains its pool and the backlog, within the rest of the
+///    [frame's time](FrameConfig::frame_time), at least [`min_drain`](FrameConfig::min_drain) and
+///    at most [`max_drain`](FrameConfig::max_drain); later frames release what is left.
 ///
 /// # When not to use it
 /// For a thread that only serves other threads: use a [`Looper`](crate::Looper). If you have a loop
@@ -56,29 +50,25 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 /// [`run_inbox`](crate::PoolManager::run_inbox).
 ///
 /// # Threads
-/// The loop stays on the thread that made it and serves that thread's inbox, so it also runs
-/// closures that are sent by a [`ThreadHandle`]. Other threads use a [`FrameProxy`]. Make only one
-/// loop per thread: two would take each other's posts. The exception is a loop inside a frame of
-/// another loop, such as the loop of a modal dialog: it runs the posts that arrive meanwhile.
-///
-/// # Inside destructors
-/// A frame that is made inside a destructor or drain runs no posted closures; they wait for the
-/// next frame. If the loop is dropped inside a destructor or drain, the posts that are due stay
-/// with the thread: they run in its next [`run_inbox`](crate::PoolManager::run_inbox) or loop, or
-/// at its end.
+/// The loop stays on the thread that made it; other threads use a
+/// [`LoopProxy`](crate::frame::LoopProxy). It serves the thread's inbox, and so also closures that
+/// are sent by a [`ThreadHandle`]. Make only one loop per thread, as two would take each other's
+/// posts; but a loop inside a frame, such as that of a modal dialog, runs the posts that arrive
+/// meanwhile.
 ///
 /// # The end
-/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop). The end of its
-/// thread closes a loop that was forgotten or is kept in a thread-local.
+/// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop); the end of its
+/// thread closes a loop that was forgotten or is kept in a thread-local. Inside a destructor or
+/// drain no posted closure runs: the next frame, [`run_inbox`](crate::PoolManager::run_inbox), or
+/// the thread's end runs it.
 ///
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop};
+/// use releasepool::{FrameLoop, frame::FrameConfig};
 /// use std::ops::ControlFlow;
-/// use std::thread;
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let proxy = frames.proxy();
-/// let worker = thread::spawn(move || proxy.call(|| "drawn").unwrap());
+/// let worker = std::thread::spawn(move || proxy.call(|| "drawn").unwrap());
 /// frames.run(|frame| {
 ///     let _sprite = frame.pool().create("temporary");
 ///     if worker.is_finished() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -149,7 +139,8 @@ impl FrameLoop {
     /// [events](crate::event).
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// use std::{sync::mpsc, thread};
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let (wake, host) = mpsc::channel(); // the queue of the host's event loop

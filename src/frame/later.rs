@@ -192,7 +192,7 @@ unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
 ///
 /// Call it at the end of `main`: Rust runs no code at the end of a process, so values that still wait
 /// then are lost, with what their destructors would have done. Call it at the end of a test, too: Miri
-/// [reports](crate::checking) a thread that is still there when the process ends. The next `drop_later`
+/// [reports](crate::guide::checking#threads-that-are-left) a thread that is still there when the process ends. The next `drop_later`
 /// starts the thread again, which takes some ten microseconds.
 ///
 /// Returns false at once in a destructor that the reclaimer itself runs. Values that other threads send at

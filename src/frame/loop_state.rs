@@ -341,7 +341,8 @@ pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) 
 ///
 /// # Example
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 /// use std::time::Duration;
 ///
 /// let frames = FrameLoop::new(FrameConfig::new());

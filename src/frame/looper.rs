@@ -6,7 +6,7 @@ use super::loop_state::{LoopState, PostId, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
 use super::proxy::{LooperProxy, sends_closures};
 use super::reclaim::{Reclaim, on_own_thread};
-use crate::block::thread_heaps;
+use crate::memory::block::thread_heaps;
 use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::current::{current, current_key, enter_bounded, thread_exit};
@@ -20,46 +20,36 @@ use std::{fmt, io};
 /// How long a looper makes releases before it checks for commands again.
 const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 
-/// A thread that runs posted closures one after the other, each in a pool of its own, and sleeps
-/// between them: like a serial dispatch queue, or the looper of Android's `native_app_glue`.
+/// A thread that runs posted closures one after the other, each in a pool of its own: like a serial
+/// dispatch queue, or the looper of Android's `native_app_glue`. Needs no counted objects.
 ///
-/// Its queue is its thread's inbox: a post takes one compare-and-swap, and wakes the thread only if
-/// it sleeps. References that are [released](ThreadHandle::release) on the thread are released when
-/// no command waits, and between rounds of commands for a millisecond at a time. So releases do not
-/// delay commands for long, and commands do not starve releases.
+/// It derefs to a [`LoopProxy`](super::LoopProxy), which posts, calls and cancels; clones of the
+/// proxy are for other threads. References [released](ThreadHandle::release) on the thread are
+/// released when no command waits, and between rounds of commands for a millisecond at a time.
 ///
 /// # When not to use it
-/// For parallel work or work stealing, use a thread pool; for a thread that draws, use
-/// [`FrameLoop`](crate::FrameLoop).
+/// For parallel work or work stealing, use a thread pool; for a thread that draws,
+/// [`FrameLoop`](crate::FrameLoop); to destroy values, [`drop_later`](crate::drop_later) or a
+/// [`Reclaimer`](crate::Reclaimer).
 ///
-/// # Threads
-/// A looper is Send and Sync; other threads may also use [proxies](Self::proxy).
-/// [`thread`](Self::thread) is the handle of its thread; closures that are posted by that handle
-/// run in order with the other commands. But only closures that are posted by the looper or a proxy
-/// are sure to run or to be given back when the looper is closed.
+/// # Threads, cost
+/// Send and Sync. A post takes one allocation, and wakes the thread only if it sleeps. Closures
+/// that are posted by the [`ThreadHandle`] run in order with the others, but only closures posted
+/// by the looper or a proxy are sure to run or to be given back when the looper is closed.
 ///
-/// # Panics
-/// A command's panic is reported as an [event](crate::event), and the looper goes on with the next
-/// command.
-///
-/// # The end
-/// A command ends even if destructors feed its pool for ever: after 100,000 generations it leaves
-/// the rest to the looper's own drains, and to the exit of its thread.
-///
-/// [`shutdown`](Self::shutdown), or dropping the looper, closes it and waits for its thread, in
-/// [this order](crate::frame#the-end-of-a-loop).
+/// # Panics and the end
+/// A command's panic is reported as an [event](crate::event), and the looper goes on. A command
+/// ends even if destructors feed its pool for ever: after 100,000 generations it leaves the rest to
+/// the looper's drains. [`shutdown`](Self::shutdown), or dropping the looper, closes it and waits
+/// for its thread, in [this order](crate::frame#the-end-of-a-loop).
 ///
 /// ```
 /// use releasepool::Looper;
-/// use std::time::Duration;
 /// let loader = Looper::spawn("loader")?;
 /// loader.post(|| { /* read a file */ }).unwrap();
 /// assert_eq!(loader.call(|| 6 * 7).unwrap(), 42);
-/// let timeout = loader.post_after(Duration::from_secs(60), || panic!("no answer"))?;
-/// // The answer has come.
-/// assert!(loader.cancel(timeout));
 /// loader.shutdown().unwrap();
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
     pub(super) proxy: LooperProxy,

@@ -6,7 +6,7 @@
 //! its own.
 
 use super::config::FrameConfig;
-use crate::arena::stack_allocator::StackAllocator;
+use crate::memory::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread;
@@ -32,7 +32,8 @@ pub(super) struct Times {
 ///
 /// # Example
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let report = frames.tick(|frame| {
@@ -70,7 +71,8 @@ impl Frame<'_> {
     /// address space. If memory is exhausted, it aborts.
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     /// let report = frames.tick(|frame| {
     ///     let visible = frame.arena().alloc_slice(1_000, |i| i * 2);
@@ -99,7 +101,8 @@ impl Frame<'_> {
     /// updates as have become due since the last frame, possibly 0.
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// use std::time::Duration;
     /// let step = Duration::from_millis(10);
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited().fixed_step(step));
@@ -190,25 +193,25 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 
 /// The figures of a frame: how much it has done, and how long that took.
 /// [`FrameLoop::tick`](crate::FrameLoop::tick) returns its frame's report, and
-/// [`Frame::last_report`](crate::Frame::last_report) the report of the frame before.
+/// [`Frame::last_report`](crate::frame::Frame::last_report) the report of the frame before.
 ///
 /// # How to read it
 /// A frame is on time if [`busy`](Self::busy) is less than the
-/// [frame's time](crate::FrameConfig::frame_time). One report says little: look at the largest
+/// [frame's time](crate::frame::FrameConfig::frame_time). One report says little: look at the largest
 /// values of the last few seconds, and at whether a value grows.
 ///
 /// | what you see | what it means | what to do |
 /// |---|---|---|
 /// | `busy` above the frame's time, `drained.elapsed` small | updating and drawing, or posted closures, take too long | move work to a [`Looper`](crate::Looper); post less per frame |
-/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [reclaimer](crate::Looper::reclaimer), by a [`HandoffPool`](crate::HandoffPool) |
+/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::frame::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [reclaimer](crate::Looper::reclaimer), by a [`HandoffPool`](crate::HandoffPool) |
 /// | `drained.remaining` is above zero now and then, and goes back | a burst, which is spread over some frames as it should be | nothing |
 /// | `drained.remaining` grows from frame to frame | more is released than the drains get to; memory grows | a larger `min_drain`, a reclaimer, or fewer temporaries |
-/// | `waited` is near zero in [`run`](crate::FrameLoop::run), frame after frame | the loop has no time to spare, or its pacing is [`unlimited`](crate::FrameConfig::unlimited) | see `busy` |
+/// | `waited` is near zero in [`run`](crate::FrameLoop::run), frame after frame | the loop has no time to spare, or its pacing is [`unlimited`](crate::frame::FrameConfig::unlimited) | see `busy` |
 /// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`FrameProxy::call`](crate::FrameProxy::call)), or post less often |
 /// | `panics` above zero | a posted closure has a bug; the frame went on | the [event](crate::event) has its message |
-/// | `steps` is 0 now and then | the step is longer than a frame: nothing is due | draw with [`leftover`](crate::Frame::leftover) |
-/// | `steps` is [`max_steps`](crate::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
-/// | `arena_high_water` above [`arena_capacity`](crate::FrameConfig::arena_capacity) | what did not fit was on the heap; the next frames' arena is larger | set the capacity to the most that you see |
+/// | `steps` is 0 now and then | the step is longer than a frame: nothing is due | draw with [`leftover`](crate::frame::Frame::leftover) |
+/// | `steps` is [`max_steps`](crate::frame::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
+/// | `arena_high_water` above [`arena_capacity`](crate::frame::FrameConfig::arena_capacity) | what did not fit was on the heap; the next frames' arena is larger | set the capacity to the most that you see |
 ///
 /// The first frame has a `delta` of zero, and may be late, as it allocates memory that later frames
 /// reuse. The feature `metrics` records reports for dashboards, `serde` serializes them, and
@@ -216,7 +219,8 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 ///
 /// # Example
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let report = frames.tick(|frame| _ = frame.pool().create(5));
@@ -232,17 +236,17 @@ pub struct FrameReport {
     pub closures: usize,
     /// How many of them panicked; each panic is an [event](crate::event).
     pub panics: usize,
-    /// The frame's [`delta`](crate::Frame::delta): the time since the last frame began, at most
-    /// [`max_delta`](crate::FrameConfig::max_delta). If it equals `max_delta`, time may have been
+    /// The frame's [`delta`](crate::frame::Frame::delta): the time since the last frame began, at most
+    /// [`max_delta`](crate::frame::FrameConfig::max_delta). If it equals `max_delta`, time may have been
     /// dropped.
     pub delta: Duration,
-    /// How many updates were due: 1, or with a [fixed step](crate::FrameConfig::fixed_step) from 0
-    /// to [`max_steps`](crate::FrameConfig::max_steps).
+    /// How many updates were due: 1, or with a [fixed step](crate::frame::FrameConfig::fixed_step) from 0
+    /// to [`max_steps`](crate::frame::FrameConfig::max_steps).
     pub steps: u32,
     /// How long [`run`](crate::FrameLoop::run) slept before the frame; zero for `tick`.
     pub waited: Duration,
-    /// The most bytes of the frame's [arena](crate::Frame::arena) in use at once: a guide for
-    /// [`arena_capacity`](crate::FrameConfig::arena_capacity).
+    /// The most bytes of the frame's [arena](crate::frame::Frame::arena) in use at once: a guide for
+    /// [`arena_capacity`](crate::frame::FrameConfig::arena_capacity).
     pub arena_high_water: usize,
     /// The time from the frame's beginning to its end, including the drain, without `waited`.
     pub busy: Duration,

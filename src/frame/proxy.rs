@@ -111,7 +111,8 @@ sends_closures!(LooperProxy by state);
 /// [`HomeRef`](crate::HomeRef) can be sent with the closure, and opened on the loop's thread:
 ///
 /// ```
-/// use releasepool::{FrameConfig, FrameLoop, HomeRef};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::{FrameLoop, HomeRef};
 /// use std::{cell::RefCell, ops::ControlFlow, thread};
 ///
 /// let scene = HomeRef::new(RefCell::new(Vec::new()));
@@ -149,7 +150,8 @@ impl FrameProxy {
     /// on, and keeps the objects that `f` has created in its pool.
     ///
     /// ```
-    /// use releasepool::{FrameConfig, FrameLoop};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     ///
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     /// let ui = frames.proxy();
@@ -189,7 +191,7 @@ impl FrameProxy {
         self.0.post_after(delay, f, |f| Delayed::Framed(f))
     }
 
-    /// Requests a frame from a loop that makes them [on demand](crate::FrameConfig::on_demand).
+    /// Requests a frame from a loop that makes them [on demand](crate::frame::FrameConfig::on_demand).
     /// Several requests before that frame count as one. Other loops ignore requests.
     pub fn request_frame(&self) {
         self.0.request_frame();
@@ -208,7 +210,8 @@ impl FrameProxy {
 ///
 /// # Example
 /// ```
-/// use releasepool::{Closed, Looper};
+/// use releasepool::thread::Closed;
+/// use releasepool::Looper;
 ///
 /// let looper = Looper::spawn("worker")?;
 /// let proxy = looper.proxy();

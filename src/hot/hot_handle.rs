@@ -22,112 +22,42 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// The owner of a *hot* object, to which many threads clone and drop references all the time. The
-/// object stays hot as long as the owner or a [`HotRef`] exists.
+/// The owner of a *hot* object: threads clone and drop references to it without contention.
 ///
-/// A [`Ref`] and an `Arc` have one count, for which threads contend. A clone or drop of a `HotRef`
-/// is a load and a store in memory that only the calling thread writes. The price is that no thread
-/// notices at once when the last `HotRef` is dropped.
-///
-/// The owner is not `Clone`: [`get`](Self::get) makes the first `HotRef`s; clone those.
-/// (`hot.clone()` means `(*hot).clone()`, and copies the value if its type is `Clone`.)
-///
-/// ```
-/// use releasepool::{AutoreleasePool, Hot, Ref};
-/// let config = Hot::try_new(Ref::new(vec![1, 2, 3])).unwrap();
-/// let threads = [0, 1].map(|_| {
-///     let config = config.get();
-///     std::thread::spawn(move || {
-///         for _ in 0..1_000 {
-///             let mine = config.clone(); // no contention
-///             assert_eq!(mine[2], 3);
-///         }
-///     })
-/// });
-/// threads.map(|thread| thread.join().unwrap());
-/// let watch = Hot::downgrade(&config);
-/// drop(config);
-/// assert!(watch.upgrade().is_some()); // nobody has a reference, and yet it lives
-/// drop(AutoreleasePool::new()); // the drain of any pool of this thread
-/// assert!(watch.upgrade().is_none());
-/// ```
-///
-/// # When the object dies
-/// Never in a `drop`. Once this owner and all `HotRef`s are dropped, one ordinary reference is left.
-/// It is released
-/// * in an *outermost* drain (one that no destructor called) of a thread that dropped the owner or a
-///   `HotRef`. Usually this is the next drain of the thread that dropped the last of them; the
-///   reference is released at the latest when each of these threads has drained a pool since its
-///   last drop. The drain of any pool will do, even of an empty pool inside another, and so will
-///   [`pooled`], [`callback_scope`] and the frames and commands of loops. A drain with a budget
-///   releases the reference within its budget, or leaves it to a later drain; a drain inside a frame
-///   or command releases the references to at most 16 objects;
-/// * in the exit of such a thread, for which `join` waits, and `std::thread::scope` alone does not;
-/// * in [`Hot::review`], [`PoolManager::quiesce`](crate::PoolManager::quiesce) or
-///   [`PoolManager::shutdown`](crate::PoolManager::shutdown), of any thread.
-///
-/// If the last drop happens in a thread's teardown, after its pools have gone, the reference becomes
-/// an orphan. The next outermost drain of any thread, or a call of `review`, `quiesce` or
-/// `shutdown`, releases it.
-///
-/// **Threads that neither drain pools nor end**, such as those of tokio and rayon, keep the object
-/// alive if they drop the last `HotRef`. Wrap their tasks in [`pooled`] and their jobs in
-/// [`callback_scope`], or call `Hot::review` from time to time, on any thread. If an object lives
-/// on after its owner is dropped, an [event](crate::event::EventKind::HotLetGo) names its type; the
-/// event comes when two calls, a second or more apart, of `review`, [`try_new`](Self::try_new),
-/// `quiesce` or `shutdown` have seen the object.
-///
-/// A forgotten owner or `HotRef` keeps its object for ever, and
-/// [`Snapshot::hot_objects`](crate::Snapshot::hot_objects) counts it.
+/// A clone or drop of a [`HotRef`] is a load and a store in memory that only the calling thread
+/// writes; a [`Ref`] or an `Arc` has one count, for which threads contend. The object lives as long
+/// as the owner or a `HotRef` exists. [`get`](Self::get) makes the first `HotRef`; clone that, as
+/// `hot.clone()` means `(*hot).clone()`. A [`Slot`](crate::Slot) of owners holds [a hot object that
+/// is replaced](crate::guide#a-hot-object-that-is-replaced).
 ///
 /// # When not to use it
-/// For objects that are only shared now and then: a process has room for 1,024 hot objects, and each
-/// thread that uses any has 26 KiB for their counts, which later threads reuse. Within one pool, a
-/// [`PoolRef`](crate::PoolRef) is faster, and copying it counts nothing. For a value that is
-/// replaced from time to time, and that a pool can lend to its users, use a [`Slot`](crate::Slot).
-/// For objects that threads share but seldom clone, use `Ref`.
+/// For objects that threads seldom clone, use `Ref`; within one pool, copy a
+/// [`PoolRef`](crate::PoolRef). A hot object has no count of references and no way back to unique
+/// access. **Threads that neither drain pools nor end**, such as those of tokio and rayon, keep the
+/// object alive if they drop the last `HotRef`: wrap their tasks in [`pooled`](crate::pooled) and
+/// their jobs in [`callback_scope`](crate::callback_scope), or call [`Hot::review`].
 ///
-/// Keep the owner as long as threads use the object: while the owner exists, a thread that has
-/// dropped a `HotRef` knows at its next drain, by one load, that the object is alive. Without the
-/// owner, the thread adds up the counts of all threads that have used the object's place in the
-/// table.
-///
-/// A hot object has no count of references, and no way back to unique access: `HotRef`s cannot be
-/// counted without stopping all threads. Not for signal handlers.
-///
-/// # Replacing a hot object
-/// A slot can hold the owner. Threads then load without contention, too, and the `HotRef` that
-/// `get` returns outlives the pool and the replacement:
-///
-/// ```
-/// use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
-///
-/// fn hot(text: &str) -> Ref<Hot<String>> {
-///     Ref::new(Hot::try_new(Ref::new(text.to_owned())).unwrap())
-/// }
-///
-/// let config = Slot::new(hot("old"));
-/// let mut pool = AutoreleasePool::new();
-/// let mine: HotRef<String> = config.load(&pool).get();
-/// pool.drain(); // from time to time, or nothing that was replaced dies
-/// config.store(hot("new"));
-/// assert_eq!((&**mine, &***config.load(&pool)), ("old", "new"));
-/// ```
+/// # When the object dies
+/// Never in a `drop`, but in the next outermost drain, or the exit, of a thread that dropped one of
+/// the last handles; in [`Hot::review`]; or in `quiesce` or `shutdown`.
+/// [More](crate::guide#when-a-hot-object-dies).
 ///
 /// # Cost
-/// [`try_new`](Self::try_new) takes a lock; dropping the owner is a read-modify-write. A thread's
-/// first use allocates the memory for its counts; its first use of an object's place in the table
-/// costs one more read-modify-write. A thread that has dropped `HotRef`s makes a memory fence and a
-/// load for each of their objects in its next drain; other drains cost nothing more. For objects
-/// that were let go, the drain reads the counts of all threads that have ever used the object's
-/// place, even if they have ended; a drain with a budget stops when its budget is spent, and a later
-/// drain goes on.
+/// A place in a table of 1,024 for the process, and 26 KiB for each thread that uses hot objects.
+/// [`new`](Self::new) takes a lock. Keep the owner as long as threads use the object: without it, a
+/// drain after a drop adds up the counts of all threads that have used the object's place.
 ///
 /// # Threads
 /// `Send` and `Sync` if `T` is both. The object may be destroyed on any thread.
 ///
-/// [`pooled`]: crate::pooled
-/// [`callback_scope`]: crate::callback_scope
+/// ```
+/// use releasepool::{AutoreleasePool, Hot, Ref};
+/// let config = Hot::new(Ref::new(vec![1, 2, 3]));
+/// let mine = config.get();
+/// std::thread::spawn(move || assert_eq!(mine.clone()[2], 3)).join().unwrap();
+/// drop(config);
+/// drop(AutoreleasePool::new()); // the drain of any pool of this thread
+/// ```
 pub struct Hot<T: ?Sized + 'static> {
     ptr: NonNull<T>,
     row: RowIndex,
@@ -135,20 +65,13 @@ pub struct Hot<T: ?Sized + 'static> {
     invariant: PhantomData<*mut T>,
 }
 
-/// A counted reference to a [hot](Hot) object: clones and drops on different threads do not contend.
+/// A counted reference to a [hot](Hot) object, cloned and dropped by threads without contention.
 ///
-/// [`Hot::get`] makes the first `HotRef`s. The object lives as long as one exists, even if the owner
-/// is dropped. Where a `Ref` is needed, as for a pool, [`to_ref`](Self::to_ref) makes one; clones of
-/// that contend as usual. [`unsize!`](crate::unsize) makes a `HotRef<dyn Trait>`.
+/// [`Hot::get`] makes the first one. [`to_ref`](Self::to_ref) makes a `Ref`, for a pool, say;
+/// [`unsize!`](crate::unsize) makes a `HotRef<dyn Trait>`.
 ///
-/// ```
-/// use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
-/// let hot = Hot::try_new(Ref::new(7)).unwrap();
-/// let mine: HotRef<i32> = hot.get();
-/// drop(hot);
-/// let pool = AutoreleasePool::new();
-/// assert_eq!(*pool.autorelease(HotRef::to_ref(&mine)), 7);
-/// ```
+/// # When not to use it
+/// For objects that threads seldom clone: [`Hot`] says what a hot object costs.
 ///
 /// # Cost
 /// Two words, three for trait objects and slices. A clone takes some thirteen instructions, a drop
@@ -160,8 +83,15 @@ pub struct Hot<T: ?Sized + 'static> {
 /// teardown, once its pools have gone, clones and drops are read-modify-writes.
 ///
 /// # Panics
-/// None. A drop runs no foreign code: the object [dies elsewhere](Hot#when-the-object-dies). A first
-/// use on a thread aborts when memory is exhausted (`handle_alloc_error`).
+/// None. A drop runs no foreign code: the object [dies elsewhere](Hot#when-the-object-dies). A
+/// first use on a thread aborts when memory is exhausted (`handle_alloc_error`).
+///
+/// ```
+/// use releasepool::{AutoreleasePool, Hot, HotRef, Ref};
+/// let mine: HotRef<i32> = Hot::new(Ref::new(7)).get(); // the owner may go
+/// let pool = AutoreleasePool::new();
+/// assert_eq!(*pool.autorelease(HotRef::to_ref(&mine)), 7);
+/// ```
 pub struct HotRef<T: ?Sized + 'static> {
     ptr: NonNull<T>,
     row: RowIndex,

@@ -1,8 +1,8 @@
 //! One execution of a model, and its threads.
 
 use crate::PoolManager;
+use crate::home::home_ref::HOMELESS;
 use crate::object::header;
-use crate::object::home::HOMELESS;
 use crate::sync::thread::JoinHandle as PlatformJoinHandle;
 use crate::thread::current::tally_destroyed;
 use std::fmt;
@@ -136,11 +136,11 @@ pub fn thread_exit() {
 #[cfg(any(releasepool_shuttle, all(loom, feature = "loom")))]
 mod live {
     use crate::epoch::{self, EPOCH, Epoch};
+    use crate::home::home_ref::{HOMELESS, HomelessObjects};
     use crate::hot;
-    use crate::manager::PoolManager;
     use crate::object::header::Header;
-    use crate::object::home::{HOMELESS, HomelessObjects};
     use crate::pool::entries::retired::{RETIRED, Retired};
+    use crate::pool::manager::PoolManager;
     use crate::sync::{forget_objects, live_objects, settings};
     use crate::thread::orphans::{ORPHANS, Orphans};
     use crate::thread::record::DEPARTED;

@@ -597,7 +597,8 @@ impl Drop for Isolated {
 /// If `f` does. A panic of a destructor comes out of the release in `f` that runs it.
 ///
 /// ```
-/// use releasepool::{Ref, settle_scope};
+/// use releasepool::object::settle_scope;
+/// use releasepool::Ref;
 /// use std::sync::mpsc::channel;
 /// // May run inside a destructor of any other code.
 /// fn job() {
@@ -635,7 +636,7 @@ pub fn settle_scope<R>(f: impl FnOnce() -> R) -> R {
 /// ```
 /// let r = releasepool::Ref::new(String::from("gone at once"));
 /// drop(r);
-/// assert_eq!(releasepool::settle(), 0);
+/// assert_eq!(releasepool::object::settle(), 0);
 /// ```
 pub fn settle() -> usize {
     if NESTING.with(Nesting::is_empty) {

@@ -68,7 +68,7 @@ impl Header {
 /// `payload` is uninitialized memory for a `T` behind a header, to which the caller has exclusive
 /// access.
 #[inline(always)]
-pub(super) unsafe fn write_value<T>(payload: NonNull<T>, value: T) {
+pub(crate) unsafe fn write_value<T>(payload: NonNull<T>, value: T) {
     // SAFETY: memory for a `T` behind a header, by the contract.
     unsafe {
         payload.write(value);
@@ -278,7 +278,7 @@ pub(crate) enum ObjectKind {
 pub(crate) struct TypeShape {
     pub(crate) kind: ObjectKind,
     /// The layout of the payload; for slices, of one element; unused for boxed values.
-    pub(super) payload: Layout,
+    pub(crate) payload: Layout,
     /// The offset of the payload from the beginning of the memory. For boxed values, the least
     /// offset: their alignment may demand more.
     pub(crate) payload_offset: usize,

@@ -9,9 +9,9 @@ use super::object_memory::{
 use super::payload::{One, Slice};
 use super::strong::Ref;
 use super::weak::Weak;
-use crate::block::block_allocator::BlockAllocator;
-use crate::block::shared::AllocError;
 use crate::ledger;
+use crate::memory::block::block_allocator::BlockAllocator;
+use crate::memory::block::shared::AllocError;
 use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
@@ -68,10 +68,11 @@ impl<T> Ref<T> {
     /// and may outlive the handles of the allocator.
     ///
     /// Aborts when memory is exhausted, or the allocator's [hard
-    /// cap](crate::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
+    /// cap](crate::memory::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
     ///
     /// ```
-    /// use releasepool::{BlockAllocator, Ref};
+    /// use releasepool::memory::BlockAllocator;
+    /// use releasepool::Ref;
     /// let blocks = BlockAllocator::new();
     /// let r = Ref::new_in(5, &blocks);
     /// assert_eq!(blocks.stats().live_blocks, 1);
@@ -92,7 +93,8 @@ impl<T> Ref<T> {
     /// larger objects, exhausted memory aborts.
     ///
     /// ```
-    /// use releasepool::{AllocError, BlockAllocator, Ref};
+    /// use releasepool::memory::{AllocError, BlockAllocator};
+    /// use releasepool::Ref;
     /// let none = BlockAllocator::builder().hard_cap(0).build();
     /// assert!(matches!(Ref::try_new_in(5, &none), Err(AllocError::Capped { .. })));
     /// ```

@@ -11,11 +11,11 @@ use super::header::{
     write_uncounted_header,
 };
 use super::payload::{One, Payload, Slice, write_length};
-use crate::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
-use crate::block::heap::BulkFree;
-use crate::block::shared::AllocError;
-use crate::block::size_class::{SIZES, class_of_size};
-use crate::block::thread_heaps;
+use crate::memory::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
+use crate::memory::block::heap::BulkFree;
+use crate::memory::block::shared::AllocError;
+use crate::memory::block::size_class::{SIZES, class_of_size};
+use crate::memory::block::thread_heaps;
 use crate::sync::{alloc, dealloc};
 use std::alloc::{Layout, handle_alloc_error};
 use std::any::type_name;
@@ -178,7 +178,7 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
 }
 
 /// A source of memory for new objects.
-pub(super) trait Source: Copy {
+pub(crate) trait Source: Copy {
     /// Why there is no memory.
     type Error;
 

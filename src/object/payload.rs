@@ -36,7 +36,7 @@ pub(crate) trait Payload {
 pub(crate) struct One<T, Named: ?Sized = T>(PhantomData<T>, PhantomData<Named>);
 
 impl<T> One<T> {
-    pub(super) const OBJECT: ObjectLayout = match object_layout(PREFIX, Layout::new::<T>()) {
+    pub(crate) const OBJECT: ObjectLayout = match object_layout(PREFIX, Layout::new::<T>()) {
         Some(layout) => layout,
         None => panic!("the type leaves no room for a header"),
     };

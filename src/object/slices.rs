@@ -6,8 +6,8 @@ use super::object_memory::{
 };
 use super::payload::Slice;
 use super::strong::Ref;
-use crate::block::block_allocator::BlockAllocator;
-use crate::block::shared::AllocError;
+use crate::memory::block::block_allocator::BlockAllocator;
+use crate::memory::block::shared::AllocError;
 use crate::thread::current::tally_destroyed;
 use std::array;
 use std::ops::ControlFlow;
@@ -44,7 +44,8 @@ impl<T: Clone> Ref<[T]> {
     /// If cloning panics; the memory is then freed.
     ///
     /// ```
-    /// use releasepool::{BlockAllocator, Ref};
+    /// use releasepool::memory::BlockAllocator;
+    /// use releasepool::Ref;
     /// let blocks = BlockAllocator::new();
     /// let words = Ref::new_slice_in(&["a", "b"], &blocks);
     /// assert_eq!((&*words, blocks.stats().live_blocks), (&["a", "b"][..], 1));

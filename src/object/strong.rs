@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 /// [`AutoreleasePool`](crate::AutoreleasePool), which releases it a little later and lends out
 /// uncounted references until then; structures of any depth are destroyed in constant stack space;
 /// and one thin address identifies any object, even an unsized one. [Coming from
-/// `Arc`](crate::from_arc) compares all methods and implementations.
+/// `Arc`](crate::guide::from_arc) compares all methods and implementations.
 ///
 /// A `Ref<T>` becomes a `Ref<dyn Trait>`, or a `Ref<[T; N]>` a `Ref<[T]>`, by
 /// [`unsize!`](crate::unsize): only the standard library's pointers coerce by themselves. Where
@@ -220,7 +220,7 @@ impl<T: ?Sized> Clone for Ref<T> {
 
 /// *Release*. The last release destroys the value on this thread, at once; but inside destructors
 /// that have used more than 32 KiB of stack, only when the outermost release is done (see
-/// [`settle`](crate::settle)).
+/// [`settle`](crate::object::settle)).
 impl<T: ?Sized> Drop for Ref<T> {
     #[inline]
     fn drop(&mut self) {

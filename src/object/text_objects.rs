@@ -5,8 +5,8 @@ use super::object_memory::{BlockSource, Global, OrAbort, Source, allocate_slice_
 use super::slices::copied;
 use super::strong::Ref;
 use super::unique::Renew;
-use crate::block::block_allocator::BlockAllocator;
-use crate::block::shared::AllocError;
+use crate::memory::block::block_allocator::BlockAllocator;
+use crate::memory::block::shared::AllocError;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -96,7 +96,8 @@ impl Ref<str> {
     /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
     ///
     /// ```
-    /// use releasepool::{BlockAllocator, Ref};
+    /// use releasepool::memory::BlockAllocator;
+    /// use releasepool::Ref;
     /// let blocks = BlockAllocator::new();
     /// let word = Ref::new_str_in("word", &blocks);
     /// assert_eq!((&*word, blocks.stats().live_blocks), ("word", 1));

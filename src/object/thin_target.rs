@@ -14,7 +14,8 @@ use std::ptr::NonNull;
 /// bound `T: ?Sized + ThinTarget + Send + Sync`; for sized types, `T: Send + Sync + 'static` suffices.
 ///
 /// ```
-/// use releasepool::{Ref, Slot, ThinTarget};
+/// use releasepool::object::ThinTarget;
+/// use releasepool::{Ref, Slot};
 ///
 /// /// Stores what is equal to the present value only once.
 /// fn update<T: ?Sized + ThinTarget + PartialEq + Send + Sync>(slot: &Slot<T>, new: Ref<T>) -> bool {

@@ -3,14 +3,11 @@
 //!
 //! * [`guard`], [`scope`], [`token`]: pools that are opened and closed by a guard, a closure or a token
 //! * [`handoff`]: pools for another thread to release
-//! * [`foreign`]: objects of foreign runtimes
 //! * [`pool_ref`], [`implicit`]: references that pools lend or take
 //! * [`pin`]: slots' use of the calling thread's pools
 
-// First, so that rustdoc shows the methods in this file before those in `foreign`.
 pub(crate) mod guard;
 
-pub(crate) mod foreign;
 pub(crate) mod handoff;
 pub(crate) mod implicit;
 pub(crate) mod pin;

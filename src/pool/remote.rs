@@ -12,7 +12,7 @@ use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::reporting;
 
-pub(in crate::pool) mod segments;
+pub(crate) mod segments;
 
 impl ThreadPools {
     /// Collects the closures that have been posted so far.

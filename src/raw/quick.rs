@@ -5,12 +5,12 @@
 //! keeps no register across it. So the caller keeps the addresses of the thread-locals in one of its own.
 //! Each way does only what most calls need, and returns `None` or false if more is to be done.
 
-use crate::block::block_allocator::alloc_at_hand;
-use crate::block::heap::Heap;
-use crate::block::thread_heaps;
 use crate::foreign::by_hand::ByHandContext;
 use crate::foreign::class::ForeignClass;
 use crate::foreign::own_memory;
+use crate::memory::block::block_allocator::alloc_at_hand;
+use crate::memory::block::heap::Heap;
+use crate::memory::block::thread_heaps;
 use crate::object::object_memory::block_of_size;
 use crate::pool::drain::this_thread;
 use crate::pool::entries::Entries;

@@ -41,7 +41,8 @@ pub struct ThreadHandle(pub(crate) Arc<Record>);
 ///
 /// # Example
 /// ```
-/// use releasepool::{Closed, PoolManager};
+/// use releasepool::thread::Closed;
+/// use releasepool::PoolManager;
 ///
 /// let ended = std::thread::spawn(|| PoolManager::global().current_thread().unwrap());
 /// let ended = ended.join().unwrap();

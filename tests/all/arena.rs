@@ -8,7 +8,7 @@ mod panics;
 mod random;
 mod stack_allocator;
 
-use releasepool::StackBox;
+use releasepool::memory::StackBox;
 
 /// The size of an entry's header: two words, and the name in builds that keep it.
 pub const HEADER: usize = if NAMES { 4 } else { 2 } * size_of::<usize>();

@@ -13,7 +13,9 @@ mod teardown;
 mod threads;
 
 use crate::support::{Worker, fresh_to_the_end};
-use releasepool::{BlockAllocator, FrameConfig, FrameLoop};
+use releasepool::FrameLoop;
+use releasepool::frame::FrameConfig;
+use releasepool::memory::BlockAllocator;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 

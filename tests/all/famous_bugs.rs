@@ -25,7 +25,8 @@
 //! | arc-swap#210 | a reader takes an old object for a new one at its address | `slot::readers` |
 
 use crate::support::{Log, fresh};
-use releasepool::{AutoreleasePool, Foreign, PoolRef, Ref, RemoteRelease, Weak, autoreleasepool};
+use releasepool::foreign::{Foreign, RemoteRelease};
+use releasepool::{AutoreleasePool, PoolRef, Ref, Weak, autoreleasepool};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ptr::NonNull;

@@ -14,7 +14,8 @@ mod wake_hooks;
 
 use crate::support::{Log, events, listen};
 use releasepool::event::EventKind;
-use releasepool::{FrameConfig, FrameLoop, Looper};
+use releasepool::frame::FrameConfig;
+use releasepool::{FrameLoop, Looper};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};

@@ -10,7 +10,9 @@ pub use cases::*;
 pub use worker::Worker;
 
 use releasepool::event::{self, Event, EventKind};
-use releasepool::{PoolManager, Ref, ThreadHandle, ThreadKey, ThreadSnapshot, Totals, autorelease};
+use releasepool::report::{ThreadSnapshot, Totals};
+use releasepool::thread::ThreadKey;
+use releasepool::{PoolManager, Ref, ThreadHandle, autorelease};
 use std::any::Any;
 use std::fmt::{Debug, Display};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -2,7 +2,7 @@
 
 use bumpalo::Bump;
 use mimalloc::MiMalloc;
-use releasepool::BlockAllocator;
+use releasepool::memory::BlockAllocator;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::marker::PhantomData;
 use std::ptr::NonNull;

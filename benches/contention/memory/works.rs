@@ -2,7 +2,7 @@
 
 use super::allocators::Memory;
 use bumpalo::Bump;
-use releasepool::{StackAllocator, StackBox};
+use releasepool::memory::{StackAllocator, StackBox};
 use releasepool_benches::resident;
 use releasepool_benches::workload::{Role, Workload, timed};
 use std::alloc::Layout;

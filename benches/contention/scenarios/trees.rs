@@ -2,7 +2,8 @@
 
 use crate::pools::{BLOCKS, GLOBAL};
 use crate::scenario::{Scenario, contestants};
-use releasepool::{BlockAllocator, Ref};
+use releasepool::Ref;
+use releasepool::memory::BlockAllocator;
 use releasepool_benches::objects::{Payload, Plain};
 use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Workload, timed_half};

@@ -1,9 +1,8 @@
 //! Objects that go through Rust and C in turn: objects of Rust through the functions of C, objects of C
 //! through Rust's pools, and objects of a third runtime through both.
 
-use releasepool::{
-    AutoreleasePool, Budget, Foreign, PoolManager, Ref, RemoteRelease, Slot, Weak, foreign_scope,
-};
+use releasepool::foreign::{Foreign, RemoteRelease, foreign_scope};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, Slot, Weak};
 use releasepool_capi::error::Status;
 use releasepool_capi::{class, embedded, handoff, manager, object, pool, slot, thread};
 use std::cell::RefCell;

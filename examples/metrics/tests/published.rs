@@ -2,9 +2,9 @@
 
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use releasepool::{
-    BlockAllocator, Budget, FrameConfig, FrameLoop, Looper, PoolManager, Ref, metrics,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::memory::BlockAllocator;
+use releasepool::{Budget, FrameLoop, Looper, PoolManager, Ref, metrics};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;

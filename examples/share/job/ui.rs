@@ -7,9 +7,9 @@ use crate::job::label::Label;
 use crate::job::world::Value;
 use crate::progress::Progress;
 use hdrhistogram::Histogram;
+use releasepool::frame::{Frame, FrameConfig};
 use releasepool::{
-    AutoreleasePool, Frame, FrameConfig, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager,
-    PoolRef, Ref,
+    AutoreleasePool, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager, PoolRef, Ref,
 };
 use std::collections::VecDeque;
 use std::ops::ControlFlow;

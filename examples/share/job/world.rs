@@ -1,6 +1,7 @@
 //! The job's use of the library: the counted objects of a graph, and pools of each thread.
 
-use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, PoolRef, Ref};
 use std::cell::Cell;
 
 /// A value of a document. Only what needs memory of its own is a counted object.

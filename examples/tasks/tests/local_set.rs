@@ -1,7 +1,8 @@
 //! A thread whose loop is a `LocalSet` of tokio, as the home of values that other threads drop and ask
 //! for. (compio#512, leptos#3746: such values were dropped on other threads, and panicked.)
 
-use releasepool::{HomeRef, NotMade, PoolManager};
+use releasepool::home::NotMade;
+use releasepool::{HomeRef, PoolManager};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};

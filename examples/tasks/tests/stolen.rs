@@ -6,9 +6,8 @@
 //! waits for it. Only the victim can run the job, and it does so inside the destructor.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use releasepool::{
-    AutoreleasePool, Budget, Ref, autorelease, callback_scope, pooled, settle_scope,
-};
+use releasepool::object::settle_scope;
+use releasepool::{AutoreleasePool, Budget, Ref, autorelease, callback_scope, pooled};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};

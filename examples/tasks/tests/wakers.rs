@@ -1,7 +1,8 @@
 //! Wakers that are references, optimized: a runtime keeps the waker that it has if it will wake the same
 //! task as the new one, and else clones the new one, at each poll.
 
-use releasepool::{Ref, Wake};
+use releasepool::Ref;
+use releasepool::task::Wake;
 use std::task::Waker;
 
 struct Task;

@@ -1,7 +1,9 @@
 //! The sprites, their textures, and the worker that loads these.
 
 use crate::canvas::{Canvas, SKY, WIDTH};
-use releasepool::{Frame, HomeRef, Looper, PendingHome, PoolRef, Ref, ThreadHandle};
+use releasepool::frame::Frame;
+use releasepool::home::PendingHome;
+use releasepool::{HomeRef, Looper, PoolRef, Ref, ThreadHandle};
 use std::cell::Cell;
 use std::io;
 use std::marker::PhantomData;

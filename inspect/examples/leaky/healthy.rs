@@ -1,8 +1,7 @@
 //! Objects that are alive because something uses them: none of these is a leak.
 
-use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, PoolManager, Ref, Slot, Weak, unsize,
-};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, PoolManager, Ref, Slot, Weak, unsize};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;

@@ -10,7 +10,8 @@
 mod own_process;
 
 use own_process::OwnProcess;
-use releasepool::{AutoreleasePool, BlockAllocator, Budget, Ref};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, Budget, Ref};
 use releasepool_inspect::image::Memory;
 use releasepool_inspect::library::{LibPool, Library, PoolKind};
 use std::sync::mpsc;

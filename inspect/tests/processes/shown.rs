@@ -1,7 +1,9 @@
 //! Tests what `top` shows of a program that runs, and gdb of references, pools and slots.
 
 use crate::common::{self, Target, inspect};
-use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, HandoffPool, OptionSlot, Ref, Slot};
+use releasepool::frame::FrameConfig;
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, FrameLoop, HandoffPool, Ref, Slot};
 use serde_json::Value;
 use std::hint::black_box;
 use std::ops::ControlFlow;

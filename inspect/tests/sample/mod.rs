@@ -1,9 +1,11 @@
 //! A program with objects in all places, each place with a type of its own, and what must be found there.
 #![allow(dead_code, reason = "most fields are only there to be found")]
 
+use releasepool::frame::FrameConfig;
+use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, BlockAllocator, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef,
-    PoolManager, Ref, Slot, ThreadHandle, Weak, autorelease, unsize,
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot, ThreadHandle,
+    Weak, autorelease, unsize,
 };
 use releasepool_inspect::analysis::links::Links;
 use releasepool_inspect::analysis::strength::reachable_from_roots;

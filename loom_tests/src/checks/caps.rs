@@ -2,7 +2,7 @@
 
 use super::memory::{Block, LAYOUT, alloc, alloc_as, free, free_as};
 use super::steps::*;
-use releasepool::BlockAllocator;
+use releasepool::memory::BlockAllocator;
 use std::alloc::Layout;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,7 +3,8 @@
 //! The exiting thread is the main thread.
 
 use super::steps::*;
-use releasepool::{AutoreleasePool, PopError, Ref, autorelease, model};
+use releasepool::pool::PopError;
+use releasepool::{AutoreleasePool, Ref, autorelease, model};
 
 pub fn models() -> Vec<Model> {
     [

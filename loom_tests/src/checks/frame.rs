@@ -1,7 +1,8 @@
 //! Loops: no wake-up is missed, and no accepted closure is lost.
 
 use super::steps::*;
-use releasepool::{FrameConfig, FrameLoop, FrameProxy, Looper, Ref};
+use releasepool::frame::FrameConfig;
+use releasepool::{FrameLoop, FrameProxy, Looper, Ref};
 use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -3,7 +3,8 @@
 //! The main thread is the home.
 
 use super::steps::*;
-use releasepool::{HomeRef, NotMade, Ref, model};
+use releasepool::home::NotMade;
+use releasepool::{HomeRef, Ref, model};
 
 pub fn models() -> Vec<Model> {
     [

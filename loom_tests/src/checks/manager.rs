@@ -1,7 +1,8 @@
 //! The process's manager on two threads: neither touches the other's entries.
 
 use super::scenario::*;
-use releasepool::{PopError, Ref, autorelease};
+use releasepool::pool::PopError;
+use releasepool::{Ref, autorelease};
 
 pub fn models() -> Vec<Model> {
     [

@@ -2,7 +2,8 @@
 
 use super::steps::*;
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use releasepool::{BlockAllocator, PoolManager, PoolRef, Ref, model};
+use releasepool::memory::BlockAllocator;
+use releasepool::{PoolManager, PoolRef, Ref, model};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The registry on its own; its first bucket has one slot.
 
 use super::steps::*;
-use releasepool::ThreadKey;
 use releasepool::model::{parts::Registry, slot};
+use releasepool::thread::ThreadKey;
 
 pub fn models() -> Vec<Model> {
     [

@@ -4,7 +4,7 @@
 //! A segment has three slots in models.
 
 use super::scenario::*;
-use releasepool::{Foreign, NotOwner, RemoteRelease};
+use releasepool::foreign::{Foreign, NotOwner, RemoteRelease};
 use std::ptr::NonNull;
 
 pub fn models() -> Vec<Model> {

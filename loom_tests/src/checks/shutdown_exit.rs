@@ -3,7 +3,8 @@
 //! The thread that ends is the main thread.
 
 use super::steps::*;
-use releasepool::{AutoreleasePool, Budget, Ref, ShutdownReport, ThreadHandle, autorelease, model};
+use releasepool::report::ShutdownReport;
+use releasepool::{AutoreleasePool, Budget, Ref, ThreadHandle, autorelease, model};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,7 +2,8 @@
 
 use super::steps::*;
 use releasepool::model::quiesce as settle;
-use releasepool::{AutoreleasePool, OptionSlot, PoolRef, Ref, Slot, SlotCache};
+use releasepool::slot::{OptionSlot, SlotCache};
+use releasepool::{AutoreleasePool, PoolRef, Ref, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 

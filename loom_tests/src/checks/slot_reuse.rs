@@ -2,8 +2,10 @@
 //! that objects are destroyed and their addresses are reused.
 
 use super::steps::*;
+use releasepool::memory::BlockAllocator;
 use releasepool::model::quiesce as settle;
-use releasepool::{AutoreleasePool, BlockAllocator, OptionSlot, Ref, Slot};
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, Ref, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub fn models() -> Vec<Model> {

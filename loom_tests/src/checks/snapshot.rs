@@ -1,7 +1,8 @@
 //! Statistics that one thread reads while another changes them are consistent.
 
 use super::steps::*;
-use releasepool::{AutoreleasePool, Budget, Ref, Snapshot, autorelease, model};
+use releasepool::report::Snapshot;
+use releasepool::{AutoreleasePool, Budget, Ref, autorelease, model};
 
 pub fn models() -> Vec<Model> {
     [

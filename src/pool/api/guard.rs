@@ -26,40 +26,29 @@ use std::ptr::NonNull;
 
 /// A pool of references that are released together, newest first, when it is drained or dropped.
 ///
-/// A pool owns its entries. [`autorelease`](Self::autorelease) moves a reference into *this* pool
-/// and lends the object back until the pool is drained. Dropping a pool out of order drains its own
-/// entries and no others.
-///
-/// The innermost pool that is open on a thread is also its *current* pool, into which the function
-/// [`autorelease`](crate::autorelease) moves references. Closing a pool does not change which of the
-/// others is the innermost, so a pool may take the place of another one:
-/// `pool = AutoreleasePool::new()` opens the new pool, which stays current, and then closes the old one.
-/// What makes an older pool current again, even if pools were forgotten, is the end of a *scope*:
-/// [`autoreleasepool`](crate::autoreleasepool()), a frame, a command of a looper, a poll of a
-/// [`pooled`](crate::pooled) future, a callback, a drain, or the [`pop`](crate::PoolManager::pop) of a
-/// token. (If that older pool was closed in the scope, the innermost one stays current.)
+/// [`autorelease`](Self::autorelease) moves a reference into *this* pool, and
+/// [`create`](Self::create) makes an object there; both lend the object until the pool is drained.
+/// The innermost pool that is open on a thread is its *current* pool, into which the function
+/// [`autorelease`](crate::autorelease) moves references. Pools may be dropped in any order, and
+/// take each other's place, as by `pool = AutoreleasePool::new()`: a drop drains the pool's own
+/// entries only. [Which pool is current](crate::guide#which-pool-is-current) has the rest.
 ///
 /// # When not to use it
 /// If you know where an object is last used, let the `Ref` go out of scope there. Pools are for
-/// code that returns objects without knowing how long their users need them, and for releasing many
-/// objects at a convenient time.
+/// code that returns objects without knowing how long its callers need them, and for releasing many
+/// objects at a convenient time. Never forget a pool (`mem::forget`): its entries leak, as
+/// references that it has lent may live for ever, and it stays current until the scope around it
+/// ends.
 ///
 /// # Threads
-/// A pool stays on its thread; it is neither `Send` nor `Sync`. It touches only memory of this
-/// thread, except the counts of shared objects. Pools may be opened at any time, even while the
-/// thread's thread-locals are torn down.
+/// Neither `Send` nor `Sync`. Pools may be opened at any time, even while the thread's
+/// thread-locals are torn down.
 ///
 /// # Cost
-/// Opening and closing an empty pool takes a few nanoseconds and no allocation. Closing a pool out
-/// of order takes constant time, too. An entry
-/// costs one store; its release costs one load if the pool holds the only reference, else one
-/// read-modify-write. Every 254 entries take 2 KiB, from the thread's cache. The cache keeps as
-/// many pages as were in use at once, up to 8 MiB, and gradually frees pages that stay unused.
-///
-/// # Leaks
-/// A forgotten pool (`mem::forget`) leaks its entries and is never drained: references that it has
-/// lent may live for ever. It stays current until the scope around it ends, so it may catch, and leak, what
-/// is autoreleased meanwhile; its [watermark](crate::event::EventKind::PoolWatermark) reports that.
+/// Opening and closing an empty pool takes a few nanoseconds and no allocation. An entry costs one
+/// store; its release costs one load if the pool holds the only reference, else one
+/// read-modify-write. Every 254 entries take 2 KiB, from the thread's cache of at most 8 MiB, which
+/// gradually frees what stays unused.
 ///
 /// ```
 /// use releasepool::AutoreleasePool;
@@ -107,7 +96,7 @@ impl AutoreleasePool {
     }
 
     #[inline]
-    pub(in crate::pool) fn state(&self) -> &PoolState {
+    pub(crate) fn state(&self) -> &PoolState {
         // SAFETY: this guard has not been dropped (fact 1).
         unsafe { self.state.as_ref() }
     }
@@ -123,7 +112,7 @@ impl AutoreleasePool {
     }
 
     #[inline]
-    pub(super) fn thread_pools(&self) -> &ThreadPools {
+    pub(crate) fn thread_pools(&self) -> &ThreadPools {
         // SAFETY: the pool is open (fact 2).
         unsafe { &*self.state().stack.get() }.thread_pools()
     }
@@ -158,8 +147,8 @@ impl AutoreleasePool {
     /// Creates an object that the pool owns, as `create()` does in Cocos2d-x.
     ///
     /// The object's memory is a block of the process-wide
-    /// [`BlockAllocator`](crate::BlockAllocator::process), or of its manager's own allocator, if
-    /// the manager [has one](crate::PoolManagerBuilder::memory). This is some two and a half times
+    /// [`BlockAllocator`](crate::memory::BlockAllocator::process), or of its manager's own allocator, if
+    /// the manager [has one](crate::pool::PoolManagerBuilder::memory). This is some two and a half times
     /// as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects
     /// that are destroyed with the pool. A retained object keeps its block, and thereby a chunk of
     /// 64 KiB. Objects of more than 640 bytes, header included, or aligned to more than 16, come
@@ -296,7 +285,7 @@ impl AutoreleasePool {
     /// when they end. With [`Budget::All`], a drain that destructors feed for 100,000 generations
     /// ends, too: an [event](crate::event::EventKind::EndlessDrain) reports that, and the rest stays
     /// in the backlog. If the backlog grows beyond the manager's
-    /// [watermark](crate::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
+    /// [watermark](crate::pool::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
     /// that.
     ///
     /// Releases that other threads have sent to this thread, and releases that any thread may make,

@@ -1,9 +1,9 @@
 //! `HandoffPool`: a pool that is drained on another thread.
 
 use super::pool_ref::PoolRef;
+use crate::home::home_ref::HomeRef;
 use crate::ledger::{self, PoolLabel};
 use crate::object::header::Thin;
-use crate::object::home::HomeRef;
 use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::pool::drain::{engine, this_thread};
@@ -19,15 +19,15 @@ use std::{fmt, mem};
 
 /// A pool of references for another thread to release; one message hands over all of them.
 ///
-/// Meant for objects that another thread should destroy: a loader must not spend its time on
-/// destructors, or a render thread leaves a scene that it no longer shows to a
-/// [reclaimer](crate::Looper::reclaimer). The pool accepts only objects that any thread may
-/// destroy. It is never the current pool: only its own methods add entries.
+/// For a loader that must not spend its time on destructors, or a render thread that leaves a scene
+/// to a [`Reclaimer`](crate::Reclaimer). It takes only objects that any thread may destroy, and is
+/// never the current pool. The other thread is any that opens and closes pools now and then, and
+/// gets its [`ThreadHandle`] from [`current_thread`](crate::PoolManager::current_thread).
 ///
 /// # When not to use it
-/// For single objects, use [`ThreadHandle::release`]. For objects that only one thread may destroy,
-/// use [`HomeRef`]; a pool takes references to them, too, by
-/// [`autorelease_home`](Self::autorelease_home). If no other thread is involved, use an
+/// For single objects, use [`ThreadHandle::release`]; for a value with one owner,
+/// [`drop_later`](crate::drop_later); for objects that only one thread may destroy, a
+/// [`HomeRef`](crate::HomeRef), whose drop sends it home; on one thread, an
 /// [`AutoreleasePool`](crate::AutoreleasePool).
 ///
 /// # Threads
@@ -38,24 +38,16 @@ use std::{fmt, mem};
 /// read-modify-writes for any number of entries, because it hands their pages over as they are.
 ///
 /// ```
-/// use releasepool::{HandoffPool, Looper, Ref};
+/// use releasepool::{HandoffPool, Reclaimer, Ref};
 ///
-/// let reclaimer = Looper::reclaimer("reclaimer")?;
-/// let scene: Vec<_> = (0..1_000).map(|n| Ref::new(format!("node {n}"))).collect();
-/// let first = Ref::downgrade(&scene[0]);
-///
+/// let reclaimer = Reclaimer::new("reclaimer")?;
 /// let mut old = HandoffPool::new();
-/// for node in scene {
-///     old.autorelease(node);
+/// for node in 0..1_000 {
+///     old.autorelease(Ref::new(format!("node {node}")));
 /// }
 /// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
-/// reclaimer.shutdown().unwrap(); // all nodes are destroyed by now
-/// assert!(first.upgrade().is_none());
 /// # Ok::<(), std::io::Error>(())
 /// ```
-///
-/// The other thread may be any thread that opens and closes pools now and then. That thread gets
-/// its [`ThreadHandle`] from [`PoolManager::current_thread`](crate::PoolManager::current_thread).
 #[derive(Default)]
 pub struct HandoffPool {
     entries: Entries,
@@ -86,7 +78,7 @@ impl HandoffPool {
     }
 
     /// Creates an object that the pool owns. Its memory is a block of the process-wide
-    /// [allocator](crate::BlockAllocator::process); whichever thread destroys the object, the block
+    /// [allocator](crate::memory::BlockAllocator::process); whichever thread destroys the object, the block
     /// returns to this thread.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]

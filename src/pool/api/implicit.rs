@@ -13,9 +13,8 @@ use crate::thread::current::current_label;
 use std::panic::Location;
 
 /// Moves the reference into this thread's current pool, the innermost that is open, which releases the
-/// reference when the pool is drained: *autorelease*.
-/// [`AutoreleasePool`](crate::AutoreleasePool) says which pool is current when pools are closed out of
-/// order. If no pool is open, the reference goes to the thread's root pool,
+/// reference when the pool is drained: *autorelease*. [More](crate::guide#which-pool-is-current), on
+/// pools that are closed out of order. If no pool is open, the reference goes to the thread's root pool,
 /// which [`PoolManager::drain_root`](crate::PoolManager::drain_root) and the thread's exit drain;
 /// an [event](crate::event::EventKind::NoPool) reports this with the place of the call, once for
 /// each type and place and then at growing intervals.

@@ -19,9 +19,9 @@ use std::ptr::NonNull;
 /// keep their entries.
 ///
 /// If a destructor calls this function, objects that the pool releases may be destroyed only after
-/// it has returned, as [`settle`](crate::settle) explains. A job of a work-stealing runtime such as
+/// it has returned, as [`settle`](crate::object::settle) explains. A job of a work-stealing runtime such as
 /// rayon may run inside a destructor that waits; it should use a
-/// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::settle_scope) instead of
+/// [`callback_scope`](crate::callback_scope) or a [`settle_scope`](crate::object::settle_scope) instead of
 /// this function, or around it.
 ///
 /// # Panics

@@ -26,7 +26,8 @@ use std::sync::Arc;
 ///
 /// # Example
 /// ```
-/// use releasepool::{PoolManager, PopError, Ref, autorelease};
+/// use releasepool::pool::PopError;
+/// use releasepool::{PoolManager, Ref, autorelease};
 ///
 /// let manager = PoolManager::global();
 /// let token = manager.push();
@@ -49,7 +50,8 @@ pub struct PoolToken {
 ///
 /// # Example
 /// ```
-/// use releasepool::{PoolManager, PopError};
+/// use releasepool::pool::PopError;
+/// use releasepool::PoolManager;
 ///
 /// let token = PoolManager::global().push();
 /// let popped = std::thread::spawn(move || PoolManager::global().pop(token)).join().unwrap();

@@ -15,7 +15,7 @@
 //! an empty pool must notice the duty, the thread sets a bit of [`Attention`] for it.
 
 use super::turns::{Drain, Serves};
-use crate::block::thread_heaps;
+use crate::memory::block::thread_heaps;
 use crate::object::destroy::{in_destructor, settle_scope};
 use crate::pool::entries::retired;
 use crate::pool::stack::attention::Attention;
@@ -441,14 +441,15 @@ pub(super) fn report_to_ledger(drain: &mut Drain<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::FrameConfig;
     use crate::pool::drain::this_thread;
     use crate::pool::stack::budget::Budget;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::cell::Cell;
     use crate::sync::{local, thread};
     use crate::{
-        AutoreleasePool, FrameConfig, FrameLoop, HandoffPool, Hot, Looper, PoolManager, Ref,
-        autorelease, autoreleasepool, callback_scope,
+        AutoreleasePool, FrameLoop, HandoffPool, Hot, Looper, PoolManager, Ref, autorelease,
+        autoreleasepool, callback_scope,
     };
     use std::sync::Mutex;
     use std::time::Duration;

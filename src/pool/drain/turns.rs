@@ -5,10 +5,10 @@ use super::duties::{self, Agenda};
 use super::plain::PlainDrain;
 use super::release::{Pace, release, stretch};
 use crate::event::{Event, EventKind};
+use crate::home::home_ref;
 use crate::ledger::{self, ReleasedBy};
 use crate::object::destroy::{ReleaseScope, destroy_dead};
 use crate::object::header::{Thin, TypeInfo, header};
-use crate::object::home;
 use crate::pool::entries::Entries;
 use crate::pool::entries::page::PageCache;
 use crate::pool::entries::page::PageChain;
@@ -251,7 +251,7 @@ impl<'d> Drain<'d> {
         match message.kind() {
             MessageKind::Release => self.release_handle(remote::take(message)),
             MessageKind::DestroyAtHome | MessageKind::DestroyAnywhere => {
-                self.destroy_queued(home::dead_object(message));
+                self.destroy_queued(home_ref::dead_object(message));
             }
             MessageKind::ReleaseMany => return self.release_many(message, until),
             MessageKind::Closure

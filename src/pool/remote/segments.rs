@@ -138,7 +138,7 @@ impl<T> Segment<T> {
 }
 
 /// The queue. Dropping it leaks what is in it.
-pub(in crate::pool) struct Segments<T> {
+pub(crate) struct Segments<T> {
     /// The newest segment and the number of its reserved slots; null; or [`closed`].
     head: AtomicPtr<Segment<T>>,
 }
@@ -149,20 +149,20 @@ impl<T> RefUnwindSafe for Segments<T> {}
 
 impl<T> Segments<T> {
     const_fn! {
-        pub(in crate::pool) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self { head: AtomicPtr::new(ptr::null_mut()) }
         }
     }
 
     /// Returns whether there is nothing to take. A concurrent push may be missed.
     #[inline]
-    pub(in crate::pool) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: `take` orders what it finds.
         self.head.load(Ordering::Relaxed).addr() <= COUNT
     }
 
     /// Adds an address; returns false if the queue is closed. Lock-free.
-    pub(in crate::pool) fn push(&self, item: NonNull<T>) -> bool {
+    pub(crate) fn push(&self, item: NonNull<T>) -> bool {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
             if head == closed() {
@@ -206,12 +206,12 @@ impl<T> Segments<T> {
     }
 
     /// Takes all addresses out. Any thread may, at any time; each address is taken once.
-    pub(in crate::pool) fn take(&self) -> Taken<T> {
+    pub(crate) fn take(&self) -> Taken<T> {
         self.take_as(ptr::null_mut())
     }
 
     /// Closes the queue for good, so that later pushes are refused, and takes all addresses out.
-    pub(in crate::pool) fn close(&self) -> Taken<T> {
+    pub(crate) fn close(&self) -> Taken<T> {
         self.take_as(closed())
     }
 
@@ -243,13 +243,13 @@ impl<T> Drop for Segments<T> {
 
 /// Segments that were taken out. Dropping them leaks memory and addresses.
 #[must_use]
-pub(in crate::pool) struct Taken<T> {
+pub(crate) struct Taken<T> {
     head: *mut Segment<T>,
 }
 
 impl<T> Taken<T> {
     /// Calls `f`, which must not unwind, with each address, and frees the segments.
-    pub(in crate::pool) fn for_each(self, mut f: impl FnMut(NonNull<T>)) {
+    pub(crate) fn for_each(self, mut f: impl FnMut(NonNull<T>)) {
         let (mut newest, mut count) = parts(self.head);
         while let Some(at) = NonNull::new(newest) {
             // SAFETY: taken out of the head, so it is alive until `free` or `through`, below.

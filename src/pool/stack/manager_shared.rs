@@ -1,6 +1,6 @@
 //! `ManagerShared`: a manager's identity, settings and statistics, shared by its pools.
 
-use crate::block::block_allocator::BlockAllocator;
+use crate::memory::block::block_allocator::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Counter, Map, Numbers, Setting, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 /// The reaction to a root pool that has grown beyond its watermark.
 ///
-/// Set by [`PoolManagerBuilder::root_policy`](crate::PoolManagerBuilder::root_policy) and
+/// Set by [`PoolManagerBuilder::root_policy`](crate::pool::PoolManagerBuilder::root_policy) and
 /// [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
 ///
 /// # Example
 /// ```
-/// use releasepool::{PoolManager, Ref, RootPolicy};
+/// use releasepool::pool::RootPolicy;
+/// use releasepool::{PoolManager, Ref};
 ///
 /// let manager = PoolManager::new();
 /// manager.set_root_policy(RootPolicy::DrainAtBoundary);

@@ -1,8 +1,10 @@
 //! Auto traits and sizes of all handles: those of `Arc`, for each kind of payload.
 
+use releasepool::home::HomeWeak;
+use releasepool::memory::StackBox;
+use releasepool::thread::Closed;
 use releasepool::{
-    AutoreleasePool, Closed, HomeRef, HomeWeak, Hot, HotRef, PoolManager, PoolRef, Ref, StackBox,
-    ThreadHandle, Weak,
+    AutoreleasePool, HomeRef, Hot, HotRef, PoolManager, PoolRef, Ref, ThreadHandle, Weak,
 };
 use std::any::Any;
 use std::cell::Cell;

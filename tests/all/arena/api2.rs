@@ -7,7 +7,7 @@ use crate::support::Log;
 use crate::support::allocator::refusing;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::vec::Vec;
-use releasepool::StackAllocator;
+use releasepool::memory::StackAllocator;
 
 #[test]
 fn newest_vector_grows_in_place() {

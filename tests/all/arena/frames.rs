@@ -3,7 +3,9 @@
 use crate::arena::HEADER;
 use crate::frame::{log_and_loop, quick};
 use crate::support::panic_of;
-use releasepool::{AutoreleasePool, FrameConfig, FrameLoop, StackAllocator, StackBox};
+use releasepool::frame::FrameConfig;
+use releasepool::memory::{StackAllocator, StackBox};
+use releasepool::{AutoreleasePool, FrameLoop};
 use std::ops::ControlFlow::{Break, Continue};
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::arena::HEADER;
 use crate::support::allocator::{allocations, refusing};
 use crate::support::{Log, alone, child, panic_of};
-use releasepool::{AllocError, StackAllocator, StackBox};
+use releasepool::memory::{AllocError, StackAllocator, StackBox};
 use std::alloc::Layout;
 
 #[test]

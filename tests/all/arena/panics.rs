@@ -1,7 +1,7 @@
 //! Closures and destructors that panic, or use the arena that they are called by.
 
 use crate::support::{Log, on_drop, panic_of};
-use releasepool::{StackAllocator, StackBox};
+use releasepool::memory::{StackAllocator, StackBox};
 use std::cell::{Cell, RefCell};
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::arena::{HEADER, address};
 use crate::support::sized;
 use proptest::prelude::*;
-use releasepool::{StackAllocator, StackBox};
+use releasepool::memory::{StackAllocator, StackBox};
 
 /// The greatest number of values in a slice. It is small under Miri, which is slow.
 const MOST: usize = if cfg!(miri) { 4 } else { 40 };

@@ -2,7 +2,8 @@
 
 use crate::arena::{HEADER, NAMES, address};
 use crate::support::Log;
-use releasepool::{StackAllocator, StackBox, unsize};
+use releasepool::memory::{StackAllocator, StackBox};
+use releasepool::unsize;
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};

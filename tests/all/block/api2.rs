@@ -7,7 +7,7 @@ use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use hashbrown::HashMap;
-use releasepool::BlockAllocator;
+use releasepool::memory::BlockAllocator;
 use std::alloc::Layout;
 use std::hash::RandomState;
 use std::ptr::NonNull;

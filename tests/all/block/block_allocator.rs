@@ -3,9 +3,8 @@
 use crate::block::{CHUNK, Filled, SIZES, fill, free, layout};
 use crate::object::payloads::{Line, Page, through_everything};
 use crate::support::{Log, alone, on_drop, panic_of};
-use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, Weak, unsize,
-};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, PoolManager, PoolRef, Ref, Weak, unsize};
 use std::fmt::Debug;
 use std::ptr::NonNull;
 

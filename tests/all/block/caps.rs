@@ -6,7 +6,8 @@ use crate::support::{
     Log, alone, children, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{AllocError, AutoreleasePool, BlockAllocator, BlockStats, PoolManager, Ref};
+use releasepool::memory::{AllocError, BlockAllocator, BlockStats};
+use releasepool::{AutoreleasePool, PoolManager, Ref};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 

@@ -3,7 +3,8 @@
 use crate::block::{frame, on};
 use crate::support::allocator::{bytes, left_over};
 use crate::support::{Worker, alone, child, fresh_to_the_end};
-use releasepool::{BlockAllocator, PoolManager, Ref};
+use releasepool::memory::BlockAllocator;
+use releasepool::{PoolManager, Ref};
 
 const N: usize = if cfg!(miri) { 10 } else { 300 };
 

@@ -5,7 +5,8 @@ use crate::frame::quick;
 #[cfg(target_os = "linux")]
 use crate::support::resident;
 use crate::support::{sized, wait_until};
-use releasepool::{BlockAllocator, BlockStats, FrameLoop, Looper, PoolManager, Ref};
+use releasepool::memory::{BlockAllocator, BlockStats};
+use releasepool::{FrameLoop, Looper, PoolManager, Ref};
 use std::sync::mpsc;
 use std::thread;
 

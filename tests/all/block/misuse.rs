@@ -4,7 +4,8 @@
 use crate::block::{CHUNK, elsewhere, layout};
 use crate::support::allocator::FOREIGN;
 use crate::support::{aborts, each_aborts, fresh_to_the_end};
-use releasepool::{BlockAllocator, Ref};
+use releasepool::Ref;
+use releasepool::memory::BlockAllocator;
 use std::cell::Cell;
 use std::ptr::NonNull;
 

@@ -3,7 +3,7 @@
 
 use crate::block::{Filled, SIZES, layout};
 use proptest::prelude::*;
-use releasepool::BlockAllocator;
+use releasepool::memory::BlockAllocator;
 use std::sync::Mutex;
 use std::thread;
 

@@ -2,7 +2,8 @@
 
 use crate::block::{CHUNK, Filled, elsewhere, frame, layout, on};
 use crate::support::{Worker, wait_until};
-use releasepool::{AllocError, AutoreleasePool, BlockAllocator, Budget, Looper, PoolManager, Ref};
+use releasepool::memory::{AllocError, BlockAllocator};
+use releasepool::{AutoreleasePool, Budget, Looper, PoolManager, Ref};
 
 fn capped(chunks: usize) -> BlockAllocator {
     let cap = chunks * CHUNK as usize;

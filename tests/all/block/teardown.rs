@@ -3,7 +3,8 @@
 use crate::block::{Filled, assert_empty, layout, on};
 use crate::support::teardown::{ALWAYS, When, notes, push_work, thread_to_the_end, use_the_crate};
 use crate::support::{Log, Worker, fresh_to_the_end, on_drop};
-use releasepool::{AllocError, AutoreleasePool, BlockAllocator, PoolManager, Ref};
+use releasepool::memory::{AllocError, BlockAllocator};
+use releasepool::{AutoreleasePool, PoolManager, Ref};
 use std::cell::{Cell, RefCell};
 
 const N: usize = if cfg!(miri) { 3 } else { 1_000 };

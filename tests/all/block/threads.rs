@@ -2,7 +2,9 @@
 
 use crate::block::{CHUNK, Filled, elsewhere, fill, frame, free, layout, on, remote};
 use crate::support::Worker;
-use releasepool::{BlockAllocator, FrameConfig, FrameLoop, PoolManager, Ref};
+use releasepool::frame::FrameConfig;
+use releasepool::memory::BlockAllocator;
+use releasepool::{FrameLoop, PoolManager, Ref};
 
 /// Frees blocks on a thread that ends.
 fn free_elsewhere(blocks: &BlockAllocator, all: Vec<Filled>) {

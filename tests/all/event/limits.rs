@@ -4,9 +4,8 @@
 use crate::event::all_events;
 use crate::support::{Bomb, Countdown, alone, assert_says, panic_of};
 use releasepool::event::{Event, EventKind};
-use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, PoolManager, Ref, autorelease,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::{AutoreleasePool, FrameLoop, HomeRef, PoolManager, Ref, autorelease};
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;

@@ -2,8 +2,9 @@
 
 use super::tracing::{Fields, Listener};
 use crate::support::{Log, alone, fresh, global, me, on_drop, panic_of};
+use releasepool::frame::FrameConfig;
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
+    AutoreleasePool, Budget, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
 };
 use std::cell::{Cell, RefCell};
 
@@ -146,7 +147,7 @@ fn subscriber_that_wants_no_spans_is_told_of_none() {
 
 thread_local! {
     static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
-    static TOKEN: Cell<Option<releasepool::PoolToken>> = const { Cell::new(None) };
+    static TOKEN: Cell<Option<releasepool::pool::PoolToken>> = const { Cell::new(None) };
     static LOG: RefCell<Option<Log>> = const { RefCell::new(None) };
 }
 
@@ -185,7 +186,7 @@ fn subscriber_may_pop_the_token_whose_pop_it_is_told_of() {
     let listener = Listener::calling(Some(pop), None);
     listener.listen(|| {
         let error = global().pop(token).unwrap_err();
-        assert_eq!(error, releasepool::PopError::Stale);
+        assert_eq!(error, releasepool::pool::PopError::Stale);
     });
     assert_eq!(log.ids(), [1]);
 }
@@ -203,7 +204,10 @@ fn token_of_another_thread_is_no_span() {
     autorelease(Ref::new(2));
     let told = told_of(|| {
         let error = manager.pop(theirs).unwrap_err();
-        assert_eq!(error, releasepool::PopError::WrongThread { owner: there });
+        assert_eq!(
+            error,
+            releasepool::pool::PopError::WrongThread { owner: there }
+        );
     });
     assert!(told.is_empty(), "{told:?}");
     global().pop(own).unwrap();

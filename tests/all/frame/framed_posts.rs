@@ -3,7 +3,8 @@
 use crate::frame::{HOUR, let_delays_pass, log_and_loop, quick};
 use crate::support::{events, listen, on_drop};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Frame, Looper, Ref};
+use releasepool::frame::Frame;
+use releasepool::{AutoreleasePool, Looper, Ref};
 use std::cell::RefCell;
 use std::sync::mpsc;
 use std::thread;

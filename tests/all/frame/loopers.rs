@@ -3,9 +3,8 @@
 use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
 use crate::support::{Log, alone, events_of, fresh_to_the_end, listen, on_drop, send, wait_until};
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Closed, HandoffPool, HomeRef, Looper, PoolManager, Ref, autorelease,
-};
+use releasepool::thread::Closed;
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper, PoolManager, Ref, autorelease};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;

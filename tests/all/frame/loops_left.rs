@@ -8,7 +8,8 @@ use crate::support::{
     quiesce_until,
 };
 use releasepool::event::{Event, EventKind};
-use releasepool::{AutoreleasePool, Frame, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
+use releasepool::frame::Frame;
+use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
 use std::cell::RefCell;
 use std::thread::{self, ThreadId};
 use std::time::Duration;

@@ -2,7 +2,8 @@
 
 use crate::frame::{HOUR, Told, enough, noting, on_demand};
 use crate::support::{Log, alone, wait_until};
-use releasepool::{FrameConfig, FrameLoop, Ref};
+use releasepool::frame::FrameConfig;
+use releasepool::{FrameLoop, Ref};
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread;

@@ -5,7 +5,8 @@ use crate::support::{
     Log, events, fresh, fresh_to_the_end, named_to_the_end, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{Closed, FrameProxy, Looper, PoolManager, Ref, autorelease};
+use releasepool::thread::Closed;
+use releasepool::{FrameProxy, Looper, PoolManager, Ref, autorelease};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;

@@ -3,8 +3,9 @@
 use crate::frame::{noting, panics};
 use crate::support::{Log, events, fresh, listen, me, on_drop, panic_of};
 use releasepool::event::EventKind;
+use releasepool::task::Pooled;
 use releasepool::{
-    AutoreleasePool, PoolManager, Pooled, Ref, autorelease, autoreleasepool, callback_scope, pooled,
+    AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, callback_scope, pooled,
 };
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

@@ -6,7 +6,8 @@ use crate::support::{
     alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, only_event, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Hot, HotTableFull, Ref};
+use releasepool::hot::HotTableFull;
+use releasepool::{AutoreleasePool, Hot, Ref};
 use std::error::Error;
 use std::time::Duration;
 

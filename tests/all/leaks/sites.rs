@@ -2,10 +2,9 @@
 
 use super::only_group;
 use releasepool::leaks::{self, LeakReport};
-use releasepool::{
-    AutoreleasePool, BlockAllocator, HandoffPool, HomeRef, OptionSlot, PoolRef, Ref,
-    autoreleasepool,
-};
+use releasepool::memory::BlockAllocator;
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, PoolRef, Ref, autoreleasepool};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

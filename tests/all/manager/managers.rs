@@ -4,7 +4,8 @@ use crate::support::{
     Log, assert_says, fresh, fresh_to_the_end, global, listen, on_drop, only_event,
 };
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, PoolManager, Ref, RootPolicy};
+use releasepool::pool::RootPolicy;
+use releasepool::{AutoreleasePool, PoolManager, Ref};
 
 #[test]
 fn clones_are_the_same_manager_on_every_thread() {

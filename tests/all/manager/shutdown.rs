@@ -9,7 +9,8 @@ use crate::support::{
     LONG, Log, alone, assert_says, fresh, fresh_to_the_end, global, me, on_drop, on_threads, only,
     panic_of, wait_until,
 };
-use releasepool::{AutoreleasePool, PoolManager, Ref, ShutdownReport, autorelease};
+use releasepool::report::ShutdownReport;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;

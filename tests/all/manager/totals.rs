@@ -3,7 +3,8 @@
 
 use crate::support::teardown::{ALWAYS, When, at_teardown};
 use crate::support::{alone, global, listen, me};
-use releasepool::{AutoreleasePool, Ref, Totals, autoreleasepool};
+use releasepool::report::Totals;
+use releasepool::{AutoreleasePool, Ref, autoreleasepool};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -6,7 +6,7 @@ use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
 use hashbrown::HashMap;
-use releasepool::{BlockAllocator, StackAllocator};
+use releasepool::memory::{BlockAllocator, StackAllocator};
 use std::any::Any;
 use std::hash::RandomState;
 use std::mem::MaybeUninit;

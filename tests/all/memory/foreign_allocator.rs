@@ -3,9 +3,11 @@
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{Log, PAGE, alone, fresh, global, here, sized};
+use releasepool::frame::FrameConfig;
+use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, BlockAllocator, FrameConfig, FrameLoop, FrameProxy, Hot, Looper, LooperProxy,
-    PoolManager, Ref, Slot, autorelease, autoreleasepool,
+    AutoreleasePool, FrameLoop, FrameProxy, Hot, Looper, LooperProxy, PoolManager, Ref, Slot,
+    autorelease, autoreleasepool,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;

@@ -17,7 +17,10 @@ use crate::support::{
     LONG, alone, fresh, fresh_to_the_end, global, listen, me, quiesce_until, sized,
 };
 use releasepool::raw::{alloc_by_hand, free_by_hand};
-use releasepool::*;
+use releasepool::{
+    foreign::*, frame::*, home::*, memory::*, object::*, pool::*, report::*, slot::*, task::*,
+    thread::*, *,
+};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::collections::BTreeSet;

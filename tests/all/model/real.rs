@@ -1,16 +1,17 @@
 //! The crate, as programs use it.
 
+pub use releasepool::pool::{PoolToken, PopError};
 pub use releasepool::{
-    AutoreleasePool, PoolManager, PoolRef, PoolToken, PopError, Ref, ThreadHandle, Weak,
-    autorelease, autoreleasepool, unsize,
+    AutoreleasePool, PoolManager, PoolRef, Ref, ThreadHandle, Weak, autorelease, autoreleasepool,
+    unsize,
 };
 
 #[path = "program/mod.rs"]
 pub mod program;
 
 use super::WATERMARK;
-use releasepool::RootPolicy;
 use releasepool::event::{Event, EventKind};
+use releasepool::pool::RootPolicy;
 use std::time::Duration;
 
 /// Notes panics that were only reported. The process's event hook must call this.

@@ -2,7 +2,8 @@
 
 use super::payloads::{Page, through_everything};
 use crate::support::{Log, panic_of};
-use releasepool::{AllocError, AutoreleasePool, BlockAllocator, HandoffPool, PoolRef, Ref, Weak};
+use releasepool::memory::{AllocError, BlockAllocator};
+use releasepool::{AutoreleasePool, HandoffPool, PoolRef, Ref, Weak};
 use releasepool::{PoolManager, unsize};
 use std::thread;
 

@@ -4,7 +4,8 @@ mod queue;
 
 use crate::support::allocator::left_over;
 use crate::support::{Log, alone, deep_down, global, listen, on_drop, sized};
-use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool, settle};
+use releasepool::object::settle;
+use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool};
 use std::cell::Cell;
 use std::thread;
 

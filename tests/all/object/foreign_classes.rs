@@ -3,7 +3,8 @@
 use crate::support::{events, global, listen, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::raw::{self, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES, Object};
-use releasepool::{AutoreleasePool, Ref, Totals, autorelease};
+use releasepool::report::Totals;
+use releasepool::{AutoreleasePool, Ref, autorelease};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;

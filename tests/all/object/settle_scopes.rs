@@ -4,9 +4,11 @@
 use crate::support::{
     Log, deep_down, fresh, fresh_to_the_end, global, me, on_drop, panic_of, sized,
 };
+use releasepool::frame::FrameConfig;
+use releasepool::object::{settle, settle_scope};
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, PoolManager, Ref, autorelease,
-    autoreleasepool, callback_scope, pooled, settle, settle_scope,
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, PoolManager, Ref, autorelease,
+    autoreleasepool, callback_scope, pooled,
 };
 use std::cell::{Cell, RefCell};
 use std::pin::pin;

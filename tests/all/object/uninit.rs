@@ -2,7 +2,8 @@
 
 use super::payloads::{Page, through_everything};
 use crate::support::{Log, Probe, assert_says, panic_of};
-use releasepool::{AutoreleasePool, BlockAllocator, PoolRef, Ref, unsize};
+use releasepool::memory::BlockAllocator;
+use releasepool::{AutoreleasePool, PoolRef, Ref, unsize};
 use std::mem::MaybeUninit;
 
 /// Writes a probe to an object without a value, and asserts that its memory is kept.

@@ -35,7 +35,8 @@
 )]
 
 use crate::support::Log;
-use releasepool::{AutoreleasePool, HomeRef, Hot, Ref, StackAllocator, unsize};
+use releasepool::memory::StackAllocator;
+use releasepool::{AutoreleasePool, HomeRef, Hot, Ref, unsize};
 use std::fmt::Display;
 use std::pin::Pin;
 

@@ -1,7 +1,8 @@
 //! Wakers that are references.
 
 use crate::support::Log;
-use releasepool::{AutoreleasePool, Ref, Wake};
+use releasepool::task::Wake;
+use releasepool::{AutoreleasePool, Ref};
 use std::task::{Context, RawWaker, Waker};
 use std::thread;
 

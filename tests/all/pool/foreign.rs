@@ -1,7 +1,8 @@
 //! Objects of foreign runtimes in pools.
 
 use crate::support::{fresh, fresh_to_the_end, global, on_drop, panic_of};
-use releasepool::{AutoreleasePool, Budget, Foreign, Ref, foreign_scope};
+use releasepool::foreign::{Foreign, foreign_scope};
+use releasepool::{AutoreleasePool, Budget, Ref};
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};

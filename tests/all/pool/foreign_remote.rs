@@ -4,7 +4,7 @@ use crate::pool::foreign::Uncounted;
 use crate::support::allocator::allocations;
 use crate::support::{assert_says, listen, only_event, panic_of};
 use releasepool::event::EventKind;
-use releasepool::{Foreign, NotOwner, RemoteRelease};
+use releasepool::foreign::{Foreign, NotOwner, RemoteRelease};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! Destructors that call back into the crate during a drain.
 
 use crate::support::{Log, global, on_drop, with_log};
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, settle};
+use releasepool::object::settle;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;

@@ -4,9 +4,8 @@ use crate::support::{
     Log, alone, assert_says, events, fresh, global, listen, me, on_drop, only_event, react,
 };
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Budget, PoolManager, Ref, RootPolicy, autorelease, autoreleasepool,
-};
+use releasepool::pool::RootPolicy;
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool};
 
 #[test]
 fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {

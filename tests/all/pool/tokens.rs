@@ -6,9 +6,10 @@ use crate::support::{
     on_drop, only_event, panic_of, with_log,
 };
 use releasepool::event::EventKind;
+use releasepool::frame::FrameConfig;
+use releasepool::pool::PopError;
 use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, PopError, Ref, autorelease, autoreleasepool,
-    callback_scope, pooled,
+    AutoreleasePool, FrameLoop, Ref, autorelease, autoreleasepool, callback_scope, pooled,
 };
 use std::cell::Cell;
 use std::pin::pin;

@@ -3,7 +3,8 @@
 use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
-use releasepool::{BlockAllocator, Ref};
+use releasepool::Ref;
+use releasepool::memory::BlockAllocator;
 use std::sync::mpsc;
 
 /// More than a batch.

@@ -4,7 +4,9 @@
 use super::objects::scenario::*;
 use super::{ROUNDS, rounds};
 use crate::support::{Log, global, listen, quiesce_until, slot};
-use releasepool::{HomeRef, PoolManager, PopError, Ref, ThreadHandle, ThreadKey, autorelease};
+use releasepool::pool::PopError;
+use releasepool::thread::ThreadKey;
+use releasepool::{HomeRef, PoolManager, Ref, ThreadHandle, autorelease};
 use std::sync::Mutex;
 use std::time::Duration;
 

@@ -4,9 +4,8 @@
 use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
-use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Looper, Ref,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::{AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, Looper, Ref};
 use std::rc::Rc;
 use std::sync::mpsc;
 

@@ -4,7 +4,8 @@
 use super::objects::scenario::*;
 use super::rounds;
 use crate::support::wait_until;
-use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot, SlotCache};
+use releasepool::slot::SlotCache;
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, Slot};
 use std::time::Duration;
 
 fn probe() -> Ref<Probe> {

@@ -13,7 +13,8 @@
 
 use super::slots::settle_until;
 use crate::support::on_threads;
-use releasepool::{AutoreleasePool, OptionSlot, PoolRef, Ref, Slot};
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, PoolRef, Ref, Slot};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;

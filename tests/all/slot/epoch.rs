@@ -10,10 +10,9 @@ use crate::support::{
     me, only, only_event, wait_until,
 };
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, OptionSlot, PoolManager, Ref, Slot,
-    autoreleasepool,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, Budget, FrameLoop, PoolManager, Ref, Slot, autoreleasepool};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::mpsc::channel;

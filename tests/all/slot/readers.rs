@@ -3,7 +3,8 @@
 use super::slots::settle_until;
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{Log, Probe, on_drop, panic_of};
-use releasepool::{AutoreleasePool, OptionSlot, PoolManager, Ref, Slot, SlotCache};
+use releasepool::slot::{OptionSlot, SlotCache};
+use releasepool::{AutoreleasePool, PoolManager, Ref, Slot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -1,9 +1,8 @@
 //! Slots: loaded objects stay alive until the drain, replaced ones are released in time.
 
 use crate::support::{Log, Worker, fresh, logged, on_threads, panic_of, wait_until};
-use releasepool::{
-    AutoreleasePool, HomeRef, OptionSlot, PoolManager, Ref, Slot, SlotCache, autoreleasepool,
-};
+use releasepool::slot::{OptionSlot, SlotCache};
+use releasepool::{AutoreleasePool, HomeRef, PoolManager, Ref, Slot, autoreleasepool};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -197,7 +196,7 @@ fn a_home_ref_in_a_slot_returns_home() {
 
 #[test]
 fn a_retired_object_gives_its_block_back() {
-    let blocks = releasepool::BlockAllocator::new();
+    let blocks = releasepool::memory::BlockAllocator::new();
     let slot = Slot::new(Ref::new_in(1, &blocks));
     slot.store(Ref::new_in(2, &blocks));
     {

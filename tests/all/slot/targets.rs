@@ -2,9 +2,10 @@
 
 use super::slots::settle_until;
 use crate::support::{Log, Probe, panic_of};
-use releasepool::{
-    AutoreleasePool, BlockAllocator, OptionSlot, PoolRef, Ref, Slot, ThinTarget, unsize,
-};
+use releasepool::memory::BlockAllocator;
+use releasepool::object::ThinTarget;
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, PoolRef, Ref, Slot, unsize};
 use std::fmt::{Debug, Display};
 use std::mem::MaybeUninit;
 

@@ -5,8 +5,9 @@
 //! number of rounds; `ci/sanitize/sanitizers.sh tsan` runs a million.
 
 use crate::support::sized;
+use releasepool::frame::FrameConfig;
 use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, PoolManager, PoolRef, Ref, autorelease, callback_scope,
+    AutoreleasePool, FrameLoop, PoolManager, PoolRef, Ref, autorelease, callback_scope,
 };
 use std::cell::Cell;
 use std::ops::ControlFlow;

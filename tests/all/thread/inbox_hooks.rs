@@ -3,7 +3,8 @@
 use crate::frame::{Told, quick};
 use crate::support::{LONG, Log, events, global, listen, me, on_drop};
 use releasepool::event::EventKind;
-use releasepool::{AutoreleasePool, Budget, HomeRef, InboxHook, Looper, Ref, autoreleasepool};
+use releasepool::pool::InboxHook;
+use releasepool::{AutoreleasePool, Budget, HomeRef, Looper, Ref, autoreleasepool};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;

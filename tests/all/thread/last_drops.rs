@@ -2,7 +2,9 @@
 //! home: the cases that other projects have reported.
 
 use crate::support::{LONG, Probe, fresh, here, panic_of, sized, with_log};
-use releasepool::{HomeRef, HomeWeak, InboxHook, PoolManager};
+use releasepool::home::HomeWeak;
+use releasepool::pool::InboxHook;
+use releasepool::{HomeRef, PoolManager};
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;

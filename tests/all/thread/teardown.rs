@@ -8,9 +8,9 @@ use crate::support::teardown::{
     ALWAYS, at_teardown, notes, push_work, thread_to_the_end, use_the_crate,
 };
 use crate::support::{Log, alone, fresh_to_the_end, global, log_to_the_end, on_drop};
-use releasepool::{
-    AutoreleasePool, PoolManager, PopError, Ref, Weak, autorelease, autoreleasepool, settle,
-};
+use releasepool::object::settle;
+use releasepool::pool::PopError;
+use releasepool::{AutoreleasePool, PoolManager, Ref, Weak, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -185,7 +185,7 @@ fn token_left_open_in_a_tls_destructor_is_drained_in_the_end() {
 
 #[test]
 fn token_pushed_before_our_exit_is_refused_after_it() {
-    thread_local!(static TOKEN: Cell<Option<releasepool::PoolToken>> = const { Cell::new(None) });
+    thread_local!(static TOKEN: Cell<Option<releasepool::pool::PoolToken>> = const { Cell::new(None) });
     let log = log_to_the_end(|log| {
         push_work(move || {
             assert!(global().pop(TOKEN.get().unwrap()).is_err());

@@ -1,7 +1,8 @@
 //! Threads: each has its own pools, and a key that is never reused.
 
 use crate::support::{Worker, alone, fresh, fresh_to_the_end, global, me, slot, wait_until};
-use releasepool::{AutoreleasePool, PoolManager, Ref, ThreadKey, autorelease, autoreleasepool};
+use releasepool::thread::ThreadKey;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::collections::{HashMap, HashSet};
 use std::sync::Barrier;
 use std::thread;

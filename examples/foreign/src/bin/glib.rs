@@ -4,7 +4,8 @@
 //! `cargo run --release -p releasepool-foreign --bin glib [NUMBER OF TEMPORARIES]` needs the library of
 //! Debian's package libglib2.0-dev; without it, it only says so.
 
-use releasepool::{AutoreleasePool, Foreign, HomeRef, PoolManager, RemoteRelease};
+use releasepool::foreign::{Foreign, RemoteRelease};
+use releasepool::{AutoreleasePool, HomeRef, PoolManager};
 use releasepool_foreign::{EACH, Library, functions, temporaries};
 use std::cell::Cell;
 use std::ffi::c_void;

@@ -4,7 +4,7 @@
 //! `cargo run --release -p releasepool-foreign --bin python [NUMBER OF TEMPORARIES]` needs the library of
 //! Debian's package libpython3-dev; without it, it only says so.
 
-use releasepool::{Foreign, NotOwner, RemoteRelease, foreign_scope};
+use releasepool::foreign::{Foreign, NotOwner, RemoteRelease, foreign_scope};
 use releasepool_foreign::{EACH, Library, functions, temporaries};
 use std::ffi::{CStr, c_char, c_long, c_void};
 use std::ptr::NonNull;

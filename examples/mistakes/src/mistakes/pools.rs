@@ -1,7 +1,8 @@
 //! Mistakes with pools.
 
 use super::texture;
-use releasepool::{AutoreleasePool, OptionSlot, PoolManager, Ref, autorelease, leaks};
+use releasepool::slot::OptionSlot;
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, leaks};
 use std::thread;
 use std::time::{Duration, Instant};
 

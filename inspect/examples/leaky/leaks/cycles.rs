@@ -1,7 +1,8 @@
 //! Cycles through slots, collections and `Rc`s.
 
 use super::INSTANCES;
-use releasepool::{OptionSlot, Ref, Slot};
+use releasepool::slot::OptionSlot;
+use releasepool::{Ref, Slot};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;

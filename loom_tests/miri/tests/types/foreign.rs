@@ -1,5 +1,6 @@
-use releasepool::{
-    AutoreleasePool, Foreign, ForeignRef, ForeignScope, NotOwner, RemoteRelease, foreign_scope,
+use releasepool::AutoreleasePool;
+use releasepool::foreign::{
+    Foreign, ForeignRef, ForeignScope, NotOwner, RemoteRelease, foreign_scope,
 };
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};

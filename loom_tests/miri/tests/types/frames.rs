@@ -1,6 +1,5 @@
-use releasepool::{
-    Frame, FrameConfig, FrameLoop, FrameProxy, FrameReport, Looper, LooperProxy, PostId,
-};
+use releasepool::frame::{Frame, FrameConfig, FrameReport, PostId};
+use releasepool::{FrameLoop, FrameProxy, Looper, LooperProxy};
 use scenes::Log;
 use std::ops::ControlFlow;
 use std::thread;

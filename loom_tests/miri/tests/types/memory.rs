@@ -1,5 +1,6 @@
-use releasepool::{
-    AllocError, BlockAllocator, BlockAllocatorBuilder, BlockStats, Ref, StackAllocator, StackBox,
+use releasepool::Ref;
+use releasepool::memory::{
+    AllocError, BlockAllocator, BlockAllocatorBuilder, BlockStats, StackAllocator, StackBox,
     StackDump,
 };
 use scenes::Log;

@@ -1,7 +1,6 @@
-use releasepool::{
-    AutoreleasePool, Hot, HotRef, HotTableFull, OptionSlot, PoolManager, Ref, Slot, SlotCache,
-    Weak, unsize,
-};
+use releasepool::hot::HotTableFull;
+use releasepool::slot::{OptionSlot, SlotCache};
+use releasepool::{AutoreleasePool, Hot, HotRef, PoolManager, Ref, Slot, Weak, unsize};
 use scenes::{Log, Node};
 use std::any::Any;
 use std::sync::Mutex;

@@ -1,8 +1,10 @@
 use crate::LONG;
+use releasepool::object::{settle, settle_scope};
+use releasepool::pool::{PoolDump, PoolManagerBuilder, PoolToken, PopError, RootPolicy};
+use releasepool::task::Pooled;
 use releasepool::{
-    AutoreleasePool, Budget, Drained, HandoffPool, Looper, PoolDump, PoolManager,
-    PoolManagerBuilder, PoolRef, PoolToken, Pooled, PopError, Ref, RootPolicy, autorelease,
-    autoreleasepool, callback_scope, pooled, settle, settle_scope,
+    AutoreleasePool, Budget, Drained, HandoffPool, Looper, PoolManager, PoolRef, Ref, autorelease,
+    autoreleasepool, callback_scope, pooled,
 };
 use scenes::{Log, Node};
 use std::pin::pin;

@@ -1,9 +1,9 @@
 use crate::LONG;
 use releasepool::event::{self, Event, EventKind, Hook};
-use releasepool::{
-    Closed, EpochHolder, HomeRef, HomeWeak, InboxHook, NotMade, PendingHome, PoolManager, Ref,
-    ShutdownReport, Snapshot, ThreadHandle, ThreadKey, ThreadSnapshot, Totals, autorelease,
-};
+use releasepool::home::{HomeWeak, NotMade, PendingHome};
+use releasepool::report::{EpochHolder, ShutdownReport, Snapshot, ThreadSnapshot, Totals};
+use releasepool::thread::{Closed, InboxHook, ThreadKey};
+use releasepool::{HomeRef, PoolManager, Ref, ThreadHandle, autorelease};
 use scenes::{Log, Node};
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Objects that know how many handles there are to them, and the handles.
 
 use super::super::seam::{KEEPS, ThreadId, at_home, current_id};
+use releasepool::foreign::Foreign;
+use releasepool::object::settle_scope;
 use releasepool::{
-    AutoreleasePool, Budget, Foreign, HomeRef, Hot, HotRef, PoolManager, Ref, ThreadHandle, Weak,
-    autorelease, autoreleasepool, settle_scope,
+    AutoreleasePool, Budget, HomeRef, Hot, HotRef, PoolManager, Ref, ThreadHandle, Weak,
+    autorelease, autoreleasepool,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;

@@ -4,9 +4,14 @@ use super::super::seam::{ROOM, at_teardown, current_id, outlive_the_exit};
 use super::objects::{ForeignThing, Known, Local, Object, Shared, Thing, survive};
 use super::step::{Kind, Step};
 use super::world::{Queue, World};
+use releasepool::foreign::RemoteRelease;
+use releasepool::frame::FrameConfig;
+use releasepool::home::PendingHome;
+use releasepool::pool::{PoolToken, PopError};
+use releasepool::slot::SlotCache;
+use releasepool::pool::InboxHook;
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, Hot, InboxHook,
-    PendingHome, PoolManager, PoolRef, PoolToken, PopError, Ref, RemoteRelease, Slot, SlotCache,
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, Hot, PoolManager, PoolRef, Ref, Slot,
     autorelease, autoreleasepool,
 };
 use std::marker::PhantomData;

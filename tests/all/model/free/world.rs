@@ -2,9 +2,11 @@
 
 use super::super::seam::{self, Thread};
 use super::objects::{ForeignThing, Object, Shared, Thing, survive};
+use releasepool::foreign::RemoteRelease;
+use releasepool::slot::OptionSlot;
 use releasepool::{
-    AutoreleasePool, Budget, FrameProxy, Hot, Looper, LooperProxy, OptionSlot, PoolManager, Ref,
-    RemoteRelease, Slot, ThreadHandle,
+    AutoreleasePool, Budget, FrameProxy, Hot, Looper, LooperProxy, PoolManager, Ref, Slot,
+    ThreadHandle,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,8 @@
 //! the queue is being run.
 
 use crate::support::{Log, Probe, fresh, on_drop, panic_of, sized};
-use releasepool::{AutoreleasePool, Ref, Weak, settle};
+use releasepool::object::settle;
+use releasepool::{AutoreleasePool, Ref, Weak};
 use std::any::Any;
 use std::cell::Cell;
 

@@ -4,9 +4,9 @@ use crate::support::worker::Worker;
 use crate::support::{
     LONG, Log, fresh, fresh_to_the_end, global, here, me, quiesce_until, wait_until,
 };
-use releasepool::{
-    AutoreleasePool, FrameConfig, FrameLoop, HomeRef, Looper, NotMade, PendingHome, Ref,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::home::{NotMade, PendingHome};
+use releasepool::{AutoreleasePool, FrameLoop, HomeRef, Looper, Ref};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,8 @@
 
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{Log, Probe, fresh, fresh_to_the_end, global, here};
-use releasepool::{AutoreleasePool, HandoffPool, HomeRef, HomeWeak, unsize};
+use releasepool::home::HomeWeak;
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, unsize};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::mpsc;

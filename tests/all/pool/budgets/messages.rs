@@ -2,9 +2,10 @@
 
 use crate::pool::budgets::filled;
 use crate::support::{Log, alone, counts, fresh, fresh_to_the_end, global, me, send, wait_until};
+use releasepool::frame::FrameConfig;
 use releasepool::{
-    AutoreleasePool, Budget, FrameConfig, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot,
-    ThreadHandle, autoreleasepool,
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot, ThreadHandle,
+    autoreleasepool,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,12 +5,12 @@
 //!
 //! `RemoteRelease` takes foreign references that are given up where they may not be released.
 
-use super::guard::AutoreleasePool;
-use super::scope::named_scope;
 use crate::event::{Event, EventKind, words};
 use crate::object::destroy::settle_scope;
 use crate::object::header::header;
 use crate::object::strong::Ref;
+use crate::pool::api::guard::AutoreleasePool;
+use crate::pool::api::scope::named_scope;
 use crate::pool::remote::segments::{Segments, Taken};
 use crate::sync::const_fn;
 use crate::unwind::FirstPanic;
@@ -32,7 +32,8 @@ use std::{fmt, mem};
 /// `retain` adds a reference and `release` gives one up, by the rules of the foreign runtime.
 ///
 /// ```
-/// use releasepool::{AutoreleasePool, Foreign};
+/// use releasepool::foreign::Foreign;
+/// use releasepool::AutoreleasePool;
 /// use std::ptr::NonNull;
 /// # mod library {
 /// #     pub struct Thing(pub std::cell::Cell<i32>);
@@ -90,13 +91,14 @@ impl<F: Foreign> Drop for Adopted<F> {
 /// # use std::ptr::NonNull;
 /// # struct Thing(std::cell::Cell<i32>);
 /// # unsafe fn thing_value(thing: *const Thing) -> i32 { unsafe { &*thing }.0.get() }
-/// # unsafe impl releasepool::Foreign for Thing {
+/// # unsafe impl releasepool::foreign::Foreign for Thing {
 /// #     unsafe fn retain(_: NonNull<Self>) {}
 /// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
 /// # }
 /// # let thing = Thing(5.into());
 /// # let thing_new = || NonNull::from(&thing);
-/// use releasepool::{AutoreleasePool, ForeignRef};
+/// use releasepool::foreign::ForeignRef;
+/// use releasepool::AutoreleasePool;
 ///
 /// fn value(thing: ForeignRef<'_, Thing>) -> i32 {
 ///     unsafe { thing_value(thing.as_ptr()) } // a function of C
@@ -213,12 +215,12 @@ impl AutoreleasePool {
 /// # use std::ptr::NonNull;
 /// # struct Python; // a token
 /// # struct Object(std::cell::Cell<u32>);
-/// # unsafe impl releasepool::Foreign for Object {
+/// # unsafe impl releasepool::foreign::Foreign for Object {
 /// #     unsafe fn retain(_: NonNull<Self>) {}
 /// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
 /// # }
 /// # unsafe fn new_list(_: &Python) -> NonNull<Object> { Box::leak(Box::new(Object(1.into()))).into() }
-/// use releasepool::{ForeignRef, ForeignScope, foreign_scope};
+/// use releasepool::foreign::{ForeignRef, ForeignScope, foreign_scope};
 ///
 /// fn list<'s>(python: &Python, scope: &'s ForeignScope<'_>) -> ForeignRef<'s, Object> {
 ///     unsafe { scope.adopt(new_list(python)) }
@@ -270,14 +272,14 @@ impl fmt::Debug for ForeignScope<'_> {
 /// # use std::ptr::NonNull;
 /// # struct Python; // a token
 /// # struct Object(std::cell::Cell<u32>);
-/// # unsafe impl releasepool::Foreign for Object {
+/// # unsafe impl releasepool::foreign::Foreign for Object {
 /// #     unsafe fn retain(_: NonNull<Self>) {}
 /// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
 /// # }
 /// # let object = Object(std::cell::Cell::new(1));
 /// # let new_object = |_: &Python| NonNull::from(&object);
 /// # let python = Python;
-/// releasepool::foreign_scope(&python, |scope| {
+/// releasepool::foreign::foreign_scope(&python, |scope| {
 ///     let temporary = unsafe { scope.adopt(new_object(&python)) };
 ///     assert!(!temporary.as_ptr().is_null());
 /// }); // released here, with the lock held
@@ -288,7 +290,7 @@ impl fmt::Debug for ForeignScope<'_> {
 /// ```compile_fail,E0505
 /// # struct Python;
 /// # let python = Python;
-/// releasepool::foreign_scope(&python, |_| drop(python)); // the scope still needs the lock
+/// releasepool::foreign::foreign_scope(&python, |_| drop(python)); // the scope still needs the lock
 /// ```
 ///
 /// # Panics
@@ -303,12 +305,12 @@ pub fn foreign_scope<Token: ?Sized, R>(token: &Token, f: impl FnOnce(&ForeignSco
 /// ```
 /// # use std::ptr::NonNull;
 /// # struct Widget(std::cell::Cell<u32>);
-/// # unsafe impl releasepool::Foreign for Widget {
+/// # unsafe impl releasepool::foreign::Foreign for Widget {
 /// #     unsafe fn retain(_: NonNull<Self>) {}
 /// #     unsafe fn release(this: NonNull<Self>) { unsafe { this.as_ref() }.0.set(0) }
 /// # }
 /// # let widget = NonNull::from(Box::leak(Box::new(Widget(1.into()))));
-/// use releasepool::{NotOwner, RemoteRelease};
+/// use releasepool::foreign::{NotOwner, RemoteRelease};
 /// use std::thread;
 ///
 /// let ui = thread::current().id();
@@ -335,7 +337,7 @@ pub struct NotOwner;
 /// returns whether the calling thread is the owner at this moment. A drain elsewhere is an error.
 ///
 /// ```
-/// use releasepool::{Foreign, NotOwner, RemoteRelease};
+/// use releasepool::foreign::{Foreign, NotOwner, RemoteRelease};
 /// use std::ptr::NonNull;
 /// # mod python {
 /// #     pub struct PyObject(pub std::sync::atomic::AtomicUsize);

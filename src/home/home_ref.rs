@@ -13,14 +13,16 @@
 //! If the target has closed its inbox, the object is [kept](HOMELESS). A message of
 //! `MessageKind::DestroyAnywhere` is for values that may be destroyed on any thread.
 
-use super::destroy;
-use super::header::{ObjectKind, ObjectLayout, Thin, TypeShape, checked, header, write_value};
-use super::object_memory::{Global, Source};
-use super::payload::{One, Payload};
-use super::strong::Ref;
-use super::weak::Weak;
 use crate::event::{Event, EventKind};
 use crate::ledger::{self, ReleasedBy};
+use crate::object::destroy;
+use crate::object::header::{
+    ObjectKind, ObjectLayout, Thin, TypeShape, checked, header, write_value,
+};
+use crate::object::object_memory::{Global, Source};
+use crate::object::payload::{One, Payload};
+use crate::object::strong::Ref;
+use crate::object::weak::Weak;
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, const_fn, described, global};
 use crate::thread::current::{current_label, tally_handed_over};
@@ -34,107 +36,40 @@ use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-/// A counted reference that may go to any thread, to a value that stays on one thread: its *home*,
-/// the thread that made it.
+/// A counted reference that any thread may hold, to a value that only its *home* accesses and
+/// destroys: the thread that made it.
 ///
-/// For values that a graphics context, a user interface or a runtime hands out and wants back on
-/// its own thread: workers may hold textures and drop them, but only the render thread can access
-/// or destroy them. The value need be neither `Send` nor `Sync`; the reference is always both.
-/// [`get`](Self::get) and [`with`](Self::with) give `&T`: to change the value, put it in a `Cell`
-/// or `RefCell`. [`downgrade`](Self::downgrade) returns a [`HomeWeak`], and
-/// [`unsize!`](crate::unsize) coerces to trait objects.
+/// For what a graphics context, a user interface or a runtime wants back on its own thread:
+/// textures, widgets, script objects. The value need be neither `Send` nor `Sync`; the reference is
+/// always both. [`get`](Self::get) and [`with`](Self::with) give `&T`, so put what changes into a
+/// `Cell` or `RefCell`. A `HomeRef` needs no pool and no [`Ref`] elsewhere in the program.
 ///
 /// # When not to use it
-/// If the value may be destroyed anywhere, use [`Ref`]. If it never leaves the thread,
-/// use `Rc`. Values must be `'static`, and the home should open pools now and then, or call
-/// [`drain_root`](crate::PoolManager::drain_root) or [`run_inbox`](crate::PoolManager::run_inbox):
-/// otherwise values whose last reference was dropped elsewhere wait until the thread ends.
-///
-/// # Compared with `fragile` and `send_wrapper`
-/// Those crates also send a value that only its own thread may access. But their wrappers *own* the
-/// value: to share it, a program puts the wrapper into an `Arc`, and then cannot know which thread
-/// drops it last.
-///
-/// | | `HomeRef<T>` | `fragile::Fragile<T>`, `SendWrapper<T>` | `fragile::Sticky<T>` |
-/// |---|---|---|---|
-/// | sharing | counted, with weak references and trait objects | by an `Arc` around it | by an `Arc` around it |
-/// | access elsewhere | `get` returns `None`, [`with`](Self::with) panics | panics; `Fragile::try_get` is an error | panics; `try_with` is an error |
-/// | dropped elsewhere | goes home; the next drain there destroys it | panics if the value has a destructor, and leaks it (`SendWrapper` leaks silently while its thread unwinds) | stays in a thread-local of its thread until that ends |
-/// | its thread has ended | kept and reported; or destroyed anywhere, if `T: Send` and so created | panics, as before | was destroyed then |
-/// | asked of its thread | drains now and then | nothing | nothing |
-///
-/// They are simpler where the owner is known to come back to its thread, such as the struct with a
-/// window handle that must be `Send`; and they lend the value mutably.
-///
-/// ```
-/// use releasepool::HomeRef;
-/// use std::{cell::RefCell, rc::Rc, sync::mpsc, thread};
-///
-/// // `Arc<SendWrapper<RefCell<Widget>>>`, `Arc<Fragile<..>>` or `Arc<ThreadGuard<..>>` before:
-/// let widget = HomeRef::new(RefCell::new(Rc::new("button")));
-/// let (send, receive) = mpsc::channel();
-/// thread::spawn({
-///     let widget = widget.clone();
-///     move || send.send(widget) // may also drop it: the last one to go goes home
-/// });
-/// // Back at home. `wrapper.borrow_mut()` was `fragile.get_mut()` or `&mut *wrapper`.
-/// receive.recv().unwrap().with(|widget| *widget.borrow_mut() = Rc::new("label"));
-/// assert_eq!(widget.with(|widget| **widget.borrow()), "label");
-/// ```
-///
-/// glib's `ThreadGuard` is such a wrapper, too: it panics if it is dropped elsewhere. `MainThreadBound`
-/// of objc2 and dispatch2 sends the value home, but *waits* until the main thread has destroyed it,
-/// and deadlocks if that thread waits for a lock that is held meanwhile: a `HomeRef` never waits. Its
-/// `get` takes a `MainThreadMarker`, where [`with`](Self::with) tests the thread; and what it makes by
-/// `run_on_main`, [`new_on`](Self::new_on) asks for without waiting.
+/// If the value may be destroyed anywhere, use [`Ref`] or `Arc`; if it never leaves the thread,
+/// `Rc`. The home must open pools now and then, or call
+/// [`run_inbox`](crate::PoolManager::run_inbox): otherwise values that others have dropped wait
+/// until the thread ends. [Coming from
+/// `send_wrapper`](crate::guide::from_arc#coming-from-send_wrapper-and-fragile) compares it.
 ///
 /// # Where it is destroyed
-/// * The last reference is dropped **at home**: at once, as with `Ref`; also while the home's
-///   thread-locals are torn down.
-/// * **Elsewhere**: the object goes to the home's inbox. The home's next outermost drain,
-///   `run_inbox`, or the home's exit destroys it. A destructor's panic comes out of that drain, or
-///   is [reported](crate::event::EventKind::Panic) at the thread's exit.
-/// * Elsewhere, and **the home has ended**: a value made by [`new`](Self::new) is kept forever and
-///   its destructor never runs; an [event](crate::event::EventKind::HomeGone) reports it, and
-///   [`Snapshot::kept`](crate::Snapshot) counts it. A value made by
+/// * The last reference is dropped **at home**: at once, also in the teardown of the home.
+/// * **Elsewhere**: in the home's next outermost drain, `run_inbox`, or exit. A destructor's panic
+///   comes out of that drain, or is [reported](crate::event::EventKind::Panic) at the exit.
+/// * Elsewhere, after **the home has ended**: a value made by [`new`](Self::new) is kept for ever,
+///   [reported](crate::event::EventKind::HomeGone) and counted in snapshots; one made by
 ///   [`new_or_anywhere`](Self::new_or_anywhere) is destroyed at once.
 ///
-/// A value is never destroyed twice, and never lost silently; but two structures that refer to each
-/// other live forever, as with `Ref`.
-///
-/// # Threads
-/// A home that is ending accepts objects until its pools are empty; objects that are sent later
-/// find the home gone. A value that the destructor of another thread-local makes later still has
-/// this thread as its home, for the rest of the teardown, but the home accepts no objects.
-///
 /// # Cost
-/// One word; two for trait objects and slices. Its object is 40 bytes larger than that of a
-/// [`Ref`]. `clone` and `drop` are one atomic read-modify-write each; the last drop also loads the
-/// count, and elsewhere than at home makes one compare-and-swap more. No drop allocates.
-/// [`get`](Self::get) reads a thread-local. The home's record, a few hundred bytes, lives as long
-/// as its objects.
-///
-/// # Panics
-/// Only the value's destructor can panic, at home, and [`with`](Self::with) elsewhere. More than
-/// 2³¹ references at once abort the process.
+/// One word, two for trait objects and slices; an object is 40 bytes larger than that of a `Ref`.
+/// `clone` and `drop` are one read-modify-write each; the last drop elsewhere adds a
+/// compare-and-swap. No drop allocates or waits. More than 2³¹ references abort the process.
 ///
 /// ```
 /// use releasepool::{AutoreleasePool, HomeRef};
-/// use std::rc::Rc;
-/// use std::thread;
-///
 /// let mut pool = AutoreleasePool::new();
-/// let texture = HomeRef::new(Rc::new("grass")); // an Rc is not Send
-/// let context = texture.get().unwrap().clone();
-/// thread::spawn(move || {
-///     assert!(texture.get().is_none()); // not accessible here
-///     drop(texture);                    // and not destroyed here
-/// })
-/// .join()
-/// .unwrap();
-/// assert_eq!(Rc::strong_count(&context), 2);
+/// let texture = HomeRef::new(std::rc::Rc::new("grass")); // an Rc is not Send
+/// std::thread::spawn(move || assert!(texture.get().is_none())).join().unwrap(); // drops it there
 /// pool.drain(); // destroys it
-/// assert_eq!(Rc::strong_count(&context), 1);
 /// ```
 #[doc(alias = "Fragile")]
 #[doc(alias = "Sticky")]
@@ -523,7 +458,8 @@ described! {
 /// an upgrade at least one. More than 2³⁰ weak references at once abort the process.
 ///
 /// ```
-/// use releasepool::{HomeRef, HomeWeak};
+/// use releasepool::home::HomeWeak;
+/// use releasepool::HomeRef;
 /// use std::cell::RefCell;
 ///
 /// struct Node {

@@ -2,7 +2,7 @@
 //! forgotten values is freed with the arena's own memory.
 
 use super::stack_allocator::{EntryInfo, Label};
-use crate::block::shared::AllocError;
+use crate::memory::block::shared::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
@@ -123,7 +123,7 @@ impl Overflow {
     /// removed.
     #[cfg(feature = "allocator-api2")]
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
-        let node = node_of(crate::block::collections::recover(value));
+        let node = node_of(crate::memory::block::collections::recover(value));
         // SAFETY: the node exists, as the value was not removed. The field is copied: no reference
         // to the node is made with the exposed provenance.
         let newer = unsafe { (&raw const (*node.as_ptr()).newer).read() };

@@ -1,7 +1,7 @@
 //! `StackBox`: a value in an arena, and the ways to make one.
 
 use super::stack_allocator::{Label, StackAllocator};
-use crate::block::shared::AllocError;
+use crate::memory::block::shared::AllocError;
 use crate::unsizing::{coerced, coercible, traits_of_smart_pointer};
 use std::alloc::Layout;
 use std::borrow::BorrowMut;
@@ -19,33 +19,25 @@ use std::ptr::NonNull;
 /// `StackBox<dyn Trait>`.
 ///
 /// # When not to use it
-/// As a field of something that outlives the function or frame: see [`StackAllocator`].
+/// As a field of something that outlives the function or frame: see [`StackAllocator`]. To pin a
+/// value: an arena uses the memory of a forgotten box again after its next
+/// [`reset`](StackAllocator::reset), so there is no `StackBox::pin`; if `T` is `Unpin`, `Pin::new`
+/// is enough.
 ///
 /// # Threads
 /// A `StackBox` stays on the thread of its arena. Other threads may have a `&StackBox<T>` if `T` is
 /// `Sync`: in a `std::thread::scope`, say.
 ///
-/// # Pinning
-/// A `StackBox` has no counterpart of `Box::pin`. The memory of a pinned value must not be used
-/// again before the value's destructor has run, but the arena uses the memory of a forgotten box
-/// again after its next [`reset`](StackAllocator::reset). If `T` is `Unpin`, `Pin::new` is enough.
-///
 /// # Cost
-/// Two words; three for slices and trait objects. Dropping the newest box of an arena takes a few
-/// instructions, beside the value's own destructor. Dropping another box marks its entry as a hole,
-/// which the arena skips later.
-///
-/// # Panics
-/// If the value's destructor panics; the memory is still freed.
+/// Two words; three for slices and trait objects. Dropping the newest box takes a few instructions;
+/// dropping another one marks a hole, which the arena skips later. If the value's destructor
+/// panics, the memory is still freed.
 ///
 /// ```
-/// use releasepool::{StackAllocator, StackBox, unsize};
+/// use releasepool::{memory::{StackAllocator, StackBox}, unsize};
 /// use std::fmt::Display;
 /// let arena = StackAllocator::with_capacity(1024);
-/// let mut list = arena.alloc(vec![3, 1, 2]);
-/// list.sort();
-/// assert_eq!(*list, [1, 2, 3]);
-/// let list: Vec<i32> = StackBox::into_inner(list);
+/// let list: Vec<i32> = StackBox::into_inner(arena.alloc(vec![3, 1, 2]));
 /// let shown: StackBox<dyn Display> = unsize!(arena.alloc(list.len()) => dyn Display);
 /// assert_eq!(shown.to_string(), "3");
 /// ```
@@ -96,7 +88,7 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     /// [`reset`](StackAllocator::reset).
     ///
     /// ```
-    /// use releasepool::{StackAllocator, StackBox};
+    /// use releasepool::memory::{StackAllocator, StackBox};
     /// let mut arena = StackAllocator::with_capacity(1024);
     /// let n: &mut i32 = StackBox::leak(arena.alloc(7));
     /// *n += 1;
@@ -266,7 +258,7 @@ impl StackAllocator {
     /// than the address space holds. Aborts if memory is exhausted.
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::with_capacity(1024);
+    /// let arena = releasepool::memory::StackAllocator::with_capacity(1024);
     /// let mut names = arena.alloc_slice(3, |i| arena.alloc(format!("player {i}")));
     /// names.swap(0, 2);
     /// assert_eq!(**names[0], *"player 2");
@@ -316,7 +308,7 @@ impl StackAllocator {
     /// Aborts if memory is exhausted.
     ///
     /// ```
-    /// let arena = releasepool::StackAllocator::with_capacity(1024);
+    /// let arena = releasepool::memory::StackAllocator::with_capacity(1024);
     /// assert_eq!(*arena.alloc_str("contacts"), *"contacts");
     /// ```
     pub fn alloc_str(&self, text: &str) -> StackBox<'_, str> {

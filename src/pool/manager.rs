@@ -1,8 +1,31 @@
 //! `PoolManager` and its settings, and the functions that use the calling thread's pools.
 //!
 //! `InboxHook` wakes a foreign event loop when something is sent to its thread.
+//!
+//! ```text
+//!  PoolManager (clones) ──> ManagerHandle ─┐ its drop marks the manager as abandoned
+//!                                          ▼
+//!                          ┌─────────────────────────────────┐
+//!                          │ ManagerShared                   │
+//!                          │  id, name, allocator            │ constant
+//!                          │  watermarks                     │ read by each thread when it looks
+//!                          │  threads: key -> PoolStackStats │ one per thread that uses the manager
+//!                          │  departed                       │ sums of threads that have ended
+//!                          │  changed                        │ wakes `shutdown`
+//!                          └─────────────────────────────────┘
+//!                             ▲            ▲           ▲ counted references
+//!                        PoolStack    PoolStack    PoolStack
+//!                        (thread 1)   (thread 2)   (thread 3): root pool, open pools, backlog
+//! ```
+//!
+//! 1. Only its own thread touches a `PoolStack`; other threads read its `PoolStackStats`.
+//! 2. A thread is in `threads` from its first use of the manager until its exit, when its figures
+//!    move to `departed`.
+//! 3. When a manager is abandoned, each thread frees its stack the next time that it uses another
+//!    manager for the first time, or when it exits. Open pools keep the stack until they are
+//!    closed.
 
-use crate::block::block_allocator::BlockAllocator;
+use crate::memory::block::block_allocator::BlockAllocator;
 use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
 use crate::pool::api::guard::AutoreleasePool;
@@ -29,22 +52,20 @@ use std::marker::PhantomData;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-/// Gives every thread its own stack of pools: Cocos2d-x's `PoolManager::getInstance()`, made for
-/// threads.
+/// The pools of all threads, each of which has its own stack of them: Cocos2d-x's
+/// `PoolManager::getInstance()`, made for threads.
 ///
 /// The process has one [global](Self::global) manager, which [`AutoreleasePool::new`],
 /// [`autoreleasepool`](crate::autoreleasepool()) and [`autorelease`](crate::autorelease) use; most
-/// programs need no other. A library that must not mix its pools with those of its host makes its
-/// own. No entry moves from one manager to another, or from one thread to another.
-///
-/// Threads need not be announced. A thread is registered when it first uses the crate, under a
-/// [`ThreadKey`] that is never reused, and is removed when it ends. All managers share this
-/// registry.
+/// programs need no other. No entry moves from one manager to another, or from one thread to
+/// another. Threads are registered when they first use the crate, for all managers, under a
+/// [`ThreadKey`] that is never reused, and removed when they end.
 ///
 /// # When not to use it
 /// In Rust code that opens and closes its own pools, use [`AutoreleasePool`] or
-/// [`autoreleasepool`](crate::autoreleasepool()), whose guards cannot be popped in the wrong order or by
-/// another thread. Tokens, root pools and boundaries are for foreign code, and for hosts that run it.
+/// [`autoreleasepool`](crate::autoreleasepool()). Tokens and root pools are for foreign code, and
+/// for hosts that run it. A manager of your own is for a library that must not mix its pools with
+/// those of its host.
 ///
 /// # Handles
 /// Clones are handles to the same manager. After the last handle is dropped, open pools stay valid;
@@ -56,7 +77,7 @@ use std::sync::Arc;
 /// let manager = PoolManager::new();
 /// let token = manager.push();
 /// manager.autorelease(Ref::new("temporary"));
-/// assert_eq!(manager.pop(token), Ok(1));
+/// assert_eq!(manager.pop(token).ok(), Some(1));
 /// ```
 #[derive(Clone)]
 pub struct PoolManager {
@@ -119,7 +140,7 @@ impl PoolManager {
 
     /// Returns the allocator of the manager's pools, if it is not the process-wide one.
     #[cfg(feature = "metrics")]
-    pub(crate) fn memory(&self) -> Option<&crate::block::block_allocator::BlockAllocator> {
+    pub(crate) fn memory(&self) -> Option<&crate::memory::block::block_allocator::BlockAllocator> {
         self.shared().memory.as_ref()
     }
 
@@ -140,7 +161,8 @@ impl PoolManager {
     /// now.
     ///
     /// ```
-    /// use releasepool::{PoolManager, RootPolicy};
+    /// use releasepool::pool::RootPolicy;
+    /// use releasepool::PoolManager;
     /// let manager = PoolManager::global();
     /// manager.set_root_watermark(1_000);
     /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
@@ -465,7 +487,8 @@ impl fmt::Debug for PoolManager {
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
 ///
 /// ```
-/// use releasepool::{PoolManager, RootPolicy};
+/// use releasepool::pool::RootPolicy;
+/// use releasepool::PoolManager;
 /// let manager = PoolManager::builder()
 ///     .name("physics")
 ///     .root_watermark(1_000)
@@ -508,7 +531,8 @@ impl PoolManagerBuilder {
         /// allocator](BlockAllocator::process) unless set.
         ///
         /// ```
-        /// use releasepool::{BlockAllocator, PoolManager};
+        /// use releasepool::memory::BlockAllocator;
+        /// use releasepool::PoolManager;
         /// let blocks = BlockAllocator::new();
         /// let manager = PoolManager::builder().memory(blocks.clone()).build();
         /// let pool = manager.pool();

@@ -14,7 +14,8 @@ use std::task::{Context, Poll};
 /// A future that has a pool of its own in each poll; made by [`pooled`].
 ///
 /// ```
-/// use releasepool::{Pooled, Ref, autorelease, pooled};
+/// use releasepool::task::Pooled;
+/// use releasepool::{Ref, autorelease, pooled};
 /// # use std::{pin::pin, task::{Context, Poll, Waker}};
 ///
 /// fn load(name: &'static str) -> Pooled<impl Future<Output = usize>> {

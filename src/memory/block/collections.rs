@@ -194,9 +194,9 @@ macro_rules! allocator {
                 }
             }
 
-            $crate::block::collections::allocator!(grow = resize, $allocator);
-            $crate::block::collections::allocator!(grow_zeroed = grow_zeroed, $allocator);
-            $crate::block::collections::allocator!(shrink = resize, $allocator);
+            $crate::memory::block::collections::allocator!(grow = resize, $allocator);
+            $crate::memory::block::collections::allocator!(grow_zeroed = grow_zeroed, $allocator);
+            $crate::memory::block::collections::allocator!(shrink = resize, $allocator);
         }
     };
     ($function:ident = $here:ident, $allocator:ty) => {
@@ -238,7 +238,7 @@ allocator! {
     ///
     /// ```
     /// use allocator_api2::vec::Vec;
-    /// let blocks = releasepool::BlockAllocator::new();
+    /// let blocks = releasepool::memory::BlockAllocator::new();
     /// let mut children = Vec::new_in(blocks.clone());
     /// children.extend([1u64, 2, 3]);
     /// assert_eq!(blocks.stats().live_blocks, 1);

@@ -1,6 +1,5 @@
 //! `quiesce` and `shutdown`, which release everything or report what is left.
 
-use super::PoolManager;
 use super::snapshot::ThreadSnapshot;
 use crate::epoch;
 use crate::event::words::counted;
@@ -10,6 +9,7 @@ use crate::pool::api::pin;
 use crate::pool::drain::this_thread::find_or_add;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::entries::retired;
+use crate::pool::manager::PoolManager;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::{Ticket, elapsed};
@@ -207,7 +207,7 @@ impl PoolManager {
     /// drop(pool);
     /// manager.autorelease(Ref::new(2)); // to the root pool, as no other is open
     /// assert_eq!(manager.shutdown(Duration::from_secs(1))?.released, 1);
-    /// # Ok::<(), releasepool::ShutdownReport>(())
+    /// # Ok::<(), releasepool::report::ShutdownReport>(())
     /// ```
     ///
     /// # Errors

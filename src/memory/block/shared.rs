@@ -213,14 +213,15 @@ impl Drop for AllocatorShared {
     }
 }
 
-/// Statistics of a [`BlockAllocator`](crate::BlockAllocator), at about one moment: other threads go
+/// Statistics of a [`BlockAllocator`](crate::memory::BlockAllocator), at about one moment: other threads go
 /// on meanwhile.
 ///
 /// Cheap enough to be read in every frame: some twenty loads for each thread.
 ///
 /// # Example
 /// ```
-/// use releasepool::{BlockAllocator, Ref};
+/// use releasepool::memory::BlockAllocator;
+/// use releasepool::Ref;
 ///
 /// let blocks = BlockAllocator::new();
 /// let _object = Ref::new_in([0_u8; 100], &blocks);
@@ -266,7 +267,7 @@ pub struct BlockStats {
 /// The reason why an allocation failed; the error of functions named `try_...`.
 ///
 /// ```
-/// use releasepool::{AllocError, StackAllocator};
+/// use releasepool::memory::{AllocError, StackAllocator};
 /// let arena = StackAllocator::with_capacity(1024);
 /// let error = arena.try_alloc_slice(usize::MAX, |_| 0u64).unwrap_err();
 /// assert!(matches!(error, AllocError::TooLarge { count: usize::MAX, .. }));
@@ -289,7 +290,7 @@ pub enum AllocError {
         /// The layout that was asked for.
         layout: Layout,
     },
-    /// A [`BlockAllocator`](crate::BlockAllocator) has reached its hard cap.
+    /// A [`BlockAllocator`](crate::memory::BlockAllocator) has reached its hard cap.
     #[error("the allocator holds {held} bytes, and its hard cap is {cap}")]
     Capped {
         /// The hard cap, in bytes.

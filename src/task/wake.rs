@@ -1,6 +1,6 @@
 //! `Wake`: a `Waker` that is a `Ref`.
 
-use super::strong::Ref;
+use crate::object::strong::Ref;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};
@@ -13,7 +13,8 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 /// `Arc`s.
 ///
 /// ```
-/// use releasepool::{Ref, Wake};
+/// use releasepool::task::Wake;
+/// use releasepool::Ref;
 /// use std::task::{Context, Poll, Waker};
 /// use std::thread::Thread;
 ///
@@ -37,8 +38,8 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 /// assert_eq!(block_on(async { 1 }), 1);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not implement `releasepool::Wake`",
-    note = "a `Ref` is no `Arc`: implement `releasepool::Wake` instead of `std::task::Wake`"
+    message = "`{Self}` does not implement `releasepool::task::Wake`",
+    note = "a `Ref` is no `Arc`: implement `releasepool::task::Wake` instead of `std::task::Wake`"
 )]
 pub trait Wake: Send + Sync + 'static {
     /// Wakes the task, and releases the reference.

@@ -1,14 +1,14 @@
 //! Collections in an arena: `Allocator` of the crate `allocator-api2`.
 
 use super::stack_allocator::{Label, StackAllocator};
-use crate::block::collections::{self, ForCollections, allocator};
+use crate::memory::block::collections::{self, ForCollections, allocator};
 use allocator_api2::alloc::AllocError;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
 allocator! {
     /// Lets the collections of `allocator-api2`, `hashbrown` and others have their memory in the
-    /// arena, like a [`StackBox`](crate::StackBox)'s.
+    /// arena, like a [`StackBox`](crate::memory::StackBox)'s.
     ///
     /// The newest collection in an arena grows and shrinks in place. An older one moves when it
     /// grows, and its old memory is used again when everything newer has been dropped: so give a
@@ -16,7 +16,7 @@ allocator! {
     ///
     /// ```
     /// use allocator_api2::vec::Vec;
-    /// let mut arena = releasepool::StackAllocator::with_capacity(4096);
+    /// let mut arena = releasepool::memory::StackAllocator::with_capacity(4096);
     /// let mut visible = Vec::new_in(&arena);
     /// visible.extend(0..100u32);
     /// assert!(arena.used() < 600, "grown in place");

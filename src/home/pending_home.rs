@@ -1,7 +1,7 @@
 //! The constructors of `HomeRef`, which need a thread that has pools; and `PendingHome`, a value that is
 //! made at its home, asked for by another thread.
 
-use crate::object::home::HomeRef;
+use crate::home::home_ref::HomeRef;
 use crate::pool::drain::this_thread;
 use crate::sync::{Lock, Sleeper, catch_unwind, elapsed};
 use crate::thread::current::{current_key, current_or_closed};
@@ -57,23 +57,10 @@ impl<T> HomeRef<T> {
     /// [`run_inbox`](crate::PoolManager::run_inbox), or in its [`FrameLoop`](crate::FrameLoop) or
     /// [`Looper`](crate::Looper); at once, if it is the calling thread. Never blocks.
     ///
-    /// A thread is a home once it has pools. The function that returns a thread its own
-    /// [handle](crate::PoolManager::current_thread) makes them. A thread that others have found in the
-    /// [registry](crate::PoolManager::threads) may have none: the error is then [`NoPools`](NotMade::NoPools).
-    ///
-    /// ```
-    /// use releasepool::{HomeRef, Looper};
-    /// use std::rc::Rc;
-    ///
-    /// let render = Looper::spawn("render")?;
-    /// let texture = HomeRef::new_on(render.thread(), || Rc::new("grass")); // an Rc is not Send
-    /// let texture = texture.wait().unwrap();
-    /// assert!(texture.get().is_none()); // not accessible here
-    /// let there = texture.clone();
-    /// let name = render.call(move || there.with(|texture| texture.to_string())).unwrap();
-    /// assert_eq!(name, "grass");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// A thread is a home once it has pools, which
+    /// [`current_thread`](crate::PoolManager::current_thread) makes. A thread that others have found in
+    /// the [registry](crate::PoolManager::threads) may have none, which is the error
+    /// [`NoPools`](NotMade::NoPools). [`PendingHome`] has an example.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new_on<F>(home: &ThreadHandle, make: F) -> PendingHome<T>
     where
@@ -201,7 +188,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 ///
 /// # Example
 /// ```
-/// use releasepool::{HomeRef, NotMade};
+/// use releasepool::home::NotMade;
+/// use releasepool::HomeRef;
 ///
 /// let thread = std::thread::spawn(|| releasepool::PoolManager::global().current_thread().unwrap());
 /// let ended = thread.join().unwrap();
@@ -232,25 +220,19 @@ pub enum NotMade {
     AtHome,
 }
 
-/// A value with a [home](HomeRef), which that thread has been asked to make: see
-/// [`HomeRef::new_on`].
+/// A value that a [home](HomeRef) has been asked to make, by [`HomeRef::new_on`].
 ///
-/// Any thread may hold it, look whether the value is there, or wait for it. What it returns is an
-/// ordinary [`HomeRef`], so that access at home costs no test for a value that may be missing.
-///
-/// Dropping it does not cancel: the home makes the value, and destroys it if nobody has a `HomeRef`. A
-/// `PendingHome` holds a `HomeRef` itself once there is one, so drop it when you have yours.
+/// Any thread may hold it, look whether the value is there, or wait for it; it then returns an
+/// ordinary [`HomeRef`]. Dropping it does not cancel: the home makes the value, and destroys it if
+/// nobody has a `HomeRef`. It holds one itself, so drop it when you have yours.
 ///
 /// # When not to use it
 /// If the calling thread is the home, use [`HomeRef::new`]. For a result that need not stay on its
-/// thread, use [`FrameProxy::call`](crate::FrameProxy::call) or a channel.
-///
-/// # Threads
-/// Send and Sync, whatever `T` is.
+/// thread, use [`LoopProxy::call`](crate::frame::LoopProxy::call) or a channel.
 ///
 /// # Cost
 /// Two allocations and a message, besides the value. A wait sleeps, and looks every 20 milliseconds
-/// whether the home still exists.
+/// whether the home still exists. Send and Sync, whatever `T` is.
 ///
 /// # Example
 /// ```

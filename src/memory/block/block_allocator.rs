@@ -17,54 +17,35 @@ use std::sync::Arc;
 /// An allocator for small objects, in blocks of 16 to 640 bytes: each thread allocates from a heap
 /// of its own, and frees to it, without an atomic read-modify-write.
 ///
-/// Pools make their objects in blocks: [`AutoreleasePool::create`](crate::AutoreleasePool). The
-/// process has one allocator, and a [manager can have its own](crate::PoolManagerBuilder::memory):
-/// to count the memory of a part of a program, to cap it, or to free it when that part is done. Any
-/// [`Ref`](crate::Ref) can be made [in a block](crate::Ref::new_in), and with the feature
-/// `allocator-api2`, so can collections.
-///
-/// The design follows Box2D's `b2BlockAllocator`: its fourteen sizes of blocks, and 48, 80 and 112
-/// bytes between them. Box2D's allocator is for a single thread and frees no chunk before its end;
-/// this one has a heap for each thread. The chunks of a heap (of 64 KiB, each for blocks of one
-/// size) correspond to the pages of mimalloc.
+/// Pools make their objects in the blocks of the [process](Self::process). An allocator of your own
+/// counts or [caps](BlockAllocatorBuilder::hard_cap) the memory of a part of a program, such as a
+/// level, and gives it back at its end: for a [manager](crate::pool::PoolManagerBuilder::memory),
+/// for any [`Ref`](crate::Ref::new_in), or, with the feature `allocator-api2`, for collections.
+/// Larger objects take memory of the global allocator, which caps and statistics count, too.
 ///
 /// # When not to use it
-/// For objects that are large or live as long as the program: a chunk that is cut into blocks of
-/// one size is not used for another size before all of it is free. For many values that die
-/// together, a [`StackAllocator`](crate::StackAllocator).
+/// For objects that live as long as the program: a chunk of 64 KiB is cut into blocks of one size,
+/// and a single block in use keeps it. For many values that die together, a
+/// [`StackAllocator`](crate::memory::StackAllocator).
 ///
 /// # Threads
-/// Handles are `Send`, `Sync`, and cheap to clone. Any thread may free a block. If the block is from
-/// the heap of another thread, it is sent back to that heap: in a batch of 64 (one by one with a hard
-/// cap), or when the freeing thread has time (at the end of a [frame](crate::FrameLoop) or of a
-/// [looper's](crate::Looper) command), ends, or calls [`trim`](Self::trim). A heap that runs out of
-/// blocks of some size takes back up to 1,024 of these blocks, of any size, at a time. The heap of a
-/// thread that has ended is adopted by the next thread that needs one.
+/// Handles are `Send`, `Sync`, and cheap to clone. Any thread may free a block, also after the last
+/// handle is dropped. A block of another thread's heap [goes back to
+/// it](crate::guide::design#blocks).
 ///
 /// # When memory is freed
-/// Chunks without a block in use are freed by [`trim`](Self::trim); at the end of frames and of
-/// loopers' commands (half of the chunks that were not needed for 60 frames or commands, 16 at a
-/// time); and when a thread ends (all but two). So a thread that has neither a
-/// [`FrameLoop`](crate::FrameLoop) nor a [`Looper`](crate::Looper) keeps the chunks that it needed
-/// at its busiest: call `trim` after such a time. A single block in use keeps its chunk.
-///
-/// When the last handle is dropped, chunks that are not in use are freed at once, and other chunks
-/// as soon as their blocks are freed: blocks stay valid until then, with or without a handle. Other
-/// threads free their unused chunks when they next free a block of the allocator, have time, use an
-/// allocator for the first time, or end.
+/// Chunks without a block in use are freed by [`trim`](Self::trim), gradually at the ends of frames
+/// and of loopers' commands, when a thread ends (all but two), and when the last handle is dropped.
+/// So a thread without a loop keeps what it needed at its busiest: call `trim` after such a time.
+/// [More](crate::guide::setup#memory-that-threads-keep).
 ///
 /// # Cost
-/// A few nanoseconds to allocate, and to free on the same thread; some more to free on another: see
-/// `cargo bench --bench contention -- bytes`. 64 KiB of address space for each size and thread that
-/// uses it, of which no page is touched before it is needed.
-///
-/// # Misuse
-/// In debug builds, and with the feature `checks`, the following mistakes abort the process, with a
-/// message that names the block's size, address and owner: to free a block twice, or with another
-/// size, or to free a pointer that is no block; and to write to a block after it was freed.
+/// A few nanoseconds to allocate, and to free on the same thread; some more to free on another. 64
+/// KiB of address space for each size and thread. In debug builds, and with the feature `checks`, a
+/// block that is freed twice, with another size, or written to after its free aborts the process.
 ///
 /// ```
-/// use releasepool::{BlockAllocator, Ref};
+/// use releasepool::{Ref, memory::BlockAllocator};
 /// let blocks = BlockAllocator::new();
 /// let point = Ref::new_in([1.0, 2.0], &blocks);
 /// assert_eq!(blocks.stats().live_bytes, 32); // with its header
@@ -78,7 +59,7 @@ pub struct BlockAllocator(pub(crate) Arc<AllocatorHandle>);
 ///
 /// # Example
 /// ```
-/// use releasepool::BlockAllocator;
+/// use releasepool::memory::BlockAllocator;
 ///
 /// let textures = BlockAllocator::builder().hard_cap(1 << 20).build(); // at most 1 MiB
 /// assert_eq!(textures.stats().live_blocks, 0);
@@ -97,7 +78,7 @@ impl BlockAllocatorBuilder {
     /// dropped with the last handle.
     ///
     /// ```
-    /// use releasepool::BlockAllocator;
+    /// use releasepool::memory::BlockAllocator;
     /// let textures = BlockAllocator::builder()
     ///     .soft_cap(16 << 20, |stats| eprintln!("textures: {} bytes", stats.live_bytes))
     ///     .build();
@@ -153,7 +134,8 @@ impl BlockAllocator {
     /// Returns the process-wide allocator, for pools of managers without an allocator of their own.
     ///
     /// ```
-    /// use releasepool::{AutoreleasePool, BlockAllocator};
+    /// use releasepool::memory::BlockAllocator;
+    /// use releasepool::AutoreleasePool;
     /// let before = BlockAllocator::process().stats().live_blocks;
     /// let pool = AutoreleasePool::new();
     /// pool.create(1);
@@ -177,7 +159,7 @@ impl BlockAllocator {
     /// free the memory by `dealloc`, and not by the `Allocator` that collections use.
     ///
     /// ```
-    /// use releasepool::{AllocError, BlockAllocator};
+    /// use releasepool::memory::{AllocError, BlockAllocator};
     /// use std::alloc::Layout;
     /// let blocks = BlockAllocator::new();
     /// let layout = Layout::new::<[u32; 4]>();

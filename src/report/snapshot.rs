@@ -1,11 +1,11 @@
 //! Snapshots: figures of a manager and of all threads, for people.
 
-use super::PoolManager;
 use crate::event::words;
+use crate::home::home_ref;
 use crate::hot::hot_handle;
-use crate::object::home;
 use crate::pool::drain::this_thread;
 use crate::pool::entries::retired;
+use crate::pool::manager::PoolManager;
 use crate::pool::stack::manager_shared::PoolStackStats;
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::thread::current::current_key;
@@ -196,7 +196,7 @@ impl PoolManager {
             threads,
             departed,
             orphans,
-            kept: home::homeless_count(),
+            kept: home_ref::homeless_count(),
             hot_objects: hot_handle::hot(),
             hot_let_go: hot_handle::let_go(),
         }

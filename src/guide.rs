@@ -1,0 +1,25 @@
+#![doc = include_str!("page_links.md")]
+#![doc = include_str!("../docs/GUIDE.md")]
+
+// Pages that link to other pages begin with the targets of these links, as the README does.
+#[doc = include_str!("page_links.md")]
+#[doc = include_str!("../docs/PROOF.md")]
+pub mod proof {}
+#[doc = include_str!("../docs/SETUP.md")]
+pub mod setup {}
+#[doc = include_str!("../docs/FRAMES.md")]
+pub mod frames {}
+#[doc = include_str!("page_links.md")]
+#[doc = include_str!("../docs/DESIGN.md")]
+pub mod design {}
+#[doc = include_str!("../docs/PERFORMANCE.md")]
+pub mod performance {}
+#[doc = include_str!("../docs/PORTING.md")]
+pub mod porting {}
+#[doc = include_str!("../docs/FROM_ARC.md")]
+pub mod from_arc {}
+#[doc = include_str!("../docs/CHECKING.md")]
+pub mod checking {}
+#[doc = include_str!("page_links.md")]
+#[doc = include_str!("../docs/DEBUGGING.md")]
+pub mod debugging {}

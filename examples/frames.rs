@@ -3,7 +3,8 @@
 //!
 //! `cargo run --example frames`
 
-use releasepool::{FrameLoop, PoolManager, PoolRef, Ref, autorelease, frame::FrameConfig};
+use releasepool::frame::FrameConfig;
+use releasepool::{FrameLoop, PoolManager, PoolRef, Ref, autorelease};
 use std::ops::ControlFlow;
 
 const FRAMES: u64 = 5;

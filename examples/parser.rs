@@ -4,7 +4,9 @@
 //! `cargo run --example parser`
 
 use releasepool::frame::FrameConfig;
-use releasepool::{AutoreleasePool, FrameLoop, HomeRef, PoolRef, Ref, autoreleasepool, finish};
+use releasepool::{
+    AutoreleasePool, FrameLoop, HomeRef, PoolManager, PoolRef, Ref, autoreleasepool,
+};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::thread;
@@ -90,7 +92,11 @@ fn main() {
     for worker in workers {
         worker.join().expect("workers do not panic");
     }
+    drop(frames);
     drop(scene);
-    let report = finish(Duration::from_secs(1)).expect("all loops end, and release their objects");
-    println!("live objects: {}", report.live_objects);
+    let manager = PoolManager::global();
+    manager
+        .shutdown(Duration::from_secs(1))
+        .expect("every thread has released its objects");
+    println!("live objects: {}", manager.snapshot().live_objects());
 }

@@ -663,13 +663,15 @@ mod sending {
     /// A frame loop cannot be sent to another thread, but its proxy can.
     ///
     /// ```compile_fail,E0277
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let frames = FrameLoop::new(FrameConfig::new());
     /// std::thread::spawn(move || drop(frames));
     /// ```
     ///
     /// ```
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let frames = FrameLoop::new(FrameConfig::new());
     /// let proxy = frames.proxy();
     /// std::thread::spawn(move || drop(proxy));
@@ -679,13 +681,15 @@ mod sending {
     /// A reference that a frame's pool has lent cannot outlive the frame.
     ///
     /// ```compile_fail
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let mut kept = None;
     /// FrameLoop::new(FrameConfig::new()).tick(|frame| kept = Some(frame.pool().create(7)));
     /// ```
     ///
     /// ```
-    /// use releasepool::{FrameLoop, PoolRef, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::{FrameLoop, PoolRef};
     /// let mut kept = None;
     /// FrameLoop::new(FrameConfig::new())
     ///     .tick(|frame| kept = Some(PoolRef::retain(frame.pool().create(7))));
@@ -742,11 +746,11 @@ mod sending {
     /// ```
     ///
     /// ```compile_fail,E0277
-    /// let later = releasepool::reclaim::Later::new(std::rc::Rc::new(7));
+    /// let later = releasepool::Later::new(std::rc::Rc::new(7));
     /// ```
     ///
     /// ```compile_fail,E0277
-    /// _ = releasepool::reclaim::try_drop_later(std::rc::Rc::new(7));
+    /// releasepool::HandoffPool::new().push_value(std::rc::Rc::new(7));
     /// ```
     ///
     /// ```compile_fail,E0277
@@ -756,8 +760,8 @@ mod sending {
     /// ```
     /// releasepool::drop_later(std::sync::Arc::new(7));
     /// releasepool::drop_later(std::cell::Cell::new(7)); // Send suffices
-    /// assert!(releasepool::reclaim::try_drop_later(std::cell::Cell::new(7)).is_ok());
-    /// assert!(releasepool::reclaim::finish_drops(std::time::Duration::from_secs(60)));
+    /// releasepool::HandoffPool::new().push_value(std::cell::Cell::new(7));
+    /// assert!(releasepool::finish_drops(std::time::Duration::from_secs(60)));
     /// ```
     struct DroppedLaterThoughNotSend;
 
@@ -770,7 +774,7 @@ mod sending {
     ///
     /// ```
     /// releasepool::drop_later(String::from("text"));
-    /// # releasepool::reclaim::finish_drops(std::time::Duration::from_secs(60));
+    /// # releasepool::finish_drops(std::time::Duration::from_secs(60));
     /// ```
     struct DroppedLaterThoughBorrowed;
 
@@ -1120,7 +1124,8 @@ mod arenas {
     /// A box of a frame's arena cannot outlive the frame.
     ///
     /// ```compile_fail
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let mut kept = None;
     /// frames.tick(|frame| kept = Some(frame.arena().alloc(7)));
@@ -1303,14 +1308,14 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0277
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = Hot::new(Ref::new(7));
+    /// let hot = Hot::try_new(Ref::new(7)).unwrap();
     /// let shown = unsize!(hot.get() => dyn std::fmt::Display);
     /// std::thread::spawn(move || drop(shown));
     /// ```
     ///
     /// ```
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = Hot::new(Ref::new(7));
+    /// let hot = Hot::try_new(Ref::new(7)).unwrap();
     /// let shown = unsize!(hot.get() => dyn std::fmt::Display + Send + Sync);
     /// std::thread::spawn(move || drop(shown));
     /// ```
@@ -1320,7 +1325,7 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0277
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = unsize!(Hot::new(Ref::new(7)) => dyn std::fmt::Display);
+    /// let hot = unsize!(Hot::try_new(Ref::new(7)).unwrap() => dyn std::fmt::Display);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| drop(hot.get()));
     /// });
@@ -1328,7 +1333,7 @@ mod hot_objects {
     ///
     /// ```
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = unsize!(Hot::new(Ref::new(7)) => dyn std::fmt::Display + Send + Sync);
+    /// let hot = unsize!(Hot::try_new(Ref::new(7)).unwrap() => dyn std::fmt::Display + Send + Sync);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| drop(hot.get()));
     /// });
@@ -1339,7 +1344,7 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0505
     /// use releasepool::{Hot, Ref};
-    /// let reference = Hot::new(Ref::new(7)).get();
+    /// let reference = Hot::try_new(Ref::new(7)).unwrap().get();
     /// let borrowed = &*reference;
     /// drop(reference);
     /// assert_eq!(*borrowed, 7);
@@ -1347,7 +1352,7 @@ mod hot_objects {
     ///
     /// ```
     /// use releasepool::{Hot, Ref};
-    /// let reference = Hot::new(Ref::new(7)).get();
+    /// let reference = Hot::try_new(Ref::new(7)).unwrap().get();
     /// let borrowed = &*reference;
     /// assert_eq!(*borrowed, 7);
     /// drop(reference);
@@ -1358,13 +1363,13 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0599
     /// use releasepool::{Hot, Ref};
-    /// let hot = Hot::new(Ref::new(std::sync::Mutex::new(7)));
+    /// let hot = Hot::try_new(Ref::new(std::sync::Mutex::new(7))).unwrap();
     /// let another: Hot<std::sync::Mutex<i32>> = hot.clone();
     /// ```
     ///
     /// ```
     /// use releasepool::{Hot, HotRef, Ref};
-    /// let hot = Hot::new(Ref::new(std::sync::Mutex::new(7)));
+    /// let hot = Hot::try_new(Ref::new(std::sync::Mutex::new(7))).unwrap();
     /// let another: HotRef<std::sync::Mutex<i32>> = hot.get().clone();
     /// ```
     struct HotCloned;

@@ -26,8 +26,7 @@
 //!
 //! Three kinds are always reported, because each waits until a length has doubled:
 //! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
-//! and [`PostsWatermark`](EventKind::PostsWatermark). So are [`DropsLeft`](EventKind::DropsLeft) and
-//! [`NotFinished`](EventKind::NotFinished).
+//! and [`PostsWatermark`](EventKind::PostsWatermark).
 //!
 //! # Tracing
 //! With the feature `tracing`, the crate emits the following events and spans of the crate
@@ -36,7 +35,7 @@
 //!
 //! | name | what, level | fields |
 //! |---|---|---|
-//! | `releasepool::event` | an [`Event`], if no hook is set: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (the `message`), `age_us` (microseconds) |
+//! | `releasepool::event` | an [`Event`], if no hook is set: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
 //! | `releasepool::drain` | an *outermost* drain of a pool, that is, one that does not run inside a destructor: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
@@ -81,7 +80,7 @@ pub(crate) mod words;
 
 pub(crate) use limit::count_no_pool;
 
-use crate::macros::setters;
+use crate::setters::setters;
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -111,7 +110,7 @@ pub enum EventKind {
     /// A root pool holds more entries than its watermark; emitted again at each doubling.
     RootWatermark,
     /// A pool other than a root pool has more entries than its manager's
-    /// [watermark](crate::PoolManager::set_pool_watermark) allows; emitted again each time that
+    /// [watermark](crate::pool::PoolManagerBuilder::pool_watermark) allows; emitted again each time that
     /// their number has doubled. The number is tested once in 254 entries. Entries that destructors
     /// add while the pool is drained are not reported.
     ///
@@ -184,13 +183,10 @@ pub enum EventKind {
     /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
     /// sender.
     PostsWatermark,
-    /// [`finish_drops`](crate::reclaim::finish_drops) has reached its deadline while values that were passed to
+    /// [`finish_drops`](crate::finish_drops) has reached its deadline while values that were passed to
     /// [`drop_later`](crate::drop_later) waited for their destruction; [`types`](field@Event::types) says
     /// which.
     DropsLeft,
-    /// A [`FinishGuard`](crate::report::FinishGuard) was dropped, and something was left at its deadline:
-    /// [`message`](field@Event::message) is the [report](crate::report::ExitReport).
-    NotFinished,
     /// A [`RemoteRelease`](crate::foreign::RemoteRelease) was dropped by a thread that is not its owner, while
     /// references to foreign objects waited in it: they are leaked.
     ///
@@ -253,7 +249,7 @@ pub enum EventKind {
 /// })));
 /// PoolManager::global().autorelease(Ref::new(5)); // no pool is open
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
     /// The kind of the event.
@@ -292,7 +288,7 @@ pub struct Event {
     /// Number of waiting objects whose types were counted for `types`: all of them, or a few
     /// thousand.
     pub sampled: usize,
-    /// Message of the panic; the report, for [`NotFinished`](EventKind::NotFinished).
+    /// Message of the panic.
     pub message: Option<String>,
     /// How long the condition has lasted.
     pub age: Option<Duration>,
@@ -333,7 +329,6 @@ impl Event {
         pub(crate) fed_by(releases: &'static str) => fed_by = releases;
         pub(crate) doublings(doublings: u32) => doublings = doublings;
         pub(crate) age(age: Duration) => age = Some(age);
-        pub(crate) message(message: String) => message = Some(message);
         /// Sets where the object was created, if that is known.
         pub(crate) created_at(site: Option<&'static Location<'static>>) => created_at = site.and_then(words::known);
         #[cfg(feature = "leak-detection")]

@@ -7,8 +7,7 @@
 //!
 //! * [`report`] groups all live objects by type and by the line that created them; [`assert_none`]
 //!   panics with that report if there are any.
-//! * [`check`] panics with the report of the objects that a closure has left alive, and [`scope`]
-//!   does both for the objects of one test.
+//! * [`scope`] does both for the objects of one test.
 //! * [`expect_gone`] warns if an object does not die when it should.
 //! * [`count_references`] shows which clones of a reference have not been dropped.
 //!
@@ -72,7 +71,6 @@ pub use leak_report::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain, count
 use crate::ledger::life::{self, own_serial};
 use crate::ledger::object_record::ObjectRecord;
 use crate::ledger::threads::number;
-use crate::sync::thread::panicking;
 use crate::sync::{Numbers, PlainMap};
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
@@ -97,7 +95,7 @@ pub fn report() -> LeakReport {
 }
 
 /// Asserts that no object is alive in this process. For the end of `main`, after
-/// [`finish`](crate::finish); tests that run in parallel use a
+/// [`PoolManager::shutdown`](crate::PoolManager::shutdown); tests that run in parallel use a
 /// [`scope`].
 ///
 /// # Panics
@@ -105,43 +103,17 @@ pub fn report() -> LeakReport {
 /// objects.
 ///
 /// ```
-/// use releasepool::{Ref, autorelease, finish, leaks};
+/// use releasepool::{PoolManager, Ref, autorelease, leaks};
 /// use std::time::Duration;
 ///
 /// autorelease(Ref::new("temporary"));
 /// // At the end of `main`:
-/// finish(Duration::from_secs(10)).expect("all is released");
+/// PoolManager::global().shutdown(Duration::from_secs(10)).expect("all is released");
 /// leaks::assert_none();
 /// ```
 #[track_caller]
 pub fn assert_none() {
     report().assert_empty();
-}
-
-/// Runs `f`, returns its value, and asserts that no object is alive that this thread has created in
-/// it: for tests, also for those that run in parallel.
-///
-/// A [`Scope`] does the same without a closure, and for several threads.
-///
-/// # Panics
-/// If `f` panics, or if objects are alive when it has returned; then the message is the report. An
-/// object that the returned value refers to is alive.
-///
-/// ```
-/// use releasepool::{AutoreleasePool, leaks};
-///
-/// let sum = leaks::check(|| {
-///     let pool = AutoreleasePool::new();
-///     *pool.create(1) + *pool.create(2)
-/// });
-/// assert_eq!(sum, 3);
-/// ```
-#[track_caller]
-pub fn check<R>(f: impl FnOnce() -> R) -> R {
-    let scope = scope();
-    let value = f();
-    scope.assert_none();
-    value
 }
 
 /// Begins a scope: its reports are about the objects that the calling thread creates from here on.
@@ -168,10 +140,7 @@ pub fn check<R>(f: impl FnOnce() -> R) -> R {
 pub fn scope() -> Scope {
     let spans = Spans::new(PlainMap::new());
     spans.insert(NEXT.next(), Span::begin());
-    Scope {
-        spans,
-        asserts: false,
-    }
+    Scope { spans }
 }
 
 /// The objects that one thread creates during some time: the thread's key, and the numbers of
@@ -218,18 +187,6 @@ static NEXT: Numbers = Numbers::new();
 #[derive(Debug)]
 pub struct Scope {
     spans: Spans,
-    /// True if the drop asserts that no object is alive.
-    asserts: bool,
-}
-
-/// Asserts as [`assert_none`](Self::assert_none) does, if
-/// [`assert_none_on_drop`](Self::assert_none_on_drop) was called and the thread is not unwinding.
-impl Drop for Scope {
-    fn drop(&mut self) {
-        if self.asserts && !panicking() {
-            self.assert_none();
-        }
-    }
 }
 
 impl Scope {
@@ -250,25 +207,6 @@ impl Scope {
     #[track_caller]
     pub fn assert_none(&self) {
         self.report().assert_empty();
-    }
-
-    /// Makes the scope a guard, whose drop asserts that no object of the scope is alive. Let the
-    /// guard be the first variable of a test: it is then dropped last.
-    ///
-    /// # Panics
-    /// The drop panics with the report if there are live objects, unless the thread is unwinding.
-    ///
-    /// ```
-    /// use releasepool::{AutoreleasePool, leaks};
-    ///
-    /// let _guard = leaks::scope().assert_none_on_drop();
-    /// let pool = AutoreleasePool::new();
-    /// pool.create(5);
-    /// ```
-    #[must_use = "dropped at once, the scope asserts at once"]
-    pub fn assert_none_on_drop(mut self) -> Self {
-        self.asserts = true;
-        self
     }
 
     /// Returns a handle with which other threads enter the scope.

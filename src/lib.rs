@@ -21,7 +21,6 @@ mod layout;
 #[cfg(feature = "leak-detection")]
 pub mod leaks;
 mod ledger;
-mod macros;
 pub mod memory;
 #[cfg(feature = "metrics")]
 pub mod metrics;
@@ -37,10 +36,10 @@ pub mod object;
 pub mod pool;
 #[doc(hidden)]
 pub mod raw;
-pub mod reclaim;
 pub mod report;
 #[cfg(feature = "serde")]
 mod serialize;
+mod setters;
 pub mod slot;
 mod sync;
 pub mod task;
@@ -48,8 +47,10 @@ pub mod thread;
 mod unsizing;
 mod unwind;
 
-pub use frame::frame_loop::FrameLoop;
-pub use frame::looper::Looper;
+pub use frame::{
+    FrameLoop, FrameProxy, Full, Later, Looper, LooperProxy, OnReclaimer, PendingDrops,
+    ReclaimerConfig, WhenFull, drop_later, finish_drops,
+};
 pub use home::home_ref::HomeRef;
 pub use hot::hot_handle::{Hot, HotRef};
 pub use object::strong::Ref;
@@ -61,9 +62,6 @@ pub use pool::api::pool_ref::PoolRef;
 pub use pool::api::scope::autoreleasepool;
 pub use pool::manager::PoolManager;
 pub use pool::stack::budget::{Budget, Drained};
-pub use reclaim::later::drop_later;
-pub use reclaim::reclaimer::Reclaimer;
-pub use report::exit::finish;
 pub use slot::slots::Slot;
 pub use task::pooled::{callback_scope, pooled};
 pub use thread::thread_handle::ThreadHandle;

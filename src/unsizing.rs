@@ -108,3 +108,54 @@ macro_rules! unsize {
         unsized_handle
     }};
 }
+
+/// Implements the traits that every smart pointer implements alike, by those of the value.
+macro_rules! traits_of_smart_pointer {
+    ($pointer:ty) => {
+        impl<T: ?Sized> std::borrow::Borrow<T> for $pointer {
+            fn borrow(&self) -> &T {
+                self
+            }
+        }
+
+        impl<T: ?Sized> AsRef<T> for $pointer {
+            fn as_ref(&self) -> &T {
+                self
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $pointer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $pointer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized> std::fmt::Pointer for $pointer {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
+            }
+        }
+
+        impl<T: ?Sized + Eq> Eq for $pointer {}
+
+        impl<T: ?Sized + std::hash::Hash> std::hash::Hash for $pointer {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                (**self).hash(state);
+            }
+        }
+
+        impl<T: ?Sized + Ord> Ord for $pointer {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                (**self).cmp(&**other)
+            }
+        }
+    };
+}
+
+pub(crate) use traits_of_smart_pointer;

@@ -68,7 +68,7 @@ fn a_snapshot_can_be_serialized() {
 }
 
 #[test]
-fn reports_of_a_frame_and_of_the_end_can_be_serialized() {
+fn a_report_of_a_frame_can_be_serialized() {
     let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     frames.proxy().post(|| ()).unwrap();
     let mut report = frames.tick(|frame| {
@@ -90,17 +90,6 @@ fn reports_of_a_frame_and_of_the_end_can_be_serialized() {
         json!(["String", { "secs": 0, "nanos": 7 }])
     );
     assert_eq!(json.as_object().unwrap().len(), 9);
-    // Here, as it ends the loops of all tests.
-    let pool = AutoreleasePool::new();
-    let report = releasepool::finish(Duration::ZERO).unwrap_err();
-    let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(json["managers"][0]["name"], "global");
-    assert!(json["managers"][0]["report"]["holders"].is_array());
-    for list in ["loops", "drops", "kept"] {
-        assert!(json[list].is_array(), "{list}");
-    }
-    assert_eq!(json["live_objects"], report.live_objects);
-    drop(pool);
 }
 
 #[test]
@@ -130,8 +119,7 @@ fn what_an_allocator_has_can_be_serialized() {
     assert_eq!(json["live_blocks"], 1);
     assert_eq!(json["live_bytes"], stats.live_bytes);
     assert_eq!(json["chunk_bytes"], stats.chunk_bytes);
-    assert_eq!(json["live_large_bytes"], 0);
-    assert_eq!(json.as_object().unwrap().len(), 13);
+    assert_eq!(json.as_object().unwrap().len(), 12);
 }
 
 /// Asserts that a reference is serialized as its value is, and back.

@@ -352,8 +352,7 @@ rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nan
  * Threads: any thread. Errors: none. */
 rp_status rp_manager_set_root_watermark(const rp_manager *manager, size_t entries, bool drains);
 
-/* Drains the calling thread's root pool if rp_manager_set_root_watermark has asked for that and the pool has
- * reached its watermark. Does nothing inside a pool or destructor, and leaves the backlog alone. `released`
+/* Marks an outermost boundary of the calling thread's work: see rp_manager_set_root_watermark. `released`
  * may be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_PANIC. */
@@ -626,7 +625,7 @@ typedef struct rp_blocks_figures {
     uint64_t chunk_bytes;
 } rp_blocks_figures;
 
-/* Makes an allocator that holds at most `hard_cap` bytes; 0 stands for no limit.
+/* Makes an allocator of at most `hard_cap` bytes of blocks; 0 stands for no limit.
  * Ownership: the caller owns the result. Give it up by rp_blocks_free.
  * Threads: any thread. Errors: NULL. */
 rp_blocks *rp_blocks_new(size_t hard_cap);

@@ -5,11 +5,9 @@ use crate::error::{
 };
 use crate::pool::DrainedFigures;
 use crate::thread::{hook, not_ending};
+use releasepool::frame::{FrameConfig, PostId};
 use releasepool::raw::own_key;
-use releasepool::{
-    FrameLoop,
-    frame::{FrameConfig, LoopProxy, PostId},
-};
+use releasepool::{FrameLoop, FrameProxy};
 use std::ffi::c_void;
 use std::time::Duration;
 
@@ -167,7 +165,7 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
 
 /// Returns a handle of a loop for other threads.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut LoopProxy {
+pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut FrameProxy {
     boxed("rp_frame_proxy_new", || {
         // SAFETY: the header says that the argument is a loop, which no other call changes.
         let proxy = unsafe { (*frame_loop(at)?).frames.proxy() };
@@ -177,7 +175,7 @@ pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut LoopProxy {
 
 /// Gives a handle up.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut LoopProxy) -> Status {
+pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut FrameProxy) -> Status {
     // SAFETY: the header says that the handle is from `rp_frame_proxy_new`, and is given up.
     unsafe { free("rp_frame_proxy_free", at, "proxy") }
 }
@@ -185,7 +183,7 @@ pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut LoopProxy) -> Status {
 /// Has a loop call a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post(
-    at: *const LoopProxy,
+    at: *const FrameProxy,
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> Status {
@@ -202,7 +200,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
 /// Has a loop call a function later; returns the post, which [`rp_post_free`] frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post_after(
-    at: *const LoopProxy,
+    at: *const FrameProxy,
     nanoseconds: u64,
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
@@ -219,7 +217,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post_after(
 
 /// Cancels a post.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const LoopProxy, post: *mut PostId) -> bool {
+pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const FrameProxy, post: *mut PostId) -> bool {
     or_default("rp_frame_proxy_cancel", || {
         // SAFETY: the header says that the arguments are a handle and a post of its loop.
         unsafe { Ok(shared(at, "proxy")?.cancel(*non_null(post, "post")?.as_ref())) }

@@ -7,9 +7,9 @@ use crate::object::taken;
 use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
 use crate::thread::{hook, not_ending};
 use releasepool::PoolManager;
-use releasepool::pool::InboxHook;
 use releasepool::pool::RootPolicy;
 use releasepool::raw::own_key;
+use releasepool::pool::InboxHook;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
         let manager = unsafe { manager(at) };
         manager.set_root_watermark(entries);
         manager.set_root_policy(if drains {
-            RootPolicy::Drain
+            RootPolicy::DrainAtBoundary
         } else {
             RootPolicy::Report
         });
@@ -103,15 +103,11 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
     })
 }
 
-/// Drains a root pool that has grown beyond its watermark.
+/// Marks a boundary.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usize) -> Status {
     // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
-    unsafe {
-        fill("rp_boundary", released, || {
-            Ok(manager(at).drain_root_beyond_watermark())
-        })
-    }
+    unsafe { fill("rp_boundary", released, || Ok(manager(at).boundary())) }
 }
 
 /// Runs what was posted to the calling thread.

@@ -18,8 +18,7 @@ impl Event {
             EventKind::RootWatermark
             | EventKind::BacklogWatermark
             | EventKind::PostsWatermark
-            | EventKind::DropsLeft
-            | EventKind::NotFinished => {
+            | EventKind::DropsLeft => {
                 return None;
             }
             EventKind::OrphansWaiting | EventKind::FenceRefused => cause(self.kind, ()),

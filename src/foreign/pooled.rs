@@ -6,7 +6,6 @@
 //! `RemoteRelease` takes foreign references that are given up where they may not be released.
 
 use crate::event::{Event, EventKind, words};
-use crate::macros::debug_fields;
 use crate::object::destroy::settle_scope;
 use crate::object::header::header;
 use crate::object::strong::Ref;
@@ -165,8 +164,10 @@ impl AutoreleasePool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn adopt<F: Foreign>(&self, object: NonNull<F>) -> ForeignRef<'_, F> {
         self.create(Adopted(object));
-        let pool = PhantomData;
-        ForeignRef { object, pool }
+        ForeignRef {
+            object,
+            pool: PhantomData,
+        }
     }
 
     /// Takes back the newest entry if it is this foreign object; the caller then owns the reference
@@ -234,8 +235,9 @@ impl AutoreleasePool {
 /// }); // both are released here
 /// # assert_eq!(unsafe { object.unwrap().as_ref() }.0.get(), 0);
 /// ```
-#[derive(Debug)]
-pub struct ForeignScope<'s>(&'s AutoreleasePool);
+pub struct ForeignScope<'s> {
+    pool: &'s AutoreleasePool,
+}
 
 impl ForeignScope<'_> {
     /// Takes over one reference to a foreign object, which is given up when the scope ends, newest first,
@@ -248,7 +250,13 @@ impl ForeignScope<'_> {
     pub unsafe fn adopt<F: Foreign>(&self, object: NonNull<F>) -> ForeignRef<'_, F> {
         // SAFETY: the scope's pool is drained before `foreign_scope` returns, never within a budget,
         // and a settle scope has destroyed the adapters by then; the rest is the contract.
-        unsafe { self.0.adopt(object) }
+        unsafe { self.pool.adopt(object) }
+    }
+}
+
+impl fmt::Debug for ForeignScope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ForeignScope").field(self.pool).finish()
     }
 }
 
@@ -289,7 +297,7 @@ impl ForeignScope<'_> {
 /// If `f` panics, and with the first panic of a release.
 pub fn foreign_scope<Token: ?Sized, R>(token: &Token, f: impl FnOnce(&ForeignScope<'_>) -> R) -> R {
     let _ = token;
-    settle_scope(|| named_scope("foreign", |pool| f(&ForeignScope(pool))))
+    settle_scope(|| named_scope("foreign", |pool| f(&ForeignScope { pool })))
 }
 
 /// The error of [`RemoteRelease::drain`] and [`RemoteRelease::close`] on a thread that is not the owner.
@@ -492,6 +500,10 @@ impl<F: Foreign, C: Fn() -> bool> Drop for RemoteRelease<F, C> {
     }
 }
 
-debug_fields! {
-    [F: Foreign, C: Fn() -> bool] RemoteRelease<F, C>: |this| is_empty = this.is_empty(), ..
+impl<F: Foreign, C: Fn() -> bool> fmt::Debug for RemoteRelease<F, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RemoteRelease")
+            .field("is_empty", &self.is_empty())
+            .finish_non_exhaustive()
+    }
 }

@@ -1,7 +1,7 @@
-//! `FrameConfig`: the settings of a frame loop.
+//! The settings of loops: `FrameConfig`, and `ReclaimerConfig` with the bounds of a reclaimer.
 
-use crate::macros::setters;
 use crate::pool::stack::budget::Budget;
+use crate::setters::setters;
 use std::time::Duration;
 
 /// The rule by which a loop makes frames, and updates in each of them.
@@ -15,7 +15,8 @@ pub(super) enum Pacing {
 /// Settings of a [`FrameLoop`](crate::FrameLoop).
 ///
 /// ```
-/// use releasepool::{FrameLoop, frame::FrameConfig};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 /// use std::time::Duration;
 /// let config = FrameConfig::new()
 ///     .frames_per_second(30)
@@ -24,7 +25,7 @@ pub(super) enum Pacing {
 /// let frames = FrameLoop::new(config);
 /// # drop(frames);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "settings do nothing until a loop is created with them"]
 pub struct FrameConfig {
     pub(super) pacing: Pacing,
@@ -32,7 +33,6 @@ pub struct FrameConfig {
     pub(super) max_delta: Duration,
     pub(super) max_steps: u32,
     pub(super) min_drain: Duration,
-    pub(super) max_drain: Duration,
     pub(super) arena_capacity: usize,
 }
 
@@ -44,7 +44,6 @@ impl Default for FrameConfig {
             max_delta: Duration::from_millis(250),
             max_steps: 5,
             min_drain: Duration::from_millis(1),
-            max_drain: Duration::MAX,
             arena_capacity: 64 * 1024,
         }
     }
@@ -65,7 +64,7 @@ impl FrameConfig {
         pub fixed_step(step: Duration) => pacing = Pacing::Fixed { step: step.max(Duration::from_nanos(1)) };
 
         /// Makes frames only when there is something to do: a post, a delayed post that is due, or a
-        /// [request](crate::frame::LoopProxy::request_frame). Affects [`run`](crate::FrameLoop::run) only;
+        /// [request](crate::FrameProxy::request_frame). Affects [`run`](crate::FrameLoop::run) only;
         /// [`tick`](crate::FrameLoop::tick) makes a frame whenever it is called.
         pub on_demand() => pacing = Pacing::OnDemand;
 
@@ -103,12 +102,6 @@ impl FrameConfig {
         /// the drain keeps up in the long run; the default is 1 ms.
         pub min_drain(time: Duration) => min_drain = time;
 
-        /// Sets the most time that the drain at a frame's end gets, even if the frame has more to
-        /// spare or is [`unlimited`](Self::unlimited). There is no such limit by default: after a
-        /// frame that releases much, a frame with nothing to do drains until its time is over. The
-        /// limit also holds where [`min_drain`](Self::min_drain) is longer.
-        pub max_drain(time: Duration) => max_drain = time;
-
         /// Sets the initial capacity of [`Frame::arena`](crate::frame::Frame::arena); the default is 64 KiB.
         ///
         /// The arena is allocated when a frame first uses it, and grows between frames to the size that
@@ -118,15 +111,95 @@ impl FrameConfig {
 
     /// Returns the budget for the drain of a frame that has taken `spent` so far.
     pub(super) fn drain_budget(&self, spent: Duration) -> Budget {
-        let rest = |time: Duration| time.saturating_sub(spent).max(self.min_drain);
-        match self
-            .frame_time
-            .map_or(Duration::MAX, rest)
-            .min(self.max_drain)
-        {
-            Duration::MAX => Budget::All,
-            time => Budget::Time(time),
+        match self.frame_time {
+            None => Budget::All,
+            Some(time) => Budget::Time(time.saturating_sub(spent).max(self.min_drain)),
         }
+    }
+}
+
+/// What a sender does with a value for which a reclaimer has no room.
+///
+/// No choice is free of deadlocks: if the sender holds a lock that a destructor takes, then waiting
+/// for room waits for that destructor, and a destructor that runs in the sender takes the lock a
+/// second time. Where a lock may be held, use
+/// [`Looper::try_drop_later`](crate::Looper::try_drop_later), which never waits and runs no destructor.
+///
+/// # Example
+/// ```
+/// use releasepool::{ReclaimerConfig, WhenFull};
+///
+/// let config = ReclaimerConfig::new().values(10_000).when_full(WhenFull::DestroyHere);
+/// let reclaimer = config.spawn("reclaimer")?;
+/// reclaimer.drop_later(vec![1, 2, 3]); // there, or here if 10,000 values wait
+/// # Ok::<_, std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// The sender sleeps until there is room. On the thread of any [`Looper`](crate::Looper), which
+    /// must not wait for another one, the value is destroyed at once instead.
+    #[default]
+    Wait,
+    /// The sender destroys the value itself, at once.
+    DestroyHere,
+}
+
+/// The settings of a [reclaimer](crate::Looper::reclaimer): how much may wait for it.
+///
+/// A reclaimer is one thread, which destroys values in the order in which they came. Where one thread is too
+/// slow, start several reclaimers and send each a share; the values of one tree that are released while it
+/// is destroyed stay on its thread.
+///
+/// ```
+/// use releasepool::{ReclaimerConfig, WhenFull};
+/// let reclaimer = ReclaimerConfig::new()
+///     .values(10_000)
+///     .bytes(64 << 20)
+///     .when_full(WhenFull::DestroyHere)
+///     .spawn("reclaimer")?;
+/// reclaimer.drop_later(vec![0; 1_000]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use = "settings do nothing until a reclaimer is spawned with them"]
+pub struct ReclaimerConfig {
+    pub(super) values: u64,
+    pub(super) bytes: u64,
+    pub(super) when_full: WhenFull,
+}
+
+impl Default for ReclaimerConfig {
+    fn default() -> Self {
+        Self {
+            values: 100_000,
+            bytes: 256 << 20,
+            when_full: WhenFull::Wait,
+        }
+    }
+}
+
+impl ReclaimerConfig {
+    /// Returns the default settings: 100,000 values, 256 MiB, and senders wait.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        /// Sets how many values and references may wait. A value is accepted if fewer wait; a pool that is
+        /// [handed over](crate::HandoffPool::drain_on) is then accepted as a whole. With 0, senders destroy
+        /// everything themselves. Of two senders at the same time, both may be refused although there is
+        /// room for one.
+        pub values(values: usize) => values = values as u64;
+
+        /// Sets how many bytes may wait, of the values that senders have
+        /// [weighed](crate::Looper::drop_later_weighed). A value is accepted if fewer bytes wait, so one that
+        /// is larger than the bound is accepted when nothing else waits. With 0, senders destroy weighed
+        /// values themselves. A value of more than a tebibyte counts as one of a tebibyte.
+        pub bytes(bytes: u64) => bytes = bytes;
+
+        /// Sets what senders do when there is no room.
+        pub when_full(when_full: WhenFull) => when_full = when_full;
     }
 }
 
@@ -135,21 +208,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drain_gets_the_rest_of_the_frame_between_a_minimum_and_a_maximum() {
+    fn a_drain_gets_the_rest_of_the_frame_and_a_minimum() {
         let ms = Duration::from_millis;
         let config = FrameConfig::new().frame_time(ms(10)).min_drain(ms(2));
         for (spent, left) in [(0, 10), (7, 3), (9, 2), (500, 2)] {
             assert_eq!(config.drain_budget(ms(spent)), Budget::Time(ms(left)));
         }
-        assert_eq!(config.clone().unlimited().drain_budget(ms(1)), Budget::All);
-        for (max, left) in [(4, 4), (1, 1), (20, 10)] {
-            let config = config.clone().max_drain(ms(max));
-            assert_eq!(config.drain_budget(ms(0)), Budget::Time(ms(left)));
-            assert_eq!(
-                config.unlimited().drain_budget(ms(0)),
-                Budget::Time(ms(max))
-            );
-        }
+        assert_eq!(config.unlimited().drain_budget(ms(1)), Budget::All);
     }
 
     #[test]
@@ -157,7 +222,7 @@ mod tests {
         let ms = Duration::from_millis;
         let odd = || {
             let config = FrameConfig::new().frame_time(ms(7)).max_delta(ms(8));
-            config.max_steps(9).min_drain(ms(10)).max_drain(ms(12))
+            config.max_steps(9).min_drain(ms(10))
         };
         let step = ms(11);
         let with = |pacing, frame_time| FrameConfig {
@@ -175,7 +240,7 @@ mod tests {
             (odd().frames_per_second(0), with(variable, second)),
             (odd().unlimited(), with(variable, None)),
         ] {
-            assert_eq!(format!("{config:?}"), format!("{expected:?}"));
+            assert_eq!(config, expected);
         }
     }
 }

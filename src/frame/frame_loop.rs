@@ -1,12 +1,11 @@
 //! `FrameLoop`: makes the frames of a UI thread, and computes their times.
 
 use super::config::{FrameConfig, Pacing};
-use super::loop_state::{FRAMES, LoopState, Task, run_in_pool};
-use super::loops;
+use super::later;
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
-use super::proxy::LoopProxy;
+use super::proxy::FrameProxy;
 use crate::event::span::FrameSpan;
-use crate::macros::debug_fields;
 use crate::memory::arena::stack_allocator::StackAllocator;
 use crate::memory::block::thread_heaps;
 use crate::object::destroy::settle_scope;
@@ -20,9 +19,11 @@ use crate::sync::elapsed;
 use crate::thread::current;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::thread::waker::{HookPlace, WakeHook};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 /// Polls the host's event queue at the beginning of each frame.
@@ -33,7 +34,8 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// [`run`](Self::run) makes one frame after the other, and sleeps between them.
 /// [`tick`](Self::tick) makes one frame and never waits, for hosts with an event loop of their own,
-/// which [`set_wake_hook`](Self::set_wake_hook) tells when there is something to do. Each frame, with its pool as the current pool:
+/// which [`set_wake_hook`](Self::set_wake_hook) or [`set_waker`](Self::set_waker) tells when there
+/// is something to do. Each frame, with its pool as the current pool:
 ///
 /// 1. calls the function given to [`set_events`](Self::set_events), if there is one;
 /// 2. runs the closures in the inbox, and the delayed posts that are due;
@@ -49,19 +51,16 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// # Threads
 /// The loop stays on the thread that made it; other threads use a
-/// [`LoopProxy`]. It serves the thread's inbox, and so also closures that
+/// [`LoopProxy`](crate::frame::LoopProxy). It serves the thread's inbox, and so also closures that
 /// are sent by a [`ThreadHandle`]. Make only one loop per thread, as two would take each other's
 /// posts; but a loop inside a frame, such as that of a modal dialog, runs the posts that arrive
 /// meanwhile.
 ///
 /// # The end
 /// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop); the end of its
-/// thread, or [`finish`](crate::finish) on it, closes a loop that was forgotten or is kept elsewhere.
-/// On other threads `finish` makes posts fail, calls the wake hook, and makes [`run`](Self::run)
-/// return; a host that calls `tick` looks at
-/// [`LoopProxy::is_closed`](crate::frame::LoopProxy::is_closed). Inside a destructor or drain no
-/// posted closure runs: the next frame, [`run_inbox`](crate::PoolManager::run_inbox), or the thread's
-/// end runs it.
+/// thread closes a loop that was forgotten or is kept in a thread-local. Inside a destructor or
+/// drain no posted closure runs: the next frame, [`run_inbox`](crate::PoolManager::run_inbox), or
+/// the thread's end runs it.
 ///
 /// ```
 /// use releasepool::{FrameLoop, frame::FrameConfig};
@@ -101,8 +100,8 @@ impl FrameLoop {
         let Some(record) = current::current() else {
             panic!("a FrameLoop cannot be created while its thread ends");
         };
-        let state = Arc::new(LoopState::new(ThreadHandle(record), FRAMES));
-        loops::register(&state);
+        let state = Arc::new(LoopState::new(ThreadHandle(record)));
+        later::register(&state);
         Self {
             state,
             config,
@@ -118,8 +117,8 @@ impl FrameLoop {
     }
 
     /// Returns a handle by which other threads send work to the loop.
-    pub fn proxy(&self) -> LoopProxy {
-        LoopProxy(self.state.clone())
+    pub fn proxy(&self) -> FrameProxy {
+        FrameProxy(self.state.clone())
     }
 
     /// Calls `events` at the beginning of each frame, to poll the host's event queue.
@@ -130,8 +129,7 @@ impl FrameLoop {
     /// Calls `hook` when a loop that is driven by [`tick`](Self::tick) has something to do: a post,
     /// a release, a request for a frame, or a delayed post that is now the first to be due (see
     /// [`next_due`](Self::next_due)). The hook should wake the host's event loop: by winit's proxy,
-    /// `SDL_PushEvent` or `PostMessage`; for an async task that drives the loop, by
-    /// `move || waker.wake_by_ref()`. The host then calls `tick`.
+    /// `SDL_PushEvent` or `PostMessage`. The host then calls `tick`.
     ///
     /// Between two frames the hook is called for the first post and for the first release. It is
     /// called at once if there is something to do when it is set, or at the end of a frame that had
@@ -141,7 +139,8 @@ impl FrameLoop {
     /// [events](crate::event).
     ///
     /// ```
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// use std::{sync::mpsc, thread};
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let (wake, host) = mpsc::channel(); // the queue of the host's event loop
@@ -156,7 +155,13 @@ impl FrameLoop {
         self.hook(Some(Arc::new(hook)));
     }
 
-    /// Removes the wake hook.
+    /// Wakes `waker` whenever [`set_wake_hook`](Self::set_wake_hook) would call its hook: for an
+    /// async task that drives the loop.
+    pub fn set_waker(&mut self, waker: Waker) {
+        self.hook(Some(Arc::new(move || waker.wake_by_ref())));
+    }
+
+    /// Removes the wake hook or waker.
     pub fn clear_wake_hook(&mut self) {
         self.hook(None);
     }
@@ -166,7 +171,7 @@ impl FrameLoop {
         self.hook.set(waker, hook);
         // Arms for this loop's hook, or for the one before it.
         if waker.has_hook() {
-            self.state.thread.0.disarm();
+            self.state.disarm();
             self.state.arm();
         }
     }
@@ -174,7 +179,7 @@ impl FrameLoop {
     /// Returns how long it is until the first delayed post is due: zero if it is due already,
     /// `None` if there is no delayed post. For hosts that sleep on their own.
     pub fn next_due(&self) -> Option<Duration> {
-        self.state.timers.lock().next_due()
+        self.state.next_due()
     }
 
     /// Stops the loop's time, for an app in the background: [`Frame::delta`] is zero.
@@ -208,8 +213,7 @@ impl FrameLoop {
     }
 
     /// Makes frames until `f` breaks, and waits between them as the [settings](FrameConfig) say.
-    /// The loop stays open afterwards; dropping it closes it. Also returns, without a frame, once
-    /// [`finish`](crate::finish) has asked the loop to end.
+    /// The loop stays open afterwards; dropping it closes it.
     ///
     /// A loop that makes frames [on demand](FrameConfig::on_demand) makes the first one at once.
     /// Releases alone, whether sent by other threads or left by an earlier frame, are made without
@@ -222,9 +226,6 @@ impl FrameLoop {
         loop {
             let start = elapsed();
             self.wait();
-            if self.is_asked_to_end() {
-                return;
-            }
             let waited = elapsed().saturating_sub(start);
             let mut flow = ControlFlow::Continue(());
             self.frame(waited, |frame| flow = f(frame));
@@ -234,13 +235,9 @@ impl FrameLoop {
         }
     }
 
-    fn is_asked_to_end(&self) -> bool {
-        self.state.in_flight.is_closed()
-    }
-
     /// Keeps messages from calling the wake hook until the returned guard is dropped.
     fn disarm_until_end(&self) -> Option<ArmAtEnd> {
-        self.state.thread.0.disarm();
+        self.state.disarm();
         // The hook may belong to an enclosing loop.
         let has_hook = self.state.thread.0.waker.has_hook();
         has_hook.then(|| ArmAtEnd(self.state.clone()))
@@ -251,7 +248,7 @@ impl FrameLoop {
         let Some(began) = self.began else { return };
         if self.config.pacing == Pacing::OnDemand {
             self.state.sleep();
-            while !self.state.needs_frame() && !self.is_asked_to_end() {
+            while !self.state.needs_frame() {
                 run_in_pool("idle", Budget::Time(self.config.min_drain), || ());
                 self.state.sleep();
             }
@@ -262,7 +259,7 @@ impl FrameLoop {
                 let left = frame_time.saturating_sub(elapsed().saturating_sub(began));
                 (!left.is_zero()).then_some(left)
             };
-            while let Some(left) = left().filter(|_| !self.is_asked_to_end()) {
+            while let Some(left) = left() {
                 self.state.thread.0.waker.sleep(Some(left));
             }
         }
@@ -275,7 +272,7 @@ impl FrameLoop {
         let index = self.index;
         self.index += 1;
         let times = self.clock.frame(began, &self.config);
-        self.state.timers.lock().frame_requested = false;
+        self.state.clear_request();
         let (state, events, last) = (&*self.state, &mut self.events, self.last.take());
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |pools: Option<&ThreadPools>| {
@@ -347,9 +344,14 @@ impl Drop for FrameLoop {
     }
 }
 
-debug_fields! {
-    FrameLoop: |this|
-        thread = this.state.thread, config = this.config, frames = this.index, ..
+impl fmt::Debug for FrameLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameLoop")
+            .field("thread", &self.state.thread)
+            .field("config", &self.config)
+            .field("frames", &self.index)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Computes the times of each frame.

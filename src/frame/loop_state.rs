@@ -1,46 +1,36 @@
-//! The state that a loop shares with its proxies; and the loops of a thread, which its exit closes.
+//! The state that a loop shares with its proxies.
 //!
 //! A loop has no queue: a post is a message in the inbox of the loop's thread. The state adds a
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
 //! and the timers: the delayed posts, and a pending request for a frame.
 
+use super::call::Call;
 use super::in_flight::InFlightPosts;
-use super::one_frame::{Frame, run_in};
+use super::one_frame::{Frame, Framed, in_own_frame, run_in};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread::{self, arm_if_idle};
 use crate::pool::stack::budget::Budget;
-use crate::sync::{Living, Lock, Numbers, catch_unwind, elapsed, global, shrink};
-use crate::thread::current::current_label;
+use crate::sync::{Lock, Numbers, catch_unwind, elapsed, shrink, with_room};
+use crate::thread::current::{current_key, current_label};
 use crate::thread::inbox::{Message, MessageKind};
-use crate::thread::thread_handle::ThreadHandle;
+use crate::thread::thread_handle::{Closed, ThreadHandle};
 use crate::unwind::{report, reporting};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of delayed posts for which an idle loop keeps room.
 const POSTS: usize = 64;
 
-global! {
-    /// The loops of the process.
-    pub(super) static LOOPS: Living<LoopState> = Living::new();
-}
-
-/// The kind of a loop that makes frames, for reports; others are loopers and reclaimers.
-pub(super) const FRAMES: &str = "frame loop";
-
 /// The part of a frame loop or looper that its proxies share.
-pub(crate) struct LoopState {
+pub(super) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
-    pub(super) kind: &'static str,
-    pub(super) timers: Lock<Timers>,
+    timers: Lock<Timers>,
 }
-
-/// The closure of a delayed post.
-pub(super) type Delayed = Box<dyn FnOnce() + Send>;
 
 /// A closure that must run now.
 pub(super) enum Task {
@@ -53,14 +43,14 @@ impl Task {
     pub(super) fn run(self) {
         match self {
             Self::Posted(message) => message.run(),
-            Self::Delayed(f) => f(),
+            Self::Delayed(post) => post.run(None),
         }
     }
 
     pub(super) fn run_in(self, frame: &mut Frame<'_>) {
         match self {
             Self::Posted(message) => run_in(message, frame),
-            Self::Delayed(f) => f(),
+            Self::Delayed(post) => post.run(Some(frame)),
         }
     }
 }
@@ -75,19 +65,35 @@ pub(super) struct Ran {
 /// Functions that any thread may call.
 impl LoopState {
     /// Makes the state of a loop of the calling thread, which is `thread`.
-    pub(super) fn new(thread: ThreadHandle, kind: &'static str) -> Self {
+    pub(super) fn new(thread: ThreadHandle) -> Self {
         // Makes the thread's pools, so that the thread may be a home as soon as others know it.
         this_thread::with(|_| ());
         Self {
             thread,
             in_flight: InFlightPosts::default(),
-            kind,
             timers: Lock::default(),
         }
     }
 
+    pub(super) fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
+        let thread = &self.thread;
+        thread.post_by(MessageKind::LoopClosure, f, |message| self.push(message))
+    }
+
+    /// Posts a closure that takes the frame in which it runs.
+    pub(super) fn post_frame<F>(&self, f: F) -> Result<(), Closed<F>>
+    where
+        F: FnOnce(&mut Frame<'_>) + Send + 'static,
+    {
+        let push = |message| self.push(message);
+        let posted = self
+            .thread
+            .post_by(MessageKind::FrameClosure, Framed(f), push);
+        posted.map_err(|Closed(Framed(f))| Closed(f))
+    }
+
     /// Sends the message of a post; returns it if the loop refuses it.
-    pub(super) fn push(&self, message: Message) -> Result<(), Message> {
+    fn push(&self, message: Message) -> Result<(), Message> {
         let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(message);
         };
@@ -98,10 +104,65 @@ impl LoopState {
         Ok(())
     }
 
-    /// Returns whether the loop was closed, and has run or dropped what it had accepted; or its thread
-    /// has ended.
-    pub(super) fn has_ended(&self) -> bool {
-        self.timers.lock().has_ended || !self.thread.is_alive()
+    pub(super) fn post_after<F>(
+        &self,
+        delay: Duration,
+        f: F,
+        delayed: impl FnOnce(Box<F>) -> Delayed,
+    ) -> Result<PostId, Closed<F>> {
+        let f = Box::new(f);
+        let insert = |posts: &mut DelayedPosts| {
+            // Ends before the wake-up, as the wake hook is foreign code.
+            let Some(_post_in_flight) = self.in_flight.begin_post() else {
+                return Err(f);
+            };
+            Ok(insert(posts, delay, delayed(f)))
+        };
+        let inserted = with_room(|f| self.change_delayed(f), insert);
+        let (id, first) = inserted.map_err(|f| Closed(*f))?;
+        if first {
+            self.wake();
+        }
+        Ok(id)
+    }
+
+    pub(super) fn cancel(&self, id: PostId) -> bool {
+        let cancelled = self.timers.lock().cancel(id);
+        self.shrink_delayed();
+        // Drops the closure after unlocking: its destructor is foreign code.
+        cancelled.is_some()
+    }
+
+    /// Runs `f` on the loop's thread and returns its result; at once on that thread itself.
+    pub(super) fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let target = self.thread.key();
+        if current_key() == Some(target) {
+            return if self.in_flight.is_closed() {
+                Err(Closed(f))
+            } else {
+                Ok(f())
+            };
+        }
+        let call = Arc::new(Call::new(f));
+        let message = call.clone();
+        let refused = self.post(move || message.run(target)).is_err();
+        call.wait(|| refused || self.is_closed())
+    }
+
+    /// Requests a frame, and wakes the loop if no other request is pending.
+    pub(super) fn request_frame(&self) {
+        let before = std::mem::replace(&mut self.timers.lock().frame_requested, true);
+        if !before {
+            self.wake();
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.in_flight.is_closed() || !self.thread.is_alive()
     }
 
     pub(super) fn wake(&self) {
@@ -153,6 +214,20 @@ impl LoopState {
         }
     }
 
+    /// Makes messages no longer wake the thread.
+    pub(super) fn disarm(&self) {
+        self.thread.0.disarm();
+    }
+
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        self.timers.lock().next_due()
+    }
+
+    /// Clears the request for a frame, when one begins.
+    pub(super) fn clear_request(&self) {
+        self.timers.lock().frame_requested = false;
+    }
+
     /// Returns whether there is a reason for a frame: a closure, or a request. Releases need no
     /// frame.
     pub(super) fn needs_frame(&self) -> bool {
@@ -197,11 +272,11 @@ impl LoopState {
         })
     }
 
-    pub(super) fn change_delayed(&self, f: &mut dyn FnMut(&mut DelayedPosts)) {
+    fn change_delayed(&self, f: &mut dyn FnMut(&mut DelayedPosts)) {
         f(&mut self.timers.lock().delayed);
     }
 
-    pub(super) fn shrink_delayed(&self) {
+    fn shrink_delayed(&self) {
         shrink(POSTS, |f| self.change_delayed(f));
     }
 
@@ -224,15 +299,17 @@ impl LoopState {
                 reporting(|| drop(post));
             }
         }
-        self.timers.lock().has_ended = true;
     }
 
     /// Puts the delayed posts that are due before the thread's posted closures: the thread's next
     /// loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
         let message = |post| {
-            self.thread.0.calls.announce(1);
-            self.thread.closure(MessageKind::LoopClosure, post)
+            self.thread.announce_closure();
+            match post {
+                Delayed::Plain(f) => self.thread.closure(MessageKind::LoopClosure, f),
+                Delayed::Framed(f) => self.thread.closure(MessageKind::FrameClosure, Framed(f)),
+            }
         };
         // A thread that has exited has no loop, so no post can be due on it.
         this_thread::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
@@ -260,11 +337,12 @@ pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) 
     reporting(|| named_scope(name, scope));
 }
 
-/// Names a delayed post, to [cancel](crate::frame::LoopProxy::cancel) it. Unique in the process.
+/// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Unique in the process.
 ///
 /// # Example
 /// ```
-/// use releasepool::{FrameLoop, frame::FrameConfig};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 /// use std::time::Duration;
 ///
 /// let frames = FrameLoop::new(FrameConfig::new());
@@ -295,23 +373,39 @@ impl PostId {
     }
 }
 
+/// The closure of a delayed post.
+pub(super) enum Delayed {
+    Plain(Box<dyn FnOnce() + Send>),
+    Framed(Box<dyn FnOnce(&mut Frame<'_>) + Send>),
+}
+
+impl Delayed {
+    /// Runs the closure. A closure that takes a frame gets `frame`, or a frame of its own if
+    /// `frame` is `None`.
+    pub(super) fn run(self, frame: Option<&mut Frame<'_>>) {
+        match (self, frame) {
+            (Self::Plain(f), _) => f(),
+            (Self::Framed(f), Some(frame)) => f(frame),
+            (Self::Framed(f), None) => in_own_frame(f),
+        }
+    }
+}
+
 /// Delayed posts, and whether a frame was requested. A lock guards both. The loop tests them before
 /// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
-pub(super) struct Timers {
+struct Timers {
     /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
     delayed: DelayedPosts,
-    pub(super) frame_requested: bool,
-    /// True once the loop has been closed.
-    has_ended: bool,
+    frame_requested: bool,
 }
 
 /// Delayed posts in their order. Not a tree, which would allocate and free nodes under the lock: the
 /// global allocator is foreign code.
-pub(super) type DelayedPosts = VecDeque<(PostId, Delayed)>;
+type DelayedPosts = VecDeque<(PostId, Delayed)>;
 
 /// Adds a post to a list with room for it; returns its id, and whether it is now the first to be due.
-pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
+fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
     let id = PostId::after(delay);
     let place = posts.partition_point(|(before, _)| before.key() < id.key());
     posts.insert(place, (id, post));
@@ -320,7 +414,7 @@ pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -
 
 impl Timers {
     /// Removes a post; returns its closure, which the caller must drop after unlocking.
-    pub(super) fn cancel(&mut self, id: PostId) -> Option<Delayed> {
+    fn cancel(&mut self, id: PostId) -> Option<Delayed> {
         let place = self
             .delayed
             .binary_search_by_key(&id.key(), |(id, _)| id.key());
@@ -341,7 +435,7 @@ impl Timers {
 
     /// Returns how long it is until the first post is due; zero if it is due, `None` if there is no
     /// post.
-    pub(super) fn next_due(&self) -> Option<Duration> {
+    fn next_due(&self) -> Option<Duration> {
         let (first, _) = self.delayed.front()?;
         Some(first.due.saturating_sub(elapsed()))
     }
@@ -349,23 +443,5 @@ impl Timers {
     /// Returns whether a frame is requested or a post is due.
     fn has_work_now(&self) -> bool {
         self.frame_requested || self.next_due() == Some(Duration::ZERO)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frame::proxy::LoopProxy;
-    use crate::thread::current::current;
-    use std::sync::Arc;
-
-    #[test]
-    fn only_a_frame_loop_takes_requests_for_frames() {
-        for kind in ["looper", FRAMES] {
-            let state = LoopState::new(ThreadHandle(current().unwrap()), kind);
-            let proxy = LoopProxy(Arc::new(state));
-            proxy.request_frame();
-            assert_eq!(proxy.0.needs_frame(), kind == FRAMES);
-        }
     }
 }

@@ -6,7 +6,6 @@
 //! its own.
 
 use super::config::FrameConfig;
-use crate::macros::debug_fields;
 use crate::memory::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
@@ -18,8 +17,8 @@ use crate::thread::current::current;
 use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::thread_handle::Carried;
 use crate::unwind::FirstPanic;
-use std::ptr;
 use std::time::Duration;
+use std::{fmt, ptr};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times {
@@ -33,7 +32,8 @@ pub(super) struct Times {
 ///
 /// # Example
 /// ```
-/// use releasepool::{FrameLoop, frame::FrameConfig};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let report = frames.tick(|frame| {
@@ -71,7 +71,8 @@ impl Frame<'_> {
     /// address space. If memory is exhausted, it aborts.
     ///
     /// ```
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     /// let report = frames.tick(|frame| {
     ///     let visible = frame.arena().alloc_slice(1_000, |i| i * 2);
@@ -100,7 +101,8 @@ impl Frame<'_> {
     /// updates as have become due since the last frame, possibly 0.
     ///
     /// ```
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     /// use std::time::Duration;
     /// let step = Duration::from_millis(10);
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited().fixed_step(step));
@@ -135,9 +137,15 @@ impl Frame<'_> {
     }
 }
 
-debug_fields! {
-    Frame<'_>: |this|
-        index = this.index, delta = this.delta(), steps = this.steps(), pool = this.pool, ..
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frame")
+            .field("index", &self.index)
+            .field("delta", &self.delta())
+            .field("steps", &self.steps())
+            .field("pool", &self.pool)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A guard. Dropping it resets the arena of a frame, also by a panic.
@@ -195,11 +203,11 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 /// | what you see | what it means | what to do |
 /// |---|---|---|
 /// | `busy` above the frame's time, `drained.elapsed` small | updating and drawing, or posted closures, take too long | move work to a [`Looper`](crate::Looper); post less per frame |
-/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::frame::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [`Reclaimer`](crate::Reclaimer), by [`Later`](crate::reclaim::Later) or a [`HandoffPool`](crate::HandoffPool) |
+/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::frame::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [reclaimer](crate::Looper::reclaimer), by a [`HandoffPool`](crate::HandoffPool) |
 /// | `drained.remaining` is above zero now and then, and goes back | a burst, which is spread over some frames as it should be | nothing |
 /// | `drained.remaining` grows from frame to frame | more is released than the drains get to; memory grows | a larger `min_drain`, a reclaimer, or fewer temporaries |
 /// | `waited` is near zero in [`run`](crate::FrameLoop::run), frame after frame | the loop has no time to spare, or its pacing is [`unlimited`](crate::frame::FrameConfig::unlimited) | see `busy` |
-/// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`LoopProxy::call`](crate::frame::LoopProxy::call)), or post less often |
+/// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`FrameProxy::call`](crate::FrameProxy::call)), or post less often |
 /// | `panics` above zero | a posted closure has a bug; the frame went on | the [event](crate::event) has its message |
 /// | `steps` is 0 now and then | the step is longer than a frame: nothing is due | draw with [`leftover`](crate::frame::Frame::leftover) |
 /// | `steps` is [`max_steps`](crate::frame::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
@@ -211,14 +219,15 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 ///
 /// # Example
 /// ```
-/// use releasepool::{FrameLoop, frame::FrameConfig};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::FrameLoop;
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let report = frames.tick(|frame| _ = frame.pool().create(5));
 /// assert_eq!((report.index, report.drained.released, report.drained.remaining), (0, 1, 0));
 /// println!("busy for {:?}", report.busy);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameReport {
     /// The frame's number, counted from 0.

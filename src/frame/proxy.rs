@@ -1,29 +1,118 @@
-//! `LoopProxy`: a handle that sends work to a loop.
+//! `FrameProxy` and `LooperProxy`: handles that send work to a loop.
 
-use super::call::{Call, OneShot};
-use super::loop_state::{DelayedPosts, FRAMES, LoopState, PostId, insert};
-use super::one_frame::{Frame, Framed};
-use crate::macros::debug_fields;
-use crate::sync::with_room;
-use crate::thread::current::current_key;
-use crate::thread::inbox::MessageKind;
+use super::loop_state::{Delayed, LoopState, PostId};
+use super::one_frame::Frame;
+use super::reclaim::Reclaim;
 use crate::thread::thread_handle::{Closed, ThreadHandle};
-use std::mem;
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A handle by which any thread sends closures to a [`FrameLoop`](crate::FrameLoop) or a
-/// [`Looper`](crate::Looper): like `performFunctionInCocosThread`, but [`call`](Self::call) also
-/// returns a result.
+/// Implements what all handles of a loop have: functions that send closures to the loop's thread, by the
+/// [`LoopState`] in a field of the handle.
+macro_rules! sends_closures {
+    ($handle:ident by $($state:tt).+) => {
+        impl $handle {
+            /// Posts `f` to the loop, which runs it after everything that was posted before; a frame loop
+            /// at the beginning of its next frame. Wakes the loop if it sleeps, and does not wait.
+            ///
+            /// An accepted closure runs on the loop's thread, at the latest when the loop is closed or
+            /// that thread ends. Its panic is reported as an [event](crate::event), and does not disturb
+            /// the loop. Takes one allocation and four read-modify-writes; lock-free, unless the loop
+            /// sleeps.
+            ///
+            /// # Errors
+            /// Returns [`Closed`] with the closure once the loop is closed; so closures that run while
+            /// it is closed cannot post to it.
+            pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
+                self.$($state).+.post(f)
+            }
+
+            /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
+            /// thread, `f` runs at once.
+            ///
+            /// # Deadlocks
+            /// Two loops that call each other at the same time wait for ever, and so do longer circles,
+            /// of frame loops and loopers alike: let calls go one way only, and answer by
+            /// [`post`](Self::post). A caller that holds a lock that `f`, or what the loop does before
+            /// it, takes waits for ever, too.
+            ///
+            /// # Errors
+            /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
+            /// closure has run. The closure never runs on another thread.
+            ///
+            /// # Panics
+            /// With `f`'s panic, if it panics.
+            pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
+            where
+                F: FnOnce() -> R + Send + 'static,
+                R: Send + 'static,
+            {
+                self.$($state).+.call(f)
+            }
+
+            /// Posts `f` to the loop, which runs it after `delay`; a frame loop in the first frame that
+            /// begins then.
+            ///
+            /// Delayed posts that are due run before closures [posted](Self::post) without a delay,
+            /// ordered by the time when they are due, then by the order in which they were made. Posts
+            /// that are not due when the loop is closed are dropped without running; the event
+            /// [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
+            ///
+            /// # Errors
+            /// Returns [`Closed`] with the closure once the loop is closed.
+            pub fn post_after<F: FnOnce() + Send + 'static>(
+                &self,
+                delay: Duration,
+                f: F,
+            ) -> Result<PostId, Closed<F>> {
+                let delayed = |f: Box<F>| super::loop_state::Delayed::Plain(f);
+                self.$($state).+.post_after(delay, f, delayed)
+            }
+
+            /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
+            /// closure is dropped here and never runs.
+            pub fn cancel(&self, id: PostId) -> bool {
+                self.$($state).+.cancel(id)
+            }
+
+            /// Returns the handle of the loop's thread, for example to release objects there.
+            pub fn thread(&self) -> &ThreadHandle {
+                &self.$($state).+.thread
+            }
+        }
+
+        // A panic leaves no loop in an inconsistent state.
+        impl UnwindSafe for $handle {}
+        impl RefUnwindSafe for $handle {}
+
+        impl fmt::Debug for $handle {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($handle))
+                    .field("thread", self.thread())
+                    .field("closed", &self.$($state).+.is_closed())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(super) use sends_closures;
+
+sends_closures!(FrameProxy by 0);
+sends_closures!(LooperProxy by state);
+
+/// A handle to a [`FrameLoop`](crate::FrameLoop) for other threads: like
+/// `performFunctionInCocosThread`, but [`call`](Self::call) also returns a result.
 ///
-/// Cheap to clone; a `Looper` derefs to its own. It may outlive its loop: posts are then refused,
-/// and the closure is given back.
+/// Cheap to clone. It may outlive its loop; posts are then refused, and the closure is given back.
 ///
 /// Posted closures must be `Send`, so they cannot borrow values that the loop's thread owns. A
 /// [`HomeRef`](crate::HomeRef) can be sent with the closure, and opened on the loop's thread:
 ///
 /// ```
-/// use releasepool::{FrameLoop, HomeRef, frame::FrameConfig};
+/// use releasepool::frame::FrameConfig;
+/// use releasepool::{FrameLoop, HomeRef};
 /// use std::{cell::RefCell, ops::ControlFlow, thread};
 ///
 /// let scene = HomeRef::new(RefCell::new(Vec::new()));
@@ -39,96 +128,9 @@ use std::time::Duration;
 /// worker.join().unwrap();
 /// ```
 #[derive(Clone)]
-pub struct LoopProxy(pub(super) Arc<LoopState>);
+pub struct FrameProxy(pub(super) Arc<LoopState>);
 
-impl LoopProxy {
-    /// Posts `f` to the loop, which runs it after everything that was posted before; a frame loop
-    /// at the beginning of its next frame. Wakes the loop if it sleeps, and does not wait.
-    ///
-    /// An accepted closure runs on the loop's thread, at the latest when the loop is closed or
-    /// that thread ends. Its panic is reported as an [event](crate::event), and does not disturb
-    /// the loop. Takes one allocation and four read-modify-writes; lock-free, unless the loop
-    /// sleeps.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the loop is closed; so closures that run while
-    /// it is closed cannot post to it.
-    pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        let push = |message| self.0.push(message);
-        self.thread().post_by(MessageKind::LoopClosure, f, push)
-    }
-
-    /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
-    /// thread, `f` runs at once.
-    ///
-    /// # Deadlocks
-    /// Two loops that call each other at the same time wait for ever, and so do longer circles,
-    /// of frame loops and loopers alike: let calls go one way only, and answer by
-    /// [`post`](Self::post). A caller that holds a lock that `f`, or what the loop does before
-    /// it, takes waits for ever, too.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure if the loop is closed, or its thread ends, before the
-    /// closure has run. The closure never runs on another thread.
-    ///
-    /// # Panics
-    /// With `f`'s panic, if it panics.
-    pub fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let target = self.thread().key();
-        if current_key() == Some(target) {
-            let is_closed = self.0.in_flight.is_closed();
-            return if is_closed { Err(Closed(f)) } else { Ok(f()) };
-        }
-        let call = Arc::new(Call::new(f));
-        let message = call.clone();
-        let refused = self.post(move || message.run(target)).is_err();
-        call.wait(|| refused || self.is_closed())
-    }
-
-    /// Posts `f` to the loop, which runs it after `delay`; a frame loop in the first frame that
-    /// begins then.
-    ///
-    /// Delayed posts that are due run before closures [posted](Self::post) without a delay,
-    /// ordered by the time when they are due, then by the order in which they were made. Posts
-    /// that are not due when the loop is closed are dropped without running; the event
-    /// [`PostsDropped`](crate::event::EventKind::PostsDropped) says how many.
-    ///
-    /// # Errors
-    /// Returns [`Closed`] with the closure once the loop is closed.
-    pub fn post_after<F: FnOnce() + Send + 'static>(
-        &self,
-        delay: Duration,
-        f: F,
-    ) -> Result<PostId, Closed<F>> {
-        let f = Box::new(f);
-        let insert = |posts: &mut DelayedPosts| {
-            // Ends before the wake-up, as the wake hook is foreign code.
-            let Some(_post_in_flight) = self.0.in_flight.begin_post() else {
-                return Err(f);
-            };
-            Ok(insert(posts, delay, f))
-        };
-        let inserted = with_room(|f| self.0.change_delayed(f), insert);
-        let (id, first) = inserted.map_err(|f| Closed(*f))?;
-        if first {
-            self.0.wake();
-        }
-        Ok(id)
-    }
-
-    /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
-    /// closure is dropped here and never runs.
-    pub fn cancel(&self, id: PostId) -> bool {
-        let cancelled = self.0.timers.lock().cancel(id);
-        self.0.shrink_delayed();
-        // Drops the closure after unlocking: its destructor is foreign code.
-        cancelled.is_some()
-    }
-
+impl FrameProxy {
     /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it
     /// runs, with the frame's pool and arena.
     ///
@@ -136,8 +138,8 @@ impl LoopProxy {
     /// [`run`](crate::FrameLoop::run) or [`tick`](crate::FrameLoop::tick), which gets the same
     /// frame. So objects that `f` creates in the frame's pool live until the frame's end.
     ///
-    /// When no loop makes a frame, `f` gets a frame of its own: in a [`Looper`](crate::Looper),
-    /// when a loop is closed or its thread ends, and in a
+    /// When no loop makes a frame, `f` gets a frame of its own: when the loop is closed or its
+    /// thread ends, and in a [`Looper`](crate::Looper) or
     /// [`run_inbox`](crate::PoolManager::run_inbox) that serves the thread meanwhile. That frame's
     /// pool is drained when `f` has returned. Its arena is empty at first, and freed at the same
     /// time; its [`delta`](Frame::delta) and [`steps`](Frame::steps) are zero; it has no
@@ -148,7 +150,8 @@ impl LoopProxy {
     /// on, and keeps the objects that `f` has created in its pool.
     ///
     /// ```
-    /// use releasepool::{FrameLoop, frame::FrameConfig};
+    /// use releasepool::frame::FrameConfig;
+    /// use releasepool::FrameLoop;
     ///
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     /// let ui = frames.proxy();
@@ -172,49 +175,61 @@ impl LoopProxy {
     where
         F: FnOnce(&mut Frame<'_>) + Send + 'static,
     {
-        let (thread, push) = (self.thread(), |message| self.0.push(message));
-        let posted = thread.post_by(MessageKind::FrameClosure, Framed(f), push);
-        posted.map_err(|Closed(Framed(f))| Closed(f))
+        self.0.post_frame(f)
     }
 
-    /// Requests a frame from a loop that makes them [on demand](super::FrameConfig::on_demand).
-    /// Several requests before that frame count as one. Other frame loops and loopers ignore
-    /// requests.
+    /// Posts `f` to the loop, which runs it in the first frame that begins after `delay`, as
+    /// [`post_after`](Self::post_after) does, and gives it that frame, as
+    /// [`post_frame`](Self::post_frame) does.
+    ///
+    /// # Errors
+    /// Returns [`Closed`] with the closure once the loop is closed.
+    pub fn post_frame_after<F>(&self, delay: Duration, f: F) -> Result<PostId, Closed<F>>
+    where
+        F: FnOnce(&mut Frame<'_>) + Send + 'static,
+    {
+        self.0.post_after(delay, f, |f| Delayed::Framed(f))
+    }
+
+    /// Requests a frame from a loop that makes them [on demand](crate::frame::FrameConfig::on_demand).
+    /// Several requests before that frame count as one. Other loops ignore requests.
     pub fn request_frame(&self) {
-        if self.0.kind != FRAMES {
-            return;
-        }
-        let before = mem::replace(&mut self.0.timers.lock().frame_requested, true);
-        if !before {
-            self.0.wake();
-        }
-    }
-
-    /// Returns the handle of the loop's thread, for example to release objects there.
-    pub fn thread(&self) -> &ThreadHandle {
-        &self.0.thread
+        self.0.request_frame();
     }
 
     /// Returns whether the loop refuses posts.
     pub fn is_closed(&self) -> bool {
-        self.0.in_flight.is_closed() || !self.thread().is_alive()
-    }
-
-    /// Posts `f` and waits until it has run, for `limit` at most; returns whether it has.
-    pub(crate) fn run_within(&self, limit: Duration, f: impl FnOnce() + Send + 'static) -> bool {
-        let done = Arc::new(OneShot::new());
-        let there = done.clone();
-        let posted = self.post(move || {
-            f();
-            there.put(());
-        });
-        posted.is_ok() && done.take_within(Some(limit)).is_some()
-    }
-
-    /// Refuses posts from now on, and wakes the loop, which sees that and ends.
-    pub(crate) fn ask_to_close(&self) {
-        self.0.ask_to_close();
+        self.0.is_closed()
     }
 }
 
-debug_fields! { LoopProxy: |this| thread = this.thread(), closed = this.is_closed(), .. }
+/// A handle that only sends to a [`Looper`](crate::Looper).
+///
+/// Cheap to clone. It may outlive its looper; posts are then refused, and the closure is given
+/// back.
+///
+/// # Example
+/// ```
+/// use releasepool::thread::Closed;
+/// use releasepool::Looper;
+///
+/// let looper = Looper::spawn("worker")?;
+/// let proxy = looper.proxy();
+/// assert_eq!(proxy.call(|| 2 + 2).ok(), Some(4));
+/// looper.shutdown().unwrap();
+/// let refused = proxy.post(|| ());
+/// assert!(matches!(refused, Err(Closed(_))));
+/// # Ok::<_, std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct LooperProxy {
+    pub(super) state: Arc<LoopState>,
+    pub(super) reclaim: Arc<Reclaim>,
+}
+
+impl LooperProxy {
+    /// Returns whether the looper refuses posts.
+    pub fn is_closed(&self) -> bool {
+        self.state.is_closed()
+    }
+}

@@ -24,16 +24,16 @@ use crate::object::payload::{One, Payload};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, PlainMap, const_fn, described, global, lazy};
+use crate::sync::{Counter, const_fn, described, global};
 use crate::thread::current::{current_label, tally_handed_over};
 use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::{ThreadKey, is_own};
 use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
 use crate::unsizing::coercible;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::mem::ManuallyDrop;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// A counted reference that any thread may hold, to a value that only its *home* accesses and
@@ -96,9 +96,6 @@ struct MessageFront {
     home: Cell<Option<Arc<Record>>>,
 }
 
-// Foreign code that panics never runs while the front changes.
-impl std::panic::RefUnwindSafe for MessageFront {}
-
 /// The payload of the object.
 #[repr(C)]
 pub(super) struct ThreadBound<T: ?Sized> {
@@ -133,6 +130,10 @@ impl<T> Payload for ThreadBound<T> {
 unsafe impl<T: ?Sized> Send for HomeRef<T> {}
 // SAFETY: a `&HomeRef` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T: ?Sized> Sync for HomeRef<T> {}
+
+impl<T: ?Sized> Unpin for HomeRef<T> {}
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for HomeRef<T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for HomeRef<T> {}
 
 impl<T> HomeRef<T> {
     /// Makes an object with one reference, whose home is the calling thread.
@@ -190,7 +191,7 @@ impl<T: ?Sized> HomeRef<T> {
     #[inline]
     pub fn get(&self) -> Option<&T> {
         // This is the home, so it may access the value (invariant 8 of `object`).
-        is_own(self.home()).then(|| &self.inner.value)
+        self.is_home().then(|| &self.inner.value)
     }
 
     /// Calls `f` with the value and returns its result, at home only.
@@ -218,6 +219,12 @@ impl<T: ?Sized> HomeRef<T> {
             // SAFETY: `self` keeps the object alive.
             None => unsafe { panic_elsewhere(self.thin()) },
         }
+    }
+
+    /// Returns whether the calling thread is the home.
+    #[inline]
+    pub fn is_home(&self) -> bool {
+        is_own(self.home())
     }
 
     /// Returns the key of the home, which may have ended.
@@ -353,7 +360,7 @@ unsafe fn send_home(thin: Thin) {
     let message = unsafe { Message::from_raw(thin.cast()) };
     match home.send(message) {
         Ok(()) => tally_handed_over(1),
-        Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, home),
+        Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, &home),
         // SAFETY: the dead object is ours again, and any thread may destroy it.
         Err(back) => unsafe { destroy::last_release(dead_object(back)) },
     }
@@ -380,11 +387,6 @@ global! {
     pub(crate) static HOMELESS: HomelessObjects = HomelessObjects::new();
 }
 
-lazy! {
-    /// Type and home of each object that is kept, by its address.
-    static KEPT: PlainMap<usize, (&'static str, Arc<Record>)> = PlainMap::new();
-}
-
 impl HomelessObjects {
     const_fn! {
         fn new() -> Self {
@@ -394,13 +396,12 @@ impl HomelessObjects {
 
     /// Keeps a dead object forever, and reports it.
     #[cold]
-    fn keep(&self, object: Message, home: Arc<Record>) {
+    fn keep(&self, object: Message, home: &Record) {
         let thin = dead_object(object);
         // SAFETY: we own the dead object, and nothing frees it.
         let name = unsafe { header(thin) }.type_info.type_name();
         // SAFETY: the node of the message that was just taken apart, and that we still own.
         let message = unsafe { Message::from_raw(thin.cast()) };
-        KEPT.insert(thin.addr().get(), (name, home.clone()));
         self.kept.add_shared(1);
         let Ok(_) = self.objects.push(message) else {
             unreachable!("the inbox of homeless objects is never closed")
@@ -413,23 +414,13 @@ impl HomelessObjects {
     /// Takes all objects out. They are dead, and the caller owns them.
     #[allow(dead_code, reason = "for models, which must not leak")]
     pub(crate) fn take(&self) -> impl Iterator<Item = Thin> {
-        let forget = |thin: &Thin| KEPT.remove(&thin.addr().get());
-        self.objects.take().map(dead_object).inspect(forget)
+        self.objects.take().map(dead_object)
     }
 }
 
 /// Returns the number of objects that outlived their home, for reports.
 pub(crate) fn homeless_count() -> u64 {
     HOMELESS.kept.get()
-}
-
-/// Returns type and home of the objects that outlived their home, and how many there are of each.
-pub(crate) fn homeless() -> BTreeMap<(&'static str, String), usize> {
-    let mut groups = BTreeMap::new();
-    for (_, (name, home)) in KEPT.all() {
-        *groups.entry((name, home.label())).or_default() += 1;
-    }
-    groups
 }
 
 described! {
@@ -492,6 +483,9 @@ pub struct HomeWeak<T: ?Sized + 'static>(Weak<ThreadBound<T>>);
 unsafe impl<T: ?Sized> Send for HomeWeak<T> {}
 // SAFETY: a `&HomeWeak` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T: ?Sized> Sync for HomeWeak<T> {}
+
+impl<T: ?Sized + RefUnwindSafe> UnwindSafe for HomeWeak<T> {}
+impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for HomeWeak<T> {}
 
 impl<T> HomeWeak<T> {
     /// Returns a reference to no object, which can never be upgraded. Does not allocate.

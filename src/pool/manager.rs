@@ -3,7 +3,7 @@
 //! `InboxHook` wakes a foreign event loop when something is sent to its thread.
 //!
 //! ```text
-//!  PoolManager (clones) ──> ManagerHandle ─┐ the drop of the last abandons the manager
+//!  PoolManager (clones) ──> ManagerHandle ─┐ its drop marks the manager as abandoned
 //!                                          ▼
 //!                          ┌─────────────────────────────────┐
 //!                          │ ManagerShared                   │
@@ -25,7 +25,6 @@
 //!    manager for the first time, or when it exits. Open pools keep the stack until they are
 //!    closed.
 
-use crate::macros::{debug_fields, setters};
 use crate::memory::block::block_allocator::BlockAllocator;
 use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
@@ -35,7 +34,8 @@ use crate::pool::api::token::{self, PoolToken, PopError};
 use crate::pool::drain::this_thread::{self, find_or_add, rearm};
 use crate::pool::drain::{drain_span, engine, watch};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::stack::manager_shared::{MANAGERS, ManagerSettings, ManagerShared, RootPolicy};
+use crate::pool::stack::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
+use crate::setters::setters;
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current::{self, current};
@@ -47,8 +47,9 @@ use crate::thread::thread_handle::ThreadHandle;
 use crate::thread::waker::HookPlace;
 use crate::unwind::FirstPanic;
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{Location, RefUnwindSafe};
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// The pools of all threads, each of which has its own stack of them: Cocos2d-x's
@@ -83,19 +84,23 @@ pub struct PoolManager {
     handle: Arc<ManagerHandle>,
 }
 
-/// The handle that all clones of a `PoolManager` share. The drop of the last one abandons the manager.
+/// The handle that all clones of a `PoolManager` share; its drop marks the manager as abandoned.
 struct ManagerHandle {
     shared: Arc<ManagerShared>,
+    /// True for handles of [`GLOBAL`]; several threads may make one at once, and only one is kept.
+    is_global: bool,
 }
 
 impl Drop for ManagerHandle {
     fn drop(&mut self) {
-        self.shared.drop_handle();
+        if !self.is_global {
+            self.shared.abandon();
+        }
     }
 }
 
 lazy! {
-    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global());
+    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global(), true);
 }
 
 impl PoolManager {
@@ -112,36 +117,24 @@ impl PoolManager {
 
     /// Returns a builder for a manager with other settings.
     pub fn builder() -> PoolManagerBuilder {
-        PoolManagerBuilder(ManagerSettings::default())
+        PoolManagerBuilder::default()
     }
 
-    fn of(shared: Arc<ManagerShared>) -> Self {
-        shared.add_handle();
+    pub(super) fn of(shared: Arc<ManagerShared>, is_global: bool) -> Self {
         Self {
-            handle: Arc::new(ManagerHandle { shared }),
+            handle: Arc::new(ManagerHandle { shared, is_global }),
         }
-    }
-
-    /// Returns all managers of the process, the global one last.
-    pub(crate) fn all() -> Vec<Self> {
-        let others = MANAGERS.all().into_iter().map(Self::of);
-        others.chain([Self::global().clone()]).collect()
     }
 
     pub(crate) fn shared(&self) -> &Arc<ManagerShared> {
         &self.handle.shared
     }
 
-    pub(crate) fn is_global(&self) -> bool {
-        Arc::ptr_eq(&self.handle, &Self::global().handle)
-    }
-
-    /// Returns the manager's name for metrics and reports.
+    /// Returns the manager's name for metrics.
+    #[cfg(feature = "metrics")]
     pub(crate) fn label(&self) -> &str {
-        let unnamed = || match self.is_global() {
-            true => "global",
-            false => "unnamed",
-        };
+        let is_global = || Arc::ptr_eq(&self.handle, &Self::global().handle);
+        let unnamed = || if is_global() { "global" } else { "unnamed" };
         self.name().unwrap_or_else(unnamed)
     }
 
@@ -158,30 +151,32 @@ impl PoolManager {
 
     /// Sets the watermark of root pools: the number of entries at which an
     /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
-    /// 10,000 unless set; 0 counts as 1.
+    /// 10,000 unless set here or by the [builder](PoolManagerBuilder::root_watermark); 0 counts as
+    /// 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
-    /// value when it next autoreleases while no pool is open, or calls
-    /// [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark). A thread that has
-    /// already reported its root pool reports again only when the pool has doubled, or after it has
-    /// been drained, even if the watermark is lower now.
+    /// value when it next autoreleases while no pool is open, or marks a
+    /// [boundary](Self::boundary). A thread that has already reported its root pool reports again
+    /// only when the pool has doubled, or after it has been drained, even if the watermark is lower
+    /// now.
     ///
     /// ```
     /// use releasepool::pool::RootPolicy;
     /// use releasepool::PoolManager;
     /// let manager = PoolManager::global();
     /// manager.set_root_watermark(1_000);
-    /// manager.set_root_policy(RootPolicy::Drain);
+    /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
     /// ```
     pub fn set_root_watermark(&self, entries: usize) {
         self.shared().watermarks.root.set(entries);
     }
 
     /// Sets what happens when a root pool grows beyond its watermark: see [`RootPolicy`].
-    /// [`RootPolicy::Report`] unless set.
+    /// [`RootPolicy::Report`] unless set here or by the
+    /// [builder](PoolManagerBuilder::root_policy).
     ///
     /// May be called at any time, by any thread. Every thread applies the new policy when it next
-    /// calls [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark).
+    /// marks a [boundary](Self::boundary).
     pub fn set_root_policy(&self, policy: RootPolicy) {
         self.shared().watermarks.set_root_policy(policy);
     }
@@ -189,7 +184,8 @@ impl PoolManager {
     /// Sets the watermark of backlogs: the number of releases left by drains [within a
     /// budget](AutoreleasePool::drain_within) at which an
     /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
-    /// again at each doubling. 100,000 unless set; 0 counts as 1.
+    /// again at each doubling. 100,000 unless set here or by the
+    /// [builder](PoolManagerBuilder::backlog_watermark); 0 counts as 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its backlog with the new
     /// value at the end of its next budgeted drain. A thread that has already reported its backlog
@@ -201,7 +197,8 @@ impl PoolManager {
 
     /// Sets the watermark of guard and token pools: the number of entries at which an
     /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
-    /// 100,000 unless set; 0 counts as 1.
+    /// 100,000 unless set here or by the [builder](PoolManagerBuilder::pool_watermark); 0 counts as
+    /// 1.
     ///
     /// May be called at any time, by any thread. A pool is compared with the new value when it next
     /// takes a page, that is within 254 entries. A pool that is past the watermark by more than 254
@@ -300,23 +297,19 @@ impl PoolManager {
         self.named_pool("backlog").drain_within(budget)
     }
 
-    /// Drains this thread's root pool if the manager's policy is [`RootPolicy::Drain`] and the root
-    /// pool has at least as many entries as its watermark. Returns the number of entries released.
+    /// Marks an outermost boundary of this thread's work, such as the end of a callback that a
+    /// foreign host has made. If the manager's policy is [`RootPolicy::DrainAtBoundary`] and the
+    /// root pool has passed its watermark, drains the root pool. Returns the number of entries
+    /// released.
     ///
-    /// Releases nothing if the root pool has fewer entries, and leaves the backlog alone: so it
-    /// does not end a callback that a foreign host makes. For that, use
-    /// [`callback_scope`](crate::callback_scope), which releases everything. This function is for a
-    /// host whose code autoreleases without a pool now and then, at a place, such as its event
-    /// loop, where nothing on the stack uses what was autoreleased.
-    ///
-    /// Does nothing inside a pool of this manager or inside a destructor. Costs a few loads if
+    /// Does nothing inside a pool or a destructor, which are no boundaries. Costs a few loads if
     /// there is nothing to do.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain`] does.
-    pub fn drain_root_beyond_watermark(&self) -> usize {
+    pub fn boundary(&self) -> usize {
         let shared = self.shared();
-        if shared.watermarks.root_policy() != RootPolicy::Drain || in_destructor() {
+        if shared.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
             return 0;
         }
         this_thread::with(|pools| {
@@ -336,56 +329,34 @@ impl PoolManager {
     ///
     /// Inside a destructor or drain, does nothing and returns 0, so that closures never run in the
     /// middle of a release. The inbox belongs to the thread, and all managers share it.
-    /// [`run_inbox_within`](Self::run_inbox_within) limits how long it takes.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, after all have run.
     pub fn run_inbox(&self) -> usize {
-        let mut meter = Meter::unlimited(Limit::SOME);
-        serve_inbox(&mut meter, |panics| {
-            this_thread::serve(Meter::unlimited(Limit::SOME), panics);
-        });
-        meter.released()
-    }
-
-    /// Does what [`run_inbox`](Self::run_inbox) and [`drain_backlog`](Self::drain_backlog) do,
-    /// within a budget: for the event loop of a foreign host that must not stall.
-    ///
-    /// First makes releases within the budget. Then runs closures in order: at most as many as
-    /// [`Budget::Count`] says, or until the time since the call began exceeds [`Budget::Time`], but
-    /// at least one, even if the releases took all the time. So a closure may run before a release
-    /// that was sent earlier, unlike in `run_inbox`. A closure counts as a release in the result.
-    ///
-    /// If [`remaining`](Drained::remaining) is not 0, call it again when the host has time. An
-    /// [inbox hook](Self::set_inbox_hook) is called for messages that are left, but not for the
-    /// backlog.
-    ///
-    /// Inside a destructor or drain, does nothing, and returns what waits as `remaining`.
-    ///
-    /// # Panics
-    /// Resumes the first panic of a closure or destructor, after the budget is spent.
-    ///
-    /// ```
-    /// use releasepool::{Budget, PoolManager};
-    /// let manager = PoolManager::global();
-    /// let here = manager.current_thread().unwrap();
-    /// (0..3).for_each(|n| here.post(move || println!("{n}")).unwrap());
-    /// assert_eq!(manager.run_inbox_within(Budget::Count(2)).remaining, 1);
-    /// assert_eq!(manager.run_inbox_within(Budget::All).released, 1);
-    /// ```
-    pub fn run_inbox_within(&self, budget: Budget) -> Drained {
-        let mut meter = Meter::new(budget);
-        let mut drained = Drained::default();
-        let left = serve_inbox(&mut meter, |panics| {
-            panics.guard(|| drained = self.drain_backlog(budget));
-        });
-        let ran = meter.report(left);
-        Drained {
-            released: drained.released + ran.released,
-            remaining: drained.remaining + ran.remaining,
-            elapsed: ran.elapsed,
-            ..drained
+        if in_destructor() {
+            // A hook's call has led to this one, which the hook's next call must make up for.
+            this_thread::with(|pools| pools?.record().map(rearm));
+            return 0;
         }
+        this_thread::with(|pools| {
+            let Some(pools) = pools else { return 0 };
+            let mut panics = FirstPanic::default();
+            // Collected before the releases: an object that a sender released before it posted is
+            // then destroyed before the closure runs.
+            pools.collect_posted();
+            this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
+            let mut ran = 0;
+            for _ in 0..pools.posted() {
+                let run = |call: Message| panics.guard(|| call.run());
+                if pools.run_posted(run).is_none() {
+                    break;
+                }
+                ran += 1;
+            }
+            pools.record().into_iter().for_each(rearm);
+            panics.resume();
+            ran
+        })
     }
 
     /// Returns a handle by which other threads can send to the calling thread. `None` while its
@@ -489,40 +460,9 @@ impl PoolManager {
     }
 }
 
-/// Has `release` make the releases that were sent to this thread, and then runs the closures that
-/// were posted to it before, as far as `meter` allows. Returns how many messages are left of those
-/// that waited.
-fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {
-    this_thread::with(|pools| {
-        let Some(pools) = pools else { return 0 };
-        let rearm = || pools.record().into_iter().for_each(rearm);
-        if in_destructor() {
-            // A hook's call has led to this one, which the hook's next call must make up for.
-            rearm();
-            return pools.posted() + pools.remote_releases();
-        }
-        let mut panics = FirstPanic::default();
-        // Collected before the releases: an object that a sender released before it posted is
-        // then destroyed before the closure runs.
-        pools.collect_posted();
-        release(&mut panics);
-        for _ in 0..pools.posted() {
-            if meter.is_spent() {
-                break;
-            }
-            let run = |call: Message| meter.run(|| panics.guard(|| call.run()));
-            if pools.run_posted(run).is_none() {
-                break;
-            }
-        }
-        rearm();
-        panics.resume();
-        pools.posted()
-    })
-}
-
 // A panic leaves no pool or manager in a broken state: drains catch the panics of destructors.
-impl RefUnwindSafe for ManagerHandle {}
+impl UnwindSafe for PoolManager {}
+impl RefUnwindSafe for PoolManager {}
 
 impl Default for PoolManager {
     fn default() -> Self {
@@ -530,21 +470,33 @@ impl Default for PoolManager {
     }
 }
 
-debug_fields! {
-    PoolManager: |this|
-        name = this.name(), root_watermark = this.shared().watermarks.root.get(),
-        root_policy = this.shared().watermarks.root_policy(),
-        backlog_watermark = this.shared().watermarks.backlog.get(),
-        pool_watermark = this.shared().watermarks.pool.get(), memory = this.shared().memory, ..
+impl fmt::Debug for PoolManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let watermarks = &self.shared().watermarks;
+        f.debug_struct("PoolManager")
+            .field("name", &self.shared().name)
+            .field("root_watermark", &watermarks.root.get())
+            .field("root_policy", &watermarks.root_policy())
+            .field("backlog_watermark", &watermarks.backlog.get())
+            .field("pool_watermark", &watermarks.pool.get())
+            .field("memory", &self.shared().memory)
+            .finish()
+    }
 }
 
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
 ///
 /// ```
-/// let manager = releasepool::PoolManager::builder().name("physics").build();
+/// use releasepool::pool::RootPolicy;
+/// use releasepool::PoolManager;
+/// let manager = PoolManager::builder()
+///     .name("physics")
+///     .root_watermark(1_000)
+///     .root_policy(RootPolicy::DrainAtBoundary)
+///     .build();
 /// assert_eq!(manager.name(), Some("physics"));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "a builder makes nothing until `build`"]
 pub struct PoolManagerBuilder(ManagerSettings);
 
@@ -552,6 +504,27 @@ impl PoolManagerBuilder {
     setters! {
         /// Sets a name, which dumps, reports and events include.
         pub name(name: impl Into<String>) => 0.name = Some(name.into());
+
+        /// Sets the number of entries in a root pool at which an
+        /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
+        /// 10,000 unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
+        pub root_watermark(entries: usize) => 0.root_watermark = entries;
+
+        /// Sets what happens when a root pool grows beyond its watermark. [`RootPolicy::Report`] unless
+        /// set. [`PoolManager::set_root_policy`] changes it later.
+        pub root_policy(policy: RootPolicy) => 0.root_policy = policy;
+
+        /// Sets the number of releases left by drains [within a
+        /// budget](crate::AutoreleasePool::drain_within) at which an
+        /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
+        /// again at each doubling. 100,000 unless set; 0 counts as 1.
+        /// [`PoolManager::set_backlog_watermark`] changes it later.
+        pub backlog_watermark(releases: usize) => 0.backlog_watermark = releases;
+
+        /// Sets the number of entries in a guard or token pool at which an
+        /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
+        /// 100,000 unless set; 0 counts as 1. [`PoolManager::set_pool_watermark`] changes it later.
+        pub pool_watermark(entries: usize) => 0.pool_watermark = entries;
 
         /// Sets the allocator for the objects that the manager's pools
         /// [create](crate::AutoreleasePool::create). The [process-wide
@@ -572,7 +545,7 @@ impl PoolManagerBuilder {
     /// Makes the manager.
     #[must_use]
     pub fn build(self) -> PoolManager {
-        PoolManager::of(ManagerShared::register(self.0))
+        PoolManager::of(Arc::new(ManagerShared::new(self.0)), false)
     }
 }
 
@@ -611,4 +584,15 @@ impl Drop for InboxHook {
     }
 }
 
-debug_fields! { InboxHook: |this| thread = this.record.label(), .. }
+// A panic leaves no hook in a broken state.
+impl UnwindSafe for InboxHook {}
+impl RefUnwindSafe for InboxHook {}
+
+impl fmt::Debug for InboxHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let thread = self.record.label();
+        f.debug_struct("InboxHook")
+            .field("thread", &thread)
+            .finish()
+    }
+}

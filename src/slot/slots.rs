@@ -28,7 +28,6 @@
 //! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
 
 use super::raw::RawSlot;
-use crate::macros::debug_fields;
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
@@ -243,6 +242,12 @@ where
     }
 }
 
+impl<T: ?Sized + ThinTarget + Send + Sync> From<Ref<T>> for Slot<T> {
+    fn from(r: Ref<T>) -> Self {
+        Self::new(r)
+    }
+}
+
 impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for Slot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Slot").field(&self.load_full()).finish()
@@ -360,6 +365,12 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Default for OptionSlot<T> {
     }
 }
 
+impl<T: ?Sized + ThinTarget + Send + Sync> From<Option<Ref<T>>> for OptionSlot<T> {
+    fn from(r: Option<Ref<T>>) -> Self {
+        Self::new(r)
+    }
+}
+
 impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for OptionSlot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OptionSlot")
@@ -429,6 +440,11 @@ impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache
     pub fn clear(&mut self) {
         self.last = None;
     }
+
+    /// Returns what leads to the slot.
+    pub fn slot(&self) -> &S {
+        &self.slot
+    }
 }
 
 impl<S: Clone, T: ?Sized> Clone for SlotCache<S, T> {
@@ -440,4 +456,10 @@ impl<S: Clone, T: ?Sized> Clone for SlotCache<S, T> {
     }
 }
 
-debug_fields! { [S, T: ?Sized + fmt::Debug] SlotCache<S, T>: |this| last = this.last, .. }
+impl<S, T: ?Sized + fmt::Debug> fmt::Debug for SlotCache<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SlotCache")
+            .field("last", &self.last)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,17 +1,16 @@
-//! A map and a list that call no foreign code while they are locked, and room in lists.
+//! A map that calls no foreign code while it is locked, and room in lists.
 //!
 //! The global allocator is foreign code, which may use this crate. So memory is allocated before
 //! the lock is taken, and freed after it is released; if the memory no longer suffices under the
 //! lock, the thread begins again.
 
-use super::{Lock, const_fn};
-use crate::macros::debug_fields;
 use std::borrow::Borrow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Entries<K, V, H> = HashMap<K, V, BuildHasherDefault<H>>;
 
@@ -82,58 +81,6 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
     }
 }
 
-/// The values of one kind that live in the process, in the order in which they were added.
-pub(crate) struct Living<T>(Lock<Vec<Weak<T>>>);
-
-impl<T> Living<T> {
-    const_fn! {
-        pub(crate) fn new() -> Self {
-            Self(Lock::new(Vec::new()))
-        }
-    }
-
-    /// Adds a value. Removes those that are gone only once the list is full, and then leaves room for
-    /// as many values as live: so the time for many values is linear in their number.
-    pub(crate) fn add(&self, value: &Arc<T>) {
-        let lives = |value: &Weak<T>| value.strong_count() > 0;
-        let (mut spare, mut gone) = (Vec::new(), Vec::new());
-        loop {
-            let mut list = self.0.lock();
-            let len = list.len();
-            if len < list.capacity() {
-                return list.push(Arc::downgrade(value));
-            }
-            let living = list.iter().filter(|v| lives(v)).count();
-            if len <= gone.capacity() && living < spare.capacity() {
-                // Only moves: what is gone is freed after the lock is released.
-                for value in list.drain(..) {
-                    if lives(&value) { &mut spare } else { &mut gone }.push(value);
-                }
-                mem::swap(&mut *list, &mut spare);
-                continue;
-            }
-            drop(list);
-            spare = Vec::with_capacity(2 * living + 4);
-            gone = Vec::with_capacity(len);
-        }
-    }
-
-    /// Returns all living values.
-    pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        let mut all = Vec::new();
-        loop {
-            let list = self.0.lock();
-            let len = list.len();
-            if len <= all.capacity() {
-                all.extend(list.iter().filter_map(Weak::upgrade));
-                return all;
-            }
-            drop(list);
-            all = Vec::with_capacity(len);
-        }
-    }
-}
-
 /// Hashes one address. Objects in one page of memory are neighbors in the index, too, so that
 /// threads that create objects one after the other find the index's entries in the cache.
 #[derive(Default)]
@@ -163,7 +110,11 @@ impl Hasher for AddressHasher {
     }
 }
 
-debug_fields! { [K, V, H] PlainMap<K, V, H>: |_this| .. }
+impl<K, V, H> fmt::Debug for PlainMap<K, V, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlainMap").finish_non_exhaustive()
+    }
+}
 
 /// A collection that moves all its items to another memory without allocating, and adds items without
 /// allocating while it has room.
@@ -177,10 +128,10 @@ pub(crate) trait List: Default {
 }
 
 macro_rules! lists {
-    ($([$($generics:tt)*] $list:ty: $with_capacity:expr, $append:expr;)*) => {$(
-        impl<$($generics)*> List for $list {
+    ($($list:ident)*) => {$(
+        impl<T> List for $list<T> {
             fn with_capacity(n: usize) -> Self {
-                $with_capacity(n)
+                Self::with_capacity(n)
             }
 
             fn capacity(&self) -> usize {
@@ -192,17 +143,29 @@ macro_rules! lists {
             }
 
             fn append(&mut self, other: &mut Self) {
-                $append(self, other);
+                self.append(other);
             }
         }
     )*};
 }
-lists! {
-    [T] Vec<T>: Vec::with_capacity, Vec::append;
-    [T] VecDeque<T>: VecDeque::with_capacity, VecDeque::append;
-    [K: Eq + Hash, V, S: BuildHasher + Default] HashMap<K, V, S>:
-        |n| HashMap::with_capacity_and_hasher(n, S::default()),
-        |this: &mut Self, other: &mut Self| this.extend(other.drain());
+lists!(Vec VecDeque);
+
+impl<K: Eq + Hash, V, S: BuildHasher + Default> List for HashMap<K, V, S> {
+    fn with_capacity(n: usize) -> Self {
+        Self::with_capacity_and_hasher(n, S::default())
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity()
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.extend(other.drain());
+    }
 }
 
 /// Makes room for one more item in a list. `access` locks or borrows the list, and passes the list
@@ -268,40 +231,5 @@ pub(crate) fn with_room<L: List, R>(
             Some(result) => return result,
             None => reserve(&access),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Adds `n` values; returns how many of them the list has moved to another memory.
-    fn moves(n: usize, mut made: impl FnMut(Arc<()>)) -> usize {
-        let list = Living::new();
-        let full = |list: &Vec<_>| {
-            if list.len() == list.capacity() {
-                list.len()
-            } else {
-                0
-            }
-        };
-        let mut moves = 0;
-        for _ in 0..n {
-            moves += full(&list.0.lock());
-            let value = Arc::new(());
-            list.add(&value);
-            made(value);
-        }
-        let len = list.0.lock().len();
-        assert!(len <= 2 * list.all().len() + 4, "the others were removed");
-        moves
-    }
-
-    #[test]
-    fn many_values_take_linear_time_whether_they_are_kept_or_gone() {
-        const MANY: usize = 2_000;
-        let mut kept = Vec::new();
-        assert!(moves(MANY, |value| kept.push(value)) < 2 * MANY);
-        assert!(moves(MANY, drop) < 2 * MANY);
     }
 }

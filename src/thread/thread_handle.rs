@@ -4,9 +4,10 @@ use super::inbox::{ClosureHead, Message, MessageKind, Node, PushOutcome};
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::event::{Event, EventKind};
-use crate::macros::debug_fields;
 use crate::sync::{boxed, unbox};
+use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -19,8 +20,8 @@ use std::sync::Arc;
 /// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
 /// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
 /// return a handle, or `None` if there is no such thread or it is ending;
-/// [`LoopProxy::thread`](crate::frame::LoopProxy::thread) and
-/// [`Reclaimer::thread`](crate::Reclaimer::thread) return that of a loop and of a reclaimer.
+/// [`FrameProxy::thread`](crate::FrameProxy::thread) and [`Looper::thread`](crate::Looper::thread)
+/// return the handle of a loop's thread.
 ///
 /// # Example
 /// ```
@@ -49,11 +50,15 @@ pub struct ThreadHandle(pub(crate) Arc<Record>);
 ///     closure(); // here instead
 /// }
 /// ```
-#[derive(thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the thread or its loop has shut down; the closure was not accepted")]
 pub struct Closed<F>(pub F);
 
-debug_fields! { [F] Closed<F>: |_this| .. }
+impl<F> fmt::Debug for Closed<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closed(..)")
+    }
+}
 
 /// What a message carries to run: a closure, or one that takes a frame.
 pub(crate) trait Carried: Send + 'static {
@@ -116,8 +121,8 @@ impl ThreadHandle {
     ///
     /// The closure runs when the thread calls
     /// [`PoolManager::run_inbox`](crate::PoolManager::run_inbox), or in a
-    /// [`FrameLoop`](crate::FrameLoop), [`Looper`](crate::Looper) or [`Reclaimer`](crate::Reclaimer) of
-    /// that thread; never inside a drain. The closures of one sender run in the order in which it posted them.
+    /// [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread; never inside a
+    /// drain. The closures of one sender run in the order in which it posted them.
     ///
     /// Costs one allocation and two read-modify-writes. Lock-free, unless the thread sleeps in a
     /// loop and this message has to wake it. If the thread accepts the closure and then ends before
@@ -179,6 +184,11 @@ impl ThreadHandle {
         // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
         unsafe { Message::from_raw(call.cast()) }
     }
+
+    /// Counts as sent a closure that a loop puts back into its thread's queue.
+    pub(crate) fn announce_closure(&self) {
+        self.0.calls.announce(1);
+    }
 }
 
 /// A sent closure whose receiver may have to be woken.
@@ -204,6 +214,10 @@ impl Posted<'_> {
     }
 }
 
+// A panic leaves no inbox in a broken state.
+impl UnwindSafe for ThreadHandle {}
+impl RefUnwindSafe for ThreadHandle {}
+
 impl PartialEq for ThreadHandle {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
@@ -218,6 +232,12 @@ impl Hash for ThreadHandle {
     }
 }
 
-debug_fields! {
-    ThreadHandle: |this| key = this.key(), name = this.name(), alive = this.is_alive(), ..
+impl fmt::Debug for ThreadHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadHandle")
+            .field("key", &self.key())
+            .field("name", &self.name())
+            .field("alive", &self.is_alive())
+            .finish()
+    }
 }

@@ -20,7 +20,5 @@ mod object;
 mod pool;
 mod races;
 mod random;
-mod reclaim;
-mod report;
 mod slot;
 mod thread;

@@ -12,7 +12,7 @@ use crate::job::world::{Value, World};
 use crate::progress::Progress;
 use releasepool::memory::{BlockAllocator, BlockStats};
 use releasepool::report::Totals;
-use releasepool::{AutoreleasePool, PoolManager, Reclaimer};
+use releasepool::{AutoreleasePool, Looper, PoolManager};
 use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
@@ -67,7 +67,8 @@ pub fn run(
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
-    drop(reclaimer);
+    // If this fails, objects are left, and the verification reports them.
+    let _ = reclaimer.shutdown();
     let mut totals = PoolManager::global().snapshot().departed;
     totals.pools_pushed -= before.pools_pushed;
     totals.created -= before.created;
@@ -93,9 +94,9 @@ pub fn run(
 }
 
 /// Starts a thread that destroys what is handed to it.
-pub fn reclaimer() -> Result<Reclaimer, Error> {
+pub fn reclaimer() -> Result<Looper, Error> {
     let name = "reclaimer";
-    Reclaimer::new(name).map_err(|source| Error::Spawn {
+    Looper::reclaimer(name).map_err(|source| Error::Spawn {
         name: name.to_owned(),
         source,
     })
@@ -112,7 +113,7 @@ fn run_by(
     documents: &[Document],
     options: &Options,
     end: End,
-    reclaimer: &Reclaimer,
+    reclaimer: &Looper,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;

@@ -1,10 +1,11 @@
 //! `StackBox`: a value in an arena, and the ways to make one.
 
-use super::stack_allocator::StackAllocator;
+use super::stack_allocator::{Label, StackAllocator};
 use crate::memory::block::shared::AllocError;
-use crate::unsizing::{coerced, coercible};
+use crate::unsizing::{coerced, coercible, traits_of_smart_pointer};
 use std::alloc::Layout;
-use std::fmt;
+use std::borrow::BorrowMut;
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -91,9 +92,9 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
     /// let mut arena = StackAllocator::with_capacity(1024);
     /// let n: &mut i32 = StackBox::leak(arena.alloc(7));
     /// *n += 1;
-    /// assert!(*n == 8 && arena.used() > 0);
+    /// assert_eq!((*n, arena.is_empty()), (8, false));
     /// arena.reset();
-    /// assert_eq!(arena.used(), 0);
+    /// assert!(arena.is_empty());
     /// ```
     #[inline]
     #[must_use = "a leaked value that is not used need not have been made"]
@@ -105,6 +106,18 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
         // arena is borrowed for 's, and its memory is used again only by `reset`, which borrows it
         // mutably (invariant 3 of `arena`).
         unsafe { Self::into_ptr(this).as_mut() }
+    }
+
+    /// Gives the value a name in the arena's [dump](StackAllocator::dump), instead of its type.
+    /// Only builds with debug assertions or the feature `checks` keep the name.
+    #[inline]
+    pub fn named(this: Self, name: &'static str) -> Self {
+        if size_of_val(&*this) != 0 {
+            // SAFETY: the size is not 0, so the value's memory was reserved (the contract of
+            // `adopt`), and the box has not freed it.
+            unsafe { this.arena.set_label(this.ptr.cast(), Label::new(name)) };
+        }
+        this
     }
 
     /// Returns the value's address.
@@ -163,21 +176,47 @@ coercible!(StackBox<'s>, |this, coerce| {
     unsafe { StackBox::adopt(arena, coerced(StackBox::into_ptr(this), coerce)) }
 });
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for StackBox<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+traits_of_smart_pointer!(StackBox<'_, T>);
+
+impl<T: ?Sized> AsMut<T> for StackBox<'_, T> {
+    fn as_mut(&mut self) -> &mut T {
+        self
     }
 }
 
-impl<T: ?Sized + fmt::Display> fmt::Display for StackBox<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+impl<T: ?Sized> BorrowMut<T> for StackBox<'_, T> {
+    fn borrow_mut(&mut self) -> &mut T {
+        self
     }
 }
 
 impl<'a, T: ?Sized + PartialEq> PartialEq<StackBox<'a, T>> for StackBox<'_, T> {
     fn eq(&self, other: &StackBox<'a, T>) -> bool {
         **self == **other
+    }
+}
+
+impl<'a, T: ?Sized + PartialOrd> PartialOrd<StackBox<'a, T>> for StackBox<'_, T> {
+    fn partial_cmp(&self, other: &StackBox<'a, T>) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + std::error::Error> std::error::Error for StackBox<'_, T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        (**self).source()
+    }
+}
+
+impl<I: ?Sized + Iterator> Iterator for StackBox<'_, I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        (**self).next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (**self).size_hint()
     }
 }
 
@@ -201,7 +240,7 @@ impl StackAllocator {
     /// If the value does not fit, and the heap has no memory.
     #[inline(always)]
     pub fn try_alloc<T>(&self, value: T) -> Result<StackBox<'_, T>, AllocError> {
-        let memory = self.reserve(Layout::new::<T>())?;
+        let memory = self.reserve(Layout::new::<T>(), Label::of::<T>())?;
         let at = memory.into_value().cast::<T>();
         // SAFETY: just reserved for a `T`; the box owns the memory and the value from here on.
         Ok(unsafe {
@@ -245,7 +284,7 @@ impl StackAllocator {
             let (count, layout) = (n, Layout::new::<T>());
             return Err(AllocError::TooLarge { count, layout });
         };
-        let mut slice = PartialSlice::new(self.reserve(layout)?);
+        let mut slice = PartialSlice::new(self.reserve(layout, Label::of::<[T]>())?);
         for i in 0..n {
             // SAFETY: the layout has room for `n` values, of which `i` were pushed.
             unsafe { slice.push(f(i)) };
@@ -283,12 +322,16 @@ impl StackAllocator {
 
     /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
     #[inline(always)]
-    pub(super) fn reserve(&self, layout: Layout) -> Result<Reservation<'_>, AllocError> {
+    pub(super) fn reserve(
+        &self,
+        layout: Layout,
+        label: Label,
+    ) -> Result<Reservation<'_>, AllocError> {
         let size = layout.size();
         let value = if size == 0 {
             dangling(layout)
         } else {
-            self.reserve_bytes(layout)?
+            self.reserve_bytes(layout, label)?
         };
         // SAFETY: the memory was just reserved, for this size, and no other code has the pointer.
         Ok(unsafe { Reservation::new(self, value, size) })

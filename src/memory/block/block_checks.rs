@@ -103,6 +103,11 @@ pub(super) fn unregister_chunk(chunk: NonZero<usize>) {
     }
 }
 
+/// Returns whether a chunk begins at `address`. Only called if blocks are checked.
+fn is_registered(address: usize) -> bool {
+    table(address).contains(&address)
+}
+
 /// The value of all bytes of a block that was just handed out.
 const NEW: u8 = 0xCD;
 
@@ -204,8 +209,7 @@ unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
 /// If it is in a chunk, `block` has the chunk's provenance.
 #[inline(never)]
 unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
-    let chunk = block.addr().get() & !(CHUNK_BYTES - 1);
-    if !table(chunk).contains(&chunk) {
+    if !is_registered(block.addr().get() & !(CHUNK_BYTES - 1)) {
         let thread = current_label();
         abort(&format!(
             "thread {thread} freed {block:p} as a block of {size} bytes, but no allocator owns \

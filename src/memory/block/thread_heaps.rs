@@ -13,7 +13,7 @@ use super::remote_free_list::PushOutcome;
 use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, boxed, described, local, reserve, unbox};
-use crate::thread::current::{self, HookOf};
+use crate::thread::current;
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
 use std::ptr::{self, NonNull};
@@ -56,7 +56,7 @@ fn exited() -> *const ThreadHeaps {
 fn enter() -> *const ThreadHeaps {
     let heaps = match current::current_that_exits() {
         Some(record) => {
-            current::set_exit_hook(HookOf::Memory, exit);
+            current::set_last_exit_hook(exit);
             let heaps = boxed(ThreadHeaps {
                 key: record.key(),
                 others: UnsafeCell::new(Vec::new()),
@@ -398,7 +398,7 @@ impl RemoteFreeBatches {
             batch.heap.set(heap.as_ptr());
             // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
             // `block`).
-            let is_capped = unsafe { heap.as_ref() }.allocator.hard_cap().is_some();
+            let is_capped = unsafe { heap.as_ref() }.allocator.is_capped();
             // With a hard cap, another thread may wait for this block, and could not see that this
             // thread keeps it in a batch.
             batch.most.set(if is_capped { 1 } else { BATCH });

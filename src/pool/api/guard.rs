@@ -10,7 +10,6 @@
 
 use super::pool_ref::PoolRef;
 use crate::ledger;
-use crate::macros::debug_fields;
 use crate::object::strong::Ref;
 use crate::pool::drain::close::{can_just_pop, close};
 use crate::pool::drain::{drain_span, duties, engine, this_thread};
@@ -21,7 +20,8 @@ use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
-use std::panic::Location;
+use std::fmt;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
 /// A pool of references that are released together, newest first, when it is drained or dropped.
@@ -152,12 +152,10 @@ impl AutoreleasePool {
     /// as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects
     /// that are destroyed with the pool. A retained object keeps its block, and thereby a chunk of
     /// 64 KiB. Objects of more than 640 bytes, header included, or aligned to more than 16, come
-    /// from the global allocator, and count for the caps of the manager's own allocator.
+    /// from the global allocator.
     ///
-    /// # Panics
-    /// If the [hard cap](crate::memory::BlockAllocatorBuilder::hard_cap) of the manager's own allocator is
-    /// reached; the value is then dropped, and the pool unchanged. For an error instead, use
-    /// [`Ref::try_new_in`] and [`autorelease`](Self::autorelease). Aborts when memory is exhausted.
+    /// Aborts when memory is exhausted, or the allocator's hard cap is reached
+    /// (`handle_alloc_error`).
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, PoolRef};
@@ -180,10 +178,8 @@ impl AutoreleasePool {
     /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
     /// objects](Self::create).
     ///
-    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks.
-    ///
-    /// # Panics
-    /// As [`create`](Self::create) does.
+    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks. Aborts
+    /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, PoolRef};
@@ -205,7 +201,7 @@ impl AutoreleasePool {
     /// is 16.
     ///
     /// # Panics
-    /// If cloning panics, and as [`create`](Self::create) does. The pool is then unchanged.
+    /// If cloning panics. The pool is then unchanged.
     ///
     /// ```
     /// use releasepool::AutoreleasePool;
@@ -289,7 +285,7 @@ impl AutoreleasePool {
     /// when they end. With [`Budget::All`], a drain that destructors feed for 100,000 generations
     /// ends, too: an [event](crate::event::EventKind::EndlessDrain) reports that, and the rest stays
     /// in the backlog. If the backlog grows beyond the manager's
-    /// [watermark](crate::PoolManager::set_backlog_watermark), an [event](crate::event) reports
+    /// [watermark](crate::pool::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
     /// that.
     ///
     /// Releases that other threads have sent to this thread, and releases that any thread may make,
@@ -387,13 +383,24 @@ impl AutoreleasePool {
     }
 }
 
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
+impl UnwindSafe for AutoreleasePool {}
+impl RefUnwindSafe for AutoreleasePool {}
+
 impl Default for AutoreleasePool {
     fn default() -> Self {
         Self::new()
     }
 }
 
-debug_fields! { AutoreleasePool: |this| name = this.name(), len = this.len(), .. }
+impl fmt::Debug for AutoreleasePool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AutoreleasePool")
+            .field("name", &self.name())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
 
 /// Drains the pool, as [`AutoreleasePool::drain`] does, and closes it.
 impl Drop for AutoreleasePool {

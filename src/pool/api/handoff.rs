@@ -1,8 +1,9 @@
 //! `HandoffPool`: a pool that is drained on another thread.
 
 use super::pool_ref::PoolRef;
+use crate::home::home_ref::HomeRef;
 use crate::ledger::{self, PoolLabel};
-use crate::macros::debug_fields;
+use crate::object::header::Thin;
 use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::pool::drain::{engine, this_thread};
@@ -13,8 +14,8 @@ use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
-use std::mem;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::{fmt, mem};
 
 /// A pool of references for another thread to release; one message hands over all of them.
 ///
@@ -25,9 +26,9 @@ use std::panic::Location;
 ///
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]; for a value with one owner,
-/// [`drop_later`](crate::drop_later); for values that only one thread may destroy, a
-/// [`HomeRef`](crate::HomeRef), whose drop sends it home, and which a pool takes by
-/// [`create`](Self::create); on one thread, an [`AutoreleasePool`](crate::AutoreleasePool).
+/// [`drop_later`](crate::drop_later); for objects that only one thread may destroy, a
+/// [`HomeRef`](crate::HomeRef), whose drop sends it home; on one thread, an
+/// [`AutoreleasePool`](crate::AutoreleasePool).
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
@@ -70,10 +71,7 @@ impl HandoffPool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
-        let entry = payload.cast();
-        ledger::autoreleased(entry, Location::caller(), || PoolLabel::HANDOFF);
-        self.entries.set_label(PoolLabel::HANDOFF);
-        self.entries.push_or_grow(entry, grow);
+        self.push(payload.cast());
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
         // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
@@ -82,22 +80,98 @@ impl HandoffPool {
     /// Creates an object that the pool owns. Its memory is a block of the process-wide
     /// [allocator](crate::memory::BlockAllocator::process); whichever thread destroys the object, the block
     /// returns to this thread.
-    ///
-    /// The value may be a [`HomeRef`](crate::HomeRef). The thread that releases the pool's entries
-    /// then only gives the reference up; if that was the last one, the value goes on to its home,
-    /// which [destroys](crate::HomeRef#where-it-is-destroyed) it. So a graph whose nodes refer to
-    /// values of several threads can go to a reclaimer as it is.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, BlockSource::Process))
     }
 
+    /// Moves a value into the pool, for the thread that releases its entries to destroy. The value need
+    /// only be `Send`, as nobody gets a reference to it.
+    ///
+    /// For many values at once: an entry costs a block and a few nanoseconds, and
+    /// [`drain_on`](Self::drain_on) sends all entries in one message. For a few large values,
+    /// [`Looper::drop_later`](crate::Looper::drop_later) needs no pool.
+    ///
+    /// ```
+    /// use releasepool::{HandoffPool, Looper};
+    /// use std::cell::Cell;
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let mut old = HandoffPool::new();
+    /// (0..1_000).for_each(|n| old.push_value(vec![Cell::new(n)])); // not Sync
+    /// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn push_value<T: Send + 'static>(&self, value: T) {
+        self.push(Ref::into_payload(Ref::new_from(value, BlockSource::Process)).cast());
+    }
+
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn push(&self, entry: Thin) {
+        let label = || PoolLabel::HANDOFF;
+        ledger::autoreleased(entry, Location::caller(), label);
+        self.entries.set_label(PoolLabel::HANDOFF);
+        self.entries.push_or_grow(entry, grow);
+    }
+
+    /// Moves a reference to a value with a home into this pool, and lends the reference back until
+    /// the pool is drained.
+    ///
+    /// The thread that releases the pool's entries only gives the reference up. If that was the
+    /// last reference, the value goes on to its home, which
+    /// [destroys](HomeRef#where-it-is-destroyed) it: so a graph whose nodes refer to values of
+    /// several threads can go to a reclaimer as it is.
+    ///
+    /// Takes a block of 24 bytes besides the entry: an entry must be an object that any thread may
+    /// destroy, so the reference becomes the value of an object that [`create`](Self::create)
+    /// makes.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper};
+    /// use std::rc::Rc;
+    ///
+    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let texture = Rc::new("grass"); // not Send
+    /// let mut old = HandoffPool::new();
+    /// old.autorelease_home(HomeRef::new(texture.clone()));
+    /// old.drain_on(reclaimer.thread());
+    /// reclaimer.shutdown().unwrap(); // the reference is given up by now
+    /// drop(AutoreleasePool::new());  // a drain here, at home, destroys the value
+    /// assert_eq!(Rc::strong_count(&texture), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn autorelease_home<T: ?Sized>(&self, r: HomeRef<T>) -> PoolRef<'_, HomeRef<T>> {
+        self.create(r)
+    }
+
+    /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
+    /// objects](Self::create).
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_str(&self, text: &str) -> PoolRef<'_, str> {
+        self.autorelease(Ref::str_from(text, BlockSource::Process))
+    }
+
+    /// Creates a slice that the pool owns: clones of the values, in a block like other [created
+    /// objects](Self::create).
+    ///
+    /// # Panics
+    /// If cloning panics. The pool is then unchanged.
+    #[inline]
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
+        self.autorelease(Ref::slice_from(values, BlockSource::Process))
+    }
+
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
     /// returns their number. This pool is empty afterwards and can be used again.
     ///
     /// If `to` has ended, the next outermost drain of any thread releases the entries. If `to` is a
-    /// [reclaimer](crate::Reclaimer#bounds-and-deadlocks) that has no room, the calling thread
+    /// [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, the calling thread
     /// releases them at once.
     ///
     /// Lock-free, unless `to` sleeps in a loop and must be woken. If the entries arrive while `to`
@@ -113,7 +187,7 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        // SAFETY: all objects are Send and Sync.
+        // SAFETY: all objects are Send, and Sync unless the entry is their only reference.
         let message = unsafe { PageChain::message(entries, n as u64, to.key()) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);
@@ -142,6 +216,11 @@ impl HandoffPool {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Returns whether the pool has an entry for this object. Linear in the number of entries.
+    pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
+        self.entries.contains(Ref::thin(r))
+    }
 }
 
 /// Drains the pool on this thread.
@@ -157,14 +236,18 @@ impl Drop for HandoffPool {
     }
 }
 
-/// Grows by pages of the calling thread's cache, or by new ones once the thread has exited.
+/// Calls `f` with the calling thread's page cache, or with an empty one once the thread has exited.
+fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
+    this_thread::with(|pools| match pools {
+        Some(pools) => f(&pools.pages),
+        None => f(&PageCache::new()),
+    })
+}
+
 #[cold]
 #[inline(never)]
 fn grow(entries: &Entries) {
-    this_thread::with(|pools| match pools {
-        Some(pools) => entries.grow(&pools.pages),
-        None => entries.grow(&PageCache::new()),
-    });
+    with_pages(|pages| entries.grow(pages));
 }
 
 #[inline(never)]
@@ -172,4 +255,14 @@ fn release_here(entries: Entries) -> usize {
     this_thread::with(|thread| engine::release_all(&entries, thread))
 }
 
-debug_fields! { HandoffPool: |this| len = this.len(), .. }
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
+impl UnwindSafe for HandoffPool {}
+impl RefUnwindSafe for HandoffPool {}
+
+impl fmt::Debug for HandoffPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandoffPool")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

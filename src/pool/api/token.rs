@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// assert_eq!(manager.pop(token), Err(PopError::Stale));
 /// # Ok::<_, PopError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PoolToken {
     manager: u64,
     /// `None` if the pool was made after the thread's exit.
@@ -278,6 +278,7 @@ pub fn key_from_word(word: u64) -> ThreadKey {
 mod tests {
     use super::*;
     use crate::PoolManager;
+    use crate::pool::stack::manager_shared::ManagerSettings;
 
     #[test]
     fn pushed_pool_has_its_name() {
@@ -298,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_pool_state_that_has_used_up_its_generations_is_never_reused() {
-        let manager = ManagerShared::global();
+        let manager = Arc::new(ManagerShared::new(ManagerSettings::default()));
         let first = push(&manager, Location::caller());
         assert_eq!(pop(&manager, first), Ok(0));
         let with_state = |f: fn(&PoolState)| {

@@ -2,14 +2,15 @@
 
 use crate::memory::block::block_allocator::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Counter, Living, Map, Numbers, Setting, Sleeper, global, lazy};
+use crate::sync::{Counter, Map, Numbers, Setting, Sleeper, lazy};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::with_figures_locked;
 use std::sync::Arc;
 
 /// The reaction to a root pool that has grown beyond its watermark.
 ///
-/// Set by [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
+/// Set by [`PoolManagerBuilder::root_policy`](crate::pool::PoolManagerBuilder::root_policy) and
+/// [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
 ///
 /// # Example
 /// ```
@@ -17,26 +18,42 @@ use std::sync::Arc;
 /// use releasepool::{PoolManager, Ref};
 ///
 /// let manager = PoolManager::new();
-/// manager.set_root_policy(RootPolicy::Drain);
+/// manager.set_root_policy(RootPolicy::DrainAtBoundary);
 /// manager.autorelease(Ref::new(5));
-/// assert_eq!(manager.drain_root_beyond_watermark(), 0); // 10,000 unless set
+/// manager.boundary(); // drains the root pool if it has grown beyond its watermark
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RootPolicy {
     /// An event reports the pool, and reports it again at each doubling.
     Report,
-    /// An event reports the pool, and the host's next call of
-    /// [`PoolManager::drain_root_beyond_watermark`](crate::PoolManager::drain_root_beyond_watermark)
-    /// drains it.
-    Drain,
+    /// An event reports the pool, and it is drained at the next boundary that the host marks
+    /// ([`PoolManager::boundary`](crate::PoolManager::boundary)).
+    DrainAtBoundary,
 }
 
 /// The settings with which a manager is made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct ManagerSettings {
     pub(crate) name: Option<String>,
+    pub(crate) root_watermark: usize,
+    pub(crate) root_policy: RootPolicy,
+    pub(crate) backlog_watermark: usize,
+    pub(crate) pool_watermark: usize,
     pub(crate) memory: Option<BlockAllocator>,
+}
+
+impl Default for ManagerSettings {
+    fn default() -> Self {
+        Self {
+            name: None,
+            root_watermark: 10_000,
+            root_policy: RootPolicy::Report,
+            backlog_watermark: 100_000,
+            pool_watermark: 100_000,
+            memory: None,
+        }
+    }
 }
 
 /// A number from which an event reports something; 0 counts as 1.
@@ -44,8 +61,8 @@ pub(crate) struct ManagerSettings {
 pub(crate) struct Watermark(Setting);
 
 impl Watermark {
-    fn new(n: u64) -> Self {
-        Self(Setting::new(n))
+    fn new(n: usize) -> Self {
+        Self(Setting::new(n.max(1) as u64))
     }
 
     pub(crate) fn get(&self) -> usize {
@@ -72,12 +89,12 @@ pub(crate) struct Watermarks {
 }
 
 impl Watermarks {
-    fn new() -> Self {
+    fn new(settings: &ManagerSettings) -> Self {
         Self {
-            root: Watermark::new(10_000),
-            root_policy: Setting::new(RootPolicy::Report as u64),
-            backlog: Watermark::new(100_000),
-            pool: Watermark::new(100_000),
+            root: Watermark::new(settings.root_watermark),
+            root_policy: Setting::new(settings.root_policy as u64),
+            backlog: Watermark::new(settings.backlog_watermark),
+            pool: Watermark::new(settings.pool_watermark),
         }
     }
 
@@ -85,7 +102,7 @@ impl Watermarks {
         if self.root_policy.get() == RootPolicy::Report as u64 {
             RootPolicy::Report
         } else {
-            RootPolicy::Drain
+            RootPolicy::DrainAtBoundary
         }
     }
 
@@ -104,8 +121,8 @@ pub(crate) struct ManagerShared {
     /// The allocator for objects that pools make; `None` for the process-wide one.
     pub(crate) memory: Option<BlockAllocator>,
     pub(crate) watermarks: Watermarks,
-    /// Number of handles; those of the global manager are never all dropped.
-    handles: AtomicU64,
+    /// 1 once the last handle of the manager has been dropped: stacks may be retired. Else 0.
+    abandoned: AtomicU64,
     /// The threads that use this manager.
     pub(crate) threads: Map<ThreadKey, Arc<PoolStackStats>>,
     /// Statistics of threads that have ended.
@@ -291,32 +308,19 @@ lazy! {
     static GLOBAL: Arc<ManagerShared> = Arc::new(ManagerShared::new(ManagerSettings::default()));
 }
 
-global! {
-    /// The managers of the process, without the global one. Those without a handle count, too, as long as
-    /// a thread has a stack of theirs.
-    pub(crate) static MANAGERS: Living<ManagerShared> = Living::new();
-}
-
 impl ManagerShared {
     pub(crate) fn new(settings: ManagerSettings) -> Self {
         static NEXT: Numbers = Numbers::new();
         Self {
             id: NEXT.next(),
-            watermarks: Watermarks::new(),
+            watermarks: Watermarks::new(&settings),
             name: settings.name,
             memory: settings.memory,
-            handles: AtomicU64::new(0),
+            abandoned: AtomicU64::new(0),
             threads: Map::new(),
             departed: Departed::default(),
             changed: Sleeper::default(),
         }
-    }
-
-    /// Makes a manager other than the global one.
-    pub(crate) fn register(settings: ManagerSettings) -> Arc<Self> {
-        let manager = Arc::new(Self::new(settings));
-        MANAGERS.add(&manager);
-        manager
     }
 
     /// Takes an ended thread off the list, and adds its figures to the sums.
@@ -329,22 +333,16 @@ impl ManagerShared {
         }
     }
 
-    /// Counts a handle, which keeps the calling thread's stack of the manager where it is.
-    pub(crate) fn add_handle(&self) {
-        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
-        // handles that it has itself.
-        self.handles.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn drop_handle(&self) {
-        // Relaxed: as in `add_handle`.
-        self.handles.fetch_sub(1, Ordering::Relaxed);
+    /// Records that the last handle has been dropped.
+    pub(crate) fn abandon(&self) {
+        // Relaxed: each thread frees only its own stacks, whenever it sees the new value.
+        self.abandoned.store(1, Ordering::Relaxed);
     }
 
     /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Relaxed: as in `add_handle`.
-        self.handles.load(Ordering::Relaxed) == 0
+        // Relaxed: as in `abandon`.
+        self.abandoned.load(Ordering::Relaxed) != 0
     }
 
     /// Returns the shared state of the global manager, which the first use makes.

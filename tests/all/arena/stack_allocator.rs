@@ -1,10 +1,14 @@
 //! `StackAllocator` and `StackBox`: when memory is used again, and values that are forgotten.
 
-use crate::arena::{HEADER, address};
+use crate::arena::{HEADER, NAMES, address};
 use crate::support::Log;
 use releasepool::memory::{StackAllocator, StackBox};
 use releasepool::unsize;
-use std::fmt::Display;
+use std::collections::HashSet;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::ParseIntError;
 
 #[test]
 fn holes_are_used_again_when_everything_above_was_dropped() {
@@ -29,7 +33,7 @@ fn holes_are_used_again_when_everything_above_was_dropped() {
     assert_eq!(a.id, 0);
     drop(a);
     assert_eq!(log.ids(), [1, 3, 4, 2, 5, 0]);
-    assert!(arena.used() == 0);
+    assert!(arena.is_empty() && arena.used() == 0);
 }
 
 #[test]
@@ -46,7 +50,7 @@ fn leaked_reference_stays_valid_whatever_is_made_and_dropped() {
     // The `String` is in the arena, its text is not.
     drop(std::mem::take(leaked));
     arena.reset();
-    assert!(arena.used() == 0);
+    assert!(arena.is_empty());
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn every_alignment_up_to_a_page() {
     for capacity in [1 << 20, 0] {
         let arena = StackAllocator::with_capacity(capacity);
         aligned!(arena, 1 2 4 8 16 32 64 128 256 512 1024 2048 4096);
-        assert!(arena.used() == 0);
+        assert!(arena.is_empty());
         let on_heap = arena.high_water() > capacity;
         assert_eq!(on_heap, capacity == 0);
     }
@@ -120,7 +124,8 @@ fn values_of_size_0_take_no_memory_and_are_dropped() {
         let none = arena.alloc_slice(0, |_| String::new());
         assert_eq!((many.len(), none.len()), (1_000, 0));
         assert_eq!((arena.used(), arena.high_water()), (0, 0));
-        assert!(arena.used() == 0);
+        assert!(arena.is_empty());
+        let nothing = StackBox::named(nothing, "nothing");
         drop(StackBox::into_inner(nothing));
         assert_eq!(DROPPED.get(), 1);
         drop((many, none));
@@ -135,13 +140,11 @@ fn values_move_in_and_out() {
     let arena = StackAllocator::with_capacity(1024);
     let text = arena.alloc(String::from("moved"));
     assert_eq!(StackBox::into_inner(text), "moved");
-    assert!(arena.used() == 0, "the memory is freed");
+    assert!(arena.is_empty(), "the memory is freed");
     assert_eq!(*arena.alloc_str("a text"), *"a text");
     assert_eq!(*arena.alloc_str(""), *"");
     assert_eq!(*arena.alloc_slice_copy(&[1, 2, 3]), [1, 2, 3]);
-    let debug = format!("{arena:?}");
-    assert!(debug.contains("used: 0, capacity: 1024, high_water"));
-    assert!(arena.used() == 0);
+    assert!(arena.is_empty());
 }
 
 #[test]
@@ -154,7 +157,7 @@ fn boxes_hold_boxes_of_the_same_arena() {
     drop(outer);
     assert_eq!(log.ids(), [0, 1, 2, 3, 4]);
     drop(list);
-    assert!(arena.used() == 0);
+    assert!(arena.is_empty() && arena.used() == 0);
 }
 
 #[test]
@@ -184,17 +187,121 @@ fn boxes_of_trait_objects_and_slices() {
     assert_eq!(probes.len(), 2);
     drop(probes);
     assert_eq!(log.ids(), [0, 1]);
-    assert!(arena.used() == 0);
+    assert!(arena.is_empty());
     let mut numbers = unsize!(arena.alloc(1..4) => dyn Iterator<Item = i32>);
     assert_eq!(numbers.size_hint(), (3, Some(3)));
     assert_eq!(numbers.next(), Some(1));
-    assert_eq!((&mut *numbers).sum::<i32>(), 5);
+    assert_eq!(numbers.sum::<i32>(), 5);
+    assert!(arena.is_empty());
 }
 
 #[test]
+// The arena has cells, but only the value is hashed, which has none.
+#[allow(clippy::mutable_key_type)]
 fn boxes_are_like_their_values() {
+    use std::borrow::{Borrow, BorrowMut};
     let (arena, other) = (StackAllocator::new(), StackAllocator::new());
-    let (one, two) = (arena.alloc(1), other.alloc(2));
-    assert!(one != two && one == arena.alloc(1));
+    let (mut one, two) = (arena.alloc(1), other.alloc(2));
+    assert!(one < two && one != two && one.cmp(&two).is_lt());
+    assert_eq!(one.partial_cmp(&two), Some(std::cmp::Ordering::Less));
+    assert_eq!(one, arena.alloc(1));
     assert_eq!(format!("{one} {two:?}"), "1 2");
+    assert_eq!(format!("{one:p}"), format!("{:#x}", address(&one)));
+    *one.as_mut() += 1;
+    *BorrowMut::<i32>::borrow_mut(&mut one) += 1;
+    let borrowed: &i32 = one.borrow();
+    assert_eq!((*borrowed, *one.as_ref(), *one), (3, 3, 3));
+    let set = HashSet::from([arena.alloc(5), arena.alloc(5), arena.alloc(6)]);
+    assert_eq!(set.len(), 2);
+    let hash = |of: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        of(&mut hasher);
+        hasher.finish()
+    };
+    assert_eq!(hash(&|to| one.hash(to)), hash(&|to| 3.hash(to)));
+}
+
+#[test]
+fn box_of_an_error_is_an_error() {
+    #[derive(Debug)]
+    struct Outer(ParseIntError);
+    impl Display for Outer {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            f.write_str("not a number")
+        }
+    }
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let arena = StackAllocator::new();
+    let error = arena.alloc(Outer("x".parse::<i32>().unwrap_err()));
+    let error: &dyn Error = &error;
+    assert_eq!(error.to_string(), "not a number");
+    let source = error.source().unwrap();
+    assert!(source.source().is_none());
+}
+
+#[test]
+fn dump_shows_entries_with_places_and_names() {
+    let arena = StackAllocator::with_capacity(256);
+    let number = arena.alloc(7u32);
+    let dropped = StackBox::named(arena.alloc([0u16; 4]), "contacts");
+    let list = arena.alloc_slice(5, |_| 1u8);
+    let large = arena.alloc([0u64; 100]);
+    let lines = [
+        format!("{:p} 800 bytes{}, on the heap", large, name(" [u64; 100]")),
+        format!("{:#x} 5 bytes{}", address(&list), name(" [u8]")),
+        format!(
+            "{:p} 8 bytes{}, dropped, but held by newer values",
+            dropped,
+            name(" contacts")
+        ),
+        format!("{:p} 4 bytes{}", number, name(" u32")),
+    ];
+    drop(dropped);
+    let dump = arena.dump().to_string();
+    let (first, rest) = dump.split_once('\n').unwrap();
+    let (used, most) = (arena.used(), arena.high_water());
+    assert_eq!(
+        first,
+        format!("arena: {used} of 256 bytes in use, high-water mark {most}")
+    );
+    let found: Vec<_> = rest.lines().map(str::trim).collect();
+    assert_eq!(found, lines);
+    assert_eq!(format!("{:?}", arena.dump()), dump);
+    let large = StackBox::named(large, "impulses");
+    assert_eq!(arena.dump().to_string().contains("impulses"), NAMES);
+    drop((large, list, number));
+    assert_eq!(
+        arena.dump().to_string(),
+        format!("arena: 0 of 256 bytes in use, high-water mark {most}")
+    );
+    let debug = format!("{arena:?}");
+    assert!(debug.contains("used: 0, capacity: 256, high_water"));
+}
+
+fn name(name: &str) -> &str {
+    if NAMES { name } else { "" }
+}
+
+#[test]
+fn formatter_may_use_the_arena_that_is_dumped() {
+    use std::fmt::Write;
+    struct Writer<'s>(Vec<StackBox<'s, u8>>, &'s StackAllocator);
+    impl Write for Writer<'_> {
+        fn write_str(&mut self, _: &str) -> std::fmt::Result {
+            self.0.pop();
+            self.0.pop();
+            std::mem::drop(self.1.alloc([u64::MAX; 100]));
+            std::mem::forget(self.1.alloc(u64::MAX));
+            Ok(())
+        }
+    }
+    let arena = StackAllocator::with_capacity(2000);
+    let boxes = (0..30).map(|n| arena.alloc(n)).collect();
+    let mut writer = Writer(boxes, &arena);
+    write!(writer, "{}", arena.dump()).unwrap();
+    assert!(writer.0.is_empty());
 }

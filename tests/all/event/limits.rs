@@ -4,9 +4,8 @@
 use crate::event::all_events;
 use crate::support::{Bomb, Countdown, alone, assert_says, panic_of};
 use releasepool::event::{Event, EventKind};
-use releasepool::{
-    AutoreleasePool, FrameLoop, HomeRef, PoolManager, Ref, autorelease, frame::FrameConfig,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::{AutoreleasePool, FrameLoop, HomeRef, PoolManager, Ref, autorelease};
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
@@ -231,8 +230,7 @@ fn strays_of_one_type_are_reported_for_each_site() {
 fn only_strays_have_a_site() {
     alone!();
     let told = all_events(|| {
-        let manager = PoolManager::new();
-        manager.set_root_watermark(1);
+        let manager = PoolManager::builder().root_watermark(1).build();
         manager.autorelease(Ref::new(1));
     });
     let kinds: Vec<_> = told.iter().map(|e| (e.kind, e.site.is_some())).collect();

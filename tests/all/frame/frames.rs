@@ -5,10 +5,8 @@ use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
 use crate::support::{Log, events, me, on_drop, panic_of, send, wait_until};
 use releasepool::event::EventKind;
-use releasepool::{
-    AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
-    frame::{Frame, FrameConfig},
-};
+use releasepool::frame::{Frame, FrameConfig};
+use releasepool::{AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool};
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow::{self, Break};
 use std::rc::Rc;

@@ -2,7 +2,8 @@
 
 use crate::frame::{HOUR, Told, enough, noting, on_demand};
 use crate::support::{Log, alone, wait_until};
-use releasepool::{FrameLoop, Ref, frame::FrameConfig};
+use releasepool::frame::FrameConfig;
+use releasepool::{FrameLoop, Ref};
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
@@ -124,21 +125,12 @@ fn late() -> FrameConfig {
 }
 
 #[test]
-fn frame_that_is_late_or_has_drained_enough_leaves_releases_to_the_next_ones() {
+fn late_frame_leaves_releases_to_the_next_ones() {
     // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
-    alone!();
-    let enough = FrameConfig::new().max_drain(Duration::ZERO);
-    for config in [late(), enough.clone().frame_time(HOUR), enough.unlimited()] {
-        leaves_releases_to_the_next_frames(config);
-    }
-}
-
-fn leaves_releases_to_the_next_frames(config: FrameConfig) {
-    let log = Log::new();
-    let mut frames = FrameLoop::new(config);
+    let log = alone!();
+    let mut frames = FrameLoop::new(late());
     let told = Arc::new(Told::default());
-    let waker = Waker::from(told.clone());
-    frames.set_wake_hook(move || waker.wake_by_ref());
+    frames.set_waker(Waker::from(told.clone()));
     frames.tick(|frame| {
         for id in 0..3 {
             frame.pool().create(log.probe(id));

@@ -2,13 +2,12 @@
 
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
-use crate::support::{LONG, Log, PAGE, alone, fresh, global, here, on_drop, sized};
-use releasepool::event::{self, EventKind};
-use releasepool::frame::{FrameConfig, LoopProxy};
+use crate::support::{Log, PAGE, alone, fresh, global, here, sized};
+use releasepool::frame::FrameConfig;
 use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, Budget, FrameLoop, Hot, Looper, PoolManager, Ref, Slot, autorelease,
-    autoreleasepool, finish,
+    AutoreleasePool, FrameLoop, FrameProxy, Hot, Looper, LooperProxy, PoolManager, Ref, Slot,
+    autorelease, autoreleasepool,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -173,8 +172,8 @@ fn an_allocator_may_use_everything_while_everything_is_used() {
 
 #[test]
 fn an_allocator_may_wake_a_thread_while_the_thread_begins_to_wait() {
-    static ASLEEP: OnceLock<LoopProxy> = OnceLock::new();
-    static CALLED: OnceLock<LoopProxy> = OnceLock::new();
+    static ASLEEP: OnceLock<LooperProxy> = OnceLock::new();
+    static CALLED: OnceLock<LooperProxy> = OnceLock::new();
     alone!();
     let [asleep, called] = [(); 2].map(|()| Looper::spawn("looper").unwrap());
     _ = (ASLEEP.set(asleep.proxy()), CALLED.set(called.proxy()));
@@ -194,10 +193,11 @@ fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
         static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
     }
     alone!();
-    let posts: [fn(&LoopProxy) -> bool; 3] = [
+    let posts: [fn(&FrameProxy) -> bool; 4] = [
         |proxy| proxy.post(|| ()).is_ok(),
         |proxy| proxy.post_frame(|_| ()).is_ok(),
         |proxy| proxy.post_after(Duration::ZERO, || ()).is_ok(),
+        |proxy| proxy.post_frame_after(Duration::ZERO, |_| ()).is_ok(),
     ];
     for post in posts {
         let frames = FrameLoop::new(FrameConfig::new());
@@ -217,28 +217,4 @@ fn an_allocator_may_make_objects_while_call_frames_are_freed() {
     // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
     let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
     with_foreign(use_all_locks, || drop(object));
-}
-
-#[test]
-fn an_allocator_may_free_the_stacks_of_managers_that_are_gone_while_finish_empties_them() {
-    thread_local! {
-        static LAST: RefCell<Option<PoolManager>> = const { RefCell::new(None) };
-        static QUEUED: RefCell<Option<Ref<Box<u8>>>> = const { RefCell::new(None) };
-    }
-    alone!();
-    event::set_hook(Some(Box::new(|event| {
-        if event.kind == EventKind::TokenLeft {
-            // The drain of a backlog queues it.
-            drop(QUEUED.take());
-        }
-    })));
-    let manager = PoolManager::new();
-    let mut pool = manager.pool();
-    pool.create(on_drop(|| _ = LAST.take().unwrap().push()));
-    pool.drain_within(Budget::Count(0));
-    drop(pool);
-    QUEUED.set(Some(Ref::new(Box::new(1))));
-    LAST.set(Some(manager));
-    with_foreign(|| drop(PoolManager::new().pool()), || finish(LONG)).unwrap();
-    assert_eq!(global().snapshot().live_objects(), 0);
 }

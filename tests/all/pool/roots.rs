@@ -5,7 +5,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::pool::RootPolicy;
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool};
 
 #[test]
 fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
@@ -70,17 +70,10 @@ fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
     assert_eq!(events(EventKind::NoPool).len(), 0);
 }
 
-/// Returns a manager that reports a root pool with this many entries.
-fn reporting_at(entries: usize) -> PoolManager {
-    let manager = PoolManager::new();
-    manager.set_root_watermark(entries);
-    manager
-}
-
 #[test]
 fn the_root_watermark_reports_at_each_doubling() {
     listen();
-    let manager = reporting_at(10);
+    let manager = PoolManager::builder().root_watermark(10).build();
     let mut seen = Vec::new();
     for n in 1..=100 {
         manager.autorelease(Ref::new('x'));
@@ -93,14 +86,14 @@ fn the_root_watermark_reports_at_each_doubling() {
     assert!(events.iter().map(|event| event.count).eq(seen));
     assert_eq!(events[0].type_name, Some("char"));
     assert_says(&events[0], &["10 entries"]);
-    assert_eq!(beyond(&manager), 0, "the policy is to report");
+    assert_eq!(manager.boundary(), 0, "the policy is to report");
     assert_eq!(manager.drain_root(), 100);
 }
 
 #[test]
 fn a_drain_lowers_the_watermark_again() {
     listen();
-    let manager = reporting_at(5);
+    let manager = PoolManager::builder().root_watermark(5).build();
     for round in 1..=3 {
         (0..5).for_each(|_| manager.autorelease(Ref::new(0)));
         manager.drain_root();
@@ -108,41 +101,36 @@ fn a_drain_lowers_the_watermark_again() {
     }
 }
 
-fn beyond(manager: &PoolManager) -> usize {
-    manager.drain_root_beyond_watermark()
-}
-
-/// Returns a manager whose policy is to drain a root pool with this many entries.
+/// Returns a manager that drains, at a boundary, a root pool with this many entries.
 fn draining_at(entries: usize) -> PoolManager {
-    let manager = reporting_at(entries);
-    manager.set_root_policy(RootPolicy::Drain);
-    manager
+    let builder = PoolManager::builder().root_watermark(entries);
+    builder.root_policy(RootPolicy::DrainAtBoundary).build()
 }
 
 #[test]
-fn drain_root_beyond_watermark_inside_a_pool_or_a_destructor_does_nothing() {
+fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
     let log = Log::new();
     let manager = draining_at(1);
     manager.autorelease(Ref::new(log.probe(0)));
     let pool = manager.pool();
-    assert_eq!(beyond(&manager), 0, "inside a pool");
+    assert_eq!(manager.boundary(), 0, "inside a pool");
     drop(pool);
     let token = manager.push();
-    assert_eq!(beyond(&manager), 0, "inside a token pool");
+    assert_eq!(manager.boundary(), 0, "inside a token pool");
     manager.pop(token).unwrap();
     let inner = manager.clone();
     drop(Ref::new(on_drop(move || {
-        assert_eq!(beyond(&inner), 0, "in a destructor")
+        assert_eq!(inner.boundary(), 0, "in a destructor")
     })));
     assert_eq!(log.count(), 0);
     let _of_another_manager = AutoreleasePool::new();
-    assert_eq!(beyond(&manager), 1);
+    assert_eq!(manager.boundary(), 1);
 }
 
 #[test]
 fn watermark_event_names_no_more_than_eight_types() {
     listen();
-    let manager = reporting_at(23);
+    let manager = PoolManager::builder().root_watermark(23).build();
     macro_rules! of_types {
             ($($t:ty)*) => { $(manager.autorelease(Ref::new(<$t>::default()));)* }
         }
@@ -182,17 +170,39 @@ fn watermark_is_set_at_any_time_by_any_thread() {
 }
 
 #[test]
+fn policy_is_set_at_any_time() {
+    let manager = PoolManager::new();
+    manager.set_root_watermark(2);
+    (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+    assert_eq!(manager.boundary(), 0);
+    let other = manager.clone();
+    fresh(move || other.set_root_policy(RootPolicy::DrainAtBoundary));
+    assert_eq!(manager.boundary(), 2);
+    (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
+    manager.set_root_policy(RootPolicy::Report);
+    assert_eq!(manager.boundary(), 0);
+    assert_eq!(manager.drain_root(), 2);
+}
+
+#[test]
 fn watermarks_of_the_global_manager_can_be_set() {
     // This runs in a process of its own, because it changes the global manager.
     alone!();
     listen();
     autorelease(Ref::new(0));
     global().set_root_watermark(3);
-    global().set_root_policy(RootPolicy::Drain);
+    global().set_root_policy(RootPolicy::DrainAtBoundary);
     (0..2).for_each(|_| autorelease(Ref::new(0)));
     assert_eq!(events(EventKind::RootWatermark).len(), 1);
     assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
-    assert_eq!(beyond(global()), 3);
+    assert_eq!(global().boundary(), 3);
+    global().set_backlog_watermark(1);
+    let mut pool = AutoreleasePool::new();
+    for _ in 0..2 {
+        pool.create(0);
+        pool.drain_within(Budget::Count(0));
+    }
+    assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
 }
 
 #[test]

@@ -1,7 +1,5 @@
-use releasepool::{
-    FrameLoop, Looper,
-    frame::{Frame, FrameConfig, FrameReport, LoopProxy, PostId},
-};
+use releasepool::frame::{Frame, FrameConfig, FrameReport, PostId};
+use releasepool::{FrameLoop, FrameProxy, Looper, LooperProxy};
 use scenes::Log;
 use std::ops::ControlFlow;
 use std::thread;
@@ -12,7 +10,7 @@ fn a_frame_loop_runs_posts_and_drains_its_frames() {
     let log = Log::default();
     let config: FrameConfig = FrameConfig::new().unlimited();
     let mut frames = FrameLoop::new(config);
-    let ui: LoopProxy = frames.proxy();
+    let ui: FrameProxy = frames.proxy();
     let there = log.clone();
     let worker = thread::spawn(move || {
         ui.post_frame(move |frame: &mut Frame<'_>| {
@@ -41,7 +39,7 @@ fn a_frame_loop_runs_posts_and_drains_its_frames() {
 fn a_looper_runs_commands_in_order() {
     let log = Log::default();
     let looper = Looper::spawn("loader").unwrap();
-    let loader: LoopProxy = looper.proxy();
+    let loader: LooperProxy = looper.proxy();
     for name in ["a", "b"] {
         let node = log.node(name, vec![]);
         loader.post(move || drop(node)).unwrap();

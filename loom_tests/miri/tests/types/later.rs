@@ -1,9 +1,10 @@
 use crate::LONG;
-use releasepool::reclaim::{
-    Full, Later, PendingDrops, ReclaimerBuilder, WhenFull, finish_drops, try_drop_later,
+use releasepool::{
+    Full, Later, Looper, OnReclaimer, PendingDrops, ReclaimerConfig, WhenFull, drop_later,
+    finish_drops,
 };
-use releasepool::{Reclaimer, drop_later};
 use scenes::Log;
+use std::sync::Arc;
 
 #[test]
 fn the_reclaimer_of_the_process_ends() {
@@ -14,7 +15,7 @@ fn the_reclaimer_of_the_process_ends() {
     assert!(finish_drops(LONG));
     assert_eq!(log.take(), ["sent", "dropped"]);
     // The next one.
-    assert!(try_drop_later(log.node("again", vec![])).is_ok());
+    drop_later(log.node("again", vec![]));
     assert!(finish_drops(LONG));
     assert_eq!(log.take(), ["again"]);
 }
@@ -22,7 +23,7 @@ fn the_reclaimer_of_the_process_ends() {
 #[test]
 fn a_reclaimer_has_bounds() {
     let log = Log::default();
-    let config: ReclaimerBuilder = Reclaimer::builder()
+    let config: ReclaimerConfig = ReclaimerConfig::new()
         .values(0)
         .when_full(WhenFull::DestroyHere);
     let full = config.spawn("full").unwrap();
@@ -31,13 +32,15 @@ fn a_reclaimer_has_bounds() {
     full.drop_later(log.node("here", vec![]));
     assert_eq!(log.take(), ["refused", "here"]);
 
-    let reclaimer: Reclaimer = Reclaimer::new("reclaimer").unwrap();
+    let reclaimer = Arc::new(Looper::reclaimer("reclaimer").unwrap());
     reclaimer.drop_later_weighed(log.node("there", vec![]), 1_000);
-    assert!(reclaimer.barrier());
+    reclaimer.barrier().unwrap();
     let pending: PendingDrops = reclaimer.pending();
     assert_eq!(
         (pending.values, pending.bytes, log.take()),
         (0, 0, vec!["there".to_owned()])
     );
-    assert!(reclaimer.finish(LONG));
+    let there = reclaimer.clone();
+    let own: Result<(), OnReclaimer> = reclaimer.call(move || there.barrier()).unwrap();
+    assert_eq!(own, Err(OnReclaimer));
 }

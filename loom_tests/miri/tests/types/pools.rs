@@ -3,8 +3,8 @@ use releasepool::object::{settle, settle_scope};
 use releasepool::pool::{PoolDump, PoolManagerBuilder, PoolToken, PopError, RootPolicy};
 use releasepool::task::Pooled;
 use releasepool::{
-    AutoreleasePool, Budget, Drained, HandoffPool, PoolManager, PoolRef, Reclaimer, Ref,
-    autorelease, autoreleasepool, callback_scope, pooled,
+    AutoreleasePool, Budget, Drained, HandoffPool, Looper, PoolManager, PoolRef, Ref, autorelease,
+    autoreleasepool, callback_scope, pooled,
 };
 use scenes::{Log, Node};
 use std::pin::pin;
@@ -84,10 +84,8 @@ fn a_budget_leaves_the_rest_for_later() {
 #[test]
 fn managers_and_tokens() {
     let log = Log::default();
-    let builder: PoolManagerBuilder = PoolManager::builder().name("plugin");
-    let manager: PoolManager = builder.build();
-    manager.set_root_watermark(1);
-    manager.set_root_policy(RootPolicy::Drain);
+    let builder: PoolManagerBuilder = PoolManager::builder().name("plugin").root_watermark(1);
+    let manager: PoolManager = builder.root_policy(RootPolicy::DrainAtBoundary).build();
     let token: PoolToken = manager.push();
     manager.autorelease(Ref::new(log.node("of the token", vec![])));
     assert_eq!(
@@ -97,19 +95,20 @@ fn managers_and_tokens() {
     let stale: Result<usize, PopError> = manager.pop(token);
     assert_eq!(stale, Err(PopError::Stale));
     manager.autorelease(Ref::new(log.node("of the root", vec![])));
-    manager.drain_root_beyond_watermark();
+    manager.boundary();
     assert_eq!(log.take(), ["of the root"]);
 }
 
 #[test]
 fn a_pool_is_handed_over() {
     let log = Log::default();
-    let reclaimer = Reclaimer::new("reclaimer").unwrap();
+    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
     let mut pool = HandoffPool::new();
     pool.create(log.node("object", vec![]));
-    assert_eq!(pool.drain_on(reclaimer.thread()), 1);
+    pool.push_value(vec![log.node("value", vec![])]);
+    assert_eq!(pool.drain_on(reclaimer.thread()), 2);
     assert!(reclaimer.wait_idle(LONG));
-    assert_eq!(log.take(), ["object"]);
+    assert_eq!(log.take(), ["value", "object"]);
 }
 
 #[test]

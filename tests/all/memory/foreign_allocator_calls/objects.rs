@@ -106,6 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         let home = call(|| HomeRef::new(vec![1]));
         call(|| home.get().is_some());
         call(|| home.home());
+        call(|| home.is_home());
         call(|| home.with(Vec::len));
         call(|| drop((HomeRef::downgrade(&home), home.clone(), home.ptr_eq(&home))));
         call(|| drop(HomeRef::new_or_anywhere(vec![1])));
@@ -146,10 +147,10 @@ pub(super) const ROWS: &[Row] = &[
         calls(|_| drop(hot.get()));
         shown(hot);
         call(Hot::review);
-        calls(|n| drop(Hot::new(Ref::new(n))));
+        calls(|n| drop(Hot::try_new(Ref::new(n)).unwrap()));
     }),
     ("HotRef", || {
-        let hot = Hot::new(Ref::new(vec![1]));
+        let hot = Hot::try_new(Ref::new(vec![1])).unwrap();
         let shared = hot.get();
         call(|| drop(HotRef::downgrade(&shared)));
         call(|| drop(HotRef::to_ref(&shared)));
@@ -171,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Slot", || {
         let slot = call(|| Slot::new(Ref::new(1)));
-        call(|| drop(Slot::<u8>::default()));
+        call(|| drop((Slot::from(Ref::new(1)), Slot::<u8>::default())));
         let pools = calls(|_| AutoreleasePool::new());
         pools.iter().for_each(|pool| _ = *call(|| slot.load(pool)));
         calls(|n| slot.store(Ref::new(n as u32)));
@@ -190,6 +191,7 @@ pub(super) const ROWS: &[Row] = &[
     ("OptionSlot", || {
         let slot = call(|| OptionSlot::new(Some(Ref::new(1))));
         call(|| drop((OptionSlot::<u8>::empty(), OptionSlot::<u8>::default())));
+        call(|| drop(OptionSlot::from(Some(Ref::new(1)))));
         let pool = AutoreleasePool::new();
         call(|| (slot.is_empty(), slot.load(&pool).is_some()));
         calls(|n| slot.store(Some(Ref::new(n))));
@@ -202,10 +204,9 @@ pub(super) const ROWS: &[Row] = &[
         shown(slot);
     }),
     ("SlotCache", || {
-        let slot = Ref::new(Slot::new(Ref::new(1)));
-        let mut cache = call(|| SlotCache::new(slot.clone()));
+        let mut cache = call(|| SlotCache::new(Ref::new(Slot::new(Ref::new(1)))));
         call(|| drop(cache.load().clone()));
-        slot.store(Ref::new(2));
+        call(|| cache.slot().store(Ref::new(2)));
         call(|| drop(cache.load().clone()));
         call(|| cache.clear());
         cloned(cache);

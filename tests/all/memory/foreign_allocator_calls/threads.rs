@@ -39,9 +39,9 @@ pub(super) const ROWS: &[Row] = &[
         call(|| manager.set_backlog_watermark(10));
         call(|| manager.set_pool_watermark(10));
         call(|| manager.set_root_watermark(10));
-        call(|| manager.set_root_policy(RootPolicy::Drain));
+        call(|| manager.set_root_policy(RootPolicy::DrainAtBoundary));
         calls(|n| manager.autorelease(Ref::new(n)));
-        call(|| manager.drain_root_beyond_watermark());
+        call(|| manager.boundary());
         calls(|n| PoolManager::global().autorelease(Ref::new(n)));
         call(|| global().drain_root());
         // Each drain leaves an item, so that the list of items grows, and then shrinks.
@@ -54,7 +54,6 @@ pub(super) const ROWS: &[Row] = &[
         call(|| manager.drain_backlog(Budget::All));
         calls(|_| me().post(|| ()).unwrap());
         call(|| global().run_inbox());
-        call(|| global().run_inbox_within(Budget::All));
     }),
     ("PoolManager", || {
         let manager = PoolManager::new();
@@ -69,12 +68,16 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("PoolManagerBuilder", || {
         let builder = call(|| {
-            PoolManager::builder()
+            PoolManagerBuilder::default()
                 .name("name")
                 .memory(BlockAllocator::new())
+                .backlog_watermark(9)
+                .pool_watermark(9)
+                .root_watermark(9)
+                .root_policy(RootPolicy::Report)
         });
         call(|| format!("{builder:?}"));
-        call(|| _ = builder.build().pool().create(1));
+        call(|| _ = builder.clone().build().pool().create(1));
     }),
     ("InboxHook", || shown(global().set_inbox_hook(|| ()))),
     ("ShutdownReport", || {
@@ -109,7 +112,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| gone.release(Ref::new(1)));
     }),
     ("ThreadKey", || cloned((me().key(), me().key().to_string()))),
-    ("Closed", || _ = call(|| format!("{0}{0:?}", Closed(1)))),
+    ("Closed", || cloned(Closed(1))),
     ("RootPolicy", || cloned(RootPolicy::Report)),
     ("event::EventKind", || cloned(event::EventKind::Panic)),
     ("event", || {

@@ -1,10 +1,9 @@
 //! `HomeRef::with`, its coercions, and references in handoff pools.
 
-use crate::frame::id_of;
 use crate::support::{
     Log, Probe, assert_says, fresh, fresh_to_the_end, here, me, named_to_the_end, panic_of,
 };
-use releasepool::{AutoreleasePool, HandoffPool, HomeRef, PoolRef, Reclaimer, Ref, unsize};
+use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper, PoolRef, Ref, unsize};
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt::{Debug, Display};
@@ -88,7 +87,7 @@ fn trait_objects_of_any_alignment() {
         unsize!(HomeRef::new(Circle) => dyn Shape),
     ];
     assert_eq!(shapes.each_ref().map(|s| s.with(Shape::sides)), [5, 0]);
-    assert!(shapes[0].get().is_some() && shapes[0].home() == polygon.home());
+    assert!(shapes[0].is_home() && shapes[0].home() == polygon.home());
     let weak = unsize!(HomeRef::downgrade(&polygon) => dyn Shape);
     assert!(weak.upgrade().unwrap().ptr_eq(&shapes[0]));
     assert_eq!(weak.upgrade().unwrap().get().unwrap().sides(), 5);
@@ -141,14 +140,14 @@ fn a_handoff_pool_gives_values_back_to_their_home() {
         _probe: Probe,
     }
     let log = Log::new();
-    let reclaimer = Reclaimer::new("reclaimer of nodes").unwrap();
+    let reclaimer = Looper::reclaimer("reclaimer of nodes").unwrap();
     let texture = |id| HomeRef::new(Polygon(id, log.probe(id), PhantomData));
     let mut old = HandoffPool::new();
     let shared = texture(2);
-    let lent = old.create(shared.clone());
+    let lent = old.autorelease_home(shared.clone());
     assert_eq!(lent.with(Shape::sides), 2);
     assert!(PoolRef::retain(lent).ptr_eq(&shared));
-    old.create(unsize!(texture(0) => dyn Shape));
+    old.autorelease_home(unsize!(texture(0) => dyn Shape));
     old.autorelease(Ref::new(Node {
         texture: texture(1),
         _probe: log.probe(10),
@@ -156,8 +155,8 @@ fn a_handoff_pool_gives_values_back_to_their_home() {
     .texture
     .with(Shape::sides);
     assert_eq!((old.len(), old.drain_on(reclaimer.thread())), (3, 3));
-    let there = id_of(reclaimer.thread());
-    drop(reclaimer);
+    let there = reclaimer.call(here).unwrap();
+    reclaimer.shutdown().unwrap();
     assert_eq!((log.ids(), log.threads()), (vec![10], vec![there]));
     drop(AutoreleasePool::new());
     assert_eq!(log.sorted(), [0, 1, 10]);

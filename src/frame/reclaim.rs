@@ -1,10 +1,10 @@
-//! `ReclaimerState`: the values that wait for a reclaimer, and their bounds.
+//! `Reclaim`: the values that wait for a reclaimer, and their bounds.
 //!
 //! A value counts as waiting until it is refused, so a sender may sleep because of one that another
-//! sender is about to get back. That one then waits for room, too, and finds it; or it goes away,
-//! and makes the reclaimer do a round.
+//! sender is about to get back. That one then waits for room, too, and finds it; or it goes away, and
+//! makes the reclaimer do a round.
 
-use super::reclaimer::{ReclaimerBuilder, WhenFull};
+use super::config::{ReclaimerConfig, WhenFull};
 use super::room::Room;
 use super::type_counts::{TypeCounts, TypeIndex};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -17,13 +17,13 @@ use std::time::Duration;
 /// A weight that is greater counts as this one.
 const MAX_WEIGHT: u64 = 1 << 40;
 
-/// The state that a reclaimer shares with the threads that send to it, besides that of its loop.
-pub(super) struct ReclaimerState {
-    config: ReclaimerBuilder,
+/// The part of a looper's state that values sent to it need.
+pub(super) struct Reclaim {
+    pub(super) config: ReclaimerConfig,
     /// The bytes of the values that wait, as far as senders have weighed them.
     bytes: AtomicU64,
-    /// Made after each round of the reclaimer.
-    pub(super) room: Room,
+    /// Made after each round of the looper.
+    room: Room,
     pub(super) types: TypeCounts,
     /// The time since which the reclaimer has never been found idle, in nanoseconds; 0 if it is
     /// idle.
@@ -37,28 +37,27 @@ pub(super) struct WaitingValue {
 }
 
 local! {
-    /// The calling thread's state, if it is the thread of a reclaimer; else null.
-    static OWN: Cell<*const ReclaimerState> = Cell::new(ptr::null());
+    /// The calling thread's `Reclaim`, if it is the thread of a looper; else null.
+    static OWN: Cell<*const Reclaim> = Cell::new(ptr::null());
 }
 
-/// Calls `f` on the thread of the reclaimer that has this state. Values that `f` destroys count as
-/// done.
-pub(super) fn on_own_thread(state: &ReclaimerState, f: impl FnOnce()) {
-    /// A guard. Dropping it ends the reclaimer for senders.
-    struct End<'r>(&'r ReclaimerState);
+/// Calls `f` on the thread of the looper that has this state. Values that `f` destroys count as done.
+pub(super) fn on_own_thread(reclaim: &Reclaim, f: impl FnOnce()) {
+    /// A guard. Dropping it ends the looper's thread for senders.
+    struct End<'r>(&'r Reclaim);
     impl Drop for End<'_> {
         fn drop(&mut self) {
             OWN.with(|own| own.set(ptr::null()));
             self.0.room.end();
         }
     }
-    OWN.with(|own| own.set(state));
-    let _end = End(state);
+    OWN.with(|own| own.set(reclaim));
+    let _end = End(reclaim);
     f();
 }
 
-/// Calls `f` with the calling thread's state, if it is the thread of a reclaimer.
-fn with_own<R>(f: impl FnOnce(Option<&ReclaimerState>) -> R) -> R {
+/// Calls `f` with the calling thread's `Reclaim`, if it is the thread of a looper.
+fn with_own<R>(f: impl FnOnce(Option<&Reclaim>) -> R) -> R {
     OWN.with(|own| {
         // SAFETY: null, or a reference that `on_own_thread` holds until it has set the pointer to
         // null.
@@ -66,14 +65,23 @@ fn with_own<R>(f: impl FnOnce(Option<&ReclaimerState>) -> R) -> R {
     })
 }
 
+/// Returns whether the calling thread is that of a looper.
+pub(super) fn is_on_looper() -> bool {
+    with_own(|own| own.is_some())
+}
+
 impl Drop for WaitingValue {
     fn drop(&mut self) {
-        with_own(|own| own.into_iter().for_each(|own| own.forget(self)));
+        with_own(|own| {
+            if let Some(own) = own {
+                own.forget(self);
+            }
+        });
     }
 }
 
-impl ReclaimerState {
-    pub(super) fn new(config: ReclaimerBuilder) -> Self {
+impl Reclaim {
+    pub(super) fn new(config: ReclaimerConfig) -> Self {
         Self {
             config,
             bytes: AtomicU64::new(0),
@@ -143,18 +151,26 @@ impl ReclaimerState {
         }
     }
 
-    /// Sleeps until there may be room for a value of this weight. Returns false if the value must
-    /// be destroyed here.
+    /// Sleeps until there may be room for a value of this weight. Returns false if the value must be
+    /// destroyed here.
     pub(super) fn wait_for_room(&self, record: &Record, bytes: u64) -> bool {
         let is_never = bytes != 0 && self.config.bytes == 0;
-        let is_on_reclaimer = with_own(|own| own.is_some());
-        if is_never || !self.senders_wait() || is_on_reclaimer {
+        if is_never || !self.senders_wait() || is_on_looper() {
             return false;
         }
         self.room.wait(|| self.has_room(record, bytes))
     }
 
-    /// Wakes the senders that wait for room; on the reclaimer's thread, after each round.
+    /// Wakes the senders that wait for room; on the looper's thread, after each round.
+    pub(super) fn made_room(&self) {
+        self.room.made();
+    }
+
+    /// Waits until [`on_own_thread`] has ended, for `limit` at most; returns whether it has.
+    pub(super) fn has_ended_within(&self, limit: Duration) -> bool {
+        self.room.has_ended_within(limit)
+    }
+
     /// Notes whether the reclaimer has anything to do.
     pub(super) fn note_busy(&self, is_busy: bool) {
         if !is_busy {

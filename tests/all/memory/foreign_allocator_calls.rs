@@ -255,11 +255,12 @@ fn public_function(line: &str) -> Option<(String, String)> {
         }
     }
     let (of, name) = path.rsplit_once("::").unwrap_or(("", &path));
-    // The module `frame` exports its items in the root, too; models need loom.
-    let of = of
-        .strip_prefix("frame")
-        .unwrap_or(of)
-        .trim_start_matches("::");
+    // No type has two paths, so rows leave the module out; models need loom.
+    let of = match of.split_once("::").unwrap_or((of, "")) {
+        ("event" | "leaks" | "metrics" | "model", _) => of,
+        (module, of) if module.starts_with(char::is_lowercase) => of,
+        _ => of,
+    };
     let is_known = [LENDING, ELSEWHERE]
         .iter()
         .any(|names| names.split(' ').any(|n| n == name));

@@ -3,8 +3,7 @@
 //!
 //! `cargo run --example frames`
 
-use releasepool::frame::FrameConfig;
-use releasepool::{FrameLoop, PoolManager, PoolRef, Ref, autorelease};
+use releasepool::{FrameLoop, PoolManager, PoolRef, Ref, autorelease, frame::FrameConfig};
 use std::ops::ControlFlow;
 
 const FRAMES: u64 = 5;

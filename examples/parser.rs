@@ -3,9 +3,9 @@
 //!
 //! `cargo run --example parser`
 
-use releasepool::frame::FrameConfig;
 use releasepool::{
     AutoreleasePool, FrameLoop, HomeRef, PoolManager, PoolRef, Ref, autoreleasepool,
+    frame::FrameConfig,
 };
 use std::cell::RefCell;
 use std::ops::ControlFlow;

@@ -663,15 +663,13 @@ mod sending {
     /// A frame loop cannot be sent to another thread, but its proxy can.
     ///
     /// ```compile_fail,E0277
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// let frames = FrameLoop::new(FrameConfig::new());
     /// std::thread::spawn(move || drop(frames));
     /// ```
     ///
     /// ```
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// let frames = FrameLoop::new(FrameConfig::new());
     /// let proxy = frames.proxy();
     /// std::thread::spawn(move || drop(proxy));
@@ -681,15 +679,13 @@ mod sending {
     /// A reference that a frame's pool has lent cannot outlive the frame.
     ///
     /// ```compile_fail
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// let mut kept = None;
     /// FrameLoop::new(FrameConfig::new()).tick(|frame| kept = Some(frame.pool().create(7)));
     /// ```
     ///
     /// ```
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::{FrameLoop, PoolRef};
+    /// use releasepool::{FrameLoop, PoolRef, frame::FrameConfig};
     /// let mut kept = None;
     /// FrameLoop::new(FrameConfig::new())
     ///     .tick(|frame| kept = Some(PoolRef::retain(frame.pool().create(7))));
@@ -746,11 +742,11 @@ mod sending {
     /// ```
     ///
     /// ```compile_fail,E0277
-    /// let later = releasepool::Later::new(std::rc::Rc::new(7));
+    /// let later = releasepool::reclaim::Later::new(std::rc::Rc::new(7));
     /// ```
     ///
     /// ```compile_fail,E0277
-    /// releasepool::HandoffPool::new().push_value(std::rc::Rc::new(7));
+    /// _ = releasepool::reclaim::try_drop_later(std::rc::Rc::new(7));
     /// ```
     ///
     /// ```compile_fail,E0277
@@ -760,8 +756,8 @@ mod sending {
     /// ```
     /// releasepool::drop_later(std::sync::Arc::new(7));
     /// releasepool::drop_later(std::cell::Cell::new(7)); // Send suffices
-    /// releasepool::HandoffPool::new().push_value(std::cell::Cell::new(7));
-    /// assert!(releasepool::finish_drops(std::time::Duration::from_secs(60)));
+    /// assert!(releasepool::reclaim::try_drop_later(std::cell::Cell::new(7)).is_ok());
+    /// assert!(releasepool::reclaim::finish_drops(std::time::Duration::from_secs(60)));
     /// ```
     struct DroppedLaterThoughNotSend;
 
@@ -774,7 +770,7 @@ mod sending {
     ///
     /// ```
     /// releasepool::drop_later(String::from("text"));
-    /// # releasepool::finish_drops(std::time::Duration::from_secs(60));
+    /// # releasepool::reclaim::finish_drops(std::time::Duration::from_secs(60));
     /// ```
     struct DroppedLaterThoughBorrowed;
 
@@ -1124,8 +1120,7 @@ mod arenas {
     /// A box of a frame's arena cannot outlive the frame.
     ///
     /// ```compile_fail
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let mut kept = None;
     /// frames.tick(|frame| kept = Some(frame.arena().alloc(7)));

@@ -183,7 +183,7 @@ pub enum EventKind {
     /// at each doubling. The thread has no loop, or its loop does not keep up. Emitted by the
     /// sender.
     PostsWatermark,
-    /// [`finish_drops`](crate::finish_drops) has reached its deadline while values that were passed to
+    /// [`finish_drops`](crate::reclaim::finish_drops) has reached its deadline while values that were passed to
     /// [`drop_later`](crate::drop_later) waited for their destruction; [`types`](field@Event::types) says
     /// which.
     DropsLeft,

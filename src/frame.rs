@@ -22,9 +22,13 @@
 //! A loop that is driven by `tick` stays armed between frames; a wake-up calls its hook.
 //! ```
 //!
-//! * [`FrameLoop`]: makes the frames of a UI thread
-//! * [`Looper`]: a worker thread that runs closures in order
-//! * [`pooled`](crate::pooled), [`callback_scope`](crate::callback_scope): pools for async tasks and foreign callbacks
+//! * [`FrameLoop`](crate::FrameLoop): makes the frames of a UI thread, with a [`FrameConfig`]
+//! * [`Looper`](crate::Looper): a worker thread that runs closures in order
+//! * [`LoopProxy`]: the handle by which other threads send to either of them
+//! * [`pooled`](crate::pooled), [`callback_scope`](crate::callback_scope): pools for async tasks
+//!   and foreign callbacks
+//!
+//! For a thread that destroys what others send to it, see [`reclaim`](crate::reclaim).
 //!
 //! A loop has no queue of its own: it serves the inboxes of its thread, to which
 //! [`ThreadHandle`](crate::ThreadHandle) sends as well. Before a loop sleeps, it *arms* its empty
@@ -34,8 +38,8 @@
 //! first and wake the thread afterwards; a wake-up that comes before the sleep ends it at once.
 //!
 //! Closures run at the beginning of a frame or as a looper's commands; releases are made by the
-//! drain at a frame's end or between commands, within its budget. Other drains in a frame or command
-//! make a few of them, as [`AutoreleasePool::drain`](crate::AutoreleasePool::drain) says.
+//! drain at a frame's end or between commands, within its budget. Other drains in a frame or
+//! command make a few of them, as [`AutoreleasePool::drain`](crate::AutoreleasePool::drain) says.
 //!
 //! # The end of a loop
 //!
@@ -70,36 +74,23 @@
 //! 1. Tell workers that post to the UI thread to stop. Run the UI's loop until they have stopped,
 //!    as they may be waiting for a call. Then join them by their handles: a `std::thread::scope`
 //!    alone does not wait until their root pools have been drained.
-//! 2. Shut loopers down.
+//! 2. Shut loopers down, and finish reclaimers.
 //! 3. Drop the frame loop, and then the objects that the UI thread itself holds.
 //! 4. Call [`PoolManager::shutdown`](crate::PoolManager::shutdown): it releases the rest, or
 //!    reports which thread still holds what.
 //!
 //! The [crate's page](crate#frames-workers-tasks) has a program that does this.
 
-// First, so that rustdoc shows the methods in these files before those in `drop_later`, to which links with
-// `#impl-Looper-1` lead.
-mod looper;
-mod proxy;
-
 mod call;
 mod config;
-mod drop_later;
-mod frame_loop;
+pub(crate) mod frame_loop;
 mod in_flight;
-mod later;
 mod loop_state;
+pub(crate) mod looper;
 mod one_frame;
-mod reclaim;
-pub(crate) mod room;
-mod type_counts;
+pub(crate) mod proxy;
 
 pub use config::FrameConfig;
-pub use config::{ReclaimerConfig, WhenFull};
-pub use drop_later::{Full, OnReclaimer, PendingDrops};
-pub use frame_loop::FrameLoop;
-pub use later::{Later, drop_later, finish_drops};
 pub use loop_state::PostId;
-pub use looper::Looper;
 pub use one_frame::{Frame, FrameReport};
-pub use proxy::{FrameProxy, LooperProxy};
+pub use proxy::LoopProxy;

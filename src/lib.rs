@@ -36,6 +36,7 @@ pub mod object;
 pub mod pool;
 #[doc(hidden)]
 pub mod raw;
+pub mod reclaim;
 pub mod report;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -47,10 +48,8 @@ pub mod thread;
 mod unsizing;
 mod unwind;
 
-pub use frame::{
-    FrameLoop, FrameProxy, Full, Later, Looper, LooperProxy, OnReclaimer, PendingDrops,
-    ReclaimerConfig, WhenFull, drop_later, finish_drops,
-};
+pub use frame::frame_loop::FrameLoop;
+pub use frame::looper::Looper;
 pub use home::home_ref::HomeRef;
 pub use hot::hot_handle::{Hot, HotRef};
 pub use object::strong::Ref;
@@ -62,6 +61,8 @@ pub use pool::api::pool_ref::PoolRef;
 pub use pool::api::scope::autoreleasepool;
 pub use pool::manager::PoolManager;
 pub use pool::stack::budget::{Budget, Drained};
+pub use reclaim::later::drop_later;
+pub use reclaim::reclaimer::Reclaimer;
 pub use slot::slots::Slot;
 pub use task::pooled::{callback_scope, pooled};
 pub use thread::thread_handle::ThreadHandle;

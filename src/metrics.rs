@@ -7,8 +7,7 @@
 //! with the report of each frame. Without a recorder nothing is recorded.
 //!
 //! ```
-//! use releasepool::frame::FrameConfig;
-//! use releasepool::{FrameLoop, PoolManager, metrics};
+//! use releasepool::{FrameLoop, PoolManager, frame::FrameConfig, metrics};
 //! use std::time::{Duration, Instant};
 //!
 //! metrics::describe(); // after the recorder has been installed
@@ -91,10 +90,11 @@
 //! for each name, and looks up sixteen metrics in the recorder: some microseconds. The recorder is
 //! foreign code, which runs on the calling thread, under no lock of this crate.
 
-use crate::frame::{FrameReport, PendingDrops};
+use crate::frame::FrameReport;
 use crate::memory::block::block_allocator::BlockAllocator;
 use crate::memory::block::shared::BlockStats;
 use crate::pool::manager::PoolManager;
+use crate::reclaim::PendingDrops;
 use crate::report::snapshot::{Snapshot, ThreadSnapshot, Totals};
 use ::metrics::Unit::{self, Bytes, Count, Seconds};
 use ::metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
@@ -233,8 +233,7 @@ const PANICS: &str = "releasepool_frame_panics_total";
 /// See the [module](self) for names and units. Looks up six metrics in the recorder.
 ///
 /// ```
-/// use releasepool::frame::FrameConfig;
-/// use releasepool::{FrameLoop, metrics};
+/// use releasepool::{FrameLoop, frame::FrameConfig, metrics};
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new());
 /// let report = frames.tick(|frame| {
@@ -255,14 +254,14 @@ const VALUES: &str = "releasepool_reclaimer_values";
 const BYTES: &str = "releasepool_reclaimer_bytes";
 const LAG: &str = "releasepool_reclaimer_busy_seconds";
 
-/// Records what waits for a reclaimer, as [`Looper::pending`](crate::Looper::pending) has returned it, under
+/// Records what waits for a reclaimer, as [`Reclaimer::pending`](crate::Reclaimer::pending) has returned it, under
 /// a name for the reclaimer.
 ///
 /// See the [module](self) for names and units. Looks up three metrics in the recorder.
 ///
 /// ```
-/// use releasepool::{Looper, metrics};
-/// let reclaimer = Looper::reclaimer("scenes")?;
+/// use releasepool::{Reclaimer, metrics};
+/// let reclaimer = Reclaimer::new("scenes")?;
 /// reclaimer.drop_later(vec![1, 2, 3]);
 /// metrics::record_reclaimer("scenes", &reclaimer.pending());
 /// # Ok::<(), std::io::Error>(())

@@ -38,13 +38,13 @@ pub fn slot(key: ThreadKey) -> u32 {
 #[doc(hidden)]
 pub mod parts {
     use crate::epoch;
-    use crate::frame::room;
     use crate::hot;
     use crate::hot::hot_handle::Hot;
     use crate::object::strong::Ref;
     use crate::pool::api::guard::AutoreleasePool;
     use crate::pool::api::pin;
     use crate::pool::entries::retired;
+    use crate::reclaim::room;
     use crate::sync::atomic::{AtomicU64, Ordering};
     use crate::sync::{FreeWitness, Witness, boxed, cell, unbox};
     use crate::thread::counted::CountedInbox;

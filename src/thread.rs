@@ -52,8 +52,8 @@
 // * `record`: the part of a thread's state that other threads may use
 // * `registry`: key → record, lock-free
 // * `current`: the calling thread: its record, how it is entered, and its exit,
-//   `current::thread_exit`, which calls the hooks of `frame::later`,
-//   `pool::drain::this_thread` and `block::thread_heaps`
+//   `current::thread_exit`, which calls the hooks of `reclaim::later`,
+//   `frame::loop_state`, `pool::drain::this_thread` and `block::thread_heaps`
 // * `inbox`: messages from other threads; `counted`: how many of them have not run;
 //   `claimed`: messages taken out to run within a budget; `waker`: how a message wakes the
 //   thread

@@ -15,8 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use values::Make;
 use ways::{
-    Basedrop, ByOwner, ByPool, Collected, Deferred, Here, Mpsc, OfLooper, OfProcess, Rayon,
-    Spawned, Way,
+    Basedrop, ByOwner, Collected, Deferred, Here, Mpsc, OfOwn, OfProcess, Rayon, Spawned, Way,
 };
 
 /// Values in a batch.
@@ -126,7 +125,7 @@ fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<Workl
     vec![
         sent::<OfProcess, T>(receiver, many, make),
         sent::<ByOwner, T>(receiver, many, make),
-        sent::<OfLooper, T>(receiver, many, make),
+        sent::<OfOwn, T>(receiver, many, make),
         sent::<Mpsc<T>, T>(receiver, many, make),
         sent::<Rayon, T>(receiver, many, make),
         sent::<Deferred, T>(receiver, many, make),
@@ -136,16 +135,15 @@ fn one_by_one<T: Send + 'static>(receiver: Receiver, make: Make<T>) -> Vec<Workl
     ]
 }
 
-/// Returns all ways to send a thousand values together, that of a pool first. The values come one by
-/// one.
+/// Returns all ways to send a thousand values together, that of the process's reclaimer first. The values
+/// come one by one.
 fn together<T: Send + 'static>(make: Make<T>) -> Vec<Workload> {
     fn collected<W: Way<Vec<T>>, T: 'static>(make: Make<T>) -> Workload {
         let workload = sent::<Collected<W, T>, T>(Receiver::Busy, BATCH, make);
         workload.named(format!("Vec, {}", W::NAME))
     }
     vec![
-        sent::<ByPool, T>(Receiver::Busy, BATCH, make),
-        collected::<OfProcess, T>(make).role(Role::Ours),
+        collected::<OfProcess, T>(make),
         collected::<Mpsc<Vec<T>>, T>(make),
         collected::<Rayon, T>(make),
         collected::<Deferred, T>(make),

@@ -5,9 +5,11 @@ use crate::error::{
 };
 use crate::pool::DrainedFigures;
 use crate::thread::{hook, not_ending};
-use releasepool::frame::{FrameConfig, PostId};
 use releasepool::raw::own_key;
-use releasepool::{FrameLoop, FrameProxy};
+use releasepool::{
+    FrameLoop,
+    frame::{FrameConfig, LoopProxy, PostId},
+};
 use std::ffi::c_void;
 use std::time::Duration;
 
@@ -165,7 +167,7 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
 
 /// Returns a handle of a loop for other threads.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut FrameProxy {
+pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut LoopProxy {
     boxed("rp_frame_proxy_new", || {
         // SAFETY: the header says that the argument is a loop, which no other call changes.
         let proxy = unsafe { (*frame_loop(at)?).frames.proxy() };
@@ -175,7 +177,7 @@ pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut FrameProxy {
 
 /// Gives a handle up.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut FrameProxy) -> Status {
+pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut LoopProxy) -> Status {
     // SAFETY: the header says that the handle is from `rp_frame_proxy_new`, and is given up.
     unsafe { free("rp_frame_proxy_free", at, "proxy") }
 }
@@ -183,7 +185,7 @@ pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut FrameProxy) -> Status {
 /// Has a loop call a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post(
-    at: *const FrameProxy,
+    at: *const LoopProxy,
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> Status {
@@ -200,7 +202,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
 /// Has a loop call a function later; returns the post, which [`rp_post_free`] frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post_after(
-    at: *const FrameProxy,
+    at: *const LoopProxy,
     nanoseconds: u64,
     f: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
@@ -217,7 +219,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post_after(
 
 /// Cancels a post.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const FrameProxy, post: *mut PostId) -> bool {
+pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const LoopProxy, post: *mut PostId) -> bool {
     or_default("rp_frame_proxy_cancel", || {
         // SAFETY: the header says that the arguments are a handle and a post of its loop.
         unsafe { Ok(shared(at, "proxy")?.cancel(*non_null(post, "post")?.as_ref())) }

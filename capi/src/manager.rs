@@ -7,9 +7,9 @@ use crate::object::taken;
 use crate::pool::{DrainedFigures, NO_TOKEN, Token, budget, pop_from, push_to};
 use crate::thread::{hook, not_ending};
 use releasepool::PoolManager;
+use releasepool::pool::InboxHook;
 use releasepool::pool::RootPolicy;
 use releasepool::raw::own_key;
-use releasepool::pool::InboxHook;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use crate::class::class;
 use crate::error::{Fault, Outcome, Status, object, or_default, pointer, status};
 use releasepool::raw::{self, ForeignClass, Object, adopt};
-use releasepool::{Ref, Weak, autorelease, drop_later, finish_drops};
+use releasepool::{Ref, Weak, autorelease, drop_later, reclaim::finish_drops};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;

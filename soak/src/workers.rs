@@ -2,7 +2,7 @@
 
 use crate::failures::fail;
 use crate::free::{Kind, Random, Setting, run};
-use releasepool::{Later, Ref, ThreadHandle, drop_later};
+use releasepool::{Ref, ThreadHandle, drop_later, reclaim::Later};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};

@@ -1,10 +1,9 @@
 //! `FrameLoop`: makes the frames of a UI thread, and computes their times.
 
 use super::config::{FrameConfig, Pacing};
-use super::later;
-use super::loop_state::{LoopState, Task, run_in_pool};
+use super::loop_state::{LoopState, Task, register, run_in_pool};
 use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
-use super::proxy::FrameProxy;
+use super::proxy::LoopProxy;
 use crate::event::span::FrameSpan;
 use crate::memory::arena::stack_allocator::StackAllocator;
 use crate::memory::block::thread_heaps;
@@ -100,8 +99,8 @@ impl FrameLoop {
         let Some(record) = current::current() else {
             panic!("a FrameLoop cannot be created while its thread ends");
         };
-        let state = Arc::new(LoopState::new(ThreadHandle(record)));
-        later::register(&state);
+        let state = Arc::new(LoopState::new(ThreadHandle(record), true));
+        register(&state);
         Self {
             state,
             config,
@@ -117,8 +116,8 @@ impl FrameLoop {
     }
 
     /// Returns a handle by which other threads send work to the loop.
-    pub fn proxy(&self) -> FrameProxy {
-        FrameProxy(self.state.clone())
+    pub fn proxy(&self) -> LoopProxy {
+        LoopProxy(self.state.clone())
     }
 
     /// Calls `events` at the beginning of each frame, to poll the host's event queue.
@@ -139,8 +138,7 @@ impl FrameLoop {
     /// [events](crate::event).
     ///
     /// ```
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// use std::{sync::mpsc, thread};
     /// let mut frames = FrameLoop::new(FrameConfig::new());
     /// let (wake, host) = mpsc::channel(); // the queue of the host's event loop

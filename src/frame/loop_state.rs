@@ -1,4 +1,4 @@
-//! The state that a loop shares with its proxies.
+//! The state that a loop shares with its proxies; and the loops of a thread, which its exit closes.
 //!
 //! A loop has no queue: a post is a message in the inbox of the loop's thread. The state adds a
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
@@ -6,20 +6,24 @@
 
 use super::call::Call;
 use super::in_flight::InFlightPosts;
-use super::one_frame::{Frame, Framed, in_own_frame, run_in};
+use super::one_frame::{Frame, Framed, run_in};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread::{self, arm_if_idle};
 use crate::pool::stack::budget::Budget;
-use crate::sync::{Lock, Numbers, catch_unwind, elapsed, shrink, with_room};
-use crate::thread::current::{current_key, current_label};
+use crate::pool::stack::thread_pools::ThreadPools;
+use crate::sync::cell::Cell;
+use crate::sync::{Lock, Numbers, catch_unwind, elapsed, local, shrink, with_room};
+use crate::thread::current::{HookOf, current_key, current_label, set_exit_hook};
 use crate::thread::inbox::{Message, MessageKind};
+use crate::thread::record::Record;
 use crate::thread::thread_handle::{Closed, ThreadHandle};
 use crate::unwind::{report, reporting};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The number of delayed posts for which an idle loop keeps room.
@@ -29,8 +33,13 @@ const POSTS: usize = 64;
 pub(super) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
+    /// False for a looper.
+    makes_frames: bool,
     timers: Lock<Timers>,
 }
+
+/// The closure of a delayed post.
+type Delayed = Box<dyn FnOnce() + Send>;
 
 /// A closure that must run now.
 pub(super) enum Task {
@@ -43,14 +52,14 @@ impl Task {
     pub(super) fn run(self) {
         match self {
             Self::Posted(message) => message.run(),
-            Self::Delayed(post) => post.run(None),
+            Self::Delayed(f) => f(),
         }
     }
 
     pub(super) fn run_in(self, frame: &mut Frame<'_>) {
         match self {
             Self::Posted(message) => run_in(message, frame),
-            Self::Delayed(post) => post.run(Some(frame)),
+            Self::Delayed(f) => f(),
         }
     }
 }
@@ -65,12 +74,13 @@ pub(super) struct Ran {
 /// Functions that any thread may call.
 impl LoopState {
     /// Makes the state of a loop of the calling thread, which is `thread`.
-    pub(super) fn new(thread: ThreadHandle) -> Self {
+    pub(super) fn new(thread: ThreadHandle, makes_frames: bool) -> Self {
         // Makes the thread's pools, so that the thread may be a home as soon as others know it.
         this_thread::with(|_| ());
         Self {
             thread,
             in_flight: InFlightPosts::default(),
+            makes_frames,
             timers: Lock::default(),
         }
     }
@@ -104,11 +114,10 @@ impl LoopState {
         Ok(())
     }
 
-    pub(super) fn post_after<F>(
+    pub(super) fn post_after<F: FnOnce() + Send + 'static>(
         &self,
         delay: Duration,
         f: F,
-        delayed: impl FnOnce(Box<F>) -> Delayed,
     ) -> Result<PostId, Closed<F>> {
         let f = Box::new(f);
         let insert = |posts: &mut DelayedPosts| {
@@ -116,7 +125,7 @@ impl LoopState {
             let Some(_post_in_flight) = self.in_flight.begin_post() else {
                 return Err(f);
             };
-            Ok(insert(posts, delay, delayed(f)))
+            Ok(insert(posts, delay, f))
         };
         let inserted = with_room(|f| self.change_delayed(f), insert);
         let (id, first) = inserted.map_err(|f| Closed(*f))?;
@@ -153,8 +162,11 @@ impl LoopState {
         call.wait(|| refused || self.is_closed())
     }
 
-    /// Requests a frame, and wakes the loop if no other request is pending.
+    /// Requests a frame, and wakes the loop if no other request is pending. A looper ignores it.
     pub(super) fn request_frame(&self) {
+        if !self.makes_frames {
+            return;
+        }
         let before = std::mem::replace(&mut self.timers.lock().frame_requested, true);
         if !before {
             self.wake();
@@ -306,10 +318,7 @@ impl LoopState {
     fn leave_to_thread(&self) {
         let message = |post| {
             self.thread.announce_closure();
-            match post {
-                Delayed::Plain(f) => self.thread.closure(MessageKind::LoopClosure, f),
-                Delayed::Framed(f) => self.thread.closure(MessageKind::FrameClosure, Framed(f)),
-            }
+            self.thread.closure(MessageKind::LoopClosure, post)
         };
         // A thread that has exited has no loop, so no post can be due on it.
         this_thread::with(|pools| pools.map(|pools| pools.put_first(self.pop_due().map(message))));
@@ -337,12 +346,11 @@ pub(super) fn run_in_pool(name: &'static str, budget: Budget, f: impl FnOnce()) 
     reporting(|| named_scope(name, scope));
 }
 
-/// Names a delayed post, to [cancel](crate::FrameProxy::cancel) it. Unique in the process.
+/// Names a delayed post, to [cancel](crate::frame::LoopProxy::cancel) it. Unique in the process.
 ///
 /// # Example
 /// ```
-/// use releasepool::frame::FrameConfig;
-/// use releasepool::FrameLoop;
+/// use releasepool::{FrameLoop, frame::FrameConfig};
 /// use std::time::Duration;
 ///
 /// let frames = FrameLoop::new(FrameConfig::new());
@@ -370,24 +378,6 @@ impl PostId {
 
     fn key(self) -> (Duration, u64) {
         (self.due, self.serial)
-    }
-}
-
-/// The closure of a delayed post.
-pub(super) enum Delayed {
-    Plain(Box<dyn FnOnce() + Send>),
-    Framed(Box<dyn FnOnce(&mut Frame<'_>) + Send>),
-}
-
-impl Delayed {
-    /// Runs the closure. A closure that takes a frame gets `frame`, or a frame of its own if
-    /// `frame` is `None`.
-    pub(super) fn run(self, frame: Option<&mut Frame<'_>>) {
-        match (self, frame) {
-            (Self::Plain(f), _) => f(),
-            (Self::Framed(f), Some(frame)) => f(frame),
-            (Self::Framed(f), None) => in_own_frame(f),
-        }
     }
 }
 
@@ -443,5 +433,100 @@ impl Timers {
     /// Returns whether a frame is requested or a post is due.
     fn has_work_now(&self) -> bool {
         self.frame_requested || self.next_due() == Some(Duration::ZERO)
+    }
+}
+
+local! {
+    /// The frame loops of this thread. Taken out while it changes: the global allocator is foreign code, and may
+    /// make loops. The thread's exit empties the list.
+    static LOOPS: ManuallyDrop<Cell<Loops>> = ManuallyDrop::new(Cell::new(Loops::EMPTY));
+}
+
+/// A list of loops. Those that are gone are removed now and then.
+struct Loops {
+    all: Vec<Weak<LoopState>>,
+    /// The length at which those that are gone are removed.
+    prune_at: usize,
+}
+
+impl Loops {
+    const EMPTY: Self = Self {
+        all: Vec::new(),
+        prune_at: 4,
+    };
+
+    /// Adds a loop. Looks for loops that are gone only once the list is twice as long as what the last look has
+    /// left: so the time for many loops is linear in their number, also if none is ever gone.
+    fn add(&mut self, state: Weak<LoopState>) {
+        if self.all.len() >= self.prune_at {
+            self.all.retain(|state| state.strong_count() > 0);
+            self.prune_at = (2 * self.all.len()).max(Self::EMPTY.prune_at);
+        }
+        self.all.push(state);
+    }
+}
+
+/// Registers a loop, so that the end of this thread closes it unless it is closed before.
+pub(super) fn register(state: &Arc<LoopState>) {
+    LOOPS.with(|place| {
+        let mut loops = place.replace(Loops::EMPTY);
+        loops.add(Arc::downgrade(state));
+        // The allocator may have made others meanwhile.
+        loop {
+            let others = place.replace(loops);
+            if others.all.is_empty() {
+                break;
+            }
+            loops = place.replace(Loops::EMPTY);
+            others.all.into_iter().for_each(|state| loops.add(state));
+        }
+    });
+    set_exit_hook(HookOf::Loops, close_all);
+}
+
+/// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
+/// left to the thread. Panics are reported, not propagated.
+fn close_all(_: &Arc<Record>) {
+    let loops = LOOPS.with(|place| place.replace(Loops::EMPTY));
+    run_in_pool("last frame", Budget::All, || {
+        for state in loops.all.iter().filter_map(Weak::upgrade) {
+            state.close(Task::run);
+        }
+        this_thread::with(|pools| {
+            pools.map(ThreadPools::run_posts_of_loops);
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread::current::current;
+
+    /// Adds `n` loops; returns how many entries of the list that has looked at.
+    fn steps(n: usize, mut made: impl FnMut(Arc<LoopState>)) -> usize {
+        let record = current().unwrap();
+        let mut loops = Loops::EMPTY;
+        let mut steps = 0;
+        for _ in 0..n {
+            let before = loops.all.len();
+            if before >= loops.prune_at {
+                steps += before;
+            }
+            let state = Arc::new(LoopState::new(ThreadHandle(record.clone()), true));
+            loops.add(Arc::downgrade(&state));
+            made(state);
+        }
+        let kept = loops.all.iter().filter_map(Weak::upgrade).count();
+        assert!(loops.all.len() - kept <= kept.max(4), "all others are gone");
+        steps
+    }
+
+    #[test]
+    fn many_loops_take_linear_time_whether_they_are_kept_or_gone() {
+        const MANY: usize = 2_000;
+        let mut kept = Vec::new();
+        assert!(steps(MANY, |state| kept.push(state)) < 2 * MANY);
+        assert!(steps(MANY, drop) < 2 * MANY);
     }
 }

@@ -1,17 +1,17 @@
 //! `Looper`: a thread that runs posted closures in order.
 
 use super::call::OneShot;
-use super::config::ReclaimerConfig;
-use super::loop_state::{LoopState, PostId, Task, run_in_pool};
+use super::loop_state::{LoopState, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
-use super::proxy::{LooperProxy, sends_closures};
-use super::reclaim::{Reclaim, on_own_thread};
+use super::proxy::LoopProxy;
 use crate::memory::block::thread_heaps;
 use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
-use crate::thread::current::{current, current_key, enter_bounded, thread_exit};
-use crate::thread::thread_handle::{Closed, ThreadHandle};
+use crate::thread::current::{current, enter_bounded, thread_exit};
+use crate::thread::key::is_own;
+use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::report;
+use std::ops::Deref;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,12 +52,10 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Looper {
-    pub(super) proxy: LooperProxy,
+    proxy: LoopProxy,
     /// The thread to join; `None` once it has been joined, or if it must not be joined.
     thread: Option<JoinHandle<()>>,
 }
-
-sends_closures!(Looper by proxy.state);
 
 impl Looper {
     /// Starts a looper, with a thread of this name.
@@ -68,90 +66,37 @@ impl Looper {
     /// # Panics
     /// If the name contains a null byte.
     pub fn spawn(name: &str) -> io::Result<Self> {
-        Self::start(name, ReclaimerConfig::new(), false)
+        Self::start(name, None, |looper| looper.serve(|_, round| round()))
     }
 
-    /// Starts a looper that destroys objects for other threads.
-    ///
-    /// Other threads send it single references by [`ThreadHandle::release`], and whole pools by
-    /// [`HandoffPool::drain_on`](crate::HandoffPool::drain_on). At most 100,000 references may wait
-    /// for it: see [`reclaimer_bounded`](Self::reclaimer_bounded).
-    ///
-    /// ```
-    /// use releasepool::{Looper, Ref};
-    /// let reclaimer = Looper::reclaimer("reclaimer")?;
-    /// let scene = Ref::new(vec![0; 1_000]);
-    /// reclaimer.thread().release(scene); // destroyed on the reclaimer's thread
-    /// reclaimer.shutdown().unwrap();     // waits until it has been
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the operating system cannot start a thread.
-    ///
-    /// # Panics
-    /// If the name contains a null byte.
-    pub fn reclaimer(name: &str) -> io::Result<Self> {
-        ReclaimerConfig::new().spawn(name)
-    }
-
-    /// Starts a [`reclaimer`](Self::reclaimer) for which at most `bound` references may wait.
-    ///
-    /// When the bound is reached, a sender releases its references itself, at once. So memory stays
-    /// bounded if senders are faster than the reclaimer; they slow down instead. A pool that is
-    /// [handed over](crate::HandoffPool::drain_on) is accepted as a whole if fewer references wait.
-    /// [`ReclaimerConfig`] has more settings.
-    ///
-    /// # Errors
-    /// If the operating system cannot start a thread.
-    ///
-    /// # Panics
-    /// If the name contains a null byte.
-    pub fn reclaimer_bounded(name: &str, bound: usize) -> io::Result<Self> {
-        ReclaimerConfig::new().values(bound).spawn(name)
-    }
-
-    /// Starts a looper. `bounds_releases` says whether the bound on values is one on references, too.
-    pub(super) fn start(
+    /// Starts a looper, for whose thread at most `bound` references may wait. That thread only
+    /// calls `run`.
+    pub(crate) fn start(
         name: &str,
-        config: ReclaimerConfig,
-        bounds_releases: bool,
+        bound: Option<u64>,
+        run: impl FnOnce(Served) + Send + 'static,
     ) -> io::Result<Self> {
         let ready = Arc::new(OneShot::new());
         let here = ready.clone();
         let thread = thread::spawn(name, move || {
-            if bounds_releases {
-                enter_bounded(config.values);
+            if let Some(bound) = bound {
+                enter_bounded(bound);
             }
             let record = current().expect("a thread that has just begun");
-            let state = Arc::new(LoopState::new(ThreadHandle(record)));
-            let reclaim = Arc::new(Reclaim::new(config));
-            here.put((state.clone(), reclaim.clone()));
+            let state = Arc::new(LoopState::new(ThreadHandle(record), false));
+            here.put(state.clone());
             drop(here);
-            on_own_thread(&reclaim, || {
-                serve(&state, &reclaim);
-                drop(state);
-                // The thread's end would call it, too, but models do not see a thread's end.
-                thread_exit();
-            });
+            run(Served(state));
         })?;
-        let ready = ready.take_within(None);
-        let (state, reclaim) = ready.expect("the thread has put it there");
+        let state = ready.take_within(None);
         Ok(Self {
-            proxy: LooperProxy { state, reclaim },
+            proxy: LoopProxy(state.expect("the thread has put it there")),
             thread: Some(thread),
         })
     }
 
-    /// Returns how many references that were sent to a [reclaimer](Self::reclaimer) have not been
-    /// released yet; 0 for other loopers. Senders can check it, so that they do not reach the
-    /// bound, at which they would have to make releases themselves.
-    pub fn waiting(&self) -> usize {
-        self.thread().0.waiting_of_bound() as usize
-    }
-
     /// Returns a handle that only sends to the looper, and may outlive it.
-    pub fn proxy(&self) -> LooperProxy {
+    pub fn proxy(&self) -> LoopProxy {
         self.proxy.clone()
     }
 
@@ -172,39 +117,35 @@ impl Looper {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        self.proxy.state.ask_to_close();
-        if current_key() == Some(self.thread().key()) {
+        self.ask_to_close();
+        if is_own(self.thread().key()) {
             return Ok(());
         }
         thread.join()
     }
 }
 
-impl ReclaimerConfig {
-    /// Starts a reclaimer with these settings, on a thread of this name.
-    ///
-    /// # Errors
-    /// If the operating system cannot start a thread.
-    ///
-    /// # Panics
-    /// If the name contains a null byte.
-    pub fn spawn(self, name: &str) -> io::Result<Looper> {
-        Looper::start(name, self, true)
-    }
-}
+/// A looper on its own thread.
+pub(crate) struct Served(Arc<LoopState>);
 
-/// Runs commands and makes releases until the looper is closed.
-fn serve(state: &LoopState, reclaim: &Reclaim) {
-    while state.wait_for_work() {
-        reclaim.note_busy(true);
-        run_in_pool("looper", RELEASE_BUDGET, || {
-            state.run_waiting(run_command);
-        });
-        reclaim.made_room();
-        reclaim.note_busy(state.thread.0.releases.waiting() != 0);
-        thread_heaps::idle();
+impl Served {
+    /// Runs commands and makes releases until the looper is closed, then the thread's exit. Each
+    /// round is a call of `around`, which calls the round.
+    pub(crate) fn serve(self, mut around: impl FnMut(&ThreadHandle, &mut dyn FnMut())) {
+        let state = self.0;
+        while state.wait_for_work() {
+            around(&state.thread, &mut || {
+                run_in_pool("looper", RELEASE_BUDGET, || {
+                    state.run_waiting(run_command);
+                });
+            });
+            thread_heaps::idle();
+        }
+        run_in_pool("looper", Budget::All, || state.close(run_command));
+        drop(state);
+        // The thread's end would call it, too, but models do not see a thread's end.
+        thread_exit();
     }
-    run_in_pool("looper", Budget::All, || state.close(run_command));
 }
 
 /// Runs one command in a pool of its own.
@@ -217,5 +158,23 @@ fn run_command(task: Task) {
 impl Drop for Looper {
     fn drop(&mut self) {
         self.end().err().into_iter().for_each(report);
+    }
+}
+
+impl Deref for Looper {
+    type Target = LoopProxy;
+
+    fn deref(&self) -> &LoopProxy {
+        &self.proxy
+    }
+}
+
+// A panic leaves no loop in an inconsistent state.
+impl UnwindSafe for Looper {}
+impl RefUnwindSafe for Looper {}
+
+impl fmt::Debug for Looper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Looper").field(&self.proxy).finish()
     }
 }

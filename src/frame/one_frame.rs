@@ -32,8 +32,7 @@ pub(super) struct Times {
 ///
 /// # Example
 /// ```
-/// use releasepool::frame::FrameConfig;
-/// use releasepool::FrameLoop;
+/// use releasepool::{FrameLoop, frame::FrameConfig};
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let report = frames.tick(|frame| {
@@ -71,8 +70,7 @@ impl Frame<'_> {
     /// address space. If memory is exhausted, it aborts.
     ///
     /// ```
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     /// let report = frames.tick(|frame| {
     ///     let visible = frame.arena().alloc_slice(1_000, |i| i * 2);
@@ -101,8 +99,7 @@ impl Frame<'_> {
     /// updates as have become due since the last frame, possibly 0.
     ///
     /// ```
-    /// use releasepool::frame::FrameConfig;
-    /// use releasepool::FrameLoop;
+    /// use releasepool::{FrameLoop, frame::FrameConfig};
     /// use std::time::Duration;
     /// let step = Duration::from_millis(10);
     /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited().fixed_step(step));
@@ -203,11 +200,11 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 /// | what you see | what it means | what to do |
 /// |---|---|---|
 /// | `busy` above the frame's time, `drained.elapsed` small | updating and drawing, or posted closures, take too long | move work to a [`Looper`](crate::Looper); post less per frame |
-/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::frame::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [reclaimer](crate::Looper::reclaimer), by a [`HandoffPool`](crate::HandoffPool) |
+/// | `busy` above the frame's time, `drained.elapsed` far above [`min_drain`](crate::frame::FrameConfig::min_drain) | a destructor takes too long: the budget is only checked between two of them | `drained.slowest` names its type: destroy such objects on a [`Reclaimer`](crate::Reclaimer), by [`Later`](crate::reclaim::Later) or a [`HandoffPool`](crate::HandoffPool) |
 /// | `drained.remaining` is above zero now and then, and goes back | a burst, which is spread over some frames as it should be | nothing |
 /// | `drained.remaining` grows from frame to frame | more is released than the drains get to; memory grows | a larger `min_drain`, a reclaimer, or fewer temporaries |
 /// | `waited` is near zero in [`run`](crate::FrameLoop::run), frame after frame | the loop has no time to spare, or its pacing is [`unlimited`](crate::frame::FrameConfig::unlimited) | see `busy` |
-/// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`FrameProxy::call`](crate::FrameProxy::call)), or post less often |
+/// | `closures` grows | threads post faster than the frames run it, or a frame was late | let posters wait for an answer ([`LoopProxy::call`](crate::frame::LoopProxy::call)), or post less often |
 /// | `panics` above zero | a posted closure has a bug; the frame went on | the [event](crate::event) has its message |
 /// | `steps` is 0 now and then | the step is longer than a frame: nothing is due | draw with [`leftover`](crate::frame::Frame::leftover) |
 /// | `steps` is [`max_steps`](crate::frame::FrameConfig::max_steps), frame after frame | updates take longer than the time they cover, and the world slows down | cheaper updates or a longer step |
@@ -219,8 +216,7 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 ///
 /// # Example
 /// ```
-/// use releasepool::frame::FrameConfig;
-/// use releasepool::FrameLoop;
+/// use releasepool::{FrameLoop, frame::FrameConfig};
 ///
 /// let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
 /// let report = frames.tick(|frame| _ = frame.pool().create(5));

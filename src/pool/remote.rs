@@ -131,7 +131,7 @@ impl ThreadHandle {
     /// allocation and two read-modify-writes; lock-free, unless the thread sleeps in a loop and
     /// this message has to wake it.
     ///
-    /// If the thread is a [bounded reclaimer](crate::Looper::reclaimer_bounded) that has fallen too
+    /// If the thread is a [reclaimer](crate::Reclaimer#bounds-and-deadlocks) that has fallen too
     /// far behind, the calling thread releases `r` itself, at once.
     pub fn release<T: ?Sized + Send + Sync>(&self, r: Ref<T>) {
         if !self.0.admit(1) {

@@ -141,14 +141,6 @@ pub(crate) struct Monitor<T> {
 const FAILED: &str = "a model that panics has failed";
 
 impl<T> Monitor<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self {
-            value: Mutex::new(value),
-            changed: Condvar::new(),
-            notified: AtomicU64::new(0),
-        }
-    }
-
     #[track_caller]
     pub(crate) fn lock(&self) -> Locked<'_, T> {
         explore::halt();

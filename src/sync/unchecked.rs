@@ -64,15 +64,6 @@ pub(crate) struct Monitor<T> {
 }
 
 impl<T> Monitor<T> {
-    const_fn! {
-        pub(crate) fn new(value: T) -> Self {
-            Self {
-                value: Mutex::new(value),
-                changed: Condvar::new(),
-            }
-        }
-    }
-
     pub(crate) fn lock(&self) -> Locked<'_, T> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -26,6 +26,15 @@ pub(crate) fn by_id(id: ThreadId) -> Option<Arc<Record>> {
 /// A function that a thread's exit calls for a module above.
 type ExitHook = fn(&Arc<Record>);
 
+/// The modules that have a hook, in the order in which the hooks run.
+#[derive(Clone, Copy)]
+pub(crate) enum HookOf {
+    Reclaimer,
+    Loops,
+    Pools,
+    Memory,
+}
+
 /// A thread's state in its thread-local. It has no destructor, so it is accessible at any time.
 struct CurrentThread {
     /// Null before the first use and after the exit (invariant 7 of `thread`).
@@ -36,8 +45,8 @@ struct CurrentThread {
     exiting: Cell<bool>,
     /// The address of a box with the reference that keeps `record` alive.
     owner: Cell<*mut Arc<Record>>,
-    /// The exit hooks, in the order in which they run: loops, pools, memory.
-    hooks: [Cell<Option<ExitHook>>; 3],
+    /// The exit hooks, by [`HookOf`].
+    hooks: [Cell<Option<ExitHook>>; 4],
     /// Called once more after the exit.
     late_hook: Cell<Option<fn()>>,
 }
@@ -48,7 +57,7 @@ local! {
         exited: Cell::new(false),
         exiting: Cell::new(false),
         owner: Cell::new(ptr::null_mut()),
-        hooks: [Cell::new(None), Cell::new(None), Cell::new(None)],
+        hooks: [Cell::new(None), Cell::new(None), Cell::new(None), Cell::new(None)],
         late_hook: Cell::new(None),
     };
 }
@@ -113,20 +122,9 @@ pub(crate) fn current_label() -> String {
     })
 }
 
-/// Sets the hook of the loops, which is called first when the calling thread exits.
-pub(crate) fn set_first_exit_hook(hook: ExitHook) {
-    CURRENT.with(|c| c.hooks[0].set(Some(hook)));
-}
-
-/// Sets the hook of the pools, which is called when the calling thread exits, after that of the
-/// loops.
-pub(crate) fn set_exit_hook(hook: ExitHook) {
-    CURRENT.with(|c| c.hooks[1].set(Some(hook)));
-}
-
-/// Sets the hook of memory, which is called last when the calling thread exits.
-pub(crate) fn set_last_exit_hook(hook: ExitHook) {
-    CURRENT.with(|c| c.hooks[2].set(Some(hook)));
+/// Sets a hook that the calling thread's exit calls.
+pub(crate) fn set_exit_hook(of: HookOf, hook: ExitHook) {
+    CURRENT.with(|c| c.hooks[of as usize].set(Some(hook)));
 }
 
 /// Has `hook` called after the calling thread's exit, as late as the system allows; never where it has no
@@ -283,12 +281,13 @@ pub(crate) fn tally_handed_over(n: u64) {
 /// Runs the whole exit of the calling thread, as an explicit sequence: the destructor of a
 /// thread-local only calls this, and models call it themselves.
 ///
-/// 1. The hook of the loops, in `frame::later`, closes those that are still open.
-/// 2. The hook of the pools, in `pool::drain::this_thread`, drains the root and token pools, and
+/// 1. The hook in `reclaim::later` gives up the thread's reference to the reclaimer of the process.
+/// 2. The hook of the loops, in `frame::loop_state`, closes those that are still open.
+/// 3. The hook of the pools, in `pool::drain::this_thread`, drains the root and token pools, and
 ///    closes the inboxes.
-/// 3. The hook of memory, in `block::thread_heaps`, gives up the thread's heaps.
-/// 4. Messages in the inboxes of a thread that never had a pool go to the orphans.
-/// 5. Look-ups no longer find the thread; its registry slot is free.
+/// 4. The hook of memory, in `block::thread_heaps`, gives up the thread's heaps.
+/// 5. Messages in the inboxes of a thread that never had a pool go to the orphans.
+/// 6. Look-ups no longer find the thread; its registry slot is free.
 ///
 /// Idempotent, but for the late hook. Destructors that run meanwhile cannot undo the exit: afterwards pools work detached,
 /// and implicit releases happen at once.

@@ -199,11 +199,6 @@ impl Record {
         self.releases.waiting() + self.calls.waiting()
     }
 
-    /// Returns how many releases wait, if the thread has a bound for them; else 0.
-    pub(crate) fn waiting_of_bound(&self) -> u64 {
-        self.bound.map_or(0, |_| self.releases.waiting())
-    }
-
     /// Arms the inboxes, so that the next message wakes the thread; the inbox for releases only if
     /// `for_releases`, as a thread inside a destructor cannot make releases. Returns false, and
     /// arms nothing, if a message waits already or the thread accepts no more.

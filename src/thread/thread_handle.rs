@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
 /// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
 /// return a handle, or `None` if there is no such thread or it is ending;
-/// [`FrameProxy::thread`](crate::FrameProxy::thread) and [`Looper::thread`](crate::Looper::thread)
+/// [`LoopProxy::thread`](crate::frame::LoopProxy::thread) and [`Looper::thread`](crate::Looper::thread)
 /// return the handle of a loop's thread.
 ///
 /// # Example
@@ -121,8 +121,8 @@ impl ThreadHandle {
     ///
     /// The closure runs when the thread calls
     /// [`PoolManager::run_inbox`](crate::PoolManager::run_inbox), or in a
-    /// [`FrameLoop`](crate::FrameLoop) or [`Looper`](crate::Looper) of that thread; never inside a
-    /// drain. The closures of one sender run in the order in which it posted them.
+    /// [`FrameLoop`](crate::FrameLoop), [`Looper`](crate::Looper) or [`Reclaimer`](crate::Reclaimer) of
+    /// that thread; never inside a drain. The closures of one sender run in the order in which it posted them.
     ///
     /// Costs one allocation and two read-modify-writes. Lock-free, unless the thread sleeps in a
     /// loop and this message has to wake it. If the thread accepts the closure and then ends before

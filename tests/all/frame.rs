@@ -1,21 +1,18 @@
 //! Frame loops, loopers, and pools for tasks and callbacks.
 
-mod drop_later;
 mod framed_posts;
 mod frames;
 mod loopers;
 mod loops_left;
 mod pacing;
 mod posts;
-mod reclaimers;
 mod rounds;
 mod tasks;
 mod wake_hooks;
 
 use crate::support::{Log, events, listen};
 use releasepool::event::EventKind;
-use releasepool::frame::FrameConfig;
-use releasepool::{FrameLoop, Looper};
+use releasepool::{FrameLoop, Looper, ThreadHandle, frame::FrameConfig};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -84,19 +81,18 @@ pub fn looper() -> Looper {
     Looper::spawn("looper").unwrap()
 }
 
-pub fn reclaimer() -> Looper {
-    Looper::reclaimer("reclaimer").unwrap()
+pub fn id_of(thread: &ThreadHandle) -> thread::ThreadId {
+    let (tell, told) = mpsc::channel();
+    let id = move || tell.send(thread::current().id()).unwrap();
+    thread.post(id).unwrap();
+    told.recv().unwrap()
 }
 
-pub fn id_of(looper: &Looper) -> thread::ThreadId {
-    looper.call(|| thread::current().id()).unwrap()
-}
-
-/// Blocks the looper until this is dropped.
-pub fn hold(looper: &Looper) -> mpsc::Sender<()> {
+/// Blocks the thread of a looper or reclaimer until this is dropped.
+pub fn hold(thread: &ThreadHandle) -> mpsc::Sender<()> {
     let (go, wait) = mpsc::channel();
     let (began, begun) = mpsc::channel();
-    let held = looper.post(move || {
+    let held = thread.post(move || {
         began.send(()).unwrap();
         let _ = wait.recv();
     });

@@ -20,5 +20,6 @@ mod object;
 mod pool;
 mod races;
 mod random;
+mod reclaim;
 mod slot;
 mod thread;

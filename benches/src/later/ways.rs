@@ -6,7 +6,7 @@ use crate::handing::collector;
 use crate::workload::Role;
 use basedrop::{Handle, Owned};
 use defer_drop::DeferDrop;
-use releasepool::{HandoffPool, Later, Looper, drop_later};
+use releasepool::{Reclaimer, drop_later, reclaim::Later};
 use std::mem::take;
 use std::sync::{Arc, Mutex, Once, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
@@ -80,15 +80,15 @@ ways! {
     /// The reclaimer of the process, to which an owner's drop sends the value.
     ByOwner: Ours, "Later, dropped", Self, |_, value| drop(Later::new(value));
     /// A reclaimer of the program's own.
-    OfLooper(Looper): Ours, "Looper::drop_later", Self(new_reclaimer()), |this, value| this.0.drop_later(value);
+    OfOwn(Reclaimer): Ours, "Reclaimer::drop_later", new_reclaimer(), |this, value| this.0.drop_later(value);
     /// rayon's global pool, of one thread.
     Rayon: Peer, "rayon::spawn", rayon_of_one(), |_, value| rayon::spawn(move || drop(value));
     /// The crate defer-drop.
     Deferred: Peer, "defer-drop", Self, |_, value| drop(DeferDrop::new(value));
 }
 
-fn new_reclaimer() -> Looper {
-    Looper::reclaimer("reclaimer").expect("a thread starts")
+fn new_reclaimer() -> OfOwn {
+    OfOwn(Reclaimer::new("reclaimer").expect("a thread starts"))
 }
 
 fn rayon_of_one() -> Rayon {
@@ -98,28 +98,6 @@ fn rayon_of_one() -> Rayon {
         pool.build_global().expect("nothing has used rayon before");
     });
     Rayon
-}
-
-/// A pool of values, one message for all.
-pub struct ByPool(HandoffPool, Looper);
-
-impl<T: Send + 'static> Way<T> for ByPool {
-    const NAME: &str = "HandoffPool::push_value, drain_on";
-
-    fn new() -> Self {
-        Self(HandoffPool::new(), new_reclaimer())
-    }
-    #[inline]
-    fn send(&mut self, value: T) {
-        self.0.push_value(value);
-    }
-    #[inline]
-    fn flush(&mut self) {
-        self.0.drain_on(self.1.thread());
-    }
-    fn mark(&mut self, marker: Marker) {
-        self.1.drop_later(marker);
-    }
 }
 
 /// A thread and std's channel, for one type. The marker is beside the channel, which then need not have room

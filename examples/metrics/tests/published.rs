@@ -4,7 +4,7 @@ use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use releasepool::frame::FrameConfig;
 use releasepool::memory::BlockAllocator;
-use releasepool::{Budget, FrameLoop, Looper, PoolManager, Ref, metrics};
+use releasepool::{Budget, FrameLoop, PoolManager, Reclaimer, Ref, metrics};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -172,7 +172,7 @@ fn frames() {
 #[test]
 fn reclaimers() {
     let (_one, snapshotter) = recorder();
-    let reclaimer = Looper::reclaimer("reclaimer").unwrap();
+    let reclaimer = Reclaimer::new("reclaimer").unwrap();
     let (go, wait) = std::sync::mpsc::channel::<()>();
     struct Waits(std::sync::mpsc::Receiver<()>);
     impl Drop for Waits {

@@ -12,7 +12,7 @@ use crate::job::world::{Value, World};
 use crate::progress::Progress;
 use releasepool::memory::{BlockAllocator, BlockStats};
 use releasepool::report::Totals;
-use releasepool::{AutoreleasePool, Looper, PoolManager};
+use releasepool::{AutoreleasePool, PoolManager, Reclaimer};
 use std::cell::Cell;
 use std::panic;
 use std::sync::Arc;
@@ -67,8 +67,7 @@ pub fn run(
     // The workers have ended, so what ended threads have done grows only by what the reclaimer has.
     // (A call would not do to ask it: calls overtake releases.)
     let before = PoolManager::global().snapshot().departed;
-    // If this fails, objects are left, and the verification reports them.
-    let _ = reclaimer.shutdown();
+    drop(reclaimer);
     let mut totals = PoolManager::global().snapshot().departed;
     totals.pools_pushed -= before.pools_pushed;
     totals.created -= before.created;
@@ -94,9 +93,9 @@ pub fn run(
 }
 
 /// Starts a thread that destroys what is handed to it.
-pub fn reclaimer() -> Result<Looper, Error> {
+pub fn reclaimer() -> Result<Reclaimer, Error> {
     let name = "reclaimer";
-    Looper::reclaimer(name).map_err(|source| Error::Spawn {
+    Reclaimer::new(name).map_err(|source| Error::Spawn {
         name: name.to_owned(),
         source,
     })
@@ -113,7 +112,7 @@ fn run_by(
     documents: &[Document],
     options: &Options,
     end: End,
-    reclaimer: &Looper,
+    reclaimer: &Reclaimer,
     progress: &mut Progress,
 ) -> Result<Run, Error> {
     let workers = options.workers;

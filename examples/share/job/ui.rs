@@ -7,9 +7,9 @@ use crate::job::label::Label;
 use crate::job::world::Value;
 use crate::progress::Progress;
 use hdrhistogram::Histogram;
-use releasepool::frame::{Frame, FrameConfig};
 use releasepool::{
-    AutoreleasePool, FrameLoop, FrameProxy, HandoffPool, Looper, PoolManager, PoolRef, Ref,
+    AutoreleasePool, FrameLoop, HandoffPool, PoolManager, PoolRef, Reclaimer, Ref,
+    frame::{Frame, FrameConfig, LoopProxy},
 };
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -100,8 +100,8 @@ pub struct Ui<'u> {
     arrivals: Receiver<Arrival>,
     names: Vec<&'u str>,
     /// The thread that destroys what is no longer on display.
-    reclaimer: &'u Looper,
-    proxy: FrameProxy,
+    reclaimer: &'u Reclaimer,
+    proxy: LoopProxy,
     /// How much of each frame's time is for arrivals.
     time: Duration,
     scene: VecDeque<Shown>,
@@ -113,8 +113,8 @@ impl<'u> Ui<'u> {
     pub fn new(
         arrivals: Receiver<Arrival>,
         names: Vec<&'u str>,
-        reclaimer: &'u Looper,
-        proxy: FrameProxy,
+        reclaimer: &'u Reclaimer,
+        proxy: LoopProxy,
         options: &Options,
     ) -> Self {
         let seen = Seen::nothing(names.len());

@@ -8,8 +8,7 @@ use embedded_graphics::mono_font::{MonoTextStyle, ascii::FONT_6X10};
 use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::primitives::{Line, Primitive, PrimitiveStyle};
 use embedded_graphics::text::Text;
-use releasepool::PoolManager;
-use releasepool::frame::FrameReport;
+use releasepool::{PoolManager, frame::FrameReport};
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -1,8 +1,10 @@
 //! Loops: no wake-up is missed, and no accepted closure is lost.
 
 use super::steps::*;
-use releasepool::frame::FrameConfig;
-use releasepool::{FrameLoop, FrameProxy, Looper, Ref};
+use releasepool::{
+    FrameLoop, Looper, Reclaimer, Ref,
+    frame::{FrameConfig, LoopProxy},
+};
 use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -230,7 +232,7 @@ fn frame_posts_during_post() -> usize {
     MEANWHILE.load(Ordering::Relaxed)
 }
 
-fn on_demand(send: fn(&FrameProxy)) -> &'static str {
+fn on_demand(send: fn(&LoopProxy)) -> &'static str {
     let mut frames = eager();
     let sender = spawn_with(&frames.proxy(), move |proxy| send(&proxy));
     let outcome = frames_until_both_ran(&mut frames);
@@ -384,12 +386,12 @@ fn looper_post_shutdown() -> bool {
 }
 
 fn looper_release() -> bool {
-    let looper = Looper::reclaimer("reclaimer").unwrap();
-    looper.thread().release(Ref::new(Probe::new()));
+    let reclaimer = Reclaimer::new("reclaimer").unwrap();
+    reclaimer.thread().release(Ref::new(Probe::new()));
     let_others_go_first();
     let mut deaths = take_deaths();
     let before = !deaths.is_empty();
-    looper.shutdown().unwrap();
+    drop(reclaimer);
     deaths.extend(take_deaths());
     assert_eq!(deaths.len(), 1);
     assert_ne!(deaths[0], me());

@@ -2,9 +2,8 @@
 
 use super::steps::*;
 use releasepool::model::parts::{Atomic, Room};
-use releasepool::{
-    Full, Looper, LooperProxy, ReclaimerConfig, Ref, WhenFull, drop_later, finish_drops,
-};
+use releasepool::reclaim::{Full, ReclaimerBuilder, WhenFull, finish_drops};
+use releasepool::{Reclaimer, Ref, drop_later};
 use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
@@ -30,7 +29,7 @@ pub fn models() -> Vec<Model> {
             "drop_later_refused",
             "a sender waits for room, which another sender tries to take: it is woken if the other gets it, and if not",
             &["full", "room"],
-            || refused(|looper| drop(looper.try_drop_later(Probe::new()))),
+            || refused(|to| drop(to.try_drop_later(Probe::new()))),
         )
         // The locks of two sleeps. With one preemption, the plain mode takes more than 100 s.
         .bounded(2)
@@ -39,7 +38,7 @@ pub fn models() -> Vec<Model> {
             "drop_later_refused_release",
             "a sender waits for room, which a release tries to take: it is woken if that gets it, and if not",
             &["full", "room"],
-            || refused(|looper| looper.thread().release(Ref::new(Probe::new()))),
+            || refused(|to| to.thread().release(Ref::new(Probe::new()))),
         )
         .bounded(2)
         .plain_bounded(0),
@@ -120,13 +119,13 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-fn start(config: ReclaimerConfig) -> Looper {
-    config.spawn("reclaimer").unwrap()
+fn start(builder: ReclaimerBuilder) -> Arc<Reclaimer> {
+    Arc::new(builder.spawn("reclaimer").unwrap())
 }
 
 /// Starts a reclaimer with room for one value.
-fn one_value() -> Looper {
-    start(ReclaimerConfig::new().values(1))
+fn one_value() -> Arc<Reclaimer> {
+    start(Reclaimer::builder().values(1))
 }
 
 /// Returns how many of `n` values have been destroyed, once each, on a thread.
@@ -144,77 +143,75 @@ fn full() -> bool {
     if let Some(Full(probe)) = refused {
         reclaimer.drop_later(probe);
     }
-    reclaimer.shutdown().unwrap();
+    drop(reclaimer);
     assert_eq!(destroyed_on(me(), 2), 0);
     was_full
 }
 
 fn heavy() -> bool {
-    let reclaimer = start(ReclaimerConfig::new().values(2).bytes(1));
+    let reclaimer = start(Reclaimer::builder().values(2).bytes(1));
     reclaimer.drop_later_weighed(Probe::new(), 1);
     let is_full = reclaimer.pending().bytes != 0;
     reclaimer.drop_later_weighed(Probe::new(), 1);
-    reclaimer.shutdown().unwrap();
+    drop(reclaimer);
     assert_eq!(destroyed_on(me(), 2), 0);
     is_full
 }
 
 /// While a sender waits for room, another thread calls `send`, which destroys what is refused.
-fn refused(send: fn(&LooperProxy)) -> bool {
+fn refused(send: fn(&Reclaimer)) -> bool {
     let reclaimer = one_value();
     reclaimer.drop_later(Probe::new());
-    let other = spawn_with(&reclaimer.proxy(), move |proxy| send(&proxy));
+    let other = spawn_with(&reclaimer, move |to| send(&to));
     reclaimer.drop_later(Probe::new());
     let other = other.ended();
-    reclaimer.shutdown().unwrap();
+    drop(reclaimer);
     destroyed_on(other, 3) > 0
 }
 
 fn refused_bytes() -> bool {
-    let reclaimer = start(ReclaimerConfig::new().values(1).bytes(0));
-    let proxy = reclaimer.proxy();
+    let reclaimer = start(Reclaimer::builder().values(1).bytes(0));
+    let to = reclaimer.clone();
     let heavy = move || {
-        proxy.drop_later_weighed(Probe::new(), 1);
+        to.drop_later_weighed(Probe::new(), 1);
         me()
     };
     let (other, (), at_once) = overlap(heavy, || reclaimer.drop_later(Probe::new()));
-    reclaimer.shutdown().unwrap();
+    drop(reclaimer);
     assert_eq!(destroyed_on(other, 2), 1);
     at_once
 }
 
 fn end() -> bool {
-    let config = ReclaimerConfig::new().values(1);
-    let reclaimer = start(config.when_full(WhenFull::DestroyHere));
-    let proxy = reclaimer.proxy();
-    let sender = spawn_with(&proxy, |proxy| proxy.drop_later(Probe::new()));
-    reclaimer.shutdown().unwrap();
+    let builder = Reclaimer::builder().values(1);
+    let reclaimer = start(builder.when_full(WhenFull::DestroyHere));
+    let sender = spawn_with(&reclaimer, |to| to.drop_later(Probe::new()));
+    assert!(reclaimer.finish(Duration::MAX));
     let sender = sender.ended();
-    let pending = proxy.pending();
+    let pending = reclaimer.pending();
     assert!(pending.values == 0 && pending.types.is_empty(), "{pending}");
     destroyed_on(sender, 1) == 1
 }
 
 fn full_end() -> usize {
     let reclaimer = one_value();
-    let proxy = reclaimer.proxy();
     // One thread makes both values: which lists blocks of two heaps share depends on addresses.
-    let sender = spawn(move || {
-        proxy.drop_later(Probe::new());
-        proxy.drop_later(Probe::new());
+    let sender = spawn_with(&reclaimer, |to| {
+        to.drop_later(Probe::new());
+        to.drop_later(Probe::new());
     });
-    reclaimer.shutdown().unwrap();
+    assert!(reclaimer.finish(Duration::MAX));
     destroyed_on(sender.ended(), 2)
 }
 
 fn bytes() -> usize {
-    let config = ReclaimerConfig::new().bytes(1);
-    let reclaimer = start(config.when_full(WhenFull::DestroyHere));
-    let proxy = reclaimer.proxy();
-    proxy.drop_later_weighed(Probe::new(), 1);
-    proxy.drop_later_weighed(Probe::new(), 1);
-    reclaimer.shutdown().unwrap();
-    assert_eq!((proxy.pending().bytes, proxy.pending().values), (0, 0));
+    let builder = Reclaimer::builder().bytes(1);
+    let reclaimer = start(builder.when_full(WhenFull::DestroyHere));
+    reclaimer.drop_later_weighed(Probe::new(), 1);
+    reclaimer.drop_later_weighed(Probe::new(), 1);
+    assert!(reclaimer.finish(Duration::MAX));
+    let pending = reclaimer.pending();
+    assert_eq!((pending.bytes, pending.values), (0, 0));
     destroyed_on(me(), 2)
 }
 

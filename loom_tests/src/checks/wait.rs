@@ -3,9 +3,10 @@
 use super::frame::{idle, stop_if, unlimited};
 use super::hot::hot;
 use super::steps::*;
-use releasepool::frame::FrameConfig;
 use releasepool::model::{now, thread_exit};
-use releasepool::{AutoreleasePool, FrameLoop, Hot, PoolManager, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -21,7 +21,7 @@ pub fn run(seed: u64, log: bool) {
         log,
         ..Setting::CHECKED
     };
-    let (world, mut loopers, first) = World::new(setting, &[]);
+    let (world, looper, first) = World::new(setting, &[]);
     let mut kinds = random.kinds();
     // These would take most of the switches.
     kinds.retain(|kind| !matches!(kind, Kind::Flood | Kind::CreateChain));
@@ -34,9 +34,13 @@ pub fn run(seed: u64, log: bool) {
         start(&world, random.program(&kinds, steps), first.another());
     }
     drop(first);
+    let mut looper = Some(looper);
     // They end while others send to them, or later.
     if random.one_in(2) {
-        loopers.remove(random.below(2)).shutdown().unwrap();
+        match random.below(2) {
+            0 => looper.take().unwrap().shutdown().unwrap(),
+            _ => assert!(world.reclaimer.finish(FOREVER)),
+        }
     }
     if random.one_in(3) {
         world.asks();
@@ -49,9 +53,7 @@ pub fn run(seed: u64, log: bool) {
         }
     }
     world.join();
-    for looper in loopers {
-        looper.shutdown().unwrap();
-    }
+    drop(looper);
     let kept = world.end();
     let report = manager.shutdown(Duration::ZERO).unwrap();
     assert_eq!((report.orphans, report.hot), (0, 0), "{report}");

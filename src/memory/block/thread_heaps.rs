@@ -13,7 +13,7 @@ use super::remote_free_list::PushOutcome;
 use super::shared::AllocatorShared;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, boxed, described, local, reserve, unbox};
-use crate::thread::current;
+use crate::thread::current::{self, HookOf};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
 use std::ptr::{self, NonNull};
@@ -56,7 +56,7 @@ fn exited() -> *const ThreadHeaps {
 fn enter() -> *const ThreadHeaps {
     let heaps = match current::current_that_exits() {
         Some(record) => {
-            current::set_last_exit_hook(exit);
+            current::set_exit_hook(HookOf::Memory, exit);
             let heaps = boxed(ThreadHeaps {
                 key: record.key(),
                 others: UnsafeCell::new(Vec::new()),

@@ -86,28 +86,6 @@ impl HandoffPool {
         self.autorelease(Ref::new_from(value, BlockSource::Process))
     }
 
-    /// Moves a value into the pool, for the thread that releases its entries to destroy. The value need
-    /// only be `Send`, as nobody gets a reference to it.
-    ///
-    /// For many values at once: an entry costs a block and a few nanoseconds, and
-    /// [`drain_on`](Self::drain_on) sends all entries in one message. For a few large values,
-    /// [`Looper::drop_later`](crate::Looper::drop_later) needs no pool.
-    ///
-    /// ```
-    /// use releasepool::{HandoffPool, Looper};
-    /// use std::cell::Cell;
-    /// let reclaimer = Looper::reclaimer("reclaimer")?;
-    /// let mut old = HandoffPool::new();
-    /// (0..1_000).for_each(|n| old.push_value(vec![Cell::new(n)])); // not Sync
-    /// assert_eq!(old.drain_on(reclaimer.thread()), 1_000);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[inline]
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub fn push_value<T: Send + 'static>(&self, value: T) {
-        self.push(Ref::into_payload(Ref::new_from(value, BlockSource::Process)).cast());
-    }
-
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     fn push(&self, entry: Thin) {
@@ -130,15 +108,15 @@ impl HandoffPool {
     /// makes.
     ///
     /// ```
-    /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper};
+    /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Reclaimer};
     /// use std::rc::Rc;
     ///
-    /// let reclaimer = Looper::reclaimer("reclaimer")?;
+    /// let reclaimer = Reclaimer::new("reclaimer")?;
     /// let texture = Rc::new("grass"); // not Send
     /// let mut old = HandoffPool::new();
     /// old.autorelease_home(HomeRef::new(texture.clone()));
     /// old.drain_on(reclaimer.thread());
-    /// reclaimer.shutdown().unwrap(); // the reference is given up by now
+    /// drop(reclaimer); // the reference is given up by now
     /// drop(AutoreleasePool::new());  // a drain here, at home, destroys the value
     /// assert_eq!(Rc::strong_count(&texture), 1);
     /// # Ok::<(), std::io::Error>(())
@@ -171,7 +149,7 @@ impl HandoffPool {
     /// returns their number. This pool is empty afterwards and can be used again.
     ///
     /// If `to` has ended, the next outermost drain of any thread releases the entries. If `to` is a
-    /// [bounded reclaimer](crate::Looper::reclaimer_bounded) with a full queue, the calling thread
+    /// [reclaimer](crate::Reclaimer#bounds-and-deadlocks) that has no room, the calling thread
     /// releases them at once.
     ///
     /// Lock-free, unless `to` sleeps in a loop and must be woken. If the entries arrive while `to`
@@ -187,7 +165,7 @@ impl HandoffPool {
         }
         tally_handed_over(n as u64);
         let entries = mem::take(&mut self.entries);
-        // SAFETY: all objects are Send, and Sync unless the entry is their only reference.
+        // SAFETY: all objects are Send and Sync.
         let message = unsafe { PageChain::message(entries, n as u64, to.key()) };
         if let Err(back) = to.0.send_admitted(message) {
             ORPHANS.adopt(back);

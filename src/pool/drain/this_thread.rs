@@ -13,7 +13,7 @@ use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::Cell;
 use crate::sync::{catch_unwind, local, unbox};
-use crate::thread::current;
+use crate::thread::current::{self, HookOf};
 use crate::thread::key::own_key;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -183,7 +183,7 @@ fn enter() -> *const ThreadPools {
         set_exited(ptr::null());
         return ptr::null();
     };
-    current::set_exit_hook(at_exit);
+    current::set_exit_hook(HookOf::Pools, at_exit);
     let pools = ThreadPools::make(ManagerShared::global(), Some(record));
     // The global allocator is foreign code, and may have made the thread's pools meanwhile.
     let others = THIS.with(|this| this.pools.get());

@@ -4,8 +4,8 @@
 use crate::api::auto_traits::implements;
 use releasepool::event::{Event, EventKind, Hook};
 use releasepool::{
-    foreign::*, frame::*, home::*, hot::*, memory::*, pool::*, report::*, slot::*, task::*,
-    thread::*, *,
+    foreign::*, frame::*, home::*, hot::*, memory::*, pool::*, reclaim::*, report::*, slot::*,
+    task::*, thread::*, *,
 };
 use std::hash::Hash;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -67,7 +67,6 @@ ForeignScope          -    -    Unpin Unwind Ref -     -  -       8
 Frame                 -    -    Unpin -      -   -     -  -      96
 FrameConfig           Send Sync Unpin Unwind Ref Clone Eq -      80
 FrameLoop             -    -    Unpin -      -   -     -  -     408
-FrameProxy            Send Sync Unpin Unwind Ref Clone -  -       8
 FrameReport           Send Sync Unpin Unwind Ref Clone Eq -     152
 Full                  Send Sync Unpin Unwind Ref Clone Eq -       1
 HandoffPool           -    -    Unpin Unwind Ref -     -  -      40
@@ -79,11 +78,10 @@ HotRef                Send Sync Unpin Unwind Ref Clone Eq Hash   16
 HotTableFull          Send Sync Unpin Unwind Ref -     -  -       8
 InboxHook             -    -    Unpin Unwind Ref -     -  -      24
 Later                 Send Sync Unpin Unwind Ref Clone Eq Hash    1
-Looper                Send Sync Unpin Unwind Ref -     -  -      40
-LooperProxy           Send Sync Unpin Unwind Ref Clone -  -      16
+LoopProxy             Send Sync Unpin Unwind Ref Clone -  -       8
+Looper                Send Sync Unpin Unwind Ref -     -  -      32
 NotMade               Send Sync Unpin Unwind Ref Clone Eq -      24
 NotOwner              Send Sync Unpin Unwind Ref Clone Eq -       0
-OnReclaimer           Send Sync Unpin Unwind Ref Clone Eq -       0
 OptionSlot            Send Sync Unpin Unwind Ref -     -  -       8
 PendingDrops          Send Sync Unpin Unwind Ref Clone Eq -      56
 PendingHome           Send Sync Unpin Unwind Ref -     -  -      16
@@ -95,7 +93,8 @@ PoolToken             Send Sync Unpin Unwind Ref Clone Eq Hash   32
 Pooled                Send Sync Unpin Unwind Ref Clone -  -       1
 PopError              Send Sync Unpin Unwind Ref Clone Eq -      12
 PostId                Send Sync Unpin Unwind Ref Clone Eq Hash   24
-ReclaimerConfig       Send Sync Unpin Unwind Ref Clone Eq Hash   24
+Reclaimer             Send Sync Unpin Unwind Ref -     -  -      56
+ReclaimerBuilder      Send Sync Unpin Unwind Ref Clone Eq Hash   24
 Ref                   Send Sync Unpin Unwind Ref Clone Eq Hash    8
 RemoteRelease         Send Sync Unpin Unwind Ref -     -  -      16
 RootPolicy            Send Sync Unpin Unwind Ref Clone Eq Hash    1
@@ -126,11 +125,11 @@ fn the_table_of_all_types() {
     let found = table! {
         AllocError, AutoreleasePool, BlockAllocator, BlockAllocatorBuilder, BlockStats, Budget,
         Closed<u8>, Drained, EpochHolder, Event, EventKind, ForeignRef<Opaque>, ForeignScope,
-        Frame<'static>, FrameConfig, FrameLoop, FrameProxy, FrameReport, Full<u8>, HandoffPool,
+        Frame<'static>, FrameConfig, FrameLoop, FrameReport, Full<u8>, HandoffPool,
         HomeRef<u8>, HomeWeak<u8>, Hook, Hot<u8>, HotRef<u8>, HotTableFull<u8>, InboxHook,
-        Later<u8>, Looper, LooperProxy, NotMade, NotOwner, OnReclaimer, OptionSlot<u8>,
+        Later<u8>, LoopProxy, Looper, NotMade, NotOwner, OptionSlot<u8>,
         PendingDrops, PendingHome<u8>, PoolDump, PoolManager, PoolManagerBuilder,
-        PoolRef<'static, u8>, PoolToken, Pooled<Task>, PopError, PostId, ReclaimerConfig, Ref<u8>,
+        PoolRef<'static, u8>, PoolToken, Pooled<Task>, PopError, PostId, Reclaimer, ReclaimerBuilder, Ref<u8>,
         RemoteRelease<Opaque>, RootPolicy, ShutdownReport, Slot<u8>, SlotCache<Ref<Slot<u8>>, u8>,
         Snapshot, StackAllocator, StackBox<'static, u8>, StackDump, ThreadHandle, ThreadKey,
         ThreadSnapshot, Totals, Weak<u8>, WhenFull,

@@ -4,8 +4,9 @@
 use crate::event::all_events;
 use crate::support::{Bomb, Countdown, alone, assert_says, panic_of};
 use releasepool::event::{Event, EventKind};
-use releasepool::frame::FrameConfig;
-use releasepool::{AutoreleasePool, FrameLoop, HomeRef, PoolManager, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, FrameLoop, HomeRef, PoolManager, Ref, autorelease, frame::FrameConfig,
+};
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use super::tracing::{Fields, Listener};
 use crate::support::{Log, alone, fresh, global, me, on_drop, panic_of};
-use releasepool::frame::FrameConfig;
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
+    frame::FrameConfig,
 };
 use std::cell::{Cell, RefCell};
 

@@ -1,10 +1,9 @@
-//! `FrameProxy::post_frame`: closures that get the frame in which they run.
+//! `LoopProxy::post_frame`: closures that get the frame in which they run.
 
-use crate::frame::{HOUR, let_delays_pass, log_and_loop, quick};
+use crate::frame::{let_delays_pass, log_and_loop, quick};
 use crate::support::{events, listen, on_drop};
 use releasepool::event::EventKind;
-use releasepool::frame::Frame;
-use releasepool::{AutoreleasePool, Looper, Ref};
+use releasepool::{AutoreleasePool, Looper, Ref, frame::Frame};
 use std::cell::RefCell;
 use std::sync::mpsc;
 use std::thread;
@@ -70,28 +69,16 @@ fn a_panic_ends_the_closure_alone() {
 }
 
 #[test]
-fn delayed_ones_run_when_they_are_due_and_can_be_cancelled() {
+fn a_delayed_one_is_posted_when_it_is_due() {
     let (log, mut frames) = log_and_loop();
     let proxy = frames.proxy();
-    let note = |id| {
-        move |frame: &mut Frame<'_>| {
-            frame.pool().create(());
-            log.note(id);
-        }
-    };
-    proxy.post_frame(note(2)).unwrap();
-    proxy.post_frame_after(Duration::ZERO, note(0)).unwrap();
-    let cancelled = proxy.post_frame_after(Duration::ZERO, note(7)).unwrap();
-    proxy.post_frame_after(Duration::ZERO, note(1)).unwrap();
-    let probe = log.probe(8);
-    let late = move |_: &mut Frame<'_>| drop(probe);
-    let late = proxy.post_frame_after(HOUR, late).unwrap();
-    assert!(proxy.cancel(cancelled));
+    let there = proxy.clone();
+    let framed = move |frame: &mut Frame<'_>| log.note(frame.index() as u32);
+    let due = move || there.post_frame(framed).unwrap();
+    proxy.post_after(Duration::ZERO, due).unwrap();
     let_delays_pass();
-    let report = frames.tick(|frame| assert_eq!(frame.pool().len(), 3));
-    assert_eq!((report.closures, log.ids()), (3, vec![0, 1, 2]));
-    assert!(proxy.cancel(late));
-    assert_eq!(log.ids(), [0, 1, 2, 8], "it is dropped at once");
+    assert_eq!([0, 1].map(|_| frames.tick(|_| ()).closures), [1, 1]);
+    assert_eq!(log.ids(), [1]);
 }
 
 #[test]
@@ -142,4 +129,23 @@ fn a_looper_s_command_that_makes_frames_gets_them() {
     looper.post(command).unwrap();
     looper.shutdown().unwrap();
     assert_eq!(told.try_recv(), Ok(("frame".into(), 0, 0, 0)));
+}
+
+#[test]
+fn a_looper_gives_each_a_frame_of_its_own_and_ignores_requests() {
+    let looper = Looper::spawn("no frames").unwrap();
+    let (tell, told) = mpsc::channel();
+    for _ in 0..2 {
+        let tell = tell.clone();
+        let framed = move |frame: &mut Frame<'_>| {
+            frame.pool().create(());
+            tell.send(seen(frame)).unwrap();
+        };
+        looper.post_frame(framed).unwrap();
+        assert_eq!(told.recv(), Ok(("frame".into(), 1, 0, 0)));
+    }
+    // A request would keep it awake: a looper that sleeps is woken by a release.
+    looper.request_frame();
+    looper.thread().release(Ref::new(on_drop(|| ())));
+    looper.shutdown().unwrap();
 }

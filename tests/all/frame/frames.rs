@@ -5,8 +5,10 @@ use crate::support::teardown::When::AfterOurExit;
 use crate::support::teardown::notes;
 use crate::support::{Log, events, me, on_drop, panic_of, send, wait_until};
 use releasepool::event::EventKind;
-use releasepool::frame::{Frame, FrameConfig};
-use releasepool::{AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool};
+use releasepool::{
+    AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease, autoreleasepool,
+    frame::{Frame, FrameConfig},
+};
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow::{self, Break};
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 //! `Looper`: a thread that runs posted closures in order.
 
-use crate::frame::{HOUR, died_on, enough, hold, id_of, looper, noting, on_demand};
-use crate::support::{Log, alone, events_of, fresh_to_the_end, listen, on_drop, send, wait_until};
+use crate::frame::{HOUR, enough, hold, id_of, looper, noting, on_demand};
+use crate::support::{Log, alone, events_of, fresh_to_the_end, listen, on_drop, wait_until};
 use releasepool::event::EventKind;
 use releasepool::thread::Closed;
-use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Looper, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, HandoffPool, Looper, PoolManager, Ref, autorelease};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn commands_run_in_order_on_a_named_thread() {
     assert_eq!(name.unwrap().as_deref(), Some("looper"));
     assert_eq!(looper.thread().name(), Some("looper"));
     assert!(log.ids().into_iter().eq(0..100));
-    assert_eq!(log.threads(), [id_of(&looper); 100]);
+    assert_eq!(log.threads(), [id_of(looper.thread()); 100]);
     looper.shutdown().unwrap();
 }
 
@@ -30,7 +30,7 @@ fn commands_run_in_order_on_a_named_thread() {
 fn every_command_has_a_pool_of_its_own() {
     let log = Log::new();
     let looper = looper();
-    let id = id_of(&looper);
+    let id = id_of(looper.thread());
     for n in 0..3 {
         let probe = log.probe(n * 2);
         let command = move || {
@@ -49,7 +49,7 @@ fn every_command_has_a_pool_of_its_own() {
 #[test]
 fn panicking_command_is_reported_and_the_next_goes_on() {
     let looper = looper();
-    let id = id_of(&looper);
+    let id = id_of(looper.thread());
     looper.post(|| panic!("command")).unwrap();
     let autoreleases = || autorelease(Ref::new(on_drop(|| panic!("destructor"))));
     looper.post(autoreleases).unwrap();
@@ -71,7 +71,7 @@ fn panicking_command_is_reported_and_the_next_goes_on() {
 #[test]
 fn pool_around_the_commands_may_panic_too() {
     let looper = looper();
-    let id = id_of(&looper);
+    let id = id_of(looper.thread());
     let feeds = on_drop(|| autorelease(Ref::new(on_drop(|| panic!("fed")))));
     looper.thread().release(Ref::new(feeds));
     wait_until(|| events_of(id).len() == 1);
@@ -117,8 +117,8 @@ fn shutdown_runs_posted_closures_and_drops_those_not_due() {
     listen();
     // A name of its own: events with one cause are reported for the first thread of a name only.
     let looper = Looper::spawn("shutdown drops posts").unwrap();
-    let id = id_of(&looper);
-    let go = hold(&looper);
+    let id = id_of(looper.thread());
+    let go = hold(looper.thread());
     looper.post(noting(&log, 1)).unwrap();
     looper.post_after(Duration::ZERO, noting(&log, 0)).unwrap();
     let never = log.probe(5);
@@ -150,7 +150,7 @@ fn shutdown_runs_posted_closures_and_drops_those_not_due() {
 fn a_looper_ends_in_the_documented_order() {
     let log = Log::new();
     let looper = looper();
-    let go = hold(&looper);
+    let go = hold(looper.thread());
     let proxy = looper.proxy();
     let (note, probe) = (noting(&log, 2), log.probe(3));
     let command = move || {
@@ -236,25 +236,6 @@ fn commands_are_not_held_up_by_many_releases() {
     assert!(told.recv().unwrap() < 20);
     looper.shutdown().unwrap();
     assert_eq!(log.count(), 20);
-}
-
-#[test]
-fn value_sent_to_its_home_wakes_a_looper_whatever_the_bound() {
-    let log = Log::new();
-    let looper = Looper::reclaimer_bounded("home", 1).unwrap();
-    let id = id_of(&looper);
-    for n in 0..4 {
-        let probe = log.probe(n);
-        drop(looper.call(|| HomeRef::new(probe)).unwrap());
-        wait_until(|| log.count() as u32 == n + 1);
-    }
-    // Objects sent to their home do not count towards the bound: there is still room for one.
-    let go = hold(&looper);
-    send(looper.thread(), &log, 4..6);
-    assert_eq!(log.ids()[4..], [5]);
-    drop(go);
-    looper.shutdown().unwrap();
-    assert_eq!((log.count(), died_on(&log, id)), (6, 5));
 }
 
 #[test]

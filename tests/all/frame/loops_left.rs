@@ -8,8 +8,10 @@ use crate::support::{
     quiesce_until,
 };
 use releasepool::event::{Event, EventKind};
-use releasepool::frame::Frame;
-use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref, autorelease};
+use releasepool::{
+    AutoreleasePool, FrameLoop, PoolManager, Ref, autorelease,
+    frame::{Frame, LoopProxy},
+};
 use std::cell::RefCell;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -19,29 +21,27 @@ std::thread_local! {
 }
 
 /// Makes two frames, and posts notes 0 and 1; with delays, notes 2 and 3, which are due, and two that
-/// are not. The odd ones get a frame.
-fn post_all(frames: &mut FrameLoop, log: &Log) -> FrameProxy {
+/// are not. Note 1 gets a frame.
+fn post_all(frames: &mut FrameLoop, log: &Log) -> LoopProxy {
     (0..2).for_each(|_| _ = frames.tick(|_| ()));
-    let framed = |id| {
-        let log = *log;
-        move |frame: &mut Frame<'_>| {
-            // Its pool is its own, and empty; it is counted among the thread's frames.
-            let index = frame.index();
-            assert_eq!(seen(frame), ("frame".into(), 0, index, 0));
-            assert!(index > 0 && index % 2 == 0);
-            assert!(frame.delta().is_zero() && frame.last_report().is_none());
-            assert_eq!(*frame.arena().alloc(7), 7);
-            autorelease(Ref::new(()));
-            log.note(id);
-        }
+    let note = noting(log, 1);
+    let framed = move |frame: &mut Frame<'_>| {
+        // Its pool is its own, and empty; it is counted among the thread's frames.
+        let index = frame.index();
+        assert_eq!(seen(frame), ("frame".into(), 0, index, 0));
+        assert!(index > 0 && index % 2 == 0);
+        assert!(frame.delta().is_zero() && frame.last_report().is_none());
+        assert_eq!(*frame.arena().alloc(7), 7);
+        autorelease(Ref::new(()));
+        note();
     };
     let proxy = frames.proxy();
     proxy.post(noting(log, 0)).unwrap();
     for (id, delay) in [(2, Duration::ZERO), (4, HOUR)] {
         proxy.post_after(delay, noting(log, id)).unwrap();
-        proxy.post_frame_after(delay, framed(id + 1)).unwrap();
+        proxy.post_after(delay, noting(log, id + 1)).unwrap();
     }
-    proxy.post_frame(framed(1)).unwrap();
+    proxy.post_frame(framed).unwrap();
     let_delays_pass();
     proxy
 }
@@ -153,7 +153,7 @@ fn all_forgotten_loops_of_a_thread_end_with_it() {
         })
     });
     assert_eq!(log.sorted(), [0, 1]);
-    assert!(proxies.iter().all(FrameProxy::is_closed));
+    assert!(proxies.iter().all(LoopProxy::is_closed));
 }
 
 #[test]

@@ -2,8 +2,7 @@
 
 use crate::frame::{HOUR, Told, enough, noting, on_demand};
 use crate::support::{Log, alone, wait_until};
-use releasepool::frame::FrameConfig;
-use releasepool::{FrameLoop, Ref};
+use releasepool::{FrameLoop, Ref, frame::FrameConfig};
 use std::sync::Arc;
 use std::task::Waker;
 use std::thread;

@@ -5,8 +5,9 @@ use crate::support::{
     Log, events, fresh, fresh_to_the_end, named_to_the_end, on_drop, panic_of, wait_until,
 };
 use releasepool::event::EventKind;
+use releasepool::frame::LoopProxy;
 use releasepool::thread::Closed;
-use releasepool::{FrameProxy, Looper, PoolManager, Ref, autorelease};
+use releasepool::{Looper, PoolManager, Ref, autorelease};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -33,7 +34,6 @@ fn post_to_a_closed_loop_is_given_back() {
     assert_eq!(log.ids(), [0, 1]);
     let refused = proxy.post_after(Duration::ZERO, || ());
     assert!(refused.unwrap_err().to_string().contains("not accepted"));
-    assert!(proxy.post_frame_after(Duration::ZERO, |_| ()).is_err());
     fresh(move || {
         assert!(proxy.post(|| ()).is_err());
         assert!(proxy.call(|| ()).is_err());
@@ -138,7 +138,7 @@ fn call_on_its_own_thread_runs_at_once() {
 }
 
 /// Starts a call on another thread.
-fn waiting_call(proxy: &FrameProxy, log: &Log) -> thread::JoinHandle<bool> {
+fn waiting_call(proxy: &LoopProxy, log: &Log) -> thread::JoinHandle<bool> {
     let (proxy, log) = (proxy.clone(), *log);
     thread::spawn(move || proxy.call(move || log.note(0)).is_ok())
 }

@@ -2,7 +2,7 @@
 
 use crate::frame::{HOUR, log_and_loop, noting, on_demand, panics, quick, told_by};
 use crate::support::{fresh, on_drop, panic_of};
-use releasepool::{AutoreleasePool, FrameLoop, FrameProxy, PoolManager, Ref};
+use releasepool::{AutoreleasePool, FrameLoop, PoolManager, Ref, frame::LoopProxy};
 use std::cell::RefCell;
 use std::ops::ControlFlow::{Break, Continue};
 use std::rc::Rc;
@@ -103,7 +103,7 @@ thread_local! {
 
 #[test]
 fn hook_may_close_the_loop_that_is_posted_to() {
-    let posts: [fn(&FrameProxy); 2] = [
+    let posts: [fn(&LoopProxy); 2] = [
         |proxy| proxy.post(|| ()).unwrap(),
         |proxy| assert!(proxy.post_after(HOUR, || ()).is_ok()),
     ];

@@ -95,7 +95,7 @@ fn a_looper_does_not_sleep_before_it_has_released_them_all_whatever_a_budget_lef
     };
     looper.post(slow).unwrap();
     wait_until(|| log.count() == 50);
-    assert_eq!(log.threads(), [id_of(&looper); 50]);
+    assert_eq!(log.threads(), [id_of(looper.thread()); 50]);
 }
 
 /// Returns the last handle to a hot object.

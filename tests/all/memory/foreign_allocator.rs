@@ -3,11 +3,10 @@
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
 use crate::support::{Log, PAGE, alone, fresh, global, here, sized};
-use releasepool::frame::FrameConfig;
+use releasepool::frame::{FrameConfig, LoopProxy};
 use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, FrameLoop, FrameProxy, Hot, Looper, LooperProxy, PoolManager, Ref, Slot,
-    autorelease, autoreleasepool,
+    AutoreleasePool, FrameLoop, Hot, Looper, PoolManager, Ref, Slot, autorelease, autoreleasepool,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -172,8 +171,8 @@ fn an_allocator_may_use_everything_while_everything_is_used() {
 
 #[test]
 fn an_allocator_may_wake_a_thread_while_the_thread_begins_to_wait() {
-    static ASLEEP: OnceLock<LooperProxy> = OnceLock::new();
-    static CALLED: OnceLock<LooperProxy> = OnceLock::new();
+    static ASLEEP: OnceLock<LoopProxy> = OnceLock::new();
+    static CALLED: OnceLock<LoopProxy> = OnceLock::new();
     alone!();
     let [asleep, called] = [(); 2].map(|()| Looper::spawn("looper").unwrap());
     _ = (ASLEEP.set(asleep.proxy()), CALLED.set(called.proxy()));
@@ -193,11 +192,10 @@ fn an_allocator_may_close_the_loop_to_which_the_thread_is_posting() {
         static LOOP: RefCell<Option<FrameLoop>> = const { RefCell::new(None) };
     }
     alone!();
-    let posts: [fn(&FrameProxy) -> bool; 4] = [
+    let posts: [fn(&LoopProxy) -> bool; 3] = [
         |proxy| proxy.post(|| ()).is_ok(),
         |proxy| proxy.post_frame(|_| ()).is_ok(),
         |proxy| proxy.post_after(Duration::ZERO, || ()).is_ok(),
-        |proxy| proxy.post_frame_after(Duration::ZERO, |_| ()).is_ok(),
     ];
     for post in posts {
         let frames = FrameLoop::new(FrameConfig::new());

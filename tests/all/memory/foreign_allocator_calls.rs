@@ -18,8 +18,8 @@ use crate::support::{
 };
 use releasepool::raw::{alloc_by_hand, free_by_hand};
 use releasepool::{
-    foreign::*, frame::*, home::*, memory::*, object::*, pool::*, report::*, slot::*, task::*,
-    thread::*, *,
+    foreign::*, frame::*, home::*, memory::*, object::*, pool::*, reclaim::*, report::*, slot::*,
+    task::*, thread::*, *,
 };
 use std::alloc::Layout;
 use std::cell::RefCell;
@@ -41,7 +41,8 @@ struct Shared {
     blocks: BlockAllocator,
     slot: Slot<Live>,
     manager: PoolManager,
-    looper: LooperProxy,
+    reclaimer: Reclaimer,
+    looper: LoopProxy,
     queue: RemoteRelease<Counted>,
 }
 
@@ -53,7 +54,7 @@ fn shared() -> &'static Shared {
 
 thread_local! {
     /// The loop of the call, which the allocator posts to.
-    static LOOP: RefCell<Option<FrameProxy>> = const { RefCell::new(None) };
+    static LOOP: RefCell<Option<LoopProxy>> = const { RefCell::new(None) };
 }
 
 /// The number of [`Live`]s that the allocator has made, and that are not dropped.
@@ -104,6 +105,7 @@ fn use_the_crate() {
         blocks,
         slot,
         manager,
+        reclaimer,
         looper,
         queue,
     } = shared();
@@ -115,7 +117,7 @@ fn use_the_crate() {
     autoreleasepool(|pool| _ = slot.load(pool));
     slot.store(live());
     drop(Hot::try_new(live()).ok());
-    use_loops(looper);
+    use_loops(looper, reclaimer);
     // Not each time, as a loop's end looks at all posts that wait.
     if use_number % 16 == 0 {
         drop(FrameLoop::new(FrameConfig::new()));
@@ -149,12 +151,12 @@ fn use_pools(manager: &PoolManager) {
     manager.drain_backlog(Budget::Count(1));
 }
 
-fn use_loops(looper: &LooperProxy) {
+fn use_loops(looper: &LoopProxy, reclaimer: &Reclaimer) {
+    _ = reclaimer.try_drop_later(Live::new());
     let here = me();
     here.post(|| ()).unwrap();
     here.release(live());
     looper.post(|| ()).unwrap();
-    _ = looper.try_drop_later(Live::new());
     global().run_inbox();
     let id = looper.post_after(LONG, || ()).unwrap();
     assert!(looper.cancel(id));
@@ -309,11 +311,12 @@ fn each_public_function_is_called() {
 #[test]
 fn an_allocator_may_use_the_crate_in_each_public_function() {
     alone!();
-    let looper = Looper::reclaimer("the allocator's").unwrap();
+    let looper = Looper::spawn("the allocator's").unwrap();
     _ = SHARED.set(Shared {
         blocks: BlockAllocator::new(),
         slot: Slot::new(live()),
         manager: PoolManager::new(),
+        reclaimer: Reclaimer::new("the allocator's reclaimer").unwrap(),
         looper: looper.proxy(),
         queue: RemoteRelease::new(|| true),
     });
@@ -327,5 +330,6 @@ fn an_allocator_may_use_the_crate_in_each_public_function() {
     assert!(USES.load(Ordering::Relaxed) > 100 * TIMES);
     // The slot has one.
     looper.shutdown().unwrap();
+    assert!(shared().reclaimer.finish(LONG));
     quiesce_until(|| LIVE.load(Ordering::Relaxed) == 1);
 }

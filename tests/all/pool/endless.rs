@@ -7,8 +7,10 @@ use crate::support::{
     fresh_to_the_end, global, here, listen, me, on_drop, react, sized,
 };
 use releasepool::event::{Event, EventKind};
-use releasepool::frame::{Frame, FrameConfig};
-use releasepool::{AutoreleasePool, Budget, FrameLoop, Looper, Ref, ThreadHandle, autorelease};
+use releasepool::{
+    AutoreleasePool, Budget, FrameLoop, Looper, Ref, ThreadHandle, autorelease,
+    frame::{Frame, FrameConfig},
+};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;

@@ -3,10 +3,9 @@
 
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{alone, child, fresh, fresh_to_the_end, global};
-use releasepool::frame::FrameConfig;
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, HandoffPool, Looper, PoolManager, Ref, autorelease,
-    autoreleasepool, callback_scope, pooled,
+    autoreleasepool, callback_scope, frame::FrameConfig, pooled,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

@@ -3,10 +3,13 @@
 
 use super::objects::scenario::*;
 use super::rounds;
-use crate::support::wait_until;
-use releasepool::frame::FrameConfig;
-use releasepool::{AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, Looper, Ref};
+use crate::support::{LONG, wait_until};
+use releasepool::{
+    AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, Looper, Reclaimer, Ref,
+    frame::FrameConfig,
+};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc;
 
 /// More entries than fit a page.
@@ -115,18 +118,19 @@ fn releases_and_calls_to_a_looper_that_is_shut_down() {
 #[test]
 fn values_to_drop_later_are_sent_while_their_reclaimer_is_shut_down() {
     rounds(20, || {
-        let reclaimer = Looper::reclaimer_bounded("reclaimer", 2).unwrap();
+        let reclaimer = Reclaimer::builder().values(2).spawn("reclaimer");
+        let reclaimer = Arc::new(reclaimer.unwrap());
         let senders = [(); 2].map(|()| {
-            spawn_with(&reclaimer.proxy(), |proxy| {
+            spawn_with(&reclaimer, |to| {
                 // Waits if there is no room.
-                proxy.drop_later(Probe::new());
-                let refused = proxy.try_drop_later(Probe::new());
+                to.drop_later(Probe::new());
+                let refused = to.try_drop_later(Probe::new());
                 refused.err().iter().for_each(|full| full.0.look());
-                proxy.drop_later(Probe::new());
+                to.drop_later(Probe::new());
             })
         });
         go();
-        reclaimer.shutdown().unwrap();
+        assert!(reclaimer.finish(LONG));
         join_all(senders);
         assert_eq!(deaths().len(), 6, "there, or here after its end");
     });

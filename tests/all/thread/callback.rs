@@ -5,9 +5,9 @@
 //! number of rounds; `ci/sanitize/sanitizers.sh tsan` runs a million.
 
 use crate::support::sized;
-use releasepool::frame::FrameConfig;
 use releasepool::{
     AutoreleasePool, FrameLoop, PoolManager, PoolRef, Ref, autorelease, callback_scope,
+    frame::FrameConfig,
 };
 use std::cell::Cell;
 use std::ops::ControlFlow;

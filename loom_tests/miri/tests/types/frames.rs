@@ -1,5 +1,7 @@
-use releasepool::frame::{Frame, FrameConfig, FrameReport, PostId};
-use releasepool::{FrameLoop, FrameProxy, Looper, LooperProxy};
+use releasepool::{
+    FrameLoop, Looper,
+    frame::{Frame, FrameConfig, FrameReport, LoopProxy, PostId},
+};
 use scenes::Log;
 use std::ops::ControlFlow;
 use std::thread;
@@ -10,7 +12,7 @@ fn a_frame_loop_runs_posts_and_drains_its_frames() {
     let log = Log::default();
     let config: FrameConfig = FrameConfig::new().unlimited();
     let mut frames = FrameLoop::new(config);
-    let ui: FrameProxy = frames.proxy();
+    let ui: LoopProxy = frames.proxy();
     let there = log.clone();
     let worker = thread::spawn(move || {
         ui.post_frame(move |frame: &mut Frame<'_>| {
@@ -39,7 +41,7 @@ fn a_frame_loop_runs_posts_and_drains_its_frames() {
 fn a_looper_runs_commands_in_order() {
     let log = Log::default();
     let looper = Looper::spawn("loader").unwrap();
-    let loader: LooperProxy = looper.proxy();
+    let loader: LoopProxy = looper.proxy();
     for name in ["a", "b"] {
         let node = log.node(name, vec![]);
         loader.post(move || drop(node)).unwrap();

@@ -1,10 +1,9 @@
 use crate::LONG;
-use releasepool::{
-    Full, Later, Looper, OnReclaimer, PendingDrops, ReclaimerConfig, WhenFull, drop_later,
-    finish_drops,
+use releasepool::reclaim::{
+    Full, Later, PendingDrops, ReclaimerBuilder, WhenFull, finish_drops, try_drop_later,
 };
+use releasepool::{Reclaimer, drop_later};
 use scenes::Log;
-use std::sync::Arc;
 
 #[test]
 fn the_reclaimer_of_the_process_ends() {
@@ -15,7 +14,7 @@ fn the_reclaimer_of_the_process_ends() {
     assert!(finish_drops(LONG));
     assert_eq!(log.take(), ["sent", "dropped"]);
     // The next one.
-    drop_later(log.node("again", vec![]));
+    assert!(try_drop_later(log.node("again", vec![])).is_ok());
     assert!(finish_drops(LONG));
     assert_eq!(log.take(), ["again"]);
 }
@@ -23,7 +22,7 @@ fn the_reclaimer_of_the_process_ends() {
 #[test]
 fn a_reclaimer_has_bounds() {
     let log = Log::default();
-    let config: ReclaimerConfig = ReclaimerConfig::new()
+    let config: ReclaimerBuilder = Reclaimer::builder()
         .values(0)
         .when_full(WhenFull::DestroyHere);
     let full = config.spawn("full").unwrap();
@@ -32,15 +31,13 @@ fn a_reclaimer_has_bounds() {
     full.drop_later(log.node("here", vec![]));
     assert_eq!(log.take(), ["refused", "here"]);
 
-    let reclaimer = Arc::new(Looper::reclaimer("reclaimer").unwrap());
+    let reclaimer: Reclaimer = Reclaimer::new("reclaimer").unwrap();
     reclaimer.drop_later_weighed(log.node("there", vec![]), 1_000);
-    reclaimer.barrier().unwrap();
+    assert!(reclaimer.barrier());
     let pending: PendingDrops = reclaimer.pending();
     assert_eq!(
         (pending.values, pending.bytes, log.take()),
         (0, 0, vec!["there".to_owned()])
     );
-    let there = reclaimer.clone();
-    let own: Result<(), OnReclaimer> = reclaimer.call(move || there.barrier()).unwrap();
-    assert_eq!(own, Err(OnReclaimer));
+    assert!(reclaimer.finish(LONG));
 }

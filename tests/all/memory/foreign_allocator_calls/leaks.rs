@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| metrics::publish(global()));
         let report = FrameLoop::new(FrameConfig::new()).tick(|_| ());
         call(|| metrics::record_frame(&report));
-        call(|| metrics::record_reclaimer("reclaimer", &shared().looper.pending()));
+        call(|| metrics::record_reclaimer("reclaimer", &shared().reclaimer.pending()));
     }),
 ];
 

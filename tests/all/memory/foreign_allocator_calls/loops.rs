@@ -44,18 +44,14 @@ pub(super) const ROWS: &[Row] = &[
     ("FrameReport", || {
         cloned(FrameLoop::new(FrameConfig::new()).tick(|_| ()))
     }),
-    ("FrameProxy", || {
+    ("LoopProxy", || {
         let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
         let proxy = frames.proxy();
         LOOP.set(Some(proxy.clone()));
         calls(|_| proxy.post(|| ()).unwrap());
         calls(|_| proxy.post_frame(|_| ()).unwrap());
         calls(|_| proxy.post_after(Duration::ZERO, || ()).unwrap());
-        let later = calls(|n| {
-            proxy
-                .post_frame_after(LONG, move |_| drop(vec![n]))
-                .unwrap()
-        });
+        let later = calls(|n| proxy.post_after(LONG, move || drop(vec![n])).unwrap());
         call(|| proxy.call(|| 1).unwrap());
         call(|| proxy.request_frame());
         call(|| proxy.is_closed());
@@ -75,53 +71,43 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Looper", || {
         let looper = call(|| Looper::spawn("looper")).unwrap();
-        call(|| looper.proxy());
+        let proxy = call(|| looper.proxy());
         calls(|_| looper.post(|| ()).unwrap());
+        calls(|_| looper.post_frame(|_| ()).unwrap());
         let later = calls(|_| looper.post_after(LONG, || ()).unwrap());
         later
             .into_iter()
             .for_each(|id| assert!(call(|| looper.cancel(id))));
         call(|| looper.call(|| 1).unwrap());
-        call(|| (looper.thread().key(), looper.waiting()));
-        calls(|n| looper.drop_later(vec![n]));
-        calls(|n| looper.drop_later_weighed(vec![n], 8));
-        calls(|n| looper.try_drop_later(vec![n]).is_ok());
-        call(|| looper.barrier().unwrap());
-        call(|| looper.wait_idle(LONG));
-        call(|| looper.pending());
         call(|| format!("{looper:?}"));
         call(|| looper.shutdown().unwrap());
-        call(|| drop(Looper::reclaimer("reclaimer").unwrap()));
-        let bounded = call(|| Looper::reclaimer_bounded("bounded", 1)).unwrap();
-        calls(|n| bounded.drop_later(vec![n]));
+        call(|| drop(proxy));
     }),
-    ("LooperProxy", || {
-        let proxy = shared().looper.clone();
-        calls(|_| proxy.post(|| ()).unwrap());
-        let later = calls(|_| proxy.post_after(LONG, || ()).unwrap());
-        later
-            .into_iter()
-            .for_each(|id| assert!(call(|| proxy.cancel(id))));
-        call(|| proxy.call(|| 1).unwrap());
-        call(|| (proxy.is_closed(), proxy.thread().key(), proxy.pending()));
-        calls(|n| proxy.drop_later(vec![n]));
-        calls(|n| proxy.drop_later_weighed(vec![n], 8));
-        calls(|n| proxy.try_drop_later(vec![n]).is_ok());
-        shown(proxy);
-    }),
-    ("ReclaimerConfig", || {
-        let config = ReclaimerConfig::default().bytes(100).values(2);
-        let config = config.when_full(WhenFull::DestroyHere);
-        call(|| drop(ReclaimerConfig::new().spawn("spawned").unwrap()));
-        let reclaimer = call(|| config.spawn("spawned")).unwrap();
+    ("Reclaimer", || {
+        let reclaimer = call(|| Reclaimer::new("reclaimer")).unwrap();
         calls(|n| reclaimer.drop_later(vec![n]));
-        cloned(config);
+        calls(|n| reclaimer.drop_later_weighed(vec![n], 8));
+        calls(|n| reclaimer.try_drop_later(vec![n]).is_ok());
+        call(|| assert!(reclaimer.barrier()));
+        call(|| reclaimer.wait_idle(LONG));
+        call(|| (reclaimer.thread().key(), reclaimer.pending()));
+        call(|| format!("{reclaimer:?}"));
+        call(|| assert!(reclaimer.finish(LONG)));
+        call(|| drop(reclaimer));
+    }),
+    ("ReclaimerBuilder", || {
+        let builder = call(Reclaimer::builder).bytes(100).values(2);
+        let builder = builder.when_full(WhenFull::DestroyHere);
+        call(|| drop(ReclaimerBuilder::default().spawn("spawned").unwrap()));
+        let reclaimer = call(|| builder.spawn("spawned")).unwrap();
+        calls(|n| reclaimer.drop_later(vec![n]));
+        cloned(builder);
     }),
     ("PendingDrops", || {
-        cloned((PendingDrops::default(), shared().looper.pending()));
+        cloned((PendingDrops::default(), shared().reclaimer.pending()));
     }),
     ("Full", || {
-        let reclaimer = ReclaimerConfig::new().values(0).spawn("full").unwrap();
+        let reclaimer = Reclaimer::builder().values(0).spawn("full").unwrap();
         let full = call(|| reclaimer.try_drop_later(vec![1])).unwrap_err();
         call(|| format!("{full}"));
         shown(full.clone().into_inner());
@@ -134,8 +120,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("", || {
         calls(|n| drop_later(vec![n]));
+        calls(|n| try_drop_later(vec![n]).is_ok());
         assert!(call(|| finish_drops(LONG)));
     }),
-    ("OnReclaimer", || cloned(OnReclaimer)),
     ("WhenFull", || cloned(WhenFull::default())),
 ];

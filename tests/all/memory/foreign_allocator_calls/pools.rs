@@ -93,7 +93,6 @@ pub(super) const ROWS: &[Row] = &[
         let object = Ref::new(1);
         call(|| _ = pool.autorelease(object.clone()));
         call(|| _ = pool.autorelease_home(HomeRef::new(1)));
-        call(|| pool.push_value(vec![1]));
         call(|| (pool.contains(&object), pool.len(), pool.is_empty()));
         call(|| pool.drain_on(&me()));
         pool.create(3);

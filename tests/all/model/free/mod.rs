@@ -37,14 +37,12 @@ use releasepool::ThreadHandle;
 /// # Panics
 /// If something was lost, released twice or by the wrong thread, or was never released.
 pub fn run(programs: Vec<Vec<Step>>, setting: Setting, others: &[ThreadHandle]) {
-    let (world, loopers, first) = World::new(setting, others);
+    let (world, looper, first) = World::new(setting, others);
     for program in programs {
         start(&world, program, first.another());
     }
     drop(first);
     world.join();
-    for looper in loopers {
-        looper.shutdown().unwrap();
-    }
+    looper.shutdown().unwrap();
     world.end();
 }

@@ -86,7 +86,7 @@ kinds! {
     /// Makes a frame of the thread's own loop.
     Frame: 1, 1;
     PostToLoop: 1, 0;
-    /// Has the reclaimer, or the looper, drop a handle.
+    /// Has the reclaimer drop a handle.
     DropLater: 1, 0;
     /// Sets or removes an inbox hook.
     Hook: 1, 0;

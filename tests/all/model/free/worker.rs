@@ -7,9 +7,9 @@ use super::world::{Queue, World};
 use releasepool::foreign::RemoteRelease;
 use releasepool::frame::FrameConfig;
 use releasepool::home::PendingHome;
+use releasepool::pool::InboxHook;
 use releasepool::pool::{PoolToken, PopError};
 use releasepool::slot::SlotCache;
-use releasepool::pool::InboxHook;
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, Hot, PoolManager, PoolRef, Ref, Slot,
     autorelease, autoreleasepool,

@@ -3,13 +3,14 @@
 use super::super::seam::{self, Thread};
 use super::objects::{ForeignThing, Object, Shared, Thing, survive};
 use releasepool::foreign::RemoteRelease;
+use releasepool::frame::LoopProxy;
 use releasepool::slot::OptionSlot;
 use releasepool::{
-    AutoreleasePool, Budget, FrameProxy, Hot, Looper, LooperProxy, PoolManager, Ref, Slot,
-    ThreadHandle,
+    AutoreleasePool, Budget, Hot, Looper, PoolManager, Reclaimer, Ref, Slot, ThreadHandle,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// How many releases may wait for the reclaimer.
 const BOUND: usize = 3;
@@ -50,12 +51,12 @@ pub struct World {
     pub setting: Setting,
     pub shared: Arc<Shared>,
     threads: Mutex<Vec<Thread>>,
-    pub loops: Mutex<Vec<FrameProxy>>,
+    pub loops: Mutex<Vec<LoopProxy>>,
     /// The queues of all threads so far. Those of threads that have exited are closed.
     pub queues: Mutex<Vec<Arc<Queue>>>,
     slots: Mutex<Option<Arc<Slots>>>,
-    pub looper: LooperProxy,
-    reclaimer: LooperProxy,
+    pub looper: LoopProxy,
+    pub reclaimer: Reclaimer,
     /// True if any thread may be asked to drain its root pool.
     asked: AtomicBool,
 }
@@ -84,12 +85,10 @@ impl Slots {
 }
 
 impl World {
-    /// Begins a program; returns its looper and its reclaimer, and a handle for each thread.
-    pub fn new(setting: Setting, others: &[ThreadHandle]) -> (Arc<Self>, Vec<Looper>, Thing) {
-        let loopers = vec![
-            Looper::spawn("looper").unwrap(),
-            Looper::reclaimer_bounded("reclaimer", BOUND).unwrap(),
-        ];
+    /// Begins a program; returns its looper, and a first object.
+    pub fn new(setting: Setting, others: &[ThreadHandle]) -> (Arc<Self>, Looper, Thing) {
+        let looper = Looper::spawn("looper").unwrap();
+        let reclaimer = Reclaimer::builder().values(BOUND).spawn("reclaimer");
         let shared = Arc::new(Shared::new(!setting.relays, setting.panics, others));
         shared.add_current_thread();
         let first = Ref::new(Object::new(&shared, 16, Vec::new()).shown());
@@ -106,11 +105,11 @@ impl World {
             loops: Mutex::default(),
             queues: Mutex::default(),
             slots: Mutex::new(Some(slots)),
-            looper: loopers[0].proxy(),
-            reclaimer: loopers[1].proxy(),
+            looper: looper.proxy(),
+            reclaimer: reclaimer.unwrap(),
             asked: AtomicBool::new(false),
         };
-        (Arc::new(world), loopers, Thing::strong(first))
+        (Arc::new(world), looper, Thing::strong(first))
     }
 
     pub fn spawn(self: &Arc<Self>, body: impl FnOnce(&Arc<Self>) + Send + 'static) {
@@ -151,14 +150,14 @@ impl World {
         }
     }
 
-    /// Has the reclaimer destroy something, if it has room, or the looper.
+    /// Has the reclaimer destroy something, if it has room.
     pub fn drop_later(&self, thing: Option<Thing>, how: u8) {
         thing.iter().for_each(Thing::show);
         match how % 3 {
             0 => self.reclaimer.drop_later(thing),
             // Here, if it does not fit.
             1 => drop(self.reclaimer.try_drop_later(thing)),
-            _ => self.looper.drop_later_weighed(thing, 8),
+            _ => self.reclaimer.drop_later_weighed(thing, 8),
         }
     }
 
@@ -172,6 +171,7 @@ impl World {
     /// Releases what is left when all threads have been joined, and checks that each object died
     /// once; returns how many are kept, as their home has exited.
     pub fn end(&self) -> usize {
+        assert!(self.reclaimer.finish(Duration::MAX));
         let (shared, manager) = (&self.shared, PoolManager::global());
         let slots = self.slots.lock().unwrap().take();
         drop(slots);

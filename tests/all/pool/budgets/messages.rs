@@ -2,10 +2,9 @@
 
 use crate::pool::budgets::filled;
 use crate::support::{Log, alone, counts, fresh, fresh_to_the_end, global, me, send, wait_until};
-use releasepool::frame::FrameConfig;
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot, ThreadHandle,
-    autoreleasepool,
+    autoreleasepool, frame::FrameConfig,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

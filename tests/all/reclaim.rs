@@ -1,33 +1,39 @@
-//! Values of any type that a reclaimer destroys.
+//! Reclaimers: what they destroy for other threads, their bounds and their end; and the reclaimer of the
+//! process.
 
-use crate::frame::{died_on, hold, id_of, reclaimer};
+use crate::frame::{died_on, hold, id_of};
 use crate::support::teardown::{ALWAYS, at_teardown};
 use crate::support::{
-    LONG, Log, Probe, alone, assert_died, assert_says, events, listen, on_drop, panic_of,
-    wait_until,
+    LONG, Log, Probe, alone, assert_died, assert_says, events, events_of, fresh_to_the_end, listen,
+    me, on_drop, panic_of, send, wait_until,
 };
 use releasepool::event::EventKind;
+use releasepool::reclaim::{Full, Later, WhenFull, finish_drops, try_drop_later};
 use releasepool::{
-    Full, HandoffPool, Later, Looper, LooperProxy, OnReclaimer, PoolManager, ReclaimerConfig, Ref,
-    WhenFull, drop_later, finish_drops,
+    AutoreleasePool, HandoffPool, HomeRef, PoolManager, Reclaimer, Ref, ThreadHandle, drop_later,
 };
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 /// Holds a reclaimer, sends it three values, and asserts that there is no room for more.
-fn filled(reclaimer: &Looper, log: &Log) -> impl Sized + use<> {
-    let go = hold(reclaimer);
+fn filled(reclaimer: &Reclaimer, log: &Log) -> impl Sized + use<> {
+    let go = hold(reclaimer.thread());
     (0..3).for_each(|n| reclaimer.drop_later(log.probe(n)));
     assert_eq!(reclaimer.try_drop_later(9), Err(Full(9)));
     go
 }
 
-fn bounded(when_full: WhenFull) -> Looper {
-    let config = ReclaimerConfig::new().values(3).when_full(when_full);
-    config.spawn("reclaimer").unwrap()
+fn bounded(when_full: WhenFull) -> Reclaimer {
+    let builder = Reclaimer::builder().values(3).when_full(when_full);
+    builder.spawn("reclaimer").unwrap()
+}
+
+fn reclaimer() -> Reclaimer {
+    Reclaimer::new("reclaimer").unwrap()
 }
 
 /// reth#22908: nested vectors of a trie were dropped on the thread that computes the root of the state. A
@@ -35,9 +41,9 @@ fn bounded(when_full: WhenFull) -> Looper {
 #[test]
 fn reth_22908_one_named_thread_destroys_values_in_order_once_each() {
     let log = Log::new();
-    let reclaimer = Looper::reclaimer("deferred-drop").unwrap();
+    let reclaimer = Reclaimer::new("deferred-drop").unwrap();
     assert_eq!(reclaimer.thread().name(), Some("deferred-drop"));
-    let id = id_of(&reclaimer);
+    let id = id_of(reclaimer.thread());
     // Send and not Sync; too large for a block; without a destructor; over-aligned; nested.
     #[repr(align(64))]
     struct Aligned(#[expect(dead_code)] u8);
@@ -49,7 +55,7 @@ fn reth_22908_one_named_thread_destroys_values_in_order_once_each() {
     reclaimer.drop_later(5);
     let node = |n: u32| (10 * n..10 * n + 10).map(|id| log.probe(id)).collect();
     reclaimer.drop_later((11..20).map(node).collect::<Vec<Vec<Probe>>>());
-    reclaimer.shutdown().unwrap();
+    assert!(reclaimer.finish(LONG));
     assert!(log.ids().into_iter().eq((0..102).chain(110..200)));
     assert_eq!(log.threads(), [id; 192]);
 }
@@ -61,10 +67,10 @@ fn rolldown_9733_a_build_begins_when_the_graph_of_the_last_one_is_destroyed() {
     let log = Log::new();
     let reclaimer = reclaimer();
     for build in 0..3 {
-        reclaimer.barrier().unwrap();
+        assert!(reclaimer.barrier());
         assert_eq!((log.count(), reclaimer.pending().values), (100 * build, 0));
         let modules = (0..100).map(|_| Ref::new(log.probe(0)));
-        let go = hold(&reclaimer);
+        let go = hold(reclaimer.thread());
         reclaimer.drop_later(modules.collect::<Vec<_>>());
         assert_eq!(log.count(), 100 * build, "the build goes on");
         drop(go);
@@ -72,52 +78,45 @@ fn rolldown_9733_a_build_begins_when_the_graph_of_the_last_one_is_destroyed() {
 }
 
 /// rust-analyzer#21357 and #22258: maps that an LRU cache evicts were sent to a thread one by one, though the
-/// drop of one takes no longer than to send it; but many are evicted at a time. A pool takes them along, and
-/// is sent once, whatever the bound.
+/// drop of one takes no longer than to send it; but many are evicted at a time. A batch of them is one value,
+/// with a weight of its own.
 #[test]
 fn rust_analyzer_22258_evicted_values_are_sent_together() {
     let log = Log::new();
     let reclaimer = bounded(WhenFull::DestroyHere);
-    let id = id_of(&reclaimer);
-    let go = hold(&reclaimer);
-    let mut evicted = HandoffPool::new();
-    (0..100).for_each(|n| evicted.push_value((Cell::new(n), log.probe(n))));
-    assert_eq!(reclaimer.pending().values, 0, "not one by one");
-    assert_eq!(
-        (evicted.len(), evicted.drain_on(reclaimer.thread())),
-        (100, 100)
-    );
-    assert_eq!((reclaimer.pending().values, log.count()), (100, 0));
+    let id = id_of(reclaimer.thread());
+    let go = hold(reclaimer.thread());
+    let evicted: Vec<_> = (0..100).map(|n| (Cell::new(n), log.probe(n))).collect();
+    reclaimer.drop_later_weighed(evicted, 100 * 8);
+    let pending = reclaimer.pending();
+    assert_eq!((pending.values, pending.bytes, log.count()), (1, 800, 0));
     drop(go);
-    reclaimer.shutdown().unwrap();
+    assert!(reclaimer.finish(LONG));
     assert_eq!(log.threads(), [id; 100]);
 }
 
 /// aptos-core#10563: values were dropped by other threads, which could not keep up: memory grew as if it
 /// leaked.
 #[test]
-fn aptos_core_10563_at_the_bound_a_sender_waits_until_there_is_room_or_the_looper_ends() {
+fn aptos_core_10563_at_the_bound_a_sender_waits_until_there_is_room_or_the_reclaimer_ends() {
     for ends in [false, true] {
         let log = Log::new();
         let reclaimer = bounded(WhenFull::Wait);
-        let (proxy, id) = (reclaimer.proxy(), id_of(&reclaimer));
+        let id = id_of(reclaimer.thread());
         let go = filled(&reclaimer, &log);
-        let mut reclaimer = Some(reclaimer);
         let has_sent = AtomicBool::new(false);
         thread::scope(|scope| {
             for n in 3..6 {
-                let (proxy, log, has_sent) = (&proxy, &log, &has_sent);
+                let (reclaimer, log, has_sent) = (&reclaimer, &log, &has_sent);
                 scope.spawn(move || {
-                    proxy.drop_later(log.probe(n));
+                    reclaimer.drop_later(log.probe(n));
                     has_sent.store(true, Ordering::Relaxed);
                 });
             }
             thread::sleep(Duration::from_millis(20));
             assert!(!has_sent.load(Ordering::Relaxed) && log.count() == 0);
             drop(go);
-            if ends {
-                reclaimer.take().unwrap().shutdown().unwrap();
-            }
+            assert!(!ends || reclaimer.finish(LONG));
         });
         drop(reclaimer);
         assert_eq!(log.count(), 6);
@@ -134,7 +133,7 @@ fn ic_3241_at_the_bound_a_sender_destroys_the_value_if_that_was_chosen() {
     reclaimer.drop_later(log.probe(3));
     assert_died(&log, &[3], thread::current().id());
     drop(go);
-    reclaimer.shutdown().unwrap();
+    assert!(reclaimer.finish(LONG));
     assert_eq!(log.count(), 4);
 }
 
@@ -142,8 +141,8 @@ fn ic_3241_at_the_bound_a_sender_destroys_the_value_if_that_was_chosen() {
 fn without_any_room_senders_destroy_their_values() {
     let log = Log::new();
     for config in [
-        ReclaimerConfig::new().values(0),
-        ReclaimerConfig::new().bytes(0),
+        Reclaimer::builder().values(0),
+        Reclaimer::builder().bytes(0),
     ] {
         let reclaimer = config.spawn("reclaimer").unwrap();
         reclaimer.drop_later_weighed(log.probe(0), 1);
@@ -155,15 +154,14 @@ fn without_any_room_senders_destroy_their_values() {
 #[test]
 fn bytes_are_bounded_and_a_value_larger_than_the_bound_is_accepted_alone() {
     let log = Log::new();
-    let config = ReclaimerConfig::new()
+    let config = Reclaimer::builder()
         .bytes(1_000)
         .when_full(WhenFull::DestroyHere);
     let reclaimer = config.spawn("reclaimer").unwrap();
     for _ in 0..2 {
-        let go = hold(&reclaimer);
+        let go = hold(reclaimer.thread());
         reclaimer.drop_later_weighed(log.probe(0), 5_000);
         assert_eq!(reclaimer.pending().bytes, 5_000);
-        assert_eq!(reclaimer.proxy().pending().bytes, 5_000);
         reclaimer.drop_later_weighed(log.probe(1), 1);
         assert_eq!(log.ids().last(), Some(&1), "here");
         reclaimer.drop_later(log.probe(2));
@@ -172,14 +170,14 @@ fn bytes_are_bounded_and_a_value_larger_than_the_bound_is_accepted_alone() {
         let types = "2 of all::support::Probe";
         assert!(pending.to_string().contains(types), "{pending}");
         drop(go);
-        reclaimer.barrier().unwrap();
-        assert_nothing_pending(&reclaimer.proxy());
+        assert!(reclaimer.barrier());
+        assert_nothing_pending(&reclaimer);
     }
     assert_eq!(log.ids(), [1, 0, 2, 1, 0, 2]);
 }
 
-fn assert_nothing_pending(proxy: &LooperProxy) {
-    let pending = proxy.pending();
+fn assert_nothing_pending(reclaimer: &Reclaimer) {
+    let pending = reclaimer.pending();
     let figures = (pending.values, pending.bytes, pending.types.len());
     assert_eq!(figures, (0, 0, 0), "{pending}");
 }
@@ -188,10 +186,10 @@ fn assert_nothing_pending(proxy: &LooperProxy) {
 fn weights_are_bounded_apart_from_numbers_and_their_sum_does_not_wrap() {
     let log = Log::new();
     // No room for what is weighed; the sender of what is not waits.
-    let reclaimer = ReclaimerConfig::new().values(1).bytes(0);
+    let reclaimer = Reclaimer::builder().values(1).bytes(0);
     let reclaimer = reclaimer.spawn("reclaimer").unwrap();
     reclaimer.drop_later_weighed(log.probe(0), 1);
-    let go = hold(&reclaimer);
+    let go = hold(reclaimer.thread());
     reclaimer.drop_later(log.probe(1));
     let (begins, has_begun) = mpsc::channel();
     thread::scope(|scope| {
@@ -204,18 +202,18 @@ fn weights_are_bounded_apart_from_numbers_and_their_sum_does_not_wrap() {
         thread::sleep(Duration::from_millis(20));
         drop(go);
     });
-    reclaimer.barrier().unwrap();
-    let there = id_of(&reclaimer);
+    assert!(reclaimer.barrier());
+    let there = id_of(reclaimer.thread());
     assert_eq!(log.threads(), [thread::current().id(), there, there]);
 
-    let reclaimer = ReclaimerConfig::new().bytes(u64::MAX);
+    let reclaimer = Reclaimer::builder().bytes(u64::MAX);
     let reclaimer = reclaimer.spawn("reclaimer").unwrap();
-    let go = hold(&reclaimer);
+    let go = hold(reclaimer.thread());
     reclaimer.drop_later_weighed((), usize::MAX - 1);
     reclaimer.drop_later_weighed((), 5);
     assert!(reclaimer.pending().bytes >= 1 << 31);
     drop(go);
-    reclaimer.barrier().unwrap();
+    assert!(reclaimer.barrier());
     assert_eq!(reclaimer.pending().bytes, 0);
 }
 
@@ -228,11 +226,10 @@ fn values_sent_by_the_reclaimer_itself_are_destroyed_at_once() {
         (0..5).for_each(|n| there.drop_later(outer.probe(n)));
         let full = there.try_drop_later(outer.probe(5));
         drop(full.expect_err("on the reclaimer").into_inner());
-        assert_eq!(there.barrier(), Err(OnReclaimer));
-        assert!(!there.wait_idle(LONG));
+        assert!(!there.barrier() && !there.wait_idle(LONG));
         outer.note(6);
     }));
-    reclaimer.barrier().unwrap();
+    assert!(reclaimer.barrier());
     assert_eq!(log.ids(), [0, 1, 2, 3, 4, 5, 6]);
 }
 
@@ -240,7 +237,7 @@ fn values_sent_by_the_reclaimer_itself_are_destroyed_at_once() {
 fn reclaimers_that_send_to_each_other_at_the_bound_do_not_wait() {
     let log = Log::new();
     let [a, b] = [(); 2].map(|()| Arc::new(bounded(WhenFull::Wait)));
-    let go = [hold(&a), hold(&b)];
+    let go = [hold(a.thread()), hold(b.thread())];
     for n in 0..3 {
         for (from, to) in [(&a, &b), (&b, &a)] {
             let (to, probe) = (to.clone(), log.probe(n));
@@ -249,7 +246,7 @@ fn reclaimers_that_send_to_each_other_at_the_bound_do_not_wait() {
     }
     drop(go);
     for reclaimer in [&a, &b, &a] {
-        reclaimer.barrier().unwrap();
+        assert!(reclaimer.barrier());
     }
     assert_eq!(log.count(), 6);
 }
@@ -257,25 +254,26 @@ fn reclaimers_that_send_to_each_other_at_the_bound_do_not_wait() {
 #[test]
 fn in_a_threads_teardown_and_after_the_end_values_are_destroyed_at_once() {
     let log = Log::new();
-    let reclaimer = reclaimer();
-    let (there, proxy) = (id_of(&reclaimer), reclaimer.proxy());
+    let reclaimer = Arc::new(reclaimer());
+    let there = id_of(reclaimer.thread());
     for when in ALWAYS {
-        let (proxy, probe) = (proxy.clone(), log.probe(0));
-        at_teardown(when, move || proxy.drop_later(probe));
+        let (to, probe) = (reclaimer.clone(), log.probe(0));
+        at_teardown(when, move || to.drop_later(probe));
     }
-    reclaimer.barrier().unwrap();
+    assert!(reclaimer.barrier());
     // Before the exit of its pools, a thread can send.
     let here = log.threads().into_iter().filter(|thread| *thread != there);
     assert!(log.count() == 3 && here.count() >= 1);
-    reclaimer.shutdown().unwrap();
+    assert!(reclaimer.finish(LONG));
     let value = (log.probe(7), [7_u8; 1_000]);
-    let Err(Full(back)) = proxy.try_drop_later(value) else {
-        panic!("the looper has ended");
+    let Err(Full(back)) = reclaimer.try_drop_later(value) else {
+        panic!("it has ended");
     };
     assert_eq!((back.0.id, back.1, log.count()), (7, [7; 1_000], 3));
-    proxy.drop_later(back);
-    proxy.drop_later_weighed(log.probe(8), 8);
-    assert_nothing_pending(&proxy);
+    reclaimer.drop_later(back);
+    reclaimer.drop_later_weighed(log.probe(8), 8);
+    assert!(reclaimer.barrier() && reclaimer.wait_idle(LONG) && reclaimer.finish(LONG));
+    assert_nothing_pending(&reclaimer);
     assert_eq!(
         (&log.ids()[3..], &log.threads()[3..]),
         (&[7, 8][..], &[thread::current().id(); 2][..])
@@ -288,7 +286,7 @@ fn a_reclaimer_is_busy_while_anything_waits() {
     let is_busy = || !reclaimer.pending().busy.is_zero();
     for _ in 0..2 {
         wait_until(|| !is_busy());
-        let go = hold(&reclaimer);
+        let go = hold(reclaimer.thread());
         wait_until(is_busy);
         drop(go);
     }
@@ -301,30 +299,31 @@ fn the_texts_of_what_a_reclaimer_refuses() {
     assert_eq!(Later::into_inner(later), 5);
     assert_ne!(Full(5).to_string(), "");
     assert!(format!("{:?}", Full(5)).contains("Full"));
-    assert_ne!(OnReclaimer.to_string(), "");
+    let text = format!("{:?}", reclaimer());
+    assert!(text.contains("closed: false"), "{text}");
 }
 
 #[test]
 fn a_destructor_that_panics_is_reported_and_the_next_values_die() {
     let log = Log::new();
-    let reclaimer = Looper::reclaimer("panics").unwrap();
+    let reclaimer = Reclaimer::new("panics").unwrap();
     listen();
-    let go = hold(&reclaimer);
+    let go = hold(reclaimer.thread());
     reclaimer.drop_later_weighed(on_drop(|| panic!("bomb")), 10);
     reclaimer.drop_later(log.probe(1));
     drop(go);
-    reclaimer.barrier().unwrap();
-    let seen = reclaimer.call(|| events(EventKind::Panic)).unwrap();
+    assert!(reclaimer.barrier());
+    let seen = events_of(id_of(reclaimer.thread()));
     assert_eq!(
         (seen.len(), log.ids(), reclaimer.pending().bytes),
         (1, vec![1], 0)
     );
     // A panic in the drain that `barrier` and `wait_idle` ask for does not reach them.
     for wait in [
-        |r: &Looper| r.barrier().is_ok(),
-        |r: &Looper| r.wait_idle(LONG),
+        |r: &Reclaimer| r.barrier(),
+        |r: &Reclaimer| r.wait_idle(LONG),
     ] {
-        let go = hold(&reclaimer);
+        let go = hold(reclaimer.thread());
         let waits = thread::scope(|scope| {
             let waiting = scope.spawn(|| wait(&reclaimer));
             thread::sleep(Duration::from_millis(20));
@@ -355,11 +354,11 @@ fn barrier_waits_for_all_that_a_value_owns() {
         let end = Ref::new(Link(None, Some(log.probe(n))));
         let chain = (0..LINKS).fold(end, |next, _| Ref::new(Link(Some(next), None)));
         reclaimer.drop_later(chain);
-        reclaimer.barrier().unwrap();
+        assert!(reclaimer.barrier());
         assert_eq!(log.count() as u32, n + 1);
     }
     assert!(reclaimer.wait_idle(LONG));
-    let go = hold(&reclaimer);
+    let go = hold(reclaimer.thread());
     reclaimer.drop_later(log.probe(99));
     assert!(!reclaimer.wait_idle(Duration::from_millis(5)));
     drop(go);
@@ -380,16 +379,17 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
     drop(later);
     drop(Later::into_inner(Later::from(log.probe(1))));
     drop_later(log.probe(2));
+    assert!(try_drop_later(log.probe(3)).is_ok());
     assert!(finish_drops(LONG));
     let here = thread::current().id();
     let deaths = log.ids().into_iter().zip(log.threads());
     let mut died_here: Vec<_> = deaths.map(|(id, thread)| (id, thread == here)).collect();
     died_here.sort_unstable();
-    assert_eq!(died_here, [(0, false), (1, true), (2, false)]);
+    assert_eq!(died_here, [(0, false), (1, true), (2, false), (3, false)]);
     // A destructor that waits, and two values behind it.
     let (send, receive) = mpsc::channel::<()>();
     drop_later(on_drop(move || _ = receive.recv()));
-    (3..5).for_each(|n| drop_later(log.probe(n)));
+    (4..6).for_each(|n| drop_later(log.probe(n)));
     assert!(!finish_drops(Duration::from_millis(20)));
     let [event] = &events(EventKind::DropsLeft)[..] else {
         panic!("one event")
@@ -399,7 +399,7 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
     assert_says(&event, &["3 values have not been destroyed"]);
     drop(send);
     assert!(finish_drops(LONG));
-    assert_eq!(log.count(), 5);
+    assert_eq!(log.count(), 6);
 }
 
 /// Sends a value to the reclaimer of the process, and returns the thread that destroys it, when it has.
@@ -454,11 +454,12 @@ fn a_reclaimer_that_is_not_done_goes_on_and_its_own_thread_does_not_wait() {
     let (send, receive) = mpsc::channel();
     drop_later(on_drop(move || {
         _ = goes.recv();
-        let before = finish_drops(LONG);
+        let before = finish_drops(LONG) || try_drop_later(()).is_ok();
         send.send((before, thread::current().id())).unwrap();
     }));
     assert!(!finish_drops(Duration::from_millis(20)));
-    // Two at the same time: one waits for its turn, in vain.
+    assert_ne!(destroyer(), first, "the next one has begun");
+    // Two at the same time: one waits in vain.
     let waiting = thread::spawn(|| finish_drops(LONG));
     thread::sleep(Duration::from_millis(20));
     assert!(!finish_drops(Duration::from_millis(20)));
@@ -466,6 +467,48 @@ fn a_reclaimer_that_is_not_done_goes_on_and_its_own_thread_does_not_wait() {
     assert_eq!(receive.recv().unwrap(), (false, first));
     assert!(waiting.join().unwrap());
     assert!(finish_drops(LONG) && !is_known(first));
+}
+
+#[test]
+fn a_reclaimer_that_is_told_to_end_is_waited_for_until_it_has() {
+    let log = Log::new();
+    let reclaimer = Arc::new(reclaimer());
+    let go = hold(reclaimer.thread());
+    reclaimer.drop_later(log.probe(0));
+    assert!(!reclaimer.finish(Duration::from_millis(5)) && log.count() == 0);
+    let waits = [
+        |r: &Reclaimer| r.barrier(),
+        |r: &Reclaimer| r.wait_idle(LONG),
+        |r: &Reclaimer| r.finish(LONG),
+    ];
+    let waiting = waits.map(|wait| {
+        let (there, log) = (reclaimer.clone(), log);
+        thread::spawn(move || (wait(&there), log.count()))
+    });
+    thread::sleep(Duration::from_millis(20));
+    drop(go);
+    assert_eq!(waiting.map(|thread| thread.join().unwrap()), [(true, 1); 3]);
+    assert!(!reclaimer.thread().is_alive());
+    // Its own thread only tells it to end.
+    let other = Arc::new(self::reclaimer());
+    let (send, receive) = mpsc::channel();
+    let there = other.clone();
+    other.drop_later(on_drop(move || send.send(there.finish(LONG)).unwrap()));
+    assert!(!receive.recv().unwrap());
+    wait_until(|| !other.thread().is_alive());
+}
+
+#[test]
+fn a_shared_tree_dies_on_the_reclaimer_whoever_drops_it_last() {
+    alone!();
+    let log = Log::new();
+    let tree = Ref::new(Later::new(log.probe(0)));
+    let other = tree.clone();
+    thread::spawn(move || drop(other)).join().unwrap();
+    AutoreleasePool::new().autorelease(tree);
+    assert!(finish_drops(LONG));
+    assert_eq!(log.ids(), [0]);
+    assert_ne!(log.threads(), [thread::current().id()]);
 }
 
 #[test]
@@ -528,16 +571,145 @@ fn a_large_value_is_copied_a_few_times() {
 
     // In a process of its own, which an overflow of the stack ends.
     alone!();
-    let reclaimer = reclaimer();
-    let proxy = reclaimer.proxy();
+    let reclaimer = Arc::new(reclaimer());
     on_small_stack(COPIES, || drop_later([1_u8; LARGE]));
     on_small_stack(COPIES, || drop(Later::new([2_u8; LARGE])));
-    on_small_stack(COPIES, move || proxy.drop_later([3_u8; LARGE]));
-    let proxy = reclaimer.proxy();
+    let there = reclaimer.clone();
     // It may return the value.
     on_small_stack(COPIES + 4, move || {
-        assert!(proxy.try_drop_later([4_u8; LARGE]).is_ok());
+        assert!(there.try_drop_later([4_u8; LARGE]).is_ok());
     });
     on_small_stack(COPIES, move || reclaimer.drop_later([5_u8; LARGE]));
     assert!(finish_drops(LONG));
+}
+
+/// Hands a pool of objects over to a thread.
+fn hand_over(thread: &ThreadHandle, log: &Log, ids: Range<u32>) {
+    let mut pool = HandoffPool::new();
+    let n = ids.len();
+    ids.for_each(|id| _ = pool.create(log.probe(id)));
+    assert_eq!(pool.drain_on(thread), n);
+}
+
+#[test]
+fn reclaimer_that_is_behind_leaves_releases_to_the_sender() {
+    let log = Log::new();
+    let reclaimer = Reclaimer::builder().values(3).spawn("reclaimer").unwrap();
+    let id = id_of(reclaimer.thread());
+    let go = hold(reclaimer.thread());
+    send(reclaimer.thread(), &log, 0..5);
+    assert_eq!(log.ids(), [3, 4], "here, at once");
+    drop(go);
+    wait_until(|| log.count() == 5);
+    // There is room for as many as before.
+    let go = hold(reclaimer.thread());
+    send(reclaimer.thread(), &log, 5..9);
+    assert_eq!(log.ids()[5..], [8]);
+    drop(go);
+    assert!(reclaimer.finish(LONG));
+    assert_eq!((log.count(), died_on(&log, id)), (9, 6));
+    // Releases sent to a reclaimer that has ended go to the orphans, without a bound.
+    send(reclaimer.thread(), &log, 10..15);
+    wait_until(|| {
+        drop(AutoreleasePool::new());
+        log.count() == 14
+    });
+}
+
+#[test]
+fn reclaimer_that_is_behind_leaves_pools_to_the_sender() {
+    let log = Log::new();
+    let reclaimer = Reclaimer::builder().values(3).spawn("reclaimer").unwrap();
+    let id = id_of(reclaimer.thread());
+    let go = hold(reclaimer.thread());
+    let send_four = |from| hand_over(reclaimer.thread(), &log, from..from + 4);
+    // A whole pool is accepted if there is room for one reference.
+    send_four(0);
+    assert_eq!(log.count(), 0);
+    send_four(4);
+    assert_eq!(log.ids(), [7, 6, 5, 4], "here, at once");
+    drop(go);
+    wait_until(|| log.count() == 8);
+    let go = hold(reclaimer.thread());
+    send_four(8);
+    assert_eq!(log.count(), 8);
+    drop(go);
+    assert!(reclaimer.finish(LONG));
+    assert_eq!((log.count(), died_on(&log, id)), (12, 8));
+}
+
+#[test]
+fn waiting_counts_references_until_they_are_released() {
+    let log = Log::new();
+    let reclaimer = Reclaimer::builder()
+        .values(1_000)
+        .spawn("reclaimer")
+        .unwrap();
+    let waiting = || reclaimer.pending().values;
+    assert_eq!(waiting(), 0);
+    let go = hold(reclaimer.thread());
+    reclaimer.thread().release(Ref::new(log.probe(0)));
+    hand_over(reclaimer.thread(), &log, 1..10);
+    assert_eq!(waiting(), 10);
+    drop(go);
+    wait_until(|| waiting() == 0);
+    assert_eq!(log.count(), 10);
+    let go = hold(reclaimer.thread());
+    reclaimer.thread().release(Ref::new(log.probe(10)));
+    hand_over(reclaimer.thread(), &log, 11..13);
+    // References that its own drains release do not wait any more, either.
+    let inside = || _ = PoolManager::global().run_inbox();
+    reclaimer.thread().post(inside).unwrap();
+    drop(go);
+    wait_until(|| log.count() == 13 && waiting() == 0);
+}
+
+#[test]
+fn orphans_that_a_reclaimer_claims_count_as_waiting() {
+    let log = alone!();
+    let gone = fresh_to_the_end(me);
+    let reclaimer = Reclaimer::builder()
+        .values(1_000)
+        .spawn("reclaimer")
+        .unwrap();
+    hand_over(&gone, &log, 0..10);
+    // One of its drains claims the orphans.
+    reclaimer.thread().post(|| ()).unwrap();
+    wait_until(|| log.count() == 10 && reclaimer.pending().values == 0);
+    assert_eq!(log.threads(), [id_of(reclaimer.thread()); 10]);
+}
+
+#[test]
+fn reclaimer_with_no_room_at_all_releases_nothing() {
+    let log = Log::new();
+    let reclaimer = Reclaimer::builder().values(0).spawn("reclaimer").unwrap();
+    reclaimer.thread().release(Ref::new(log.probe(0)));
+    assert_eq!(log.threads(), [thread::current().id()]);
+    reclaimer
+        .thread()
+        .post(|| ())
+        .expect("closures are not bounded");
+}
+
+#[test]
+fn value_sent_to_its_home_wakes_a_reclaimer_whatever_the_bound() {
+    let log = Log::new();
+    let reclaimer = Reclaimer::builder().values(1).spawn("home").unwrap();
+    let id = id_of(reclaimer.thread());
+    for n in 0..4 {
+        let probe = log.probe(n);
+        drop(
+            HomeRef::new_on(reclaimer.thread(), || probe)
+                .wait()
+                .unwrap(),
+        );
+        wait_until(|| log.count() as u32 == n + 1);
+    }
+    // Objects sent to their home do not count towards the bound: there is still room for one.
+    let go = hold(reclaimer.thread());
+    send(reclaimer.thread(), &log, 4..6);
+    assert_eq!(log.ids()[4..], [5]);
+    drop(go);
+    assert!(reclaimer.finish(LONG));
+    assert_eq!((log.count(), died_on(&log, id)), (6, 5));
 }

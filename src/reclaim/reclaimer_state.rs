@@ -1,10 +1,10 @@
-//! `Reclaim`: the values that wait for a reclaimer, and their bounds.
+//! `ReclaimerState`: the values that wait for a reclaimer, and their bounds.
 //!
 //! A value counts as waiting until it is refused, so a sender may sleep because of one that another
-//! sender is about to get back. That one then waits for room, too, and finds it; or it goes away, and
-//! makes the reclaimer do a round.
+//! sender is about to get back. That one then waits for room, too, and finds it; or it goes away,
+//! and makes the reclaimer do a round.
 
-use super::config::{ReclaimerConfig, WhenFull};
+use super::reclaimer::{ReclaimerBuilder, WhenFull};
 use super::room::Room;
 use super::type_counts::{TypeCounts, TypeIndex};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -17,12 +17,12 @@ use std::time::Duration;
 /// A weight that is greater counts as this one.
 const MAX_WEIGHT: u64 = 1 << 40;
 
-/// The part of a looper's state that values sent to it need.
-pub(super) struct Reclaim {
-    pub(super) config: ReclaimerConfig,
+/// The state that a reclaimer shares with the threads that send to it, besides that of its loop.
+pub(super) struct ReclaimerState {
+    config: ReclaimerBuilder,
     /// The bytes of the values that wait, as far as senders have weighed them.
     bytes: AtomicU64,
-    /// Made after each round of the looper.
+    /// Made after each round of the reclaimer.
     room: Room,
     pub(super) types: TypeCounts,
     /// The time since which the reclaimer has never been found idle, in nanoseconds; 0 if it is
@@ -37,27 +37,28 @@ pub(super) struct WaitingValue {
 }
 
 local! {
-    /// The calling thread's `Reclaim`, if it is the thread of a looper; else null.
-    static OWN: Cell<*const Reclaim> = Cell::new(ptr::null());
+    /// The calling thread's state, if it is the thread of a reclaimer; else null.
+    static OWN: Cell<*const ReclaimerState> = Cell::new(ptr::null());
 }
 
-/// Calls `f` on the thread of the looper that has this state. Values that `f` destroys count as done.
-pub(super) fn on_own_thread(reclaim: &Reclaim, f: impl FnOnce()) {
-    /// A guard. Dropping it ends the looper's thread for senders.
-    struct End<'r>(&'r Reclaim);
+/// Calls `f` on the thread of the reclaimer that has this state. Values that `f` destroys count as
+/// done.
+pub(super) fn on_own_thread(state: &ReclaimerState, f: impl FnOnce()) {
+    /// A guard. Dropping it ends the reclaimer for senders.
+    struct End<'r>(&'r ReclaimerState);
     impl Drop for End<'_> {
         fn drop(&mut self) {
             OWN.with(|own| own.set(ptr::null()));
             self.0.room.end();
         }
     }
-    OWN.with(|own| own.set(reclaim));
-    let _end = End(reclaim);
+    OWN.with(|own| own.set(state));
+    let _end = End(state);
     f();
 }
 
-/// Calls `f` with the calling thread's `Reclaim`, if it is the thread of a looper.
-fn with_own<R>(f: impl FnOnce(Option<&Reclaim>) -> R) -> R {
+/// Calls `f` with the calling thread's state, if it is the thread of a reclaimer.
+fn with_own<R>(f: impl FnOnce(Option<&ReclaimerState>) -> R) -> R {
     OWN.with(|own| {
         // SAFETY: null, or a reference that `on_own_thread` holds until it has set the pointer to
         // null.
@@ -65,8 +66,8 @@ fn with_own<R>(f: impl FnOnce(Option<&Reclaim>) -> R) -> R {
     })
 }
 
-/// Returns whether the calling thread is that of a looper.
-pub(super) fn is_on_looper() -> bool {
+/// Returns whether the calling thread is that of a reclaimer.
+fn is_on_reclaimer() -> bool {
     with_own(|own| own.is_some())
 }
 
@@ -80,8 +81,8 @@ impl Drop for WaitingValue {
     }
 }
 
-impl Reclaim {
-    pub(super) fn new(config: ReclaimerConfig) -> Self {
+impl ReclaimerState {
+    pub(super) fn new(config: ReclaimerBuilder) -> Self {
         Self {
             config,
             bytes: AtomicU64::new(0),
@@ -151,17 +152,17 @@ impl Reclaim {
         }
     }
 
-    /// Sleeps until there may be room for a value of this weight. Returns false if the value must be
-    /// destroyed here.
+    /// Sleeps until there may be room for a value of this weight. Returns false if the value must
+    /// be destroyed here.
     pub(super) fn wait_for_room(&self, record: &Record, bytes: u64) -> bool {
         let is_never = bytes != 0 && self.config.bytes == 0;
-        if is_never || !self.senders_wait() || is_on_looper() {
+        if is_never || !self.senders_wait() || is_on_reclaimer() {
             return false;
         }
         self.room.wait(|| self.has_room(record, bytes))
     }
 
-    /// Wakes the senders that wait for room; on the looper's thread, after each round.
+    /// Wakes the senders that wait for room; on the reclaimer's thread, after each round.
     pub(super) fn made_room(&self) {
         self.room.made();
     }

@@ -1,0 +1,357 @@
+//! The reclaimer of the process: `drop_later`, `try_drop_later`, `finish_drops` and `Later`.
+
+use super::reclaimer::{Full, PendingDrops, Reclaimer};
+use crate::event::{Event, EventKind};
+use crate::sync::cell::{Cell, RefCell};
+use crate::sync::{Lock, Setting, elapsed, lazy, local};
+use crate::thread::current::{
+    HookOf, current, current_key, current_label, is_exiting, set_exit_hook,
+};
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fmt, iter};
+
+/// The reclaimers of the process.
+#[derive(Default)]
+pub(crate) struct Process {
+    /// How many were started.
+    started: u64,
+    /// True if the last attempt to start one has failed.
+    has_failed: bool,
+    /// True if the latest one has not been told to end.
+    is_running: bool,
+    latest: Option<Arc<Started>>,
+}
+
+/// A reclaimer of the process, and the one before it, which was told to end.
+struct Started {
+    reclaimer: Reclaimer,
+    before: Option<Arc<Started>>,
+}
+
+/// Returns a reclaimer of the process, and those before it.
+fn chain(latest: Option<&Arc<Started>>) -> impl Iterator<Item = &Reclaimer> {
+    let all = iter::successors(latest, |started| started.before.as_ref());
+    all.map(|started| &started.reclaimer)
+}
+
+lazy! {
+    /// No foreign code runs under this lock, the global allocator included.
+    static PROCESS: Lock<Process> = Lock::new(Process::default());
+}
+
+/// The number of the reclaimer that runs; 0 if none does. A thread that sees an old number sends to
+/// a reclaimer that is ending, or has ended: the value is destroyed there, or by its sender.
+static RUNNING: Setting = Setting::new(0);
+
+/// The reclaimer that a thread has used last, so that its sends neither lock nor count anything.
+struct Near {
+    number: Cell<u64>,
+    reclaimer: ManuallyDrop<RefCell<Option<Rc<Arc<Started>>>>>,
+}
+
+local! {
+    /// The thread's exit empties it.
+    static NEAR: Near = Near {
+        number: Cell::new(0),
+        reclaimer: ManuallyDrop::new(RefCell::new(None)),
+    };
+}
+
+impl Near {
+    fn set(&self, number: u64, reclaimer: Option<Rc<Arc<Started>>>) {
+        self.number.set(number);
+        // The old one is dropped when the cell is no longer borrowed.
+        drop(self.reclaimer.take());
+        *self.reclaimer.borrow_mut() = reclaimer;
+    }
+}
+
+/// Gives up the calling thread's reference to the reclaimer.
+fn forget_reclaimer() {
+    NEAR.with(|near| near.set(0, None));
+}
+
+/// Returns the running reclaimer, which it starts if there is none; `None` if values must be
+/// destroyed on the calling thread.
+fn reclaimer() -> Option<Rc<Arc<Started>>> {
+    let near = NEAR.with(|near| match near.number.get() == RUNNING.get() {
+        true => near.reclaimer.borrow_mut().clone(),
+        false => None,
+    });
+    near.or_else(look_up)
+}
+
+#[cold]
+#[inline(never)]
+fn look_up() -> Option<Rc<Arc<Started>>> {
+    // Nothing would empty `NEAR` in the thread's exit or after it.
+    if is_exiting() || current().is_none() {
+        return None;
+    }
+    let found = {
+        let process = PROCESS.lock();
+        if process.is_own_thread() {
+            return None;
+        }
+        match process.number_and_reclaimer() {
+            None if process.has_failed => return None,
+            found => found,
+        }
+    };
+    let (number, reclaimer) = found.or_else(start)?;
+    let reclaimer = Rc::new(reclaimer);
+    set_exit_hook(HookOf::Reclaimer, |_| forget_reclaimer());
+    NEAR.with(|near| near.set(number, Some(reclaimer.clone())));
+    Some(reclaimer)
+}
+
+/// Starts a reclaimer, unless another thread has just done so.
+fn start() -> Option<(u64, Arc<Started>)> {
+    // Not under the lock: this runs the global allocator and another thread.
+    let mut new = Reclaimer::new("reclaimer").ok().map(|reclaimer| {
+        Arc::new(Started {
+            reclaimer,
+            before: None,
+        })
+    });
+    let mut process = PROCESS.lock();
+    if !process.is_running {
+        process.has_failed = new.is_none();
+        if let Some(started) = new.as_mut().and_then(Arc::get_mut) {
+            started.before = process.latest.take();
+            process.latest = new.take();
+            process.is_running = true;
+            process.started += 1;
+            RUNNING.set(process.started);
+        }
+    }
+    let found = process.number_and_reclaimer();
+    drop(process);
+    // Waits for the thread of one that was not needed.
+    drop(new);
+    found
+}
+
+impl Process {
+    /// Returns whether the calling thread is that of a reclaimer.
+    fn is_own_thread(&self) -> bool {
+        chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == current_key())
+    }
+
+    fn number_and_reclaimer(&self) -> Option<(u64, Arc<Started>)> {
+        let latest = self.latest.clone().filter(|_| self.is_running)?;
+        Some((self.started, latest))
+    }
+}
+
+/// Has the reclaimer of the process destroy `value`, as [`Reclaimer::drop_later`] does.
+///
+/// The first call starts the reclaimer: a thread named "reclaimer", with the [default
+/// bounds](Reclaimer::builder), at which senders wait;
+/// [`try_drop_later`](crate::reclaim::try_drop_later) gives the value back instead. If the thread
+/// cannot be started, values are destroyed at once. [`finish_drops`](crate::reclaim::finish_drops)
+/// ends the reclaimer: call it before the process ends, or values that still wait are lost; the
+/// next call of this function starts another one. For bounds of your own, make a [`Reclaimer`].
+///
+/// A tree that several owners share, each of which may be the last, belongs in a
+/// [`Ref<Later<T>>`](crate::reclaim::Later): its last release, on whatever thread and in whatever
+/// drain, calls this function.
+///
+/// When not to use it, where the destructor runs, deadlocks and cost: see [`Reclaimer`].
+///
+/// ```
+/// use releasepool::{drop_later, reclaim::finish_drops};
+/// use std::time::Duration;
+/// let modules: Vec<String> = (0..1_000).map(|n| format!("module {n}")).collect();
+/// drop_later(modules); // returns at once
+/// assert!(finish_drops(Duration::from_secs(10)));
+/// ```
+///
+/// # Panics
+/// With the panic of the value's destructor, if that runs on the calling thread.
+#[doc(alias = "defer_drop")]
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub fn drop_later<T: Send + 'static>(value: T) {
+    // SAFETY: the value is not used again.
+    unsafe { drop_later_from(&mut ManuallyDrop::new(value)) };
+}
+
+/// Does what [`drop_later`] does.
+///
+/// # Safety
+/// Takes the value: the caller does not use it again.
+#[cfg_attr(feature = "leak-detection", track_caller)]
+unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
+    match reclaimer() {
+        // SAFETY: by the contract.
+        Some(started) => unsafe { started.reclaimer.send(value, 0) },
+        // SAFETY: by the contract.
+        None => unsafe { ManuallyDrop::drop(value) },
+    }
+}
+
+/// Has the reclaimer of the process destroy `value` like [`drop_later`], if there is room for it.
+/// Never waits, and never destroys the value on another thread than the reclaimer's; so it is safe
+/// under any lock.
+///
+/// # Errors
+/// Returns [`Full`] with the value under the conditions of [`Reclaimer::try_drop_later`], and if
+/// the reclaimer's thread cannot be started.
+///
+/// ```
+/// use releasepool::reclaim::{Full, finish_drops, try_drop_later};
+/// use std::time::Duration;
+/// if let Err(Full(modules)) = try_drop_later(vec![String::from("module")]) {
+///     println!("{} modules stay here", modules.len());
+/// }
+/// assert!(finish_drops(Duration::from_secs(10)));
+/// ```
+#[cfg_attr(feature = "leak-detection", track_caller)]
+pub fn try_drop_later<T: Send + 'static>(value: T) -> Result<(), Full<T>> {
+    match reclaimer() {
+        Some(started) => started.reclaimer.try_drop_later(value),
+        None => Err(Full(value)),
+    }
+}
+
+/// Tells the reclaimer of the process to destroy all values that were passed to [`drop_later`] and
+/// to end, and waits for its thread; all for `deadline` at most. Returns whether all values are
+/// destroyed; if not, an [event](crate::event::EventKind::DropsLeft) says how many values of which
+/// types are left, and the reclaimer goes on with them.
+///
+/// Call it at the end of `main`: Rust runs no code at the end of a process, so values that still
+/// wait then are lost, with what their destructors would have done. Call it at the end of a test,
+/// too: Miri [reports](crate::guide::checking#threads-that-are-left) a thread that is still there when the process ends. The
+/// next `drop_later` starts another thread, which takes some ten microseconds; so this is no way to
+/// wait now and then.
+///
+/// Returns false at once in a destructor that the reclaimer itself runs. Values that other threads
+/// send at the same time may be missed, as those are that they send later.
+///
+/// ```
+/// use releasepool::{drop_later, reclaim::finish_drops};
+/// use std::time::Duration;
+///
+/// drop_later(vec![String::from("a log that its destructor writes")]);
+/// // At the end of `main`:
+/// if !finish_drops(Duration::from_secs(10)) {
+///     eprintln!("some values are not destroyed yet");
+/// }
+/// ```
+pub fn finish_drops(deadline: Duration) -> bool {
+    let until = elapsed().saturating_add(deadline);
+    let latest = {
+        let mut process = PROCESS.lock();
+        if process.is_own_thread() {
+            return false;
+        }
+        RUNNING.set(0);
+        process.is_running = false;
+        process.latest.clone()
+    };
+    forget_reclaimer();
+    let mut left: Vec<_> = chain(latest.as_ref()).collect();
+    left.retain(|reclaimer| !reclaimer.finish(until.saturating_sub(elapsed())));
+    if left.is_empty() {
+        let mut process = PROCESS.lock();
+        // No destructor runs under the lock: this thread has another reference.
+        process.latest.take_if(|now| {
+            latest
+                .as_ref()
+                .is_some_and(|latest| Arc::ptr_eq(now, latest))
+        });
+    }
+    tell_left(left.into_iter().map(Reclaimer::pending))
+}
+
+/// Returns whether nothing is left; emits an event if something is.
+fn tell_left(pending: impl Iterator<Item = PendingDrops>) -> bool {
+    let left: Vec<_> = pending.filter(|pending| pending.values != 0).collect();
+    if left.is_empty() {
+        return true;
+    }
+    let values = left.iter().map(|pending| pending.values).sum();
+    let types: Vec<_> = left.into_iter().flat_map(|pending| pending.types).collect();
+    let sampled = types.iter().map(|(_, n)| n).sum();
+    let event = Event::new(EventKind::DropsLeft, current_label());
+    event.count(values).types(types, sampled).emit();
+    false
+}
+
+/// An owner whose value is destroyed by the reclaimer of the process: dropping it calls
+/// [`drop_later`].
+///
+/// A `Ref<Later<T>>`, or an `Arc` of it, is the way to share a tree that another thread must
+/// destroy, whoever drops its last reference, also a pool that is drained: no owner has to know
+/// that it is the last. And for a field or variable that is dropped in many places, or by `?` and
+/// panics, where a call would be forgotten.
+///
+/// When not to use it, and where the destructor runs: see [`Reclaimer`]. Not for the links of long
+/// chains: a `Later` in a value that the reclaimer destroys is destroyed at once, one in another,
+/// as with `Box`; a chain of [`Ref`](crate::Ref)s needs no stack.
+///
+/// ```
+/// use releasepool::{Ref, reclaim::Later};
+/// let graph = Ref::new(Later::new(vec![String::from("module")]));
+/// let worker = std::thread::spawn({
+///     let graph = graph.clone();
+///     move || assert_eq!(graph.len(), 1)
+/// });
+/// drop(graph); // whichever of the two is last, the graph is destroyed on a third thread
+/// # worker.join().unwrap();
+/// ```
+#[doc(alias = "DeferDrop")]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Later<T: Send + 'static>(ManuallyDrop<T>);
+
+impl<T: Send + 'static> Later<T> {
+    /// Makes an owner of `value`.
+    pub fn new(value: T) -> Self {
+        Self(ManuallyDrop::new(value))
+    }
+
+    /// Returns the value, which is then dropped like any other.
+    pub fn into_inner(this: Self) -> T {
+        let mut this = ManuallyDrop::new(this);
+        // SAFETY: `this` is not dropped, so the value is taken once.
+        unsafe { ManuallyDrop::take(&mut this.0) }
+    }
+}
+
+impl<T: Send + 'static> Drop for Later<T> {
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn drop(&mut self) {
+        // SAFETY: taken once, as `self` is being dropped.
+        unsafe { drop_later_from(&mut self.0) };
+    }
+}
+
+impl<T: Send + 'static> From<T> for Later<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Send + 'static> Deref for Later<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Send + 'static> DerefMut for Later<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T: Send + fmt::Debug + 'static> fmt::Debug for Later<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Later").field(&**self).finish()
+    }
+}

@@ -110,7 +110,7 @@ pub enum EventKind {
     /// A root pool holds more entries than its watermark; emitted again at each doubling.
     RootWatermark,
     /// A pool other than a root pool has more entries than its manager's
-    /// [watermark](crate::pool::PoolManagerBuilder::pool_watermark) allows; emitted again each time that
+    /// [watermark](crate::PoolManager::set_pool_watermark) allows; emitted again each time that
     /// their number has doubled. The number is tested once in 254 entries. Entries that destructors
     /// add while the pool is drained are not reported.
     ///

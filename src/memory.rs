@@ -7,7 +7,7 @@
 pub(crate) mod arena;
 pub(crate) mod block;
 
-pub use arena::stack_allocator::{StackAllocator, StackDump};
+pub use arena::stack_allocator::StackAllocator;
 pub use arena::stack_box::StackBox;
 pub use block::block_allocator::{BlockAllocator, BlockAllocatorBuilder};
 pub use block::shared::{AllocError, BlockStats};

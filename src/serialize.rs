@@ -52,8 +52,8 @@ serialize_fields! {
         index, closures, panics, delta, steps, waited, arena_high_water, busy, drained,
     }
     BlockStats {
-        live_blocks, live_bytes, waste, chunk_bytes, peak_chunk_bytes, unused_bytes, remote_frees,
-        inbox, heaps, orphans, large, large_bytes,
+        live_blocks, live_bytes, waste, chunk_bytes, peak_bytes, unused_bytes, remote_frees, inbox,
+        heaps, orphans, large, large_bytes, live_large_bytes,
     }
 }
 

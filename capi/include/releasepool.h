@@ -625,7 +625,7 @@ typedef struct rp_blocks_figures {
     uint64_t chunk_bytes;
 } rp_blocks_figures;
 
-/* Makes an allocator of at most `hard_cap` bytes of blocks; 0 stands for no limit.
+/* Makes an allocator that holds at most `hard_cap` bytes; 0 stands for no limit.
  * Ownership: the caller owns the result. Give it up by rp_blocks_free.
  * Threads: any thread. Errors: NULL. */
 rp_blocks *rp_blocks_new(size_t hard_cap);

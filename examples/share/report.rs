@@ -78,7 +78,7 @@ pub fn run(run: &Run, options: &Options) -> String {
     );
     line("peak of text in flight", size(peak.bytes as u64));
     line("chunks", size(run.blocks.chunk_bytes));
-    line("peak of chunks", size(run.blocks.peak_chunk_bytes));
+    line("peak of chunks", size(run.blocks.peak_bytes));
     line("remote frees", grouped(run.blocks.remote_frees));
     format!(
         "\nPer thread\n{table}{THREADS}\nOverall, in {:.2} s\n{overall}{CHUNKS}{FRAME_TIME}{}",

@@ -109,7 +109,7 @@ fn with_pending<R>(f: impl FnOnce(&mut Vec<Pending>) -> R) -> R {
 pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
     let memory = match block_of(layout) {
         Some((size, waste)) => BlockSource::Process.alloc(size, waste).ok(),
-        None => BlockSource::Process.alloc_large(layout),
+        None => BlockSource::Process.alloc_large(layout).ok(),
     };
     if let Some(memory) = memory {
         own_memory::note(memory, layout);

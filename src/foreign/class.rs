@@ -141,6 +141,7 @@ impl ForeignClass {
                 },
                 has_destructor: spec.destroy.is_some(),
                 is_foreign: true,
+                is_owned: false,
                 plain_block: if is_plain { block } else { None },
                 destroy,
                 drop_value,
@@ -304,7 +305,7 @@ impl ForeignClass {
                 let (size, waste) = (usize::from(block.size), usize::from(block.waste));
                 BlockSource::Process.alloc(size, waste).ok()
             }
-            None => BlockSource::Process.alloc_large(self.object.layout),
+            None => BlockSource::Process.alloc_large(self.object.layout).ok(),
         }
     }
 

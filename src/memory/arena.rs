@@ -30,7 +30,7 @@
 //! From the bottom up:
 //!
 //! * [`overflow`]: values on the heap, which did not fit
-//! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory, and its `StackDump`
+//! * [`stack_allocator`]: `StackAllocator`, which reserves and frees memory
 //! * [`stack_box`]: `StackBox`, which owns a value, and the ways to make values
 //! * `arena_collections`: `Allocator` of the crate `allocator-api2`
 

@@ -298,6 +298,8 @@ pub(crate) struct TypeInfo {
     pub(crate) has_destructor: bool,
     /// True if the type info is that of a [`ForeignClass`](crate::foreign::class::ForeignClass).
     pub(crate) is_foreign: bool,
+    /// True if the memory names the `BlockAllocator` for whose caps it counts.
+    pub(crate) is_owned: bool,
     /// The block of the object, if it has no destructor and its memory is a block: drains then need
     /// not call `destroy`.
     pub(crate) plain_block: Option<PlainBlock>,

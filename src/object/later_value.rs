@@ -4,7 +4,7 @@
 //! message and value.
 
 use super::header::{Thin, free, note_write};
-use super::object_memory::{BlockSource, OrAbort, Source};
+use super::object_memory::{BlockSource, Source};
 use super::payload::One;
 use crate::ledger;
 use crate::thread::current::tally_destroyed;
@@ -36,8 +36,9 @@ where
     T: Send + 'static,
     G: Send + 'static,
 {
-    let source = OrAbort(BlockSource::Process);
-    let Ok(thin) = source.allocate::<One<LaterValue<T, G>, T>>(One::<LaterValue<T, G>>::OBJECT);
+    let object = One::<LaterValue<T, G>>::OBJECT;
+    let made = BlockSource::Process.allocate::<One<LaterValue<T, G>, T>>(object);
+    let thin = made.unwrap_or_else(|error| error.fail());
     let payload = thin.cast::<LaterValue<T, G>>().as_ptr();
     // SAFETY: the payload was just allocated for a `LaterValue<T, G>`; the value is moved, by the contract.
     unsafe {

@@ -4,7 +4,7 @@ use super::boxed::Boxed;
 use super::count::Count;
 use super::header::{ObjectKind, Thin, TypeInfo, header, note_write, set_type_info, write_value};
 use super::object_memory::{
-    Block, BlockSource, Global, ObjectType, OrAbort, Source, allocate_sized, allocate_slice,
+    Block, BlockSource, Global, ObjectType, Owned, Source, allocate_sized, allocate_slice,
 };
 use super::payload::{One, Slice};
 use super::strong::Ref;
@@ -14,6 +14,7 @@ use crate::memory::block::block_allocator::BlockAllocator;
 use crate::memory::block::shared::AllocError;
 use crate::thread::current::tally_destroyed;
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::pin::Pin;
 use std::ptr::{self, NonNull};
@@ -25,25 +26,26 @@ impl<T> Ref<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn new(value: T) -> Self {
-        let Ok(made) = Self::made_in(value, Global);
+        let Ok(made) = Self::made_in(value, Global, |_, error| error);
         made
     }
 
-    /// Makes an object with one reference.
+    /// Makes an object with one reference, or calls `refused` with the value.
     // Inlined, as otherwise each call would pass the result through memory.
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn made_in<S: Source>(value: T, source: S) -> Result<Self, S::Error> {
+    fn made_in<S: Source, E>(
+        value: T,
+        source: S,
+        refused: impl FnOnce(T, S::Error) -> E,
+    ) -> Result<Self, E> {
         // An allocation does not unwind, but the compiler cannot know that. A value that unwinding would
         // drop is kept in memory: stored field by field, then copied in larger pieces, which the
         // processor delays until the stores are done.
         let value = ManuallyDrop::new(value);
         let payload = match source.allocate::<One<T>>(One::<T>::OBJECT) {
             Ok(thin) => thin.cast::<T>(),
-            Err(error) => {
-                drop(ManuallyDrop::into_inner(value));
-                return Err(error);
-            }
+            Err(error) => return Err(refused(ManuallyDrop::into_inner(value), error)),
         };
         // SAFETY: the payload was just allocated for a `T`.
         unsafe { write_value(payload, ManuallyDrop::into_inner(value)) };
@@ -52,11 +54,11 @@ impl<T> Ref<T> {
         Ok(unsafe { Self::adopt(payload) })
     }
 
-    /// Makes an object with one reference, in a block if it fits one; aborts if there is no memory.
+    /// Makes an object with one reference, in a block if it fits one.
     #[inline(always)]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) fn new_from(value: T, source: BlockSource<'_>) -> Self {
-        let Ok(made) = Self::made_in(value, OrAbort(source));
+        let Ok(made) = Self::made_in(value, source, fail_without);
         made
     }
 
@@ -64,11 +66,13 @@ impl<T> Ref<T> {
     ///
     /// Its memory is a block, which returns to `blocks` on whichever thread it is freed. Objects of
     /// more than 640 bytes, including the header, or with an alignment of more than 16, get their
-    /// memory from the global allocator, and are counted. The object is a `Ref` like all others,
-    /// and may outlive the handles of the allocator.
+    /// memory from the global allocator, and count for the caps of `blocks`. The object is a `Ref`
+    /// like all others, and may outlive the handles of the allocator.
     ///
-    /// Aborts when memory is exhausted, or the allocator's [hard
-    /// cap](crate::memory::BlockAllocatorBuilder::hard_cap) is reached (`handle_alloc_error`).
+    /// # Panics
+    /// If the [hard cap](crate::memory::BlockAllocatorBuilder::hard_cap) is reached; the value is then
+    /// dropped. [`try_new_in`](Self::try_new_in) returns an error instead. Aborts when memory is
+    /// exhausted.
     ///
     /// ```
     /// use releasepool::memory::BlockAllocator;
@@ -89,8 +93,8 @@ impl<T> Ref<T> {
     /// is then dropped.
     ///
     /// # Errors
-    /// [`AllocError::Capped`], and [`AllocError::OutOfMemory`] for objects that fit a block; for
-    /// larger objects, exhausted memory aborts.
+    /// [`AllocError::Capped`], [`AllocError::OutOfMemory`], and [`AllocError::TooLarge`] for a
+    /// layout that fills the address space.
     ///
     /// ```
     /// use releasepool::memory::{AllocError, BlockAllocator};
@@ -101,7 +105,7 @@ impl<T> Ref<T> {
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn try_new_in(value: T, blocks: &BlockAllocator) -> Result<Self, AllocError> {
-        Self::made_in(value, BlockSource::Own(blocks))
+        Self::made_in(value, BlockSource::Own(blocks), error_without)
     }
 
     /// Makes a new object that has a reference to itself: `f` gets a weak reference to the object,
@@ -149,6 +153,23 @@ impl<T> Ref<T> {
         // it out (`try_unwrap`, `into_inner`, `make_mut`) need a `Ref` that is not pinned.
         unsafe { Pin::new_unchecked(Self::new(value)) }
     }
+}
+
+// What becomes of the value of an object for which there is no memory. Out of line, and by value, so
+// that `Ref::made_in` need not keep the value or the error in memory if there is some.
+
+#[cold]
+#[inline(never)]
+fn error_without<T>(value: T, error: AllocError) -> AllocError {
+    drop(value);
+    error
+}
+
+#[cold]
+#[inline(never)]
+fn fail_without<T>(value: T, error: AllocError) -> Infallible {
+    drop(value);
+    error.fail()
 }
 
 impl<T> From<T> for Ref<T> {
@@ -261,15 +282,14 @@ impl<T> Ref<[T]> {
 }
 
 /// Gives the object the type info of a `T`, so that the destructor of `T` runs when the object
-/// ends. Returns false if `T` has a destructor and the object is not of a kind that `of_kind`
-/// allows.
+/// ends. Returns false if `T` has a destructor and `of_type` has none for the object's type info.
 ///
 /// # Safety
-/// `this` was made as a `MaybeUninit<T>` or a slice of them; `of_kind` returns the type info of
-/// initialized objects of this kind.
+/// `this` was made as a `MaybeUninit<T>` or a slice of them; `of_type` returns the type info of
+/// initialized objects in memory of the same kind.
 unsafe fn set_initialized<T, U: ?Sized>(
     this: &mut Ref<U>,
-    of_kind: impl FnOnce(ObjectKind) -> Option<&'static TypeInfo>,
+    of_type: impl FnOnce(&TypeInfo) -> Option<&'static TypeInfo>,
 ) -> bool {
     let thin: Thin = Ref::thin(this);
     // SAFETY: `this` keeps the object alive.
@@ -283,7 +303,7 @@ unsafe fn set_initialized<T, U: ?Sized>(
         );
         return true;
     }
-    match of_kind(header.type_info.kind) {
+    match of_type(header.type_info) {
         Some(type_info) => {
             // SAFETY: `this` is the only reference; the rest is the contract, as a `MaybeUninit` of
             // `T` has the layout of a `T`.
@@ -309,15 +329,16 @@ impl<T> Ref<MaybeUninit<T>> {
     #[must_use]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn assume_init(mut self) -> Ref<T> {
-        let of_kind = |kind| match kind {
+        let of_type = |made: &TypeInfo| match made.kind {
             ObjectKind::Block => Some(ObjectType::<One<T>, Block>::TYPE_INFO),
             ObjectKind::Boxed => Some(ObjectType::<Boxed<T>, Global>::TYPE_INFO),
+            ObjectKind::Sized if made.is_owned => Some(ObjectType::<One<T>, Owned>::TYPE_INFO),
             ObjectKind::Sized => Some(ObjectType::<One<T>, Global>::TYPE_INFO),
             ObjectKind::Slice | ObjectKind::BlockSlice | ObjectKind::ThreadBound => None,
         };
         // SAFETY: a reference to a sized type was made for that type, and the value has been
         // written. The type infos are those of a `T` in such memory.
-        let is_set = unsafe { set_initialized::<T, _>(&mut self, of_kind) };
+        let is_set = unsafe { set_initialized::<T, _>(&mut self, of_type) };
         assert!(
             is_set,
             "an uninitialized value is neither a slice nor a `HomeRef`'s"
@@ -342,7 +363,8 @@ impl<T> Ref<[MaybeUninit<T>]> {
     #[must_use]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn assume_init(mut self) -> Ref<[T]> {
-        let of_kind = |kind| match kind {
+        let of_type = |made: &TypeInfo| match made.kind {
+            ObjectKind::Slice if made.is_owned => Some(ObjectType::<Slice<T>, Owned>::TYPE_INFO),
             ObjectKind::Slice => Some(ObjectType::<Slice<T>, Global>::TYPE_INFO),
             ObjectKind::BlockSlice => Some(ObjectType::<Slice<T>, Block>::TYPE_INFO),
             // The object is one array, whose type info is not that of a slice.
@@ -352,7 +374,7 @@ impl<T> Ref<[MaybeUninit<T>]> {
         // SAFETY: an object of one of these kinds was made as a slice of this type, as no other
         // object of these kinds has a handle to such a slice. The type infos are those of slices of
         // `T` in such memory.
-        let payload = if unsafe { set_initialized::<T, _>(&mut self, of_kind) } {
+        let payload = if unsafe { set_initialized::<T, _>(&mut self, of_type) } {
             Ref::into_payload(self).cast::<T>()
         } else {
             let new = allocate_slice::<T>(len).cast::<T>();

@@ -1,7 +1,8 @@
 //! Memory for objects: of the global allocator, or in blocks.
 //!
 //! Objects in blocks are ordinary `Ref`s. Only their type info knows that their memory returns to a
-//! heap, which the block's chunk names.
+//! heap, which the block's chunk names, or, if they are too large for a block and their allocator has
+//! a cap, to that allocator, which their memory names.
 //!
 //! Each constructor is written once, for all [`Source`]s.
 
@@ -13,7 +14,7 @@ use super::header::{
 use super::payload::{One, Payload, Slice, write_length};
 use crate::memory::block::block_allocator::{BlockAllocator, PROCESS, alloc_block};
 use crate::memory::block::heap::BulkFree;
-use crate::memory::block::shared::AllocError;
+use crate::memory::block::shared::{AllocError, AllocatorShared, owned_offset};
 use crate::memory::block::size_class::{SIZES, class_of_size};
 use crate::memory::block::thread_heaps;
 use crate::sync::{alloc, dealloc};
@@ -25,7 +26,8 @@ use std::ptr::{self, NonNull};
 
 /// A kind of memory. The type info of an object knows the kind, and so how to free the object.
 pub(crate) trait Memory {
-    const IS_BLOCK: bool;
+    const IS_BLOCK: bool = false;
+    const IS_OWNED: bool = false;
 
     /// Frees memory.
     ///
@@ -34,16 +36,17 @@ pub(crate) trait Memory {
     unsafe fn free(memory: NonNull<u8>, layout: Layout);
 }
 
-/// Memory of the global allocator; as a [`Source`], it aborts if there is none.
+/// Memory of the global allocator, which is not counted; as a [`Source`], it aborts if there is none.
 #[derive(Clone, Copy)]
 pub(crate) struct Global;
 
 /// A block.
 pub(crate) struct Block;
 
-impl Memory for Global {
-    const IS_BLOCK: bool = false;
+/// Memory of the global allocator that counts for the caps of a `BlockAllocator`.
+pub(super) struct Owned;
 
+impl Memory for Global {
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
         // SAFETY: `Global::alloc` allocated it with this layout; the rest is the contract.
@@ -59,6 +62,16 @@ impl Memory for Block {
         let (size_class, waste) = block_of(layout).expect("the object was made in a block");
         // SAFETY: `BlockSource` took a block of the layout's size class; the rest is the contract.
         unsafe { thread_heaps::free(memory, size_class, waste) };
+    }
+}
+
+impl Memory for Owned {
+    const IS_OWNED: bool = true;
+
+    #[inline]
+    unsafe fn free(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: `BlockSource` got it from `alloc_owned` for this layout; the rest is the contract.
+        unsafe { AllocatorShared::free_owned(memory, layout) };
     }
 }
 
@@ -112,7 +125,12 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
         magic: MAGIC,
         type_name: type_name::<P::Named>,
         bytes: P::SHAPE.payload.size(),
-        payload_offset: P::SHAPE.payload_offset,
+        payload_offset: P::SHAPE.payload_offset
+            + if M::IS_OWNED {
+                owned_offset(P::SHAPE.payload.align())
+            } else {
+                0
+            },
         align: P::SHAPE.payload.align() as u32,
         kind: match P::SHAPE.kind {
             ObjectKind::Sized if M::IS_BLOCK => ObjectKind::Block,
@@ -121,6 +139,7 @@ impl<P: Payload, M: Memory> ObjectType<P, M> {
         },
         has_destructor: P::HAS_DESTRUCTOR,
         is_foreign: false,
+        is_owned: M::IS_OWNED,
         plain_block: Self::PLAIN_BLOCK,
         destroy: Self::destroy,
         drop_value: P::drop_value,
@@ -217,7 +236,7 @@ impl Source for Global {
 }
 
 /// An allocator of blocks. As a [`Source`], it has the memory of the global allocator for objects
-/// that are too large for a block, or over-aligned, and counts them.
+/// that are too large for a block, or over-aligned.
 #[derive(Clone, Copy)]
 pub(crate) enum BlockSource<'a> {
     /// The block allocator of the process.
@@ -243,58 +262,51 @@ impl BlockSource<'_> {
         }
     }
 
-    /// Allocates memory that does not fit a block, and counts it; `None` if there is none.
-    #[cold]
-    pub(crate) fn alloc_large(self, layout: Layout) -> Option<NonNull<u8>> {
-        self.count_large(layout);
-        // SAFETY: a layout of size 0 fits no object, as each has a header.
-        NonNull::new(unsafe { alloc(layout) })
+    /// Allocates memory that no block fits, of an allocator that is not limited.
+    #[inline]
+    pub(crate) fn alloc_large(self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        let allocator = match self {
+            Self::Process => &PROCESS.shared,
+            Self::Own(blocks) => blocks.shared(),
+        };
+        allocator.alloc_large(layout, None)
     }
 
+    /// Allocates an object that no block fits.
     #[cold]
-    fn count_large(self, layout: Layout) {
-        match self {
-            Self::Process => PROCESS.shared.count_large(layout),
-            Self::Own(blocks) => blocks.shared().count_large(layout),
-        }
+    #[cfg_attr(feature = "leak-detection", track_caller)]
+    fn allocate_large<P: Payload>(self, object: ObjectLayout) -> Result<Thin, AllocError> {
+        let (memory, type_info) = match self {
+            Self::Own(blocks) if blocks.shared().is_limited() => {
+                let memory = blocks.alloc_owned(object.layout)?;
+                (memory, ObjectType::<P, Owned>::TYPE_INFO)
+            }
+            _ => {
+                let memory = self.alloc_large(object.layout)?;
+                (memory, ObjectType::<P, Global>::TYPE_INFO)
+            }
+        };
+        // SAFETY: unused memory for this layout, of the kind that the type info frees.
+        Ok(unsafe { write_header(memory, object, type_info, Count::unique()) })
     }
 }
 
 impl Source for BlockSource<'_> {
     type Error = AllocError;
 
-    #[inline(always)]
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, AllocError> {
-        let Some((size_class, waste)) = block_of(object.layout) else {
-            self.count_large(object.layout);
-            let Ok(thin) = Global.allocate::<P>(object);
-            return Ok(thin);
-        };
-        let block = self.alloc(size_class, waste)?;
-        let type_info = ObjectType::<P, Block>::TYPE_INFO;
-        // SAFETY: an unused block, large enough for this layout.
-        Ok(unsafe { write_header(block, object, type_info, Count::unique()) })
-    }
-}
-
-/// An allocator of blocks that aborts if there is no memory.
-#[derive(Clone, Copy)]
-pub(super) struct OrAbort<'a>(pub(super) BlockSource<'a>);
-
-impl Source for OrAbort<'_> {
-    type Error = Infallible;
-
     // Not inlined in debug builds: there, it would enlarge the stack frames of callers, which may
     // be deep destructors.
     #[cfg_attr(debug_assertions, inline)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, Infallible> {
-        match self.0.allocate::<P>(object) {
-            Ok(thin) => Ok(thin),
-            Err(_) => handle_alloc_error(object.layout),
-        }
+    fn allocate<P: Payload>(self, object: ObjectLayout) -> Result<Thin, AllocError> {
+        let Some((size_class, waste)) = block_of(object.layout) else {
+            return self.allocate_large::<P>(object);
+        };
+        let block = self.alloc(size_class, waste)?;
+        let type_info = ObjectType::<P, Block>::TYPE_INFO;
+        // SAFETY: an unused block, large enough for this layout.
+        Ok(unsafe { write_header(block, object, type_info, Count::unique()) })
     }
 }
 

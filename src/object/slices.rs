@@ -2,7 +2,7 @@
 
 use super::header::{free, note_write};
 use super::object_memory::{
-    BlockSource, Global, OrAbort, Source, allocate_slice, allocate_slice_in, replace_slice,
+    BlockSource, Global, Source, allocate_slice, allocate_slice_in, replace_slice,
 };
 use super::payload::Slice;
 use super::strong::Ref;
@@ -23,13 +23,11 @@ impl<T: Clone> Ref<[T]> {
         Ok(unsafe { PartialSlice::new(slice) }.fill(values))
     }
 
-    /// Makes a slice with clones of the values, in a block if it fits one; aborts if there is no
-    /// memory.
+    /// Makes a slice with clones of the values, in a block if it fits one.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) fn slice_from(values: &[T], source: BlockSource<'_>) -> Self {
-        let Ok(slice) = Self::clones_in(values, OrAbort(source));
-        slice
+        Self::clones_in(values, source).unwrap_or_else(|error| error.fail())
     }
 
     /// Makes a slice with clones of the values, with memory from `blocks`: [`Ref::new_in`] for
@@ -37,11 +35,10 @@ impl<T: Clone> Ref<[T]> {
     ///
     /// An object for a slice has 24 bytes before the values (32 if their alignment is 16); if it is
     /// larger than 640 bytes, or aligned to more than 16, its memory is from the global allocator.
-    /// Aborts when memory is exhausted, or the allocator's hard cap is reached
-    /// (`handle_alloc_error`).
     ///
     /// # Panics
-    /// If cloning panics; the memory is then freed.
+    /// If the hard cap is reached; no value is then cloned. If cloning panics; the memory is then
+    /// freed. Aborts when memory is exhausted.
     ///
     /// ```
     /// use releasepool::memory::BlockAllocator;

@@ -1,7 +1,7 @@
 //! Texts: `str`, `CStr`, `OsStr` and `Path`, whose objects are slices of bytes with another type
 //! name.
 
-use super::object_memory::{BlockSource, Global, OrAbort, Source, allocate_slice_in};
+use super::object_memory::{BlockSource, Global, Source, allocate_slice_in};
 use super::slices::copied;
 use super::strong::Ref;
 use super::unique::Renew;
@@ -82,18 +82,19 @@ text!(OsStr, OsString);
 text!(Path, PathBuf);
 
 impl Ref<str> {
-    /// Makes a copy of a text, in a block if it fits one; aborts if there is no memory.
+    /// Makes a copy of a text, in a block if it fits one.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub(crate) fn str_from(text: &str, source: BlockSource<'_>) -> Self {
-        let Ok(text) = Self::copy_in(text, OrAbort(source));
-        text
+        Self::copy_in(text, source).unwrap_or_else(|error| error.fail())
     }
 
     /// Makes a copy of a text, with memory from `blocks`: [`Ref::new_in`] for texts.
     ///
-    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks. Aborts
-    /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
+    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks.
+    ///
+    /// # Panics
+    /// If the hard cap is reached. Aborts when memory is exhausted.
     ///
     /// ```
     /// use releasepool::memory::BlockAllocator;

@@ -151,8 +151,7 @@ impl PoolManager {
 
     /// Sets the watermark of root pools: the number of entries at which an
     /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
-    /// 10,000 unless set here or by the [builder](PoolManagerBuilder::root_watermark); 0 counts as
-    /// 1.
+    /// 10,000 unless set; 0 counts as 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
     /// value when it next autoreleases while no pool is open, or marks a
@@ -172,8 +171,7 @@ impl PoolManager {
     }
 
     /// Sets what happens when a root pool grows beyond its watermark: see [`RootPolicy`].
-    /// [`RootPolicy::Report`] unless set here or by the
-    /// [builder](PoolManagerBuilder::root_policy).
+    /// [`RootPolicy::Report`] unless set.
     ///
     /// May be called at any time, by any thread. Every thread applies the new policy when it next
     /// marks a [boundary](Self::boundary).
@@ -184,8 +182,7 @@ impl PoolManager {
     /// Sets the watermark of backlogs: the number of releases left by drains [within a
     /// budget](AutoreleasePool::drain_within) at which an
     /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
-    /// again at each doubling. 100,000 unless set here or by the
-    /// [builder](PoolManagerBuilder::backlog_watermark); 0 counts as 1.
+    /// again at each doubling. 100,000 unless set; 0 counts as 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its backlog with the new
     /// value at the end of its next budgeted drain. A thread that has already reported its backlog
@@ -197,8 +194,7 @@ impl PoolManager {
 
     /// Sets the watermark of guard and token pools: the number of entries at which an
     /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
-    /// 100,000 unless set here or by the [builder](PoolManagerBuilder::pool_watermark); 0 counts as
-    /// 1.
+    /// 100,000 unless set; 0 counts as 1.
     ///
     /// May be called at any time, by any thread. A pool is compared with the new value when it next
     /// takes a page, that is within 254 entries. A pool that is past the watermark by more than 254
@@ -487,13 +483,7 @@ impl fmt::Debug for PoolManager {
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
 ///
 /// ```
-/// use releasepool::pool::RootPolicy;
-/// use releasepool::PoolManager;
-/// let manager = PoolManager::builder()
-///     .name("physics")
-///     .root_watermark(1_000)
-///     .root_policy(RootPolicy::DrainAtBoundary)
-///     .build();
+/// let manager = releasepool::PoolManager::builder().name("physics").build();
 /// assert_eq!(manager.name(), Some("physics"));
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -504,27 +494,6 @@ impl PoolManagerBuilder {
     setters! {
         /// Sets a name, which dumps, reports and events include.
         pub name(name: impl Into<String>) => 0.name = Some(name.into());
-
-        /// Sets the number of entries in a root pool at which an
-        /// [event](crate::event::EventKind::RootWatermark) is emitted, and again at each doubling.
-        /// 10,000 unless set; 0 counts as 1. [`PoolManager::set_root_watermark`] changes it later.
-        pub root_watermark(entries: usize) => 0.root_watermark = entries;
-
-        /// Sets what happens when a root pool grows beyond its watermark. [`RootPolicy::Report`] unless
-        /// set. [`PoolManager::set_root_policy`] changes it later.
-        pub root_policy(policy: RootPolicy) => 0.root_policy = policy;
-
-        /// Sets the number of releases left by drains [within a
-        /// budget](crate::AutoreleasePool::drain_within) at which an
-        /// [event](crate::event::EventKind::BacklogWatermark) is emitted if the backlog grows, and
-        /// again at each doubling. 100,000 unless set; 0 counts as 1.
-        /// [`PoolManager::set_backlog_watermark`] changes it later.
-        pub backlog_watermark(releases: usize) => 0.backlog_watermark = releases;
-
-        /// Sets the number of entries in a guard or token pool at which an
-        /// [event](crate::event::EventKind::PoolWatermark) is emitted, and again at each doubling.
-        /// 100,000 unless set; 0 counts as 1. [`PoolManager::set_pool_watermark`] changes it later.
-        pub pool_watermark(entries: usize) => 0.pool_watermark = entries;
 
         /// Sets the allocator for the objects that the manager's pools
         /// [create](crate::AutoreleasePool::create). The [process-wide

@@ -10,10 +10,8 @@ mod stack_allocator;
 
 use releasepool::memory::StackBox;
 
-/// The size of an entry's header: two words, and the name in builds that keep it.
-pub const HEADER: usize = if NAMES { 4 } else { 2 } * size_of::<usize>();
-
-pub const NAMES: bool = cfg!(any(debug_assertions, feature = "checks"));
+/// The size of an entry's header.
+pub const HEADER: usize = 2 * size_of::<usize>();
 
 pub fn address<T: ?Sized>(value: &StackBox<'_, T>) -> usize {
     StackBox::as_ptr(value).cast::<u8>().addr()

@@ -92,7 +92,7 @@ pub fn assert_empty(blocks: &BlockAllocator) {
     blocks.trim();
     let stats = blocks.stats();
     let left = (stats.live_blocks, stats.inbox, stats.chunk_bytes);
-    assert_eq!(left, (0, 0, 0));
+    assert_eq!((left, stats.live_large_bytes), ((0, 0, 0), 0));
 }
 
 /// Makes a frame, at whose end a thread has time.

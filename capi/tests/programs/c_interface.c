@@ -465,6 +465,7 @@ static void memory(void) {
     CHECK(rp_blocks_free(blocks) == RP_OK);
     rp_blocks *capped = rp_blocks_new(1);
     CHECK(rp_blocks_alloc(capped, 40, 8) == NULL && strlen(rp_last_error()) > 0);
+    CHECK(rp_blocks_alloc(capped, 4000, 8) == NULL);
     rp_blocks_free(capped);
 
     rp_stack *stack = rp_stack_new(1024);

@@ -10,18 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub fn models() -> Vec<Model> {
     [
         model!(
-            caps_hard,
-            "two threads allocate under a hard cap of one chunk: there is never a second chunk",
-            &["both from one chunk", "one refused"],
-        )
-        .plain(&["one refused"]),
-        model!(
-            caps_refused,
-            "two threads are refused a chunk at once: neither leaves a count behind",
-            OVERLAP,
-        )
-        // Two threads enter the registry.
-        .bounded(3),
+            caps_large,
+            "two threads allocate large memory under a hard cap: never more than that, and no refused request has another refused",
+            &["both served", "one refused"],
+        ),
         model!(
             caps_soft,
             "two threads exceed a soft cap: its hook is called once, and again after memory has shrunk",
@@ -61,6 +53,11 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
+/// The layout of this many units of large memory.
+fn large(units: usize) -> Layout {
+    Layout::array::<[u64; 128]>(units).unwrap()
+}
+
 /// A layout of another size class.
 const LARGER: Layout = Layout::new::<[u64; 8]>();
 
@@ -93,29 +90,29 @@ fn no_chunk_is_left(blocks: &BlockAllocator) {
     assert_eq!(blocks.stats().chunk_bytes, 0);
 }
 
-fn caps_hard() -> bool {
-    let cap = chunk();
-    let blocks = capped();
-    let other = spawn_with(&blocks, |blocks| alloc_as(&blocks, LAYOUT));
-    let mine = alloc_as(&blocks, LAYOUT);
-    let theirs = other.join();
-    assert_eq!(blocks.stats().peak_chunk_bytes, cap);
-    let both = [mine, theirs].into_iter().flatten();
-    let n = both.map(|block| free(&blocks, block)).count();
-    assert_ne!(n, 0, "none allocated");
-    n == 2
+/// Uses two units of large memory, if there is room.
+fn use_two(blocks: &BlockAllocator) -> bool {
+    let two = alloc_as(blocks, large(2));
+    two.map(|two| free_as(blocks, two, large(2))).is_some()
 }
 
-fn caps_refused() -> bool {
-    let blocks = capped();
-    let held = alloc(&blocks);
-    let (both, at_once) = two_blocks(&blocks, LARGER);
-    assert!(both.iter().all(Option::is_none));
-    free(&blocks, held);
-    let block = alloc_as(&blocks, LARGER).expect("there is room for one chunk");
-    free_as(&blocks, block, LARGER);
-    no_chunk_is_left(&blocks);
-    at_once
+fn caps_large() -> bool {
+    let cap = large(3).size();
+    let blocks = BlockAllocator::builder().hard_cap(cap).build();
+    let other = spawn_with(&blocks, |blocks| {
+        assert!(alloc_as(&blocks, large(4)).is_none());
+        // Whatever the other thread has, there is room for this.
+        let one = alloc_as(&blocks, large(1)).expect("there is room");
+        let two = use_two(&blocks);
+        free_as(&blocks, one, large(1));
+        two
+    });
+    let both = [use_two(&blocks), other.join()];
+    assert_ne!(both, [false; 2], "one of them comes first");
+    assert_eq!(blocks.stats().peak_bytes, cap as u64);
+    let all = alloc_as(&blocks, large(3)).expect("everything was given back");
+    free_as(&blocks, all, large(3));
+    both == [true; 2]
 }
 
 fn caps_soft() -> bool {

@@ -1,6 +1,6 @@
 //! Collections in an arena: `Allocator` of the crate `allocator-api2`.
 
-use super::stack_allocator::{Label, StackAllocator};
+use super::stack_allocator::StackAllocator;
 use crate::memory::block::collections::{self, ForCollections, allocator};
 use allocator_api2::alloc::AllocError;
 use std::alloc::Layout;
@@ -35,7 +35,7 @@ unsafe impl ForCollections for StackAllocator {
 
     #[inline]
     fn reserve_memory(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        let memory = self.reserve(layout, Label::new("a collection"));
+        let memory = self.reserve(layout);
         let value = memory.map_err(|_| AllocError)?.into_value();
         if self.is_on_heap(value) {
             collections::expose(value);

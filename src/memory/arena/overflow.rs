@@ -1,7 +1,6 @@
 //! Values on the heap, which did not fit into an arena. They are in a list, so that the memory of
 //! forgotten values is freed with the arena's own memory.
 
-use super::stack_allocator::{EntryInfo, Label};
 use crate::memory::block::shared::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};
@@ -15,7 +14,6 @@ struct OverflowNode {
     older: Cell<Option<NonNull<OverflowNode>>>,
     /// The layout of the whole allocation.
     layout: Layout,
-    label: Cell<Label>,
 }
 
 /// Returns the offset of the value in an allocation of this alignment.
@@ -58,7 +56,7 @@ impl Overflow {
     }
 
     /// Allocates memory for a value.
-    pub(super) fn push(&self, layout: Layout, label: Label) -> Result<NonNull<u8>, AllocError> {
+    pub(super) fn push(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let Some(outer) = outer(layout) else {
             return Err(AllocError::TooLarge { count: 1, layout });
         };
@@ -78,7 +76,6 @@ impl Overflow {
                 newer: Cell::new(None),
                 older: Cell::new(older),
                 layout: outer,
-                label: Cell::new(label),
             });
         }
         if let Some(older) = older {
@@ -145,36 +142,6 @@ impl Overflow {
             // value borrows the arena, so no value has an owner during a mutable borrow.
             unsafe { self.remove(node.add(1).cast()) };
         }
-    }
-
-    /// Changes the label of a value.
-    ///
-    /// # Safety
-    /// `value` is the pointer that `push` returned, and was not removed.
-    pub(super) unsafe fn set_label(&self, value: NonNull<u8>, label: Label) {
-        // SAFETY: `push` has put a node before the value.
-        unsafe { node_of(value).as_ref() }.label.set(label);
-    }
-
-    /// Returns a description of each value, the newest first.
-    ///
-    /// # Safety
-    /// No value is removed until the last call of `next`.
-    pub(super) unsafe fn entries(&self) -> impl Iterator<Item = EntryInfo> {
-        let mut next = self.newest.get();
-        std::iter::from_fn(move || {
-            let at = next?;
-            // SAFETY: a node in the list exists until it is removed; by the contract, no value is
-            // removed meanwhile.
-            let node = unsafe { at.as_ref() };
-            next = node.older.get();
-            Some(EntryInfo {
-                address: at.addr().get() + size_of::<OverflowNode>(),
-                size: node.layout.size() - value_at(node.layout.align()),
-                label: node.label.get(),
-                note: ", on the heap",
-            })
-        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `StackAllocator`: a stack of entries, after Box2D's `b2StackAllocator`.
 //!
-//! This file reserves and frees memory, and displays it; `stack_box.rs` makes values in it. The invariants are those
-//! of [`arena`](super).
+//! This file reserves and frees memory; `stack_box.rs` makes values in it. The invariants are those of
+//! [`arena`](super).
 
 use super::overflow::Overflow;
 use crate::memory::block::shared::AllocError;
@@ -20,7 +20,6 @@ struct EntryHeader {
     link: usize,
     /// The position of the top before this entry was made.
     start: usize,
-    label: Label,
 }
 
 const HEADER_BYTES: usize = size_of::<EntryHeader>();
@@ -193,11 +192,7 @@ impl StackAllocator {
 
     /// Reserves memory of this layout, which must not be of size 0.
     #[inline(always)]
-    pub(super) fn reserve_bytes(
-        &self,
-        layout: Layout,
-        label: Label,
-    ) -> Result<NonNull<u8>, AllocError> {
+    pub(super) fn reserve_bytes(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let used = self.used.get();
         let align = layout.align().max(align_of::<EntryHeader>());
         let after_header = self.base.addr().get().wrapping_add(used + HEADER_BYTES);
@@ -205,13 +200,12 @@ impl StackAllocator {
         // Does not overflow: a layout's size and `align - 1` are at most `isize::MAX` together.
         let need = HEADER_BYTES + padding + layout.size();
         if need > self.capacity - used {
-            return self.reserve_on_heap(layout, label);
+            return self.reserve_on_heap(layout);
         }
         let offset = used + HEADER_BYTES + padding;
         let header = EntryHeader {
             link: self.last.get(),
             start: used,
-            label,
         };
         // SAFETY: the header and the value are above the top, where no entry is (invariant 1 of
         // `arena`), and within the capacity. The value is aligned as a header at least.
@@ -235,9 +229,9 @@ impl StackAllocator {
 
     #[cold]
     #[inline(never)]
-    fn reserve_on_heap(&self, layout: Layout, label: Label) -> Result<NonNull<u8>, AllocError> {
+    fn reserve_on_heap(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let peak = self.peak();
-        let value = self.overflow.push(layout, label)?;
+        let value = self.overflow.push(layout)?;
         self.peak.set(peak.max(self.used()) - self.overflow.bytes());
         Ok(value)
     }
@@ -342,23 +336,6 @@ impl StackAllocator {
         self.offset(value) >= self.capacity
     }
 
-    /// Changes the label of a value.
-    ///
-    /// # Safety
-    /// `value` is the pointer that `reserve_bytes` returned, and was not freed.
-    pub(super) unsafe fn set_label(&self, value: NonNull<u8>, label: Label) {
-        let offset = self.offset(value);
-        if offset >= self.capacity {
-            // SAFETY: `value` is not in the arena, so it is from `overflow`; by the contract it was
-            // not freed.
-            unsafe { self.overflow.set_label(value, label) };
-        } else {
-            // SAFETY: the entry of a value that was not freed is below the top (invariant 2 of
-            // `arena`).
-            unsafe { (*self.header(offset).as_ptr()).label = label };
-        }
-    }
-
     /// Returns the offset of a value; at least the capacity if it is not in the arena.
     #[inline(always)]
     fn offset(&self, value: NonNull<u8>) -> usize {
@@ -373,40 +350,6 @@ impl StackAllocator {
     unsafe fn header(&self, offset: usize) -> NonNull<EntryHeader> {
         // SAFETY: by the contract, the header is within the arena's memory.
         unsafe { self.base.add(offset - HEADER_BYTES).cast() }
-    }
-
-    /// Returns a description of each entry: entries on the heap, then entries in the arena, newest
-    /// first.
-    fn entry_infos(&self) -> Vec<EntryInfo> {
-        // The global allocator is foreign code, too, and may use the arena. So it is called before
-        // the entries are read, and the result leaves out entries that it adds.
-        let mut infos = Vec::with_capacity(self.entries().count());
-        let room = infos.capacity();
-        infos.extend(self.entries().take(room));
-        infos
-    }
-
-    fn entries(&self) -> impl Iterator<Item = EntryInfo> {
-        let (mut last, mut end) = (self.last.get(), self.used.get());
-        let in_arena = std::iter::from_fn(move || {
-            let offset = (last != NONE).then_some(last)?;
-            // SAFETY: links lead to entries below the top (invariant 1 of `arena`).
-            let EntryHeader { link, start, label } = unsafe { self.header(offset).read() };
-            let info = EntryInfo {
-                address: self.base.addr().get() + offset,
-                size: end - offset,
-                label,
-                note: if link & HOLE == 0 {
-                    ""
-                } else {
-                    ", dropped, but held by newer values"
-                },
-            };
-            (last, end) = (link & !HOLE, start);
-            Some(info)
-        });
-        // SAFETY: `entry_infos` runs the iterator to its end at once, and frees nothing meanwhile.
-        unsafe { self.overflow.entries() }.chain(in_arena)
     }
 
     /// Frees the arena's own memory, which must hold no entry.
@@ -452,121 +395,6 @@ impl fmt::Debug for StackAllocator {
             .field("capacity", &self.capacity)
             .field("high_water", &self.high_water())
             .finish_non_exhaustive()
-    }
-}
-
-// The description of an entry in the dump of an arena.
-
-/// The name or type of an entry's value. Empty in builds that do not keep it.
-#[derive(Clone, Copy)]
-pub(super) struct Label {
-    #[cfg(any(debug_assertions, feature = "checks"))]
-    name: &'static str,
-}
-
-impl Label {
-    #[cfg_attr(
-        not(any(debug_assertions, feature = "checks")),
-        expect(unused_variables)
-    )]
-    #[inline(always)]
-    pub(super) fn new(name: &'static str) -> Self {
-        Self {
-            #[cfg(any(debug_assertions, feature = "checks"))]
-            name,
-        }
-    }
-
-    /// Returns the label of a value of this type.
-    #[inline(always)]
-    pub(super) fn of<T: ?Sized>() -> Self {
-        Self::new(std::any::type_name::<T>())
-    }
-
-    /// Returns the name, if this build keeps it.
-    pub(super) fn name(self) -> Option<&'static str> {
-        #[cfg(any(debug_assertions, feature = "checks"))]
-        return Some(self.name);
-        #[cfg(not(any(debug_assertions, feature = "checks")))]
-        None
-    }
-}
-
-/// A copy of the data that a dump shows of one entry.
-#[derive(Clone, Copy)]
-pub(super) struct EntryInfo {
-    /// The address of the value.
-    pub(super) address: usize,
-    /// The size of the value, without header and padding before it.
-    pub(super) size: usize,
-    pub(super) label: Label,
-    /// What the dump says of the entry's place, after its name.
-    pub(super) note: &'static str,
-}
-
-// `StackDump`: the entries of an arena, by name.
-
-/// The contents of an arena, to be displayed; from
-/// [`StackAllocator::dump`].
-///
-/// Displays a line with the bytes in use, the capacity and the high-water mark; then a line for
-/// each entry, entries on the heap first, then the entries in the arena from the top down: address,
-/// size, and in debug builds, and with the feature `checks`, its [name](crate::memory::StackBox::named) or
-/// type.
-///
-/// # Example
-/// ```
-/// let arena = releasepool::memory::StackAllocator::with_capacity(1_024);
-/// let _five = arena.alloc(5);
-/// assert!(arena.dump().to_string().contains("i32"));
-/// ```
-pub struct StackDump<'s>(&'s StackAllocator);
-
-impl StackAllocator {
-    /// Returns a displayable list of the arena's entries, to find values that are held for too
-    /// long.
-    ///
-    /// ```
-    /// use releasepool::memory::{StackAllocator, StackBox};
-    /// let arena = StackAllocator::with_capacity(1024);
-    /// let contacts = StackBox::named(arena.alloc_slice(8, |_| 0u32), "contacts");
-    /// let dump = arena.dump().to_string();
-    /// assert!(dump.starts_with("arena: "));
-    /// # if cfg!(debug_assertions) {
-    /// assert!(dump.ends_with(" 32 bytes contacts"));
-    /// # }
-    /// ```
-    pub fn dump(&self) -> StackDump<'_> {
-        StackDump(self)
-    }
-}
-
-impl fmt::Display for StackDump<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arena = self.0;
-        // A copy of the entries: the formatter is foreign code, which may use the arena.
-        let entries = arena.entry_infos();
-        write!(
-            f,
-            "arena: {} of {} bytes in use, high-water mark {}",
-            arena.used(),
-            arena.capacity(),
-            arena.high_water()
-        )?;
-        for entry in entries {
-            write!(f, "\n  {:#x} {} bytes", entry.address, entry.size)?;
-            if let Some(name) = entry.label.name() {
-                write!(f, " {name}")?;
-            }
-            f.write_str(entry.note)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for StackDump<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

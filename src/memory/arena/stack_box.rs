@@ -1,6 +1,6 @@
 //! `StackBox`: a value in an arena, and the ways to make one.
 
-use super::stack_allocator::{Label, StackAllocator};
+use super::stack_allocator::StackAllocator;
 use crate::memory::block::shared::AllocError;
 use crate::unsizing::{coerced, coercible, traits_of_smart_pointer};
 use std::alloc::Layout;
@@ -106,18 +106,6 @@ impl<'s, T: ?Sized> StackBox<'s, T> {
         // arena is borrowed for 's, and its memory is used again only by `reset`, which borrows it
         // mutably (invariant 3 of `arena`).
         unsafe { Self::into_ptr(this).as_mut() }
-    }
-
-    /// Gives the value a name in the arena's [dump](StackAllocator::dump), instead of its type.
-    /// Only builds with debug assertions or the feature `checks` keep the name.
-    #[inline]
-    pub fn named(this: Self, name: &'static str) -> Self {
-        if size_of_val(&*this) != 0 {
-            // SAFETY: the size is not 0, so the value's memory was reserved (the contract of
-            // `adopt`), and the box has not freed it.
-            unsafe { this.arena.set_label(this.ptr.cast(), Label::new(name)) };
-        }
-        this
     }
 
     /// Returns the value's address.
@@ -240,7 +228,7 @@ impl StackAllocator {
     /// If the value does not fit, and the heap has no memory.
     #[inline(always)]
     pub fn try_alloc<T>(&self, value: T) -> Result<StackBox<'_, T>, AllocError> {
-        let memory = self.reserve(Layout::new::<T>(), Label::of::<T>())?;
+        let memory = self.reserve(Layout::new::<T>())?;
         let at = memory.into_value().cast::<T>();
         // SAFETY: just reserved for a `T`; the box owns the memory and the value from here on.
         Ok(unsafe {
@@ -284,7 +272,7 @@ impl StackAllocator {
             let (count, layout) = (n, Layout::new::<T>());
             return Err(AllocError::TooLarge { count, layout });
         };
-        let mut slice = PartialSlice::new(self.reserve(layout, Label::of::<[T]>())?);
+        let mut slice = PartialSlice::new(self.reserve(layout)?);
         for i in 0..n {
             // SAFETY: the layout has room for `n` values, of which `i` were pushed.
             unsafe { slice.push(f(i)) };
@@ -322,16 +310,12 @@ impl StackAllocator {
 
     /// Reserves memory of this layout. If the layout's size is 0, returns a dangling pointer.
     #[inline(always)]
-    pub(super) fn reserve(
-        &self,
-        layout: Layout,
-        label: Label,
-    ) -> Result<Reservation<'_>, AllocError> {
+    pub(super) fn reserve(&self, layout: Layout) -> Result<Reservation<'_>, AllocError> {
         let size = layout.size();
         let value = if size == 0 {
             dangling(layout)
         } else {
-            self.reserve_bytes(layout, label)?
+            self.reserve_bytes(layout)?
         };
         // SAFETY: the memory was just reserved, for this size, and no other code has the pointer.
         Ok(unsafe { Reservation::new(self, value, size) })

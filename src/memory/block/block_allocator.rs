@@ -6,7 +6,7 @@ use super::heap::Heap;
 use super::shared::{AllocError, AllocatorSettings, AllocatorShared, BlockStats, SoftCapHook};
 use super::size_class::{SIZES, class_of};
 use super::thread_heaps::{self, ThreadHeaps};
-use crate::sync::{alloc, dealloc, lazy};
+use crate::sync::lazy;
 use crate::unwind::reporting;
 use std::alloc::Layout;
 use std::fmt;
@@ -39,10 +39,35 @@ use std::sync::Arc;
 /// So a thread without a loop keeps what it needed at its busiest: call `trim` after such a time.
 /// [More](crate::guide::setup#memory-that-threads-keep).
 ///
+/// # Caps
+/// The caps of the [builder](Self::builder) count every byte that the allocator holds: its chunks, and
+/// large memory in use, by objects, [`alloc`](Self::alloc) and collections. At a full
+/// [hard cap](BlockAllocatorBuilder::hard_cap), `alloc` and [`Ref::try_new_in`](crate::Ref::try_new_in)
+/// return [`AllocError::Capped`], and [`Ref::new_in`](crate::Ref::new_in) and
+/// [`create`](crate::AutoreleasePool::create) panic. So a level of a game, say, can have a limit, and
+/// give all of its memory back when it ends:
+///
+/// ```
+/// use releasepool::memory::{AllocError, BlockAllocator};
+/// use releasepool::Ref;
+/// let level = BlockAllocator::builder().hard_cap(1 << 20).build(); // at most 1 MiB
+/// let monsters: Vec<_> = (0..100).map(|n| Ref::new_in([n; 20], &level)).collect();
+/// let load = |_| Ref::try_new_in([0_u8; 100_000], &level);
+/// let textures = (0..9).map(load).collect::<Result<Vec<_>, _>>()?;
+/// assert!(matches!(load(9), Err(AllocError::Capped { .. })));
+/// drop((monsters, textures));
+/// level.trim(); // or drop the last handle
+/// let stats = level.stats();
+/// assert_eq!((stats.chunk_bytes, stats.live_large_bytes), (0, 0));
+/// # Ok::<(), AllocError>(())
+/// ```
+///
 /// # Cost
 /// A few nanoseconds to allocate, and to free on the same thread; some more to free on another. 64
-/// KiB of address space for each size and thread. In debug builds, and with the feature `checks`, a
-/// block that is freed twice, with another size, or written to after its free aborts the process.
+/// KiB of address space for each size and thread. With a cap, a large object has 16 bytes more, or as
+/// many as it is aligned to, and takes three read-modify-writes of memory that threads share. In debug
+/// builds, and with the feature `checks`, a block that is freed twice, with another size, or written
+/// to after its free aborts the process.
 ///
 /// ```
 /// use releasepool::{Ref, memory::BlockAllocator};
@@ -69,10 +94,10 @@ pub struct BlockAllocator(pub(crate) Arc<AllocatorHandle>);
 pub struct BlockAllocatorBuilder(AllocatorSettings);
 
 impl BlockAllocatorBuilder {
-    /// Calls `hook` with the statistics when chunk memory exceeds `bytes`: once, and again each
-    /// time that it exceeds `bytes` after it was below.
+    /// Calls `hook` with the statistics when the allocator [holds](BlockAllocator#caps) more than
+    /// `bytes`: once, and again each time that it does after it was below.
     ///
-    /// The hook is called on the thread that made the last chunk, perhaps in the middle of an
+    /// The hook is called on the thread that got the last memory, perhaps in the middle of an
     /// allocation of any kind. The hook may allocate, free, and [trim](BlockAllocator::trim).
     /// Panics of the hook, and of its captures, are reported as [events](crate::event). The hook is
     /// dropped with the last handle.
@@ -94,9 +119,9 @@ impl BlockAllocatorBuilder {
         self
     }
 
-    /// Limits chunk memory to `bytes`. A request that would exceed it
-    /// [trims](BlockAllocator::trim) the allocator, is tried once more, and then fails: it does not
-    /// wait.
+    /// Limits the memory that the allocator [holds](BlockAllocator#caps) to `bytes`. A request that
+    /// would exceed it [trims](BlockAllocator::trim) the allocator, is tried once more, and then
+    /// fails: it does not wait. Only a collection that shrinks may exceed it, while it moves.
     ///
     /// The trim frees at once the unused chunks of this thread and of threads that have ended, and asks the
     /// other threads to free theirs. Each of them answers when it next drains or closes any pool outside of
@@ -106,7 +131,7 @@ impl BlockAllocatorBuilder {
     /// thread before it blocks or computes.
     ///
     /// With a hard cap, threads send blocks of other threads' heaps back one by one, not in
-    /// batches.
+    /// batches. Large memory counts as freed at once, on any thread.
     pub fn hard_cap(mut self, bytes: usize) -> Self {
         self.0.hard_cap = Some(bytes);
         self
@@ -174,7 +199,7 @@ impl BlockAllocator {
     /// ```
     ///
     /// # Errors
-    /// [`AllocError::OutOfMemory`], and [`AllocError::Capped`] if the hard cap is reached.
+    /// [`AllocError::OutOfMemory`], and [`AllocError::Capped`] at the hard cap.
     #[inline]
     pub fn alloc(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let Some(class) = class_of(layout) else {
@@ -194,10 +219,13 @@ impl BlockAllocator {
             let dangling = ptr::without_provenance_mut(layout.align());
             return Ok(NonNull::new(dangling).expect("an alignment is not 0"));
         }
-        self.shared().count_large(layout);
-        // SAFETY: the layout's size is not 0, by the test above.
-        let memory = unsafe { alloc(layout) };
-        NonNull::new(memory).ok_or(AllocError::OutOfMemory { layout })
+        let shared = self.shared();
+        or_trimmed(shared, || shared.alloc_large(layout, shared.hard_cap()))
+    }
+
+    /// Allocates memory that no block fits, for an object of an allocator with a cap.
+    pub(crate) fn alloc_owned(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        or_trimmed(self.shared(), || self.shared().alloc_owned(layout))
     }
 
     /// Frees memory, on any thread. For a layout of size 0 nothing happens, with any pointer.
@@ -213,8 +241,8 @@ impl BlockAllocator {
             // it up.
             Some(class) => unsafe { thread_heaps::free(p, class, SIZES[class] - layout.size()) },
             None if layout.size() == 0 => {}
-            // SAFETY: no block fits this layout, so `alloc` got the memory by `sync::alloc`.
-            None => unsafe { dealloc(p.as_ptr(), layout) },
+            // SAFETY: no block fits this layout, so `alloc` got the memory by `alloc_large`.
+            None => unsafe { self.shared().free_large(p, layout) },
         }
     }
 
@@ -375,10 +403,17 @@ fn alloc_slowly(
             block
         }
     };
-    from_any_heap().or_else(|_| {
-        // The system had no memory for a chunk; after a trim it may have some.
+    or_trimmed(allocator, from_any_heap)
+}
+
+/// Allocates; if the hard cap or the system has no room, trims the allocator and tries once more.
+fn or_trimmed(
+    allocator: &Arc<AllocatorShared>,
+    alloc: impl Fn() -> Result<NonNull<u8>, AllocError>,
+) -> Result<NonNull<u8>, AllocError> {
+    alloc().or_else(|_| {
         trim(allocator);
-        from_any_heap()
+        alloc()
     })
 }
 

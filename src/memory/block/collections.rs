@@ -24,7 +24,6 @@ use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::heap::Heap;
 use super::size_class::{LARGEST, SIZES, class_of};
 use super::{block_checks, thread_heaps};
-use crate::sync::{alloc, dealloc};
 use allocator_api2::alloc::AllocError;
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
@@ -230,7 +229,8 @@ allocator! {
     /// A collection grows and shrinks in place as long as its block is the smallest one that holds
     /// it, and moves to another block otherwise. If it shrinks and the allocator has no block
     /// (because of its hard cap, say), it stays in its block; or, if its memory is from the global
-    /// allocator, it moves to other memory of the global allocator. A collection may be sent to,
+    /// allocator, it moves to other memory of the global allocator. One that grows needs room for
+    /// both its old memory and the new. A collection may be sent to,
     /// and dropped on, another thread.
     ///
     /// In debug builds, and with the feature `checks`, freeing a block with a layout too large for
@@ -292,7 +292,7 @@ unsafe impl ForCollections for BlockAllocator {
                 unsafe { thread_heaps::free(block, class, SIZES[class] - layout.size()) }
             }
             // SAFETY: `reserve_spare` has allocated it by this layout; the caller gives it up.
-            CollectionMemory::Spare(memory) => unsafe { dealloc(memory.as_ptr(), SPARE) },
+            CollectionMemory::Spare(memory) => unsafe { self.shared().free_large(memory, SPARE) },
             // SAFETY: no block fits this layout, so `alloc` returned a dangling pointer, or memory
             // of exactly this layout; the caller gives it up.
             CollectionMemory::NoBlock(memory) => unsafe { self.dealloc(memory, layout) },
@@ -333,11 +333,13 @@ unsafe impl ForCollections for BlockAllocator {
 
     #[cold]
     fn reserve_spare(&self, layout: Layout) -> Option<NonNull<u8>> {
-        class_of(layout)?;
-        self.shared().count_large(SPARE);
-        // SAFETY: the layout's size is not 0.
-        let memory = NonNull::new(unsafe { alloc(SPARE) })?;
-        expose(memory);
+        let is_block = class_of(layout).is_some();
+        let layout = if is_block { SPARE } else { layout };
+        // Without a cap: the collection frees its old memory as soon as it has moved.
+        let memory = self.shared().alloc_large(layout, None).ok()?;
+        if is_block {
+            expose(memory);
+        }
         Some(memory)
     }
 }

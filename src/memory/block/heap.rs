@@ -14,11 +14,12 @@ use super::chunk::{AllChunks, Block, BulkPut, CHUNK_BYTES, ChunkList, ChunkPtr, 
 use super::heap_shared::{HeapCounters, HeapOwner};
 use super::remote_free_list::{PendingBlocks, RemoteFreeList};
 use super::shared::{AllocError, AllocatorShared, BlockStats};
-use super::size_class::SIZES;
+use super::size_class::{ALIGN, SIZES};
 use crate::sync::cell::Cell;
 use crate::sync::{Counter, Link, Roll, SMALL, Witness, boxed, described, prefetch, unbox};
 use crate::thread::key::ThreadKey;
 use crossbeam_utils::CachePadded;
+use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -342,7 +343,10 @@ impl Heap {
             None => {
                 let this = NonNull::new(self.this.get()).expect("set by `make`");
                 let new = || ChunkPtr::new(this.cast());
-                let chunk = self.allocator.admit(class, new)?;
+                let asked = Layout::from_size_align(SIZES[class], ALIGN);
+                let asked = asked.expect("every size class is a valid layout");
+                let cap = self.allocator.hard_cap();
+                let chunk = self.allocator.admit(CHUNK_BYTES, cap, asked, new)?;
                 self.counters.set_chunks(self.counters.chunks() + 1);
                 self.chunks.push(chunk);
                 chunk
@@ -405,7 +409,7 @@ impl Heap {
             // SAFETY: `empty_chunk` made the chunk, which was in the list of unused chunks: all of
             // its blocks are in its own free list.
             unsafe { chunk.delete() };
-            self.allocator.count_freed_chunk();
+            self.allocator.release(CHUNK_BYTES as u64);
         }
         self.counters.set_chunks(self.counters.chunks() - n as u64);
         self.counters.unused.set(self.unused.len() as u64);

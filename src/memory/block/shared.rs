@@ -3,11 +3,9 @@
 //!
 //! This file and `heap.rs` refer to each other: a heap holds its allocator, which lists its heaps.
 
-use super::chunk::{CHUNK_BYTES, ChunkPtr};
 use super::heap::Heap;
-use super::size_class::{ALIGN, SIZES};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use crate::sync::{Counter, FreeWitness};
+use crate::sync::{Counter, FreeWitness, alloc, dealloc};
 use crate::unwind::reporting;
 use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
@@ -45,9 +43,9 @@ pub(crate) struct AllocatorShared {
     /// The handle owns the hook: this struct lives until the last block is freed, and the hook's
     /// captures must not be dropped inside a free.
     on_soft_cap: Option<Weak<SoftCapHook>>,
-    /// Chunks that exist or are being made.
-    chunks: AtomicU64,
-    peak_chunks: Counter,
+    /// Bytes of chunks that exist or are being made; in a limited allocator, of large memory, too.
+    held: AtomicU64,
+    peak: Counter,
     /// Not 0 once the hook has been called; 0 again when the allocator is below its soft cap.
     soft_cap_reported: AtomicU64,
     /// Requests that went to the global allocator, and their bytes.
@@ -62,8 +60,8 @@ impl AllocatorShared {
             soft_cap: settings.soft_cap,
             hard_cap: settings.hard_cap,
             on_soft_cap: settings.on_soft_cap.as_ref().map(Arc::downgrade),
-            chunks: AtomicU64::new(0),
-            peak_chunks: Counter::new(),
+            held: AtomicU64::new(0),
+            peak: Counter::new(),
             soft_cap_reported: AtomicU64::new(0),
             large: Counter::new(),
             large_bytes: Counter::new(),
@@ -125,60 +123,127 @@ impl AllocatorShared {
         }
     }
 
-    /// Makes a chunk by `make`, unless the hard cap forbids one more.
-    pub(super) fn admit(
+    /// Makes memory of this many bytes by `make`, unless more than `cap` would then be held. The
+    /// error names the layout that was `asked` for.
+    #[cold]
+    pub(super) fn admit<M>(
         &self,
-        class: usize,
-        make: impl FnOnce() -> Option<ChunkPtr>,
-    ) -> Result<ChunkPtr, AllocError> {
-        // Relaxed: a chunk is counted before it is made, and until after it was freed, so the count
-        // is never less than the number of chunks. The count publishes nothing.
-        let held = (self.chunks.fetch_add(1, Ordering::Relaxed) as usize + 1) * CHUNK_BYTES;
-        let chunk = match self.hard_cap {
-            Some(cap) if held > cap => Err(AllocError::Capped {
-                cap,
-                held: held - CHUNK_BYTES,
-            }),
-            _ => make().ok_or_else(|| {
-                let layout = Layout::from_size_align(SIZES[class], ALIGN);
-                let layout = layout.expect("every size class is a valid layout");
-                AllocError::OutOfMemory { layout }
-            }),
-        };
-        match chunk {
-            Ok(_) => self.peak_chunks.raise_shared((held / CHUNK_BYTES) as u64),
+        bytes: usize,
+        cap: Option<usize>,
+        asked: Layout,
+        make: impl FnOnce() -> Option<M>,
+    ) -> Result<M, AllocError> {
+        let (bytes, cap) = (bytes as u64, cap.unwrap_or(usize::MAX));
+        let more = |held: u64| held.checked_add(bytes).filter(|more| *more <= cap as u64);
+        // Relaxed: memory is counted before it is made, and until after it was freed, so the count is
+        // never less than what is held. It publishes nothing. The exchange tests and counts in one
+        // step, so requests never exceed the cap together, and a refused one leaves no trace by
+        // which another would be refused. Model: caps_large.
+        let before = (self.held).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let before = before.map_err(|held| AllocError::Capped {
+            cap,
+            held: held as usize,
+        })?;
+        let Some(made) = make() else {
             // The count that was too high may have had the soft cap reported.
-            Err(_) => self.count_freed_chunk(),
-        }
-        chunk
+            self.release(bytes);
+            return Err(AllocError::OutOfMemory { layout: asked });
+        };
+        self.peak.raise_shared(before + bytes);
+        Ok(made)
     }
 
-    pub(super) fn is_capped(&self) -> bool {
-        self.hard_cap.is_some()
+    pub(super) fn hard_cap(&self) -> Option<usize> {
+        self.hard_cap
     }
 
-    /// Counts a request of this layout that goes to the global allocator.
-    pub(crate) fn count_large(&self, layout: Layout) {
-        self.large.add_shared(1);
-        self.large_bytes.add_shared(layout.size() as u64);
+    /// Returns whether the allocator has a cap, for which large memory counts, too.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.hard_cap.is_some() || self.soft_cap.is_some()
     }
 
-    /// Subtracts a chunk that was freed, or that was counted but not made.
-    pub(super) fn count_freed_chunk(&self) {
+    /// Subtracts bytes that were freed, or that were counted but not made.
+    pub(super) fn release(&self, bytes: u64) {
         // Relaxed: as in `admit`.
-        let left = self.chunks.fetch_sub(1, Ordering::Relaxed) as usize - 1;
-        if self.soft_cap.is_some_and(|cap| left * CHUNK_BYTES <= cap) {
+        let left = self.held.fetch_sub(bytes, Ordering::Relaxed) - bytes;
+        if self.soft_cap.is_some_and(|cap| left <= cap as u64) {
             // Relaxed: depending on timing, the hook is called once more or once less.
             self.soft_cap_reported.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Allocates memory that no block fits, from the global allocator, if no more than `cap` is then
+    /// held. The layout's size is not 0. For callers with a handle.
+    #[inline]
+    pub(crate) fn alloc_large(
+        &self,
+        layout: Layout,
+        cap: Option<usize>,
+    ) -> Result<NonNull<u8>, AllocError> {
+        // SAFETY: the layout's size is not 0.
+        let make = || NonNull::new(unsafe { alloc(layout) });
+        let memory = if self.is_limited() {
+            let memory = self.admit(layout.size(), cap, layout, make)?;
+            self.check_soft_cap();
+            memory
+        } else {
+            make().ok_or(AllocError::OutOfMemory { layout })?
+        };
+        self.large.add_shared(1);
+        self.large_bytes.add_shared(layout.size() as u64);
+        Ok(memory)
+    }
+
+    /// Frees memory on any thread, also if the allocator has closed.
+    ///
+    /// # Safety
+    /// `alloc_large` of this allocator returned the memory for this layout, and the caller gives it
+    /// up.
+    pub(crate) unsafe fn free_large(&self, memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: `alloc_large` got it from `sync::alloc`; the rest is the contract.
+        unsafe { dealloc(memory.as_ptr(), layout) };
+        if self.is_limited() {
+            self.release(layout.size() as u64);
+        }
+    }
+
+    /// Allocates large memory for an object, which may outlive all handles: the memory is *owned*,
+    /// as it names the allocator to which its bytes return.
+    pub(super) fn alloc_owned(self: &Arc<Self>, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        let Ok((whole, offset)) = Layout::new::<Owner>().extend(layout) else {
+            return Err(AllocError::TooLarge { count: 1, layout });
+        };
+        let memory = self.alloc_large(whole, self.hard_cap)?;
+        // SAFETY: fresh memory, which begins with room for an owner, and has the object's at `offset`.
+        unsafe {
+            memory.cast().write(Owner(self.clone()));
+            Ok(memory.add(offset))
+        }
+    }
+
+    /// Frees the memory of an object, on any thread.
+    ///
+    /// # Safety
+    /// `alloc_owned` of any allocator returned the memory for this layout, and the caller gives it
+    /// up.
+    pub(crate) unsafe fn free_owned(memory: NonNull<u8>, layout: Layout) {
+        let whole = Layout::new::<Owner>().extend(layout);
+        let (whole, offset) = whole.expect("`alloc_owned` has made this layout");
+        // SAFETY: `alloc_owned` has written an owner at the beginning of memory of the layout
+        // `whole`, from its `alloc_large`. The caller gives both up.
+        unsafe {
+            let memory = memory.sub(offset);
+            let Owner(allocator) = memory.cast().read();
+            allocator.free_large(memory, whole);
         }
     }
 
     /// Calls the hook if the allocator exceeds its soft cap: once, until it has been below the cap
     /// again. The hook is foreign code, which may use all heaps. For callers with a handle.
     pub(super) fn check_soft_cap(&self) {
-        // Relaxed: as in `admit` and `count_freed_chunk`.
-        let held = || self.chunks.load(Ordering::Relaxed) as usize * CHUNK_BYTES;
-        let is_exceeded = self.soft_cap.is_some_and(|cap| held() > cap);
+        // Relaxed: as in `admit` and `release`.
+        let held = || self.held.load(Ordering::Relaxed);
+        let is_exceeded = self.soft_cap.is_some_and(|cap| held() > cap as u64);
         if !is_exceeded || self.soft_cap_reported.swap(1, Ordering::Relaxed) != 0 {
             return;
         }
@@ -193,7 +258,7 @@ impl AllocatorShared {
         let mut stats = BlockStats {
             large: self.large.get(),
             large_bytes: self.large_bytes.get(),
-            peak_chunk_bytes: self.peak_chunks.get() * CHUNK_BYTES as u64,
+            peak_bytes: self.peak.get(),
             ..BlockStats::default()
         };
         for heap in self.heaps() {
@@ -201,14 +266,26 @@ impl AllocatorShared {
             // `block`).
             unsafe { heap.as_ref() }.add_to(&mut stats);
         }
+        // Relaxed: a figure.
+        let held = self.held.load(Ordering::Relaxed);
+        stats.live_large_bytes = held.saturating_sub(stats.chunk_bytes);
         stats
     }
+}
+
+/// What precedes a large object of a limited allocator.
+#[repr(C, align(16))]
+struct Owner(Arc<AllocatorShared>);
+
+/// Returns the bytes of owned memory before an object of this alignment.
+pub(crate) const fn owned_offset(align: usize) -> usize {
+    size_of::<Owner>().next_multiple_of(align)
 }
 
 impl Drop for AllocatorShared {
     fn drop(&mut self) {
         self.heaps.freed();
-        self.chunks.freed();
+        self.held.freed();
         self.soft_cap_reported.freed();
     }
 }
@@ -242,8 +319,8 @@ pub struct BlockStats {
     pub waste: u64,
     /// Bytes that the allocator has got from the system, in chunks of 64 KiB.
     pub chunk_bytes: u64,
-    /// The most that `chunk_bytes` has ever been.
-    pub peak_chunk_bytes: u64,
+    /// The most that `chunk_bytes` and `live_large_bytes` have ever been together.
+    pub peak_bytes: u64,
     /// Bytes of chunks without a block in use.
     pub unused_bytes: u64,
     /// Remote frees: the number of blocks that a thread other than their heap's has freed and that
@@ -262,6 +339,8 @@ pub struct BlockStats {
     pub large: u64,
     /// Bytes of those requests.
     pub large_bytes: u64,
+    /// Bytes of large memory in use, in an allocator with a cap, which counts them; else 0.
+    pub live_large_bytes: u64,
 }
 
 /// The reason why an allocation failed; the error of functions named `try_...`.
@@ -284,7 +363,7 @@ pub enum AllocError {
         /// The layout of each value.
         layout: Layout,
     },
-    /// The global allocator has no memory left.
+    /// The global allocator has no memory.
     #[error("no memory for {} bytes with an alignment of {}", layout.size(), layout.align())]
     OutOfMemory {
         /// The layout that was asked for.
@@ -295,7 +374,7 @@ pub enum AllocError {
     Capped {
         /// The hard cap, in bytes.
         cap: usize,
-        /// The chunk memory that the allocator holds, in bytes.
+        /// The memory that the allocator holds, in bytes.
         held: usize,
     },
 }

@@ -398,7 +398,7 @@ impl RemoteFreeBatches {
             batch.heap.set(heap.as_ptr());
             // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
             // `block`).
-            let is_capped = unsafe { heap.as_ref() }.allocator.is_capped();
+            let is_capped = unsafe { heap.as_ref() }.allocator.hard_cap().is_some();
             // With a hard cap, another thread may wait for this block, and could not see that this
             // thread keeps it in a batch.
             batch.most.set(if is_capped { 1 } else { BATCH });

@@ -152,10 +152,12 @@ impl AutoreleasePool {
     /// as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects
     /// that are destroyed with the pool. A retained object keeps its block, and thereby a chunk of
     /// 64 KiB. Objects of more than 640 bytes, header included, or aligned to more than 16, come
-    /// from the global allocator.
+    /// from the global allocator, and count for the caps of the manager's own allocator.
     ///
-    /// Aborts when memory is exhausted, or the allocator's hard cap is reached
-    /// (`handle_alloc_error`).
+    /// # Panics
+    /// If the [hard cap](crate::memory::BlockAllocatorBuilder::hard_cap) of the manager's own allocator is
+    /// reached; the value is then dropped, and the pool unchanged. For an error instead, use
+    /// [`Ref::try_new_in`] and [`autorelease`](Self::autorelease). Aborts when memory is exhausted.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, PoolRef};
@@ -178,8 +180,10 @@ impl AutoreleasePool {
     /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
     /// objects](Self::create).
     ///
-    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks. Aborts
-    /// when memory is exhausted, or the allocator's hard cap is reached (`handle_alloc_error`).
+    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks.
+    ///
+    /// # Panics
+    /// As [`create`](Self::create) does.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, PoolRef};
@@ -201,7 +205,7 @@ impl AutoreleasePool {
     /// is 16.
     ///
     /// # Panics
-    /// If cloning panics. The pool is then unchanged.
+    /// If cloning panics, and as [`create`](Self::create) does. The pool is then unchanged.
     ///
     /// ```
     /// use releasepool::AutoreleasePool;
@@ -285,7 +289,7 @@ impl AutoreleasePool {
     /// when they end. With [`Budget::All`], a drain that destructors feed for 100,000 generations
     /// ends, too: an [event](crate::event::EventKind::EndlessDrain) reports that, and the rest stays
     /// in the backlog. If the backlog grows beyond the manager's
-    /// [watermark](crate::pool::PoolManagerBuilder::backlog_watermark), an [event](crate::event) reports
+    /// [watermark](crate::PoolManager::set_backlog_watermark), an [event](crate::event) reports
     /// that.
     ///
     /// Releases that other threads have sent to this thread, and releases that any thread may make,

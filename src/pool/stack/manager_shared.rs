@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 /// The reaction to a root pool that has grown beyond its watermark.
 ///
-/// Set by [`PoolManagerBuilder::root_policy`](crate::pool::PoolManagerBuilder::root_policy) and
-/// [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
+/// Set by [`PoolManager::set_root_policy`](crate::PoolManager::set_root_policy).
 ///
 /// # Example
 /// ```
@@ -33,27 +32,10 @@ pub enum RootPolicy {
 }
 
 /// The settings with which a manager is made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ManagerSettings {
     pub(crate) name: Option<String>,
-    pub(crate) root_watermark: usize,
-    pub(crate) root_policy: RootPolicy,
-    pub(crate) backlog_watermark: usize,
-    pub(crate) pool_watermark: usize,
     pub(crate) memory: Option<BlockAllocator>,
-}
-
-impl Default for ManagerSettings {
-    fn default() -> Self {
-        Self {
-            name: None,
-            root_watermark: 10_000,
-            root_policy: RootPolicy::Report,
-            backlog_watermark: 100_000,
-            pool_watermark: 100_000,
-            memory: None,
-        }
-    }
 }
 
 /// A number from which an event reports something; 0 counts as 1.
@@ -61,8 +43,8 @@ impl Default for ManagerSettings {
 pub(crate) struct Watermark(Setting);
 
 impl Watermark {
-    fn new(n: usize) -> Self {
-        Self(Setting::new(n.max(1) as u64))
+    fn new(n: u64) -> Self {
+        Self(Setting::new(n))
     }
 
     pub(crate) fn get(&self) -> usize {
@@ -89,12 +71,12 @@ pub(crate) struct Watermarks {
 }
 
 impl Watermarks {
-    fn new(settings: &ManagerSettings) -> Self {
+    fn new() -> Self {
         Self {
-            root: Watermark::new(settings.root_watermark),
-            root_policy: Setting::new(settings.root_policy as u64),
-            backlog: Watermark::new(settings.backlog_watermark),
-            pool: Watermark::new(settings.pool_watermark),
+            root: Watermark::new(10_000),
+            root_policy: Setting::new(RootPolicy::Report as u64),
+            backlog: Watermark::new(100_000),
+            pool: Watermark::new(100_000),
         }
     }
 
@@ -313,7 +295,7 @@ impl ManagerShared {
         static NEXT: Numbers = Numbers::new();
         Self {
             id: NEXT.next(),
-            watermarks: Watermarks::new(&settings),
+            watermarks: Watermarks::new(),
             name: settings.name,
             memory: settings.memory,
             abandoned: AtomicU64::new(0),

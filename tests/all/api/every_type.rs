@@ -55,7 +55,7 @@ AllocError            Send Sync Unpin Unwind Ref Clone Eq -      24
 AutoreleasePool       -    -    Unpin Unwind Ref -     -  -       8
 BlockAllocator        Send Sync Unpin Unwind Ref Clone -  -       8
 BlockAllocatorBuilder Send Sync Unpin -      -   Clone -  -      48
-BlockStats            Send Sync Unpin Unwind Ref Clone Eq -      96
+BlockStats            Send Sync Unpin Unwind Ref Clone Eq -     104
 Budget                Send Sync Unpin Unwind Ref Clone Eq Hash   16
 Closed                Send Sync Unpin Unwind Ref Clone Eq -       1
 Drained               Send Sync Unpin Unwind Ref Clone Eq -      64
@@ -87,7 +87,7 @@ PendingDrops          Send Sync Unpin Unwind Ref Clone Eq -      56
 PendingHome           Send Sync Unpin Unwind Ref -     -  -      16
 PoolDump              -    -    Unpin Unwind Ref -     -  -       8
 PoolManager           Send Sync Unpin Unwind Ref Clone -  -       8
-PoolManagerBuilder    Send Sync Unpin Unwind Ref Clone -  -      64
+PoolManagerBuilder    Send Sync Unpin Unwind Ref Clone -  -      32
 PoolRef               Send Sync Unpin Unwind Ref Clone Eq Hash    8
 PoolToken             Send Sync Unpin Unwind Ref Clone Eq Hash   32
 Pooled                Send Sync Unpin Unwind Ref Clone -  -       1
@@ -104,7 +104,6 @@ SlotCache             Send Sync Unpin Unwind Ref Clone -  -      16
 Snapshot              Send Sync Unpin Unwind Ref Clone Eq -     104
 StackAllocator        Send -    Unpin Unwind Ref -     -  -      72
 StackBox              -    Sync Unpin Unwind Ref -     Eq Hash   16
-StackDump             -    -    Unpin Unwind Ref -     -  -       8
 ThreadHandle          Send Sync Unpin Unwind Ref Clone Eq Hash    8
 ThreadKey             Send Sync Unpin Unwind Ref Clone Eq Hash    8
 ThreadSnapshot        Send Sync Unpin Unwind Ref Clone Eq -     112
@@ -131,7 +130,7 @@ fn the_table_of_all_types() {
         PendingDrops, PendingHome<u8>, PoolDump, PoolManager, PoolManagerBuilder,
         PoolRef<'static, u8>, PoolToken, Pooled<Task>, PopError, PostId, Reclaimer, ReclaimerBuilder, Ref<u8>,
         RemoteRelease<Opaque>, RootPolicy, ShutdownReport, Slot<u8>, SlotCache<Ref<Slot<u8>>, u8>,
-        Snapshot, StackAllocator, StackBox<'static, u8>, StackDump, ThreadHandle, ThreadKey,
+        Snapshot, StackAllocator, StackBox<'static, u8>, ThreadHandle, ThreadKey,
         ThreadSnapshot, Totals, Weak<u8>, WhenFull,
     };
     assert_eq!(found, TABLE, "\n{found}");

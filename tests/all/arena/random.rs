@@ -198,8 +198,6 @@ fn until_reset(arena: &StackAllocator, ops: &mut impl Iterator<Item = Op>) {
         assert_eq!(arena.used(), used);
         assert_eq!(arena.high_water(), model.most);
         assert_eq!(arena.is_empty(), model.entries.is_empty());
-        let lines = arena.dump().to_string().lines().count();
-        assert_eq!(lines, 1 + model.entries.len());
         // Miri is slow, and notices an overwritten value when that is dropped.
         let looked_at = if cfg!(miri) { 1 } else { held.len() };
         for (id, value) in held.iter().take(looked_at) {

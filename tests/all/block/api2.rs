@@ -16,9 +16,9 @@ use std::thread;
 type Bytes = Box<[u8], BlockAllocator>;
 
 /// Returns an allocator at its hard cap: it has one chunk for each of these sizes, with one block
-/// in use, and cannot allocate blocks of other sizes.
+/// in use, and cannot allocate blocks of other sizes. There is room for 8,000 bytes of large memory.
 fn at_cap(sizes: &[usize]) -> (BlockAllocator, std::vec::Vec<Bytes>) {
-    let cap = CHUNK as usize * sizes.len();
+    let cap = CHUNK as usize * sizes.len() + 8_000;
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let keep = |size| {
         let slice = Box::<[u8], _>::new_zeroed_slice_in(size, blocks.clone());
@@ -199,6 +199,20 @@ fn vector_that_stayed_takes_a_smaller_block_when_there_is_one() {
     assert_ne!(list.as_ptr(), first);
     assert_eq!(live(&blocks), (1, 320 - 298));
     assert_eq!(list, [1; 298]);
+}
+
+#[test]
+fn large_vector_shrinks_at_the_cap_and_grows_below_it() {
+    let blocks = BlockAllocator::builder().hard_cap(8_000).build();
+    let mut list = Vec::with_capacity_in(1_000, blocks.clone());
+    list.extend(0..300u64);
+    list.shrink_to_fit();
+    let large = || blocks.stats().live_large_bytes;
+    assert_eq!((list.capacity(), large()), (300, 2_400));
+    assert!(list.try_reserve_exact(401).is_err(), "both must fit");
+    list.reserve_exact(400);
+    assert_eq!((list.capacity(), large()), (700, 5_600));
+    assert_eq!((list.into_iter().sum(), large()), (44_850_u64, 0));
 }
 
 /// Returns a vector that was large, and found no block when it shrank.

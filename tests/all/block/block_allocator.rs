@@ -70,7 +70,12 @@ fn layouts_of_size_0_take_no_memory() {
 
 #[test]
 fn objects_of_every_size_and_alignment() {
-    let blocks = BlockAllocator::new();
+    of_every_size_and_alignment(BlockAllocator::new());
+    // Its large objects are owned.
+    of_every_size_and_alignment(BlockAllocator::builder().hard_cap(usize::MAX).build());
+}
+
+fn of_every_size_and_alignment(blocks: BlockAllocator) {
     macro_rules! all {
             ($($value:expr),* $(,)?) => { $(
                 through_everything(|| Ref::new_in($value, &blocks), &$value);
@@ -98,6 +103,7 @@ fn objects_of_every_size_and_alignment() {
         &[3; 5][..],
     );
     assert_eq!(live(&blocks), (0, 0, 0));
+    assert_eq!(blocks.stats().live_large_bytes, 0);
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::TOO_LARGE;
 use crate::support::{
-    Log, alone, children, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, wait_until,
+    Log, alone, child, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, panic_of,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::memory::{AllocError, BlockAllocator, BlockStats};
-use releasepool::{AutoreleasePool, PoolManager, Ref};
+use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, unsize};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -78,20 +80,6 @@ fn soft_cap_is_reported_once_and_again_after_it_was_below() {
         free(blocks, more);
         free(blocks, some);
     });
-}
-
-#[test]
-fn soft_cap_is_not_reported_again_while_it_is_exceeded() {
-    let soft = Soft::new(|_, _| ());
-    let blocks = &soft.blocks;
-    let mut all = fill(blocks, 6 * EACH, 640);
-    assert_eq!(soft.calls(), 1);
-    free(blocks, all.split_off(4 * EACH));
-    assert!(blocks.trim() > 0);
-    assert!(blocks.stats().chunk_bytes > CAP as u64);
-    all.extend(fill(blocks, 3 * EACH, 640));
-    assert_eq!(soft.calls(), 1);
-    free(blocks, all);
 }
 
 #[test]
@@ -213,8 +201,7 @@ fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
     let error = Ref::try_new_in((log.probe(1), [0u8; 500]), &blocks).err();
     assert!(matches!(error, Some(AllocError::Capped { .. })));
     assert_eq!(log.count(), 1, "the value is dropped");
-    // Large memory is not in chunks, so the cap does not apply.
-    Filled::new(&blocks, layout(641, 1), 1).free(&blocks);
+    assert_eq!(blocks.alloc(layout(641, 1)), Err(refused));
     let free = |at| {
         // SAFETY: allocated above, and freed once.
         unsafe { blocks.dealloc(at, layout(640, 1)) };
@@ -226,7 +213,7 @@ fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
     all.into_iter().for_each(free);
     let object = Ref::try_new_in(1u8, &blocks).unwrap();
     assert_eq!(blocks.stats().live_blocks, 1);
-    assert_eq!(blocks.stats().peak_chunk_bytes, CAP as u64);
+    assert_eq!(blocks.stats().peak_bytes, CAP as u64);
     drop(object);
 }
 
@@ -271,12 +258,15 @@ fn hard_cap_holds_for_many_threads() {
         for _ in 0..if cfg!(miri) { 2 } else { 50 } {
             let object = Ref::try_new_in([1u8; 600], &blocks);
             let plain = Ref::try_new_in(1, &blocks);
-            assert!(blocks.stats().peak_chunk_bytes <= CAP as u64);
+            let large = Ref::try_new_in([1u8; 50_000], &blocks);
+            assert!(blocks.stats().peak_bytes <= CAP as u64);
             drop((object, plain));
+            fresh_to_the_end(move || drop(large));
             blocks.trim();
         }
     });
     wait_until(|| blocks.trim() == 0 && blocks.stats().chunk_bytes == 0);
+    assert_empty(&blocks);
     drop(Ref::try_new_in([1u8; 600], &blocks).unwrap());
 }
 
@@ -294,7 +284,9 @@ fn system_without_memory_is_an_error_and_survived() {
     assert_eq!(blocks.alloc(layout(70_000, 16)), Err(out(70_000)));
     let error = Ref::try_new_in((log.probe(1), [0u8; 300]), &blocks).err();
     assert_eq!(error, Some(out(384)));
-    assert_eq!(log.count(), 1);
+    let large = Ref::try_new_in((log.probe(2), [0u8; 70_000]), &blocks).err();
+    assert!(matches!(large, Some(AllocError::OutOfMemory { .. })));
+    assert_eq!(log.count(), 2);
     // Its heap has no chunks.
     elsewhere(&blocks, |blocks| {
         assert!(blocks.alloc(layout(32, 1)).is_err())
@@ -311,7 +303,7 @@ fn system_without_memory_is_an_error_and_survived() {
     assert!(all.len() > 1_900);
     drop(all);
     assert_eq!(blocks.stats().chunk_bytes, before.chunk_bytes);
-    assert_eq!(blocks.stats().peak_chunk_bytes, before.peak_chunk_bytes);
+    assert_eq!(blocks.stats().peak_bytes, before.peak_bytes);
     TOO_LARGE.store(usize::MAX, Ordering::Relaxed);
     drop(Ref::new_in([0u8; 300], &blocks));
     let stats = blocks.stats();
@@ -333,34 +325,112 @@ fn chunk_of_another_size_is_used_when_the_system_has_none() {
 }
 
 #[test]
-fn new_in_and_create_abort_at_the_hard_cap_and_without_memory() {
-    fn without_memory() {
+fn create_aborts_without_memory() {
+    let child = child!(|| {
+        let pool = AutoreleasePool::new();
         TOO_LARGE.store(CHUNK as usize, Ordering::Relaxed);
-    }
-    fn capped() -> BlockAllocator {
-        BlockAllocator::builder().hard_cap(0).build()
-    }
-    let cases: [(&str, fn()); 4] = [
-        ("`new_in` at the cap", || {
-            drop(Ref::new_in([0u8; 84], &capped()));
-        }),
-        ("`create` at the cap", || {
-            let manager = PoolManager::builder().memory(capped()).build();
-            manager.pool().create([0u8; 84]);
-        }),
-        ("`new_in` without memory", || {
-            let blocks = BlockAllocator::new();
-            drop(Ref::new_in(1, &blocks));
-            without_memory();
-            drop(Ref::new_in([0u8; 84], &blocks));
-        }),
-        ("`create` without memory", || {
-            let pool = AutoreleasePool::new();
-            without_memory();
-            pool.create([0u8; 84]);
-        }),
+        pool.create([0u8; 84]);
+    });
+    child.assert_aborted_saying(&["memory allocation of 112 bytes failed"]);
+}
+
+#[test]
+fn new_in_and_create_panic_at_the_hard_cap_and_drop_the_value() {
+    let log = Log::new();
+    let none = BlockAllocator::builder().hard_cap(0).build();
+    let manager = PoolManager::builder().memory(none.clone()).build();
+    let pool = manager.pool();
+    let large = |id| (log.probe(id), [0u8; 1_000]);
+    let said = [
+        panic_of(|| drop(Ref::new_in(log.probe(0), &none))),
+        panic_of(|| drop(Ref::new_in(large(1), &none))),
+        panic_of(|| _ = pool.create(log.probe(2))),
+        panic_of(|| _ = pool.create(large(3))),
+        panic_of(|| _ = pool.create_slice(&[1; 1_000])),
+        panic_of(|| _ = pool.create_str("text")),
     ];
-    for child in children!(cases) {
-        child.assert_aborted_saying(&["memory allocation of 100 bytes failed"]);
+    for said in said {
+        assert_eq!(said, "the allocator holds 0 bytes, and its hard cap is 0");
     }
+    assert_eq!((log.ids(), pool.len()), (vec![0, 1, 2, 3], 0));
+    assert!(Ref::try_new_in(large(4), &none).is_err());
+    assert_eq!((log.count(), none.stats().large), (5, 0));
+    assert_empty(&none);
+}
+
+#[test]
+fn large_objects_give_their_bytes_back_once_however_they_end() {
+    type Many = [u8; 20_000];
+    const MANY: Many = [7; 20_000];
+    // Of the object, its header, and the prefix.
+    const BYTES: u64 = 20_000 + 16 + 16;
+    let blocks = BlockAllocator::builder().hard_cap(CAP).build();
+    let made = || Ref::new_in(MANY, &blocks);
+    let large = || blocks.stats().live_large_bytes;
+    let object: Ref<dyn Send + Sync> = unsize!(made() => dyn Send + Sync);
+    let weak = Ref::downgrade(&object);
+    fresh_to_the_end(move || drop(object));
+    assert_eq!(large(), BYTES, "a weak reference keeps the memory");
+    fresh_to_the_end(move || drop(weak));
+    assert_eq!(large(), 0);
+    assert_eq!(Ref::try_unwrap(made()).unwrap(), MANY);
+    assert_eq!(large(), 0);
+    let mut shared = made();
+    let kept = shared.clone();
+    Ref::make_mut(&mut shared)[0] = 1;
+    drop(kept);
+    assert_eq!((large(), shared[0]), (0, 1), "the copy is not counted");
+    // The type info of a value replaces that of an uninitialized one.
+    let mut uninit = Ref::new_in(MaybeUninit::<(String, Many)>::uninit(), &blocks);
+    let value = (String::from("text"), MANY);
+    Ref::get_mut(&mut uninit).unwrap().write(value);
+    // SAFETY: just written.
+    drop(unsafe { uninit.assume_init() });
+    let uninit = Ref::new_slice_in(&[MaybeUninit::new(5u64); 1_000], &blocks);
+    // SAFETY: the values were written before they were cloned.
+    drop(unsafe { uninit.assume_init() });
+    assert_eq!(large(), 0);
+    let manager = PoolManager::builder().memory(blocks.clone()).build();
+    let mut pool = manager.pool();
+    let kept = PoolRef::retain(pool.create(MANY));
+    assert_eq!((pool.drain(), large()), (1, BYTES));
+    drop((pool, manager, blocks));
+    assert_eq!(*kept, MANY, "an object outlives all handles");
+}
+
+#[test]
+fn raw_large_memory_counts_for_the_hard_cap() {
+    let blocks = BlockAllocator::builder().hard_cap(CAP).build();
+    let all = layout(CAP, 4_096);
+    let memory = Filled::new(&blocks, all, 1);
+    let (cap, held) = (CAP, CAP);
+    let full = AllocError::Capped { cap, held };
+    assert_eq!(blocks.alloc(layout(641, 1)), Err(full));
+    assert_eq!(Ref::try_new_in(1, &blocks).err(), Some(full));
+    assert_eq!(Ref::try_new_in([0u8; 1_000], &blocks).err(), Some(full));
+    elsewhere(&blocks, |blocks| memory.free(blocks));
+    // A chunk that is not in use makes room for large memory.
+    Filled::small(&blocks, 1).free(&blocks);
+    Filled::new(&blocks, all, 1).free(&blocks);
+    assert!(blocks.alloc(layout(CAP + 1, 1)).is_err());
+    Filled::new(&blocks, all, 1).free(&blocks);
+    let stats = blocks.stats();
+    assert_eq!((stats.peak_bytes, stats.large), (CAP as u64, 3));
+    assert_eq!(stats.large_bytes, 3 * CAP as u64);
+    assert_empty(&blocks);
+}
+
+#[test]
+fn large_memory_counts_for_the_soft_cap() {
+    let soft = Soft::new(|blocks, stats| {
+        assert_eq!(stats.live_large_bytes, CAP as u64 + 32 + 8);
+        assert!(Ref::try_new_in([0u8; 1_000], blocks).is_ok());
+    });
+    for calls in 1..=2 {
+        let object = Ref::new_in([0u64; CAP / 8 + 1], &soft.blocks);
+        assert_eq!(soft.calls(), calls);
+        drop(object);
+    }
+    assert!(events(EventKind::Panic).is_empty());
+    assert_empty(&soft.blocks);
 }

@@ -52,6 +52,20 @@ fn blocks_of_this_thread_outlive_the_handles() {
 }
 
 #[test]
+fn level_with_a_cap_leaves_nothing_when_it_has_ended() {
+    leaves_nothing!(|| {
+        let level = BlockAllocator::builder().hard_cap(1 << 20).build();
+        let monsters = fill(&level);
+        let texture = |_| Ref::try_new_in([1u8; 100_000], &level).ok();
+        let textures: Vec<_> = (0..).map_while(texture).collect();
+        assert_eq!(textures.len(), 9);
+        drop(level);
+        check(&monsters);
+        fresh_to_the_end(move || drop(textures));
+    });
+}
+
+#[test]
 fn allocator_that_is_not_in_use_is_freed_at_once() {
     leaves_nothing!(|| {
         drop(BlockAllocator::new());

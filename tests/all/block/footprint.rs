@@ -63,7 +63,7 @@ fn chunks_of_a_peak_are_freed_gradually_half_of_them_at_a_time() {
     }
     assert!(before <= 2 * CHUNK, "{before} bytes are kept");
     let stats = frames.blocks.stats();
-    assert_eq!((stats.peak_chunk_bytes, stats.live_blocks), (peak, 0));
+    assert_eq!((stats.peak_bytes, stats.live_blocks), (peak, 0));
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn producer_and_consumer_have_flat_memory() {
     let stats = blocks.stats();
     let freed = stats.remote_frees + stats.inbox;
     assert_eq!(freed, most.next_multiple_of(100) as u64);
-    let peak = stats.peak_chunk_bytes;
+    let peak = stats.peak_bytes;
     assert!(
         peak <= 32 * CHUNK,
         "{peak} bytes for the blocks in use at a time"

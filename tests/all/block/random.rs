@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn random_sizes_on_one_thread_are_counted_to_the_byte(program in ops()) {
-        let blocks = BlockAllocator::new();
+        let blocks = BlockAllocator::builder().hard_cap(usize::MAX).build();
         let shared = Mutex::new(Vec::new());
         let mut model = Model::default();
         let mut own = Vec::new();
@@ -139,6 +139,7 @@ proptest! {
         prop_assert_eq!(blocks.trim() as u64, chunks);
         let stats = blocks.stats();
         prop_assert_eq!((stats.live_blocks, stats.chunk_bytes, stats.waste), (0, 0, 0));
+        prop_assert_eq!(stats.live_large_bytes, 0);
     }
 }
 

@@ -178,7 +178,7 @@ fn thread_that_ends_keeps_two_chunks_for_the_next() {
     });
     let stats = blocks.stats();
     assert_eq!([stats.chunk_bytes, stats.unused_bytes], [2 * CHUNK; 2]);
-    assert!(stats.peak_chunk_bytes > 4 * CHUNK);
+    assert!(stats.peak_bytes > 4 * CHUNK);
 }
 
 #[test]

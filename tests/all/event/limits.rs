@@ -231,7 +231,8 @@ fn strays_of_one_type_are_reported_for_each_site() {
 fn only_strays_have_a_site() {
     alone!();
     let told = all_events(|| {
-        let manager = PoolManager::builder().root_watermark(1).build();
+        let manager = PoolManager::new();
+        manager.set_root_watermark(1);
         manager.autorelease(Ref::new(1));
     });
     let kinds: Vec<_> = told.iter().map(|e| (e.kind, e.site.is_some())).collect();

@@ -110,10 +110,8 @@ fn events_have_the_documented_name_and_fields() {
     alone!();
     let listener = Listener::default();
     let told = listener.listen(|| {
-        let manager = PoolManager::builder()
-            .name("physics")
-            .root_watermark(2)
-            .build();
+        let manager = PoolManager::builder().name("physics").build();
+        manager.set_root_watermark(2);
         (0..2).for_each(|_| manager.autorelease(Ref::new(Stray)));
     });
     let [(name, stray), (_, root)] = &told[..] else {

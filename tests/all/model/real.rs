@@ -22,10 +22,9 @@ pub fn on_event(event: &Event) {
 }
 
 pub fn managers() -> [PoolManager; 2] {
-    let second = PoolManager::builder()
-        .root_watermark(WATERMARK)
-        .root_policy(RootPolicy::DrainAtBoundary)
-        .build();
+    let second = PoolManager::new();
+    second.set_root_watermark(WATERMARK);
+    second.set_root_policy(RootPolicy::DrainAtBoundary);
     [PoolManager::global().clone(), second]
 }
 

@@ -5,7 +5,7 @@ use crate::support::{
 };
 use releasepool::event::EventKind;
 use releasepool::pool::RootPolicy;
-use releasepool::{AutoreleasePool, Budget, PoolManager, Ref, autorelease, autoreleasepool};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 
 #[test]
 fn implicit_autorelease_without_a_pool_warns_once_with_the_type() {
@@ -70,10 +70,17 @@ fn remote_releases_that_autorelease_in_a_drain_of_the_empty_root_do_not_warn() {
     assert_eq!(events(EventKind::NoPool).len(), 0);
 }
 
+/// Returns a manager that reports a root pool with this many entries.
+fn reporting_at(entries: usize) -> PoolManager {
+    let manager = PoolManager::new();
+    manager.set_root_watermark(entries);
+    manager
+}
+
 #[test]
 fn the_root_watermark_reports_at_each_doubling() {
     listen();
-    let manager = PoolManager::builder().root_watermark(10).build();
+    let manager = reporting_at(10);
     let mut seen = Vec::new();
     for n in 1..=100 {
         manager.autorelease(Ref::new('x'));
@@ -93,7 +100,7 @@ fn the_root_watermark_reports_at_each_doubling() {
 #[test]
 fn a_drain_lowers_the_watermark_again() {
     listen();
-    let manager = PoolManager::builder().root_watermark(5).build();
+    let manager = reporting_at(5);
     for round in 1..=3 {
         (0..5).for_each(|_| manager.autorelease(Ref::new(0)));
         manager.drain_root();
@@ -103,8 +110,9 @@ fn a_drain_lowers_the_watermark_again() {
 
 /// Returns a manager that drains, at a boundary, a root pool with this many entries.
 fn draining_at(entries: usize) -> PoolManager {
-    let builder = PoolManager::builder().root_watermark(entries);
-    builder.root_policy(RootPolicy::DrainAtBoundary).build()
+    let manager = reporting_at(entries);
+    manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    manager
 }
 
 #[test]
@@ -130,7 +138,7 @@ fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
 #[test]
 fn watermark_event_names_no_more_than_eight_types() {
     listen();
-    let manager = PoolManager::builder().root_watermark(23).build();
+    let manager = reporting_at(23);
     macro_rules! of_types {
             ($($t:ty)*) => { $(manager.autorelease(Ref::new(<$t>::default()));)* }
         }
@@ -170,21 +178,6 @@ fn watermark_is_set_at_any_time_by_any_thread() {
 }
 
 #[test]
-fn policy_is_set_at_any_time() {
-    let manager = PoolManager::new();
-    manager.set_root_watermark(2);
-    (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
-    assert_eq!(manager.boundary(), 0);
-    let other = manager.clone();
-    fresh(move || other.set_root_policy(RootPolicy::DrainAtBoundary));
-    assert_eq!(manager.boundary(), 2);
-    (0..2).for_each(|_| manager.autorelease(Ref::new(0)));
-    manager.set_root_policy(RootPolicy::Report);
-    assert_eq!(manager.boundary(), 0);
-    assert_eq!(manager.drain_root(), 2);
-}
-
-#[test]
 fn watermarks_of_the_global_manager_can_be_set() {
     // This runs in a process of its own, because it changes the global manager.
     alone!();
@@ -196,13 +189,6 @@ fn watermarks_of_the_global_manager_can_be_set() {
     assert_eq!(events(EventKind::RootWatermark).len(), 1);
     assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
     assert_eq!(global().boundary(), 3);
-    global().set_backlog_watermark(1);
-    let mut pool = AutoreleasePool::new();
-    for _ in 0..2 {
-        pool.create(0);
-        pool.drain_within(Budget::Count(0));
-    }
-    assert_eq!(events(EventKind::BacklogWatermark).len(), 1);
 }
 
 #[test]

@@ -11,8 +11,16 @@ fn watermarks() -> Vec<Event> {
     events(EventKind::PoolWatermark)
 }
 
+fn with_backlog_watermark(releases: usize) -> PoolManager {
+    let manager = PoolManager::new();
+    manager.set_backlog_watermark(releases);
+    manager
+}
+
 fn with_watermark(entries: usize) -> PoolManager {
-    PoolManager::builder().pool_watermark(entries).build()
+    let manager = PoolManager::new();
+    manager.set_pool_watermark(entries);
+    manager
 }
 
 /// Asserts that there is one event for each of these lengths, and that it came within a page: a
@@ -90,8 +98,10 @@ fn events_name_the_pool_its_length_and_its_commonest_types() {
     ];
     for (kind, fill, says) in CASES {
         fresh(|| {
-            let builder = PoolManager::builder().name("physics").pool_watermark(5_000);
-            fill(&builder.root_watermark(10_000).backlog_watermark(1).build());
+            let manager = PoolManager::builder().name("physics").build();
+            manager.set_pool_watermark(5_000);
+            manager.set_backlog_watermark(1);
+            fill(&manager);
             let event = only_event(kind);
             assert_eq!(event.manager.as_deref(), Some("physics"));
             let sum: usize = event.types.iter().map(|&(_, n)| n).sum();
@@ -250,7 +260,7 @@ fn leave(pool: &mut AutoreleasePool, n: u32) {
 #[test]
 fn a_growing_backlog_is_reported() {
     listen();
-    let manager = PoolManager::builder().backlog_watermark(10).build();
+    let manager = with_backlog_watermark(10);
     let mut pool = manager.pool();
     leave(&mut pool, 9);
     leave(&mut pool, 1);
@@ -273,7 +283,7 @@ fn a_growing_backlog_is_reported() {
 #[test]
 fn a_shrinking_backlog_is_not_reported() {
     listen();
-    let manager = PoolManager::builder().backlog_watermark(10).build();
+    let manager = with_backlog_watermark(10);
     let mut pool = manager.pool();
     (0..1_000).for_each(|n| _ = pool.create(n));
     for _ in 0..98 {
@@ -291,7 +301,7 @@ fn a_shrinking_backlog_is_not_reported() {
 #[test]
 fn a_backlog_that_grows_between_drains_is_reported() {
     listen();
-    let manager = PoolManager::builder().backlog_watermark(100).build();
+    let manager = with_backlog_watermark(100);
     let mut pool = manager.pool();
     // Half of each batch is worked off: 100, 50, 150, 100, 200, ...
     for _ in 0..3 {

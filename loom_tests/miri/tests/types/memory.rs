@@ -1,7 +1,6 @@
 use releasepool::Ref;
 use releasepool::memory::{
     AllocError, BlockAllocator, BlockAllocatorBuilder, BlockStats, StackAllocator, StackBox,
-    StackDump,
 };
 use scenes::Log;
 use std::thread;
@@ -23,6 +22,9 @@ fn blocks_are_freed_by_any_thread() {
     let none = BlockAllocator::builder().hard_cap(1).build();
     let refused: Result<Ref<u32>, AllocError> = Ref::try_new_in(5, &none);
     assert!(matches!(refused, Err(AllocError::Capped { .. })));
+    let large = Ref::new_in([0_u8; 1_000], &memory);
+    drop(memory);
+    thread::spawn(move || drop(large)).join().unwrap();
 }
 
 #[test]
@@ -31,9 +33,7 @@ fn short_lived_values_are_dropped_in_any_order() {
     let mut arena = StackAllocator::with_capacity(1_024);
     let first: StackBox<_> = arena.alloc(log.node("first", vec![]));
     let text: StackBox<str> = arena.alloc_str("text");
-    let second = StackBox::named(arena.alloc(log.node("second", vec![])), "second");
-    let dump: StackDump = arena.dump();
-    assert!(dump.to_string().contains("Node"));
+    let second = arena.alloc(log.node("second", vec![]));
     drop(first);
     assert_eq!((&*text, second.name.as_str()), ("text", "second"));
     drop((text, second));

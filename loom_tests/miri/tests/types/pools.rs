@@ -84,8 +84,10 @@ fn a_budget_leaves_the_rest_for_later() {
 #[test]
 fn managers_and_tokens() {
     let log = Log::default();
-    let builder: PoolManagerBuilder = PoolManager::builder().name("plugin").root_watermark(1);
-    let manager: PoolManager = builder.root_policy(RootPolicy::DrainAtBoundary).build();
+    let builder: PoolManagerBuilder = PoolManager::builder().name("plugin");
+    let manager: PoolManager = builder.build();
+    manager.set_root_watermark(1);
+    manager.set_root_policy(RootPolicy::DrainAtBoundary);
     let token: PoolToken = manager.push();
     manager.autorelease(Ref::new(log.node("of the token", vec![])));
     assert_eq!(

@@ -60,17 +60,13 @@ pub(super) const ROWS: &[Row] = &[
         call(|| arena.high_water());
         call(|| arena.used());
         call(|| arena.is_empty());
-        call(|| format!("{}", arena.dump()));
         dropped(boxes);
         call(|| arena.reset());
         shown(arena);
     }),
-    ("StackDump", || {
-        shown(StackAllocator::new().dump().to_string())
-    }),
     ("StackBox", || {
         let arena = StackAllocator::with_capacity(1_000);
-        let value = call(|| StackBox::named(arena.alloc(vec![1]), "name"));
+        let value = call(|| arena.alloc(vec![1]));
         call(|| StackBox::as_ptr(&value));
         call(|| format!("{value:?}"));
         call(|| drop(StackBox::into_inner(value)));

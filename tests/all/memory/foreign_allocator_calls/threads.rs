@@ -71,10 +71,6 @@ pub(super) const ROWS: &[Row] = &[
             PoolManagerBuilder::default()
                 .name("name")
                 .memory(BlockAllocator::new())
-                .backlog_watermark(9)
-                .pool_watermark(9)
-                .root_watermark(9)
-                .root_policy(RootPolicy::Report)
         });
         call(|| format!("{builder:?}"));
         call(|| _ = builder.clone().build().pool().create(1));

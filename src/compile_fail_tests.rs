@@ -1303,14 +1303,14 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0277
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = Hot::try_new(Ref::new(7)).unwrap();
+    /// let hot = Hot::new(Ref::new(7));
     /// let shown = unsize!(hot.get() => dyn std::fmt::Display);
     /// std::thread::spawn(move || drop(shown));
     /// ```
     ///
     /// ```
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = Hot::try_new(Ref::new(7)).unwrap();
+    /// let hot = Hot::new(Ref::new(7));
     /// let shown = unsize!(hot.get() => dyn std::fmt::Display + Send + Sync);
     /// std::thread::spawn(move || drop(shown));
     /// ```
@@ -1320,7 +1320,7 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0277
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = unsize!(Hot::try_new(Ref::new(7)).unwrap() => dyn std::fmt::Display);
+    /// let hot = unsize!(Hot::new(Ref::new(7)) => dyn std::fmt::Display);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| drop(hot.get()));
     /// });
@@ -1328,7 +1328,7 @@ mod hot_objects {
     ///
     /// ```
     /// use releasepool::{Hot, Ref, unsize};
-    /// let hot = unsize!(Hot::try_new(Ref::new(7)).unwrap() => dyn std::fmt::Display + Send + Sync);
+    /// let hot = unsize!(Hot::new(Ref::new(7)) => dyn std::fmt::Display + Send + Sync);
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| drop(hot.get()));
     /// });
@@ -1339,7 +1339,7 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0505
     /// use releasepool::{Hot, Ref};
-    /// let reference = Hot::try_new(Ref::new(7)).unwrap().get();
+    /// let reference = Hot::new(Ref::new(7)).get();
     /// let borrowed = &*reference;
     /// drop(reference);
     /// assert_eq!(*borrowed, 7);
@@ -1347,7 +1347,7 @@ mod hot_objects {
     ///
     /// ```
     /// use releasepool::{Hot, Ref};
-    /// let reference = Hot::try_new(Ref::new(7)).unwrap().get();
+    /// let reference = Hot::new(Ref::new(7)).get();
     /// let borrowed = &*reference;
     /// assert_eq!(*borrowed, 7);
     /// drop(reference);
@@ -1358,13 +1358,13 @@ mod hot_objects {
     ///
     /// ```compile_fail,E0599
     /// use releasepool::{Hot, Ref};
-    /// let hot = Hot::try_new(Ref::new(std::sync::Mutex::new(7))).unwrap();
+    /// let hot = Hot::new(Ref::new(std::sync::Mutex::new(7)));
     /// let another: Hot<std::sync::Mutex<i32>> = hot.clone();
     /// ```
     ///
     /// ```
     /// use releasepool::{Hot, HotRef, Ref};
-    /// let hot = Hot::try_new(Ref::new(std::sync::Mutex::new(7))).unwrap();
+    /// let hot = Hot::new(Ref::new(std::sync::Mutex::new(7)));
     /// let another: HotRef<std::sync::Mutex<i32>> = hot.get().clone();
     /// ```
     struct HotCloned;

@@ -249,7 +249,7 @@ pub enum EventKind {
 /// })));
 /// PoolManager::global().autorelease(Ref::new(5)); // no pool is open
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Event {
     /// The kind of the event.

@@ -7,7 +7,8 @@
 //!
 //! * [`report`] groups all live objects by type and by the line that created them; [`assert_none`]
 //!   panics with that report if there are any.
-//! * [`scope`] does both for the objects of one test.
+//! * [`check`] panics with the report of the objects that a closure has left alive, and [`scope`]
+//!   does both for the objects of one test.
 //! * [`expect_gone`] warns if an object does not die when it should.
 //! * [`count_references`] shows which clones of a reference have not been dropped.
 //!
@@ -71,6 +72,7 @@ pub use leak_report::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain, count
 use crate::ledger::life::{self, own_serial};
 use crate::ledger::object_record::ObjectRecord;
 use crate::ledger::threads::number;
+use crate::sync::thread::panicking;
 use crate::sync::{Numbers, PlainMap};
 use crate::thread::current::current_or_closed;
 use std::marker::PhantomData;
@@ -116,6 +118,32 @@ pub fn assert_none() {
     report().assert_empty();
 }
 
+/// Runs `f`, returns its value, and asserts that no object is alive that this thread has created in
+/// it: for tests, also for those that run in parallel.
+///
+/// A [`Scope`] does the same without a closure, and for several threads.
+///
+/// # Panics
+/// If `f` panics, or if objects are alive when it has returned; then the message is the report. An
+/// object that the returned value refers to is alive.
+///
+/// ```
+/// use releasepool::{AutoreleasePool, leaks};
+///
+/// let sum = leaks::check(|| {
+///     let pool = AutoreleasePool::new();
+///     *pool.create(1) + *pool.create(2)
+/// });
+/// assert_eq!(sum, 3);
+/// ```
+#[track_caller]
+pub fn check<R>(f: impl FnOnce() -> R) -> R {
+    let scope = scope();
+    let value = f();
+    scope.assert_none();
+    value
+}
+
 /// Begins a scope: its reports are about the objects that the calling thread creates from here on.
 ///
 /// For tests that run in parallel: objects of other threads are not in its reports. A thread that
@@ -140,7 +168,10 @@ pub fn assert_none() {
 pub fn scope() -> Scope {
     let spans = Spans::new(PlainMap::new());
     spans.insert(NEXT.next(), Span::begin());
-    Scope { spans }
+    Scope {
+        spans,
+        asserts: false,
+    }
 }
 
 /// The objects that one thread creates during some time: the thread's key, and the numbers of
@@ -187,6 +218,18 @@ static NEXT: Numbers = Numbers::new();
 #[derive(Debug)]
 pub struct Scope {
     spans: Spans,
+    /// True if the drop asserts that no object is alive.
+    asserts: bool,
+}
+
+/// Asserts as [`assert_none`](Self::assert_none) does, if
+/// [`assert_none_on_drop`](Self::assert_none_on_drop) was called and the thread is not unwinding.
+impl Drop for Scope {
+    fn drop(&mut self) {
+        if self.asserts && !panicking() {
+            self.assert_none();
+        }
+    }
 }
 
 impl Scope {
@@ -207,6 +250,25 @@ impl Scope {
     #[track_caller]
     pub fn assert_none(&self) {
         self.report().assert_empty();
+    }
+
+    /// Makes the scope a guard, whose drop asserts that no object of the scope is alive. Let the guard
+    /// be the first variable of a test: it is then dropped last.
+    ///
+    /// # Panics
+    /// The drop panics with the report if there are live objects, unless the thread is unwinding.
+    ///
+    /// ```
+    /// use releasepool::{AutoreleasePool, leaks};
+    ///
+    /// let _guard = leaks::scope().assert_none_on_drop();
+    /// let pool = AutoreleasePool::new();
+    /// pool.create(5);
+    /// ```
+    #[must_use = "dropped at once, the scope asserts at once"]
+    pub fn assert_none_on_drop(mut self) -> Self {
+        self.asserts = true;
+        self
     }
 
     /// Returns a handle with which other threads enter the scope.

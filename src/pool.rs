@@ -1,8 +1,8 @@
-//! Autorelease pools: settings, tokens and results, beside the pools themselves in the crate's root.
+//! Autorelease pools, beyond the names in the crate's root: settings, tokens, results.
 //!
-//! Take [`autoreleasepool`](crate::autoreleasepool) first, or
-//! [`AutoreleasePool::new`](crate::AutoreleasePool::new) where a closure does not fit. A [`PoolToken`] stands for an
-//! open pool in foreign code. A [`PoolManager`](crate::PoolManager) keeps a subsystem's pools apart from all others.
+//! [`create`] makes an object in the current pool, for code that is not passed a pool. Where a pool is
+//! at hand, use [`AutoreleasePool::create`](crate::AutoreleasePool::create). A [`PoolToken`] stands for
+//! an open pool in foreign code; a [`PoolManager`](crate::PoolManager) keeps a subsystem's pools apart.
 
 // Autorelease pools.
 //
@@ -57,6 +57,7 @@ pub(crate) mod manager;
 pub(crate) mod remote;
 pub(crate) mod stack;
 
+pub use api::implicit::create;
 pub use api::token::{PoolToken, PopError};
 pub use manager::{InboxHook, PoolManagerBuilder};
 pub use stack::manager_shared::RootPolicy;

@@ -121,7 +121,7 @@ fn pool_and_slot() -> PoolAnd<Slot<Bytes>> {
 
 /// Returns an owner and a reference, after one has been dropped, and a drain.
 fn hot() -> HotAndRef {
-    let hot = Hot::try_new(object()).expect("there is room");
+    let hot = Hot::new(object());
     drop(hot.get());
     drop(pool());
     drop(hot.get());

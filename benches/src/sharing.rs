@@ -216,7 +216,7 @@ shared! {
     HOT_ARC: Arc<Object> = Arc::new(object());
     HOT_TRIOMPHE: triomphe::Arc<Object> = triomphe::Arc::new(object());
     HOT_TRC: SharedTrc<Object> = SharedTrc::from_trc(&Trc::new(object()));
-    HOT: Hot<Object> = Hot::try_new(Ref::new(object())).expect("there is room");
+    HOT: Hot<Object> = Hot::new(Ref::new(object()));
 }
 
 /// Returns uses of an object that is counted once for `uses` uses.

@@ -352,7 +352,8 @@ rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nan
  * Threads: any thread. Errors: none. */
 rp_status rp_manager_set_root_watermark(const rp_manager *manager, size_t entries, bool drains);
 
-/* Marks an outermost boundary of the calling thread's work: see rp_manager_set_root_watermark. `released`
+/* Drains the calling thread's root pool if rp_manager_set_root_watermark has asked for that and the pool has
+ * reached its watermark. Does nothing inside a pool or destructor, and leaves the backlog alone. `released`
  * may be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_PANIC. */

@@ -95,7 +95,7 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
         let manager = unsafe { manager(at) };
         manager.set_root_watermark(entries);
         manager.set_root_policy(if drains {
-            RootPolicy::DrainAtBoundary
+            RootPolicy::Drain
         } else {
             RootPolicy::Report
         });
@@ -103,11 +103,15 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
     })
 }
 
-/// Marks a boundary.
+/// Drains a root pool that has grown beyond its watermark.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usize) -> Status {
     // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
-    unsafe { fill("rp_boundary", released, || Ok(manager(at).boundary())) }
+    unsafe {
+        fill("rp_boundary", released, || {
+            Ok(manager(at).drain_root_beyond_watermark())
+        })
+    }
 }
 
 /// Runs what was posted to the calling thread.

@@ -24,7 +24,7 @@ pub(super) enum Pacing {
 /// let frames = FrameLoop::new(config);
 /// # drop(frames);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[must_use = "settings do nothing until a loop is created with them"]
 pub struct FrameConfig {
     pub(super) pacing: Pacing,
@@ -32,6 +32,7 @@ pub struct FrameConfig {
     pub(super) max_delta: Duration,
     pub(super) max_steps: u32,
     pub(super) min_drain: Duration,
+    pub(super) max_drain: Duration,
     pub(super) arena_capacity: usize,
 }
 
@@ -43,6 +44,7 @@ impl Default for FrameConfig {
             max_delta: Duration::from_millis(250),
             max_steps: 5,
             min_drain: Duration::from_millis(1),
+            max_drain: Duration::MAX,
             arena_capacity: 64 * 1024,
         }
     }
@@ -101,6 +103,12 @@ impl FrameConfig {
         /// the drain keeps up in the long run; the default is 1 ms.
         pub min_drain(time: Duration) => min_drain = time;
 
+        /// Sets the most time that the drain at a frame's end gets, even if the frame has more to
+        /// spare or is [`unlimited`](Self::unlimited). There is no such limit by default: after a
+        /// frame that releases much, a frame with nothing to do drains until its time is over. The
+        /// limit also holds where [`min_drain`](Self::min_drain) is longer.
+        pub max_drain(time: Duration) => max_drain = time;
+
         /// Sets the initial capacity of [`Frame::arena`](crate::frame::Frame::arena); the default is 64 KiB.
         ///
         /// The arena is allocated when a frame first uses it, and grows between frames to the size that
@@ -110,9 +118,14 @@ impl FrameConfig {
 
     /// Returns the budget for the drain of a frame that has taken `spent` so far.
     pub(super) fn drain_budget(&self, spent: Duration) -> Budget {
-        match self.frame_time {
-            None => Budget::All,
-            Some(time) => Budget::Time(time.saturating_sub(spent).max(self.min_drain)),
+        let rest = |time: Duration| time.saturating_sub(spent).max(self.min_drain);
+        match self
+            .frame_time
+            .map_or(Duration::MAX, rest)
+            .min(self.max_drain)
+        {
+            Duration::MAX => Budget::All,
+            time => Budget::Time(time),
         }
     }
 }
@@ -122,13 +135,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drain_gets_the_rest_of_the_frame_and_a_minimum() {
+    fn a_drain_gets_the_rest_of_the_frame_between_a_minimum_and_a_maximum() {
         let ms = Duration::from_millis;
         let config = FrameConfig::new().frame_time(ms(10)).min_drain(ms(2));
         for (spent, left) in [(0, 10), (7, 3), (9, 2), (500, 2)] {
             assert_eq!(config.drain_budget(ms(spent)), Budget::Time(ms(left)));
         }
-        assert_eq!(config.unlimited().drain_budget(ms(1)), Budget::All);
+        assert_eq!(config.clone().unlimited().drain_budget(ms(1)), Budget::All);
+        for (max, left) in [(4, 4), (1, 1), (20, 10)] {
+            let config = config.clone().max_drain(ms(max));
+            assert_eq!(config.drain_budget(ms(0)), Budget::Time(ms(left)));
+            assert_eq!(
+                config.unlimited().drain_budget(ms(0)),
+                Budget::Time(ms(max))
+            );
+        }
     }
 
     #[test]
@@ -136,7 +157,7 @@ mod tests {
         let ms = Duration::from_millis;
         let odd = || {
             let config = FrameConfig::new().frame_time(ms(7)).max_delta(ms(8));
-            config.max_steps(9).min_drain(ms(10))
+            config.max_steps(9).min_drain(ms(10)).max_drain(ms(12))
         };
         let step = ms(11);
         let with = |pacing, frame_time| FrameConfig {
@@ -154,7 +175,7 @@ mod tests {
             (odd().frames_per_second(0), with(variable, second)),
             (odd().unlimited(), with(variable, None)),
         ] {
-            assert_eq!(config, expected);
+            assert_eq!(format!("{config:?}"), format!("{expected:?}"));
         }
     }
 }

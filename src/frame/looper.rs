@@ -12,7 +12,6 @@ use crate::thread::key::is_own;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::report;
 use std::ops::Deref;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
@@ -170,8 +169,8 @@ impl Deref for Looper {
 }
 
 // A panic leaves no loop in an inconsistent state.
-impl UnwindSafe for Looper {}
-impl RefUnwindSafe for Looper {}
+impl std::panic::UnwindSafe for Looper {}
+impl std::panic::RefUnwindSafe for Looper {}
 
 impl fmt::Debug for Looper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -223,7 +223,7 @@ pub(super) fn run_to_an_end(name: &'static str, f: impl FnOnce(&AutoreleasePool)
 /// assert_eq!((report.index, report.drained.released, report.drained.remaining), (0, 1, 0));
 /// println!("busy for {:?}", report.busy);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FrameReport {
     /// The frame's number, counted from 0.

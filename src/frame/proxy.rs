@@ -5,7 +5,6 @@ use super::loop_state::{LoopState, PostId};
 use super::one_frame::Frame;
 use crate::thread::thread_handle::{Closed, ThreadHandle};
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -180,10 +179,6 @@ impl LoopProxy {
         self.0.ask_to_close();
     }
 }
-
-// A panic leaves no loop in an inconsistent state.
-impl UnwindSafe for LoopProxy {}
-impl RefUnwindSafe for LoopProxy {}
 
 impl fmt::Debug for LoopProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

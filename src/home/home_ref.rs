@@ -33,7 +33,6 @@ use crate::thread::registry::REGISTRY;
 use crate::unsizing::coercible;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 /// A counted reference that any thread may hold, to a value that only its *home* accesses and
@@ -96,6 +95,9 @@ struct MessageFront {
     home: Cell<Option<Arc<Record>>>,
 }
 
+// Foreign code that panics never runs while the front changes.
+impl std::panic::RefUnwindSafe for MessageFront {}
+
 /// The payload of the object.
 #[repr(C)]
 pub(super) struct ThreadBound<T: ?Sized> {
@@ -130,10 +132,6 @@ impl<T> Payload for ThreadBound<T> {
 unsafe impl<T: ?Sized> Send for HomeRef<T> {}
 // SAFETY: a `&HomeRef` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T: ?Sized> Sync for HomeRef<T> {}
-
-impl<T: ?Sized> Unpin for HomeRef<T> {}
-impl<T: ?Sized + RefUnwindSafe> UnwindSafe for HomeRef<T> {}
-impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for HomeRef<T> {}
 
 impl<T> HomeRef<T> {
     /// Makes an object with one reference, whose home is the calling thread.
@@ -483,9 +481,6 @@ pub struct HomeWeak<T: ?Sized + 'static>(Weak<ThreadBound<T>>);
 unsafe impl<T: ?Sized> Send for HomeWeak<T> {}
 // SAFETY: a `&HomeWeak` allows nothing that a clone does not, and clones may be sent.
 unsafe impl<T: ?Sized> Sync for HomeWeak<T> {}
-
-impl<T: ?Sized + RefUnwindSafe> UnwindSafe for HomeWeak<T> {}
-impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for HomeWeak<T> {}
 
 impl<T> HomeWeak<T> {
     /// Returns a reference to no object, which can never be upgraded. Does not allocate.

@@ -11,7 +11,7 @@ use crate::thread::record::Record;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{Payload, message_of};
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -160,8 +160,7 @@ impl<T> PendingHome<T> {
 }
 
 // No foreign code runs under the lock, so a panic leaves nothing half done.
-impl<T> UnwindSafe for PendingHome<T> {}
-impl<T> RefUnwindSafe for PendingHome<T> {}
+impl<T> RefUnwindSafe for Shared<T> {}
 
 impl<T> fmt::Debug for PendingHome<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

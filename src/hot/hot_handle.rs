@@ -111,7 +111,21 @@ unsafe impl<T: ?Sized + Send + Sync> Send for HotRef<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for HotRef<T> {}
 
 impl<T: ?Sized + Send + Sync> Hot<T> {
-    /// Makes the object hot, and takes over this reference to it.
+    /// Makes the object hot, and takes over this reference to it, as [`try_new`](Self::try_new) does.
+    ///
+    /// # Panics
+    /// If 1,024 objects are hot already; the message names the type. In a program in which only few
+    /// objects are hot, as they should be, that does not happen. A program whose users decide how
+    /// many objects are hot calls `try_new`.
+    #[track_caller]
+    pub fn new(object: Ref<T>) -> Self {
+        match Self::try_new(object) {
+            Ok(hot) => hot,
+            Err(full) => panic!("{full}"),
+        }
+    }
+
+    /// Makes the object hot, and takes over this reference to it, unless the table is full.
     ///
     /// Other references, strong and weak, stay valid. An object can be made hot twice; the two
     /// owners and their `HotRef`s are then independent, and both keep the object alive.
@@ -123,8 +137,7 @@ impl<T: ?Sized + Send + Sync> Hot<T> {
     /// # Errors
     /// [`HotTableFull`], which gives the reference back, if 1,024 objects are hot already. An
     /// [event](crate::event::EventKind::HotTableFull) reports it, too. A program can seldom go on
-    /// with the `Ref`, as its code expects a `HotRef`. A program in which only few objects are hot,
-    /// as they should be, need not handle the error: `unwrap` is right.
+    /// with the `Ref`, as its code expects a `HotRef`: then [`new`](Self::new) is right.
     pub fn try_new(object: Ref<T>) -> Result<Self, HotTableFull<T>> {
         overdue();
         // SAFETY: `object` keeps the object alive.
@@ -189,7 +202,7 @@ impl Hot<()> {
     ///
     /// ```
     /// use releasepool::{Hot, Ref};
-    /// let hot = Hot::try_new(Ref::new(String::from("in use"))).unwrap();
+    /// let hot = Hot::new(Ref::new(String::from("in use")));
     /// let weak = Ref::downgrade(&Hot::to_ref(&hot));
     /// drop(hot);
     /// assert!(weak.upgrade().is_some());
@@ -286,19 +299,17 @@ macro_rules! common {
             // moves, as `this` is not dropped.
             $handle::of(unsafe { coerced(this.ptr, coerce) }, this.row)
         });
-
-        traits_of_value!($handle<T>);
-
-        /// Compares the values.
-        impl<T: ?Sized + PartialEq> PartialEq for $handle<T> {
-            fn eq(&self, other: &Self) -> bool {
-                **self == **other
-            }
-        }
     };
 }
 common!(Hot);
 common!(HotRef);
+traits_of_value!(HotRef<T>);
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Hot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
 
 /// Lets the object go. The object dies later, when all `HotRef`s are dropped: see [the
 /// type](Hot#when-the-object-dies). Runs no foreign code.

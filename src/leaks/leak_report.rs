@@ -42,7 +42,7 @@ const BALANCES: usize = 10_000;
 /// drop(kept);
 /// assert!(scope.report().is_empty());
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct LeakReport {
     objects: usize,
     bytes: usize,
@@ -121,7 +121,7 @@ impl LeakReport {
 /// let group = &report.groups()[0];
 /// assert_eq!((group.type_name(), group.objects()), ("i32", 3));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct LeakGroup {
     type_name: &'static str,
     site: &'static Location<'static>,
@@ -391,7 +391,7 @@ fn list(all: impl ExactSizeIterator<Item = String>) -> String {
 /// let holder = &report.groups()[0].pools()[0];
 /// assert_eq!((holder.pool(), holder.entries()), ("frame", 1));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PoolHolder {
     pub(super) pool: &'static str,
     pub(super) thread: String,
@@ -502,7 +502,7 @@ where
 /// println!("{retain}"); // retained once and not released: at src/game.rs:7:19, by thread 'main'
 /// # leaks::count_references([""; 0]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct UnreleasedRetain {
     pub(super) place: String,
     pub(super) thread: String,

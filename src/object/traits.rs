@@ -25,31 +25,61 @@ impl Ref<dyn Any + Send + Sync> {
 /// Implements the traits that all references implement alike, by those of the value.
 macro_rules! traits_of_value {
     ($reference:ty) => {
-        impl<T: ?Sized> Unpin for $reference {}
-        impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::UnwindSafe for $reference {}
-        impl<T: ?Sized + std::panic::RefUnwindSafe> std::panic::RefUnwindSafe for $reference {}
+        impl<T: ?Sized> std::borrow::Borrow<T> for $reference {
+            fn borrow(&self) -> &T {
+                self
+            }
+        }
 
-        $crate::unsizing::traits_of_smart_pointer!($reference);
+        impl<T: ?Sized> AsRef<T> for $reference {
+            fn as_ref(&self) -> &T {
+                self
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $reference {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $reference {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized> std::fmt::Pointer for $reference {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Pointer::fmt(&std::ptr::from_ref::<T>(self), f)
+            }
+        }
+
+        impl<T: ?Sized + Eq> Eq for $reference {}
+
+        impl<T: ?Sized + std::hash::Hash> std::hash::Hash for $reference {
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                (**self).hash(state);
+            }
+        }
+
+        impl<T: ?Sized + Ord> Ord for $reference {
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                (**self).cmp(&**other)
+            }
+        }
 
         impl<T: ?Sized + PartialOrd> PartialOrd for $reference {
             fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
                 (**self).partial_cmp(&**other)
             }
+        }
 
-            fn lt(&self, other: &Self) -> bool {
-                **self < **other
-            }
-
-            fn le(&self, other: &Self) -> bool {
-                **self <= **other
-            }
-
-            fn gt(&self, other: &Self) -> bool {
-                **self > **other
-            }
-
-            fn ge(&self, other: &Self) -> bool {
-                **self >= **other
+        /// Compares the values. Compares them even if both references are to one object: `Arc` skips that
+        /// for `T: Eq`, but on stable Rust only the standard library can.
+        impl<T: ?Sized + PartialEq> PartialEq for $reference {
+            fn eq(&self, other: &Self) -> bool {
+                **self == **other
             }
         }
     };
@@ -95,19 +125,6 @@ where
     fn default() -> Self {
         // SAFETY: the value stays in its allocation until it is dropped there, as with `Ref::pin`.
         unsafe { Self::new_unchecked(Ref::default()) }
-    }
-}
-
-/// Compares the values. Compares them even if both references are to one object: `Arc` skips that
-/// for `T: Eq`, but on stable Rust only the standard library can.
-impl<T: ?Sized + PartialEq> PartialEq for Ref<T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-
-    #[allow(clippy::partialeq_ne_impl, reason = "the value's own, as with `Arc`")]
-    fn ne(&self, other: &Self) -> bool {
-        **self != **other
     }
 }
 

@@ -7,7 +7,6 @@ use crate::ledger::{self, RawCall};
 use crate::unsizing::{coerced, coercible};
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
 /// A counted reference that does not keep its object alive, only its memory.
@@ -178,10 +177,6 @@ impl<T: ?Sized> Drop for Weak<T> {
         }
     }
 }
-
-impl<T: ?Sized> Unpin for Weak<T> {}
-impl<T: ?Sized + RefUnwindSafe> UnwindSafe for Weak<T> {}
-impl<T: ?Sized + RefUnwindSafe> RefUnwindSafe for Weak<T> {}
 
 impl<T> Default for Weak<T> {
     fn default() -> Self {

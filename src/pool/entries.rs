@@ -34,6 +34,10 @@ pub(crate) struct Entries {
     label: Cell<PoolLabel>,
 }
 
+// A panic leaves no list in a broken state: drains catch the panics of destructors.
+impl std::panic::UnwindSafe for Entries {}
+impl std::panic::RefUnwindSafe for Entries {}
+
 impl Default for Entries {
     fn default() -> Self {
         Self::new()

@@ -49,7 +49,7 @@ use crate::unwind::FirstPanic;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe};
 use std::sync::Arc;
 
 /// The pools of all threads, each of which has its own stack of them: Cocos2d-x's
@@ -117,7 +117,7 @@ impl PoolManager {
 
     /// Returns a builder for a manager with other settings.
     pub fn builder() -> PoolManagerBuilder {
-        PoolManagerBuilder::default()
+        PoolManagerBuilder(ManagerSettings::default())
     }
 
     pub(super) fn of(shared: Arc<ManagerShared>, is_global: bool) -> Self {
@@ -154,17 +154,17 @@ impl PoolManager {
     /// 10,000 unless set; 0 counts as 1.
     ///
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
-    /// value when it next autoreleases while no pool is open, or marks a
-    /// [boundary](Self::boundary). A thread that has already reported its root pool reports again
-    /// only when the pool has doubled, or after it has been drained, even if the watermark is lower
-    /// now.
+    /// value when it next autoreleases while no pool is open, or calls
+    /// [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark). A thread that has already
+    /// reported its root pool reports again only when the pool has doubled, or after it has been
+    /// drained, even if the watermark is lower now.
     ///
     /// ```
     /// use releasepool::pool::RootPolicy;
     /// use releasepool::PoolManager;
     /// let manager = PoolManager::global();
     /// manager.set_root_watermark(1_000);
-    /// manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    /// manager.set_root_policy(RootPolicy::Drain);
     /// ```
     pub fn set_root_watermark(&self, entries: usize) {
         self.shared().watermarks.root.set(entries);
@@ -174,7 +174,7 @@ impl PoolManager {
     /// [`RootPolicy::Report`] unless set.
     ///
     /// May be called at any time, by any thread. Every thread applies the new policy when it next
-    /// marks a [boundary](Self::boundary).
+    /// calls [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark).
     pub fn set_root_policy(&self, policy: RootPolicy) {
         self.shared().watermarks.set_root_policy(policy);
     }
@@ -293,19 +293,23 @@ impl PoolManager {
         self.named_pool("backlog").drain_within(budget)
     }
 
-    /// Marks an outermost boundary of this thread's work, such as the end of a callback that a
-    /// foreign host has made. If the manager's policy is [`RootPolicy::DrainAtBoundary`] and the
-    /// root pool has passed its watermark, drains the root pool. Returns the number of entries
-    /// released.
+    /// Drains this thread's root pool if the manager's policy is [`RootPolicy::Drain`] and the root
+    /// pool has at least as many entries as its watermark. Returns the number of entries released.
     ///
-    /// Does nothing inside a pool or a destructor, which are no boundaries. Costs a few loads if
-    /// there is nothing to do.
+    /// Releases nothing if the root pool has fewer entries, and leaves the backlog alone: so it does
+    /// not end a callback that a foreign host makes. For that, use
+    /// [`callback_scope`](crate::callback_scope), which releases everything. This function is for a
+    /// host whose code autoreleases without a pool now and then, at a place, such as its event loop,
+    /// where nothing on the stack uses what was autoreleased.
+    ///
+    /// Does nothing inside a pool of this manager or inside a destructor. Costs a few loads if there
+    /// is nothing to do.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain`] does.
-    pub fn boundary(&self) -> usize {
+    pub fn drain_root_beyond_watermark(&self) -> usize {
         let shared = self.shared();
-        if shared.watermarks.root_policy() != RootPolicy::DrainAtBoundary || in_destructor() {
+        if shared.watermarks.root_policy() != RootPolicy::Drain || in_destructor() {
             return 0;
         }
         this_thread::with(|pools| {
@@ -325,34 +329,56 @@ impl PoolManager {
     ///
     /// Inside a destructor or drain, does nothing and returns 0, so that closures never run in the
     /// middle of a release. The inbox belongs to the thread, and all managers share it.
+    /// [`run_inbox_within`](Self::run_inbox_within) limits how long it takes.
     ///
     /// # Panics
     /// Resumes the first panic of a closure or destructor, after all have run.
     pub fn run_inbox(&self) -> usize {
-        if in_destructor() {
-            // A hook's call has led to this one, which the hook's next call must make up for.
-            this_thread::with(|pools| pools?.record().map(rearm));
-            return 0;
+        let mut meter = Meter::unlimited(Limit::SOME);
+        serve_inbox(&mut meter, |panics| {
+            this_thread::serve(Meter::unlimited(Limit::SOME), panics);
+        });
+        meter.released()
+    }
+
+    /// Does what [`run_inbox`](Self::run_inbox) and [`drain_backlog`](Self::drain_backlog) do, within
+    /// a budget: for the event loop of a foreign host that must not stall.
+    ///
+    /// First makes releases within the budget. Then runs closures in order: at most as many as
+    /// [`Budget::Count`] says, or until the time since the call began exceeds [`Budget::Time`], but
+    /// at least one, even if the releases took all the time. So a closure may run before a release
+    /// that was sent earlier, unlike in `run_inbox`. A closure counts as a release in the result.
+    ///
+    /// If [`remaining`](Drained::remaining) is not 0, call it again when the host has time. An
+    /// [inbox hook](Self::set_inbox_hook) is called for messages that are left, but not for the
+    /// backlog.
+    ///
+    /// Inside a destructor or drain, does nothing, and returns what waits as `remaining`.
+    ///
+    /// # Panics
+    /// Resumes the first panic of a closure or destructor, after the budget is spent.
+    ///
+    /// ```
+    /// use releasepool::{Budget, PoolManager};
+    /// let manager = PoolManager::global();
+    /// let here = manager.current_thread().unwrap();
+    /// (0..3).for_each(|n| here.post(move || println!("{n}")).unwrap());
+    /// assert_eq!(manager.run_inbox_within(Budget::Count(2)).remaining, 1);
+    /// assert_eq!(manager.run_inbox_within(Budget::All).released, 1);
+    /// ```
+    pub fn run_inbox_within(&self, budget: Budget) -> Drained {
+        let mut meter = Meter::new(budget);
+        let mut drained = Drained::default();
+        let left = serve_inbox(&mut meter, |panics| {
+            panics.guard(|| drained = self.drain_backlog(budget));
+        });
+        let ran = meter.report(left);
+        Drained {
+            released: drained.released + ran.released,
+            remaining: drained.remaining + ran.remaining,
+            elapsed: ran.elapsed,
+            ..drained
         }
-        this_thread::with(|pools| {
-            let Some(pools) = pools else { return 0 };
-            let mut panics = FirstPanic::default();
-            // Collected before the releases: an object that a sender released before it posted is
-            // then destroyed before the closure runs.
-            pools.collect_posted();
-            this_thread::serve(Meter::unlimited(Limit::SOME), &mut panics);
-            let mut ran = 0;
-            for _ in 0..pools.posted() {
-                let run = |call: Message| panics.guard(|| call.run());
-                if pools.run_posted(run).is_none() {
-                    break;
-                }
-                ran += 1;
-            }
-            pools.record().into_iter().for_each(rearm);
-            panics.resume();
-            ran
-        })
     }
 
     /// Returns a handle by which other threads can send to the calling thread. `None` while its
@@ -456,9 +482,40 @@ impl PoolManager {
     }
 }
 
+/// Has `release` make the releases that were sent to this thread, and then runs the closures that were
+/// posted to it before, as far as `meter` allows. Returns how many messages are left of those that
+/// waited.
+fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {
+    this_thread::with(|pools| {
+        let Some(pools) = pools else { return 0 };
+        let rearm = || pools.record().into_iter().for_each(rearm);
+        if in_destructor() {
+            // A hook's call has led to this one, which the hook's next call must make up for.
+            rearm();
+            return pools.posted() + pools.remote_releases();
+        }
+        let mut panics = FirstPanic::default();
+        // Collected before the releases: an object that a sender released before it posted is
+        // then destroyed before the closure runs.
+        pools.collect_posted();
+        release(&mut panics);
+        for _ in 0..pools.posted() {
+            if meter.is_spent() {
+                break;
+            }
+            let run = |call: Message| meter.run(|| panics.guard(|| call.run()));
+            if pools.run_posted(run).is_none() {
+                break;
+            }
+        }
+        rearm();
+        panics.resume();
+        pools.posted()
+    })
+}
+
 // A panic leaves no pool or manager in a broken state: drains catch the panics of destructors.
-impl UnwindSafe for PoolManager {}
-impl RefUnwindSafe for PoolManager {}
+impl RefUnwindSafe for ManagerHandle {}
 
 impl Default for PoolManager {
     fn default() -> Self {
@@ -486,7 +543,7 @@ impl fmt::Debug for PoolManager {
 /// let manager = releasepool::PoolManager::builder().name("physics").build();
 /// assert_eq!(manager.name(), Some("physics"));
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 #[must_use = "a builder makes nothing until `build`"]
 pub struct PoolManagerBuilder(ManagerSettings);
 
@@ -552,10 +609,6 @@ impl Drop for InboxHook {
         rearm(&self.record);
     }
 }
-
-// A panic leaves no hook in a broken state.
-impl UnwindSafe for InboxHook {}
-impl RefUnwindSafe for InboxHook {}
 
 impl fmt::Debug for InboxHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

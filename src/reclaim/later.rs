@@ -305,7 +305,7 @@ fn tell_left(pending: impl Iterator<Item = PendingDrops>) -> bool {
 /// # worker.join().unwrap();
 /// ```
 #[doc(alias = "DeferDrop")]
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default)]
 pub struct Later<T: Send + 'static>(ManuallyDrop<T>);
 
 impl<T: Send + 'static> Later<T> {

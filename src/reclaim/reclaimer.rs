@@ -394,7 +394,7 @@ impl ReclaimerBuilder {
 /// }
 /// # Ok::<_, std::io::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("the reclaimer has no room for the value, or has ended; the value was not sent")]
 pub struct Full<T>(pub T);
 
@@ -422,7 +422,7 @@ impl<T> fmt::Debug for Full<T> {
 /// assert_eq!(reclaimer.pending().values, 0);
 /// # Ok::<_, std::io::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PendingDrops {
     /// How many values and references wait, the one whose destructor runs included.

@@ -45,7 +45,7 @@ const LOOKS: u32 = 8;
 ///     Err(report) => eprintln!("{report}"), // who holds what
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ShutdownReport {
     /// Number of entries of this manager's root pool and backlog that the calling thread released.
@@ -81,7 +81,7 @@ pub struct ShutdownReport {
 /// assert!(report.epoch_holders.iter().any(|holder| holder.pool == "level"));
 /// assert_eq!(*old, "old");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EpochHolder {
     /// Name and key of the pool's thread, and whether the thread has ended.

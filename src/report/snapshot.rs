@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// assert_eq!(snapshot.thread(here).map(|thread| thread.open_pools), Some(1));
 /// println!("{snapshot}"); // a table of all threads
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// All live threads that have used the crate.
@@ -66,7 +66,7 @@ pub struct Snapshot {
 ///     println!("{:?}: {} pools, {} entries", thread.name, thread.open_pools, thread.root_entries);
 /// }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ThreadSnapshot {
     /// The thread's key.
@@ -98,7 +98,7 @@ pub struct ThreadSnapshot {
 /// let here = snapshot.thread(manager.current_thread().unwrap().key()).unwrap();
 /// assert_eq!((here.totals.pools_pushed, here.totals.released), (3, 3));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Totals {
     /// Number of pools of this manager that were opened.

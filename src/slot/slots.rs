@@ -242,12 +242,6 @@ where
     }
 }
 
-impl<T: ?Sized + ThinTarget + Send + Sync> From<Ref<T>> for Slot<T> {
-    fn from(r: Ref<T>) -> Self {
-        Self::new(r)
-    }
-}
-
 impl<T: ?Sized + ThinTarget + Send + Sync + fmt::Debug> fmt::Debug for Slot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Slot").field(&self.load_full()).finish()
@@ -362,12 +356,6 @@ impl<T: ?Sized + ThinTarget + Send + Sync> OptionSlot<T> {
 impl<T: ?Sized + ThinTarget + Send + Sync> Default for OptionSlot<T> {
     fn default() -> Self {
         Self::empty()
-    }
-}
-
-impl<T: ?Sized + ThinTarget + Send + Sync> From<Option<Ref<T>>> for OptionSlot<T> {
-    fn from(r: Option<Ref<T>>) -> Self {
-        Self::new(r)
     }
 }
 

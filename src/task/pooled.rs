@@ -28,7 +28,6 @@ use std::task::{Context, Poll};
 /// # assert_eq!(poll, Poll::Ready(5));
 /// ```
 #[must_use = "futures do nothing unless polled"]
-#[derive(Clone)]
 pub struct Pooled<F> {
     /// Pinned wherever the `Pooled` is. So the type has no `Drop`, and `Unpin` only by its auto trait:
     /// if `F` is.

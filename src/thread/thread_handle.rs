@@ -7,7 +7,6 @@ use crate::event::{Event, EventKind};
 use crate::sync::{boxed, unbox};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -50,7 +49,7 @@ pub struct ThreadHandle(pub(crate) Arc<Record>);
 ///     closure(); // here instead
 /// }
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("the thread or its loop has shut down; the closure was not accepted")]
 pub struct Closed<F>(pub F);
 
@@ -213,10 +212,6 @@ impl Posted<'_> {
         }
     }
 }
-
-// A panic leaves no inbox in a broken state.
-impl UnwindSafe for ThreadHandle {}
-impl RefUnwindSafe for ThreadHandle {}
 
 impl PartialEq for ThreadHandle {
     fn eq(&self, other: &Self) -> bool {

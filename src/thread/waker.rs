@@ -57,6 +57,10 @@ impl ThreadWaker {
 #[derive(Default)]
 pub(crate) struct HookPlace(Option<WakeHook>);
 
+// A panic leaves no hook in a broken state.
+impl std::panic::UnwindSafe for HookPlace {}
+impl std::panic::RefUnwindSafe for HookPlace {}
+
 impl HookPlace {
     /// Sets, replaces or removes the hook. For the thread itself.
     pub(crate) fn set(&mut self, waker: &ThreadWaker, hook: Option<WakeHook>) {

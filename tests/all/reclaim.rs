@@ -23,7 +23,7 @@ use std::time::Duration;
 fn filled(reclaimer: &Reclaimer, log: &Log) -> impl Sized + use<> {
     let go = hold(reclaimer.thread());
     (0..3).for_each(|n| reclaimer.drop_later(log.probe(n)));
-    assert_eq!(reclaimer.try_drop_later(9), Err(Full(9)));
+    assert!(matches!(reclaimer.try_drop_later(9), Err(Full(9))));
     go
 }
 
@@ -377,7 +377,7 @@ fn pnpm_14498_the_reclaimer_of_the_process_finishes_and_says_what_is_left() {
     let mut later = Later::new((log.probe(0), 1));
     later.1 += 1;
     drop(later);
-    drop(Later::into_inner(Later::from(log.probe(1))));
+    drop(Later::into_inner(Later::new(log.probe(1))));
     drop_later(log.probe(2));
     assert!(try_drop_later(log.probe(3)).is_ok());
     assert!(finish_drops(LONG));

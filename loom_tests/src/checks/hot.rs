@@ -107,7 +107,7 @@ pub fn hot() -> Hot<Probe> {
 }
 
 pub fn make<T: Send + Sync>(value: T) -> Hot<T> {
-    Hot::try_new(Ref::new(value)).expect("there is a free row")
+    Hot::new(Ref::new(value))
 }
 
 /// Makes references to an object that the owner has let go.

@@ -2,10 +2,9 @@
 
 use super::stack_allocator::StackAllocator;
 use crate::memory::block::shared::AllocError;
-use crate::unsizing::{coerced, coercible, traits_of_smart_pointer};
+use crate::unsizing::{coerced, coercible};
 use std::alloc::Layout;
-use std::borrow::BorrowMut;
-use std::cmp::Ordering;
+use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -164,47 +163,21 @@ coercible!(StackBox<'s>, |this, coerce| {
     unsafe { StackBox::adopt(arena, coerced(StackBox::into_ptr(this), coerce)) }
 });
 
-traits_of_smart_pointer!(StackBox<'_, T>);
-
-impl<T: ?Sized> AsMut<T> for StackBox<'_, T> {
-    fn as_mut(&mut self) -> &mut T {
-        self
+impl<T: ?Sized + fmt::Debug> fmt::Debug for StackBox<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 
-impl<T: ?Sized> BorrowMut<T> for StackBox<'_, T> {
-    fn borrow_mut(&mut self) -> &mut T {
-        self
+impl<T: ?Sized + fmt::Display> fmt::Display for StackBox<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 
 impl<'a, T: ?Sized + PartialEq> PartialEq<StackBox<'a, T>> for StackBox<'_, T> {
     fn eq(&self, other: &StackBox<'a, T>) -> bool {
         **self == **other
-    }
-}
-
-impl<'a, T: ?Sized + PartialOrd> PartialOrd<StackBox<'a, T>> for StackBox<'_, T> {
-    fn partial_cmp(&self, other: &StackBox<'a, T>) -> Option<Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + std::error::Error> std::error::Error for StackBox<'_, T> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        (**self).source()
-    }
-}
-
-impl<I: ?Sized + Iterator> Iterator for StackBox<'_, I> {
-    type Item = I::Item;
-
-    fn next(&mut self) -> Option<I::Item> {
-        (**self).next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (**self).size_hint()
     }
 }
 

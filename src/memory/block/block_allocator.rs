@@ -10,7 +10,7 @@ use crate::sync::lazy;
 use crate::unwind::reporting;
 use std::alloc::Layout;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::RefUnwindSafe;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -266,8 +266,7 @@ impl BlockAllocator {
 }
 
 // No panic leaves a heap in a broken state: foreign code runs only between complete operations.
-impl UnwindSafe for BlockAllocator {}
-impl RefUnwindSafe for BlockAllocator {}
+impl RefUnwindSafe for AllocatorHandle {}
 
 impl Default for BlockAllocator {
     fn default() -> Self {

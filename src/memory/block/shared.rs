@@ -306,7 +306,7 @@ impl Drop for AllocatorShared {
 /// assert_eq!((stats.live_blocks, stats.heaps), (1, 1));
 /// assert!(stats.live_bytes > 100 && stats.chunk_bytes >= 65_536);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct BlockStats {
     /// Blocks in use. A block freed by a thread other than its heap's counts until the heap's

@@ -21,7 +21,7 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
 use std::fmt;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::Location;
 use std::ptr::NonNull;
 
 /// A pool of references that are released together, newest first, when it is drained or dropped.
@@ -386,10 +386,6 @@ impl AutoreleasePool {
         PoolDump(self.state())
     }
 }
-
-// A panic leaves no pool in a broken state: drains catch the panics of destructors.
-impl UnwindSafe for AutoreleasePool {}
-impl RefUnwindSafe for AutoreleasePool {}
 
 impl Default for AutoreleasePool {
     fn default() -> Self {

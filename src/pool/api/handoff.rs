@@ -1,7 +1,6 @@
 //! `HandoffPool`: a pool that is drained on another thread.
 
 use super::pool_ref::PoolRef;
-use crate::home::home_ref::HomeRef;
 use crate::ledger::{self, PoolLabel};
 use crate::object::header::Thin;
 use crate::object::object_memory::BlockSource;
@@ -14,7 +13,7 @@ use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::Location;
 use std::{fmt, mem};
 
 /// A pool of references for another thread to release; one message hands over all of them.
@@ -26,9 +25,9 @@ use std::{fmt, mem};
 ///
 /// # When not to use it
 /// For single objects, use [`ThreadHandle::release`]; for a value with one owner,
-/// [`drop_later`](crate::drop_later); for objects that only one thread may destroy, a
-/// [`HomeRef`](crate::HomeRef), whose drop sends it home; on one thread, an
-/// [`AutoreleasePool`](crate::AutoreleasePool).
+/// [`drop_later`](crate::drop_later); for values that only one thread may destroy, a
+/// [`HomeRef`](crate::HomeRef), whose drop sends it home, and which a pool takes by
+/// [`create`](Self::create); on one thread, an [`AutoreleasePool`](crate::AutoreleasePool).
 ///
 /// # Threads
 /// The pool itself stays on its thread; it is neither `Send` nor `Sync`.
@@ -80,6 +79,11 @@ impl HandoffPool {
     /// Creates an object that the pool owns. Its memory is a block of the process-wide
     /// [allocator](crate::memory::BlockAllocator::process); whichever thread destroys the object, the block
     /// returns to this thread.
+    ///
+    /// The value may be a [`HomeRef`](crate::HomeRef). The thread that releases the pool's entries
+    /// then only gives the reference up; if that was the last one, the value goes on to its home,
+    /// which [destroys](crate::HomeRef#where-it-is-destroyed) it. So a graph whose nodes refer to
+    /// values of several threads can go to a reclaimer as it is.
     #[inline]
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
@@ -93,56 +97,6 @@ impl HandoffPool {
         ledger::autoreleased(entry, Location::caller(), label);
         self.entries.set_label(PoolLabel::HANDOFF);
         self.entries.push_or_grow(entry, grow);
-    }
-
-    /// Moves a reference to a value with a home into this pool, and lends the reference back until
-    /// the pool is drained.
-    ///
-    /// The thread that releases the pool's entries only gives the reference up. If that was the
-    /// last reference, the value goes on to its home, which
-    /// [destroys](HomeRef#where-it-is-destroyed) it: so a graph whose nodes refer to values of
-    /// several threads can go to a reclaimer as it is.
-    ///
-    /// Takes a block of 24 bytes besides the entry: an entry must be an object that any thread may
-    /// destroy, so the reference becomes the value of an object that [`create`](Self::create)
-    /// makes.
-    ///
-    /// ```
-    /// use releasepool::{AutoreleasePool, HandoffPool, HomeRef, Reclaimer};
-    /// use std::rc::Rc;
-    ///
-    /// let reclaimer = Reclaimer::new("reclaimer")?;
-    /// let texture = Rc::new("grass"); // not Send
-    /// let mut old = HandoffPool::new();
-    /// old.autorelease_home(HomeRef::new(texture.clone()));
-    /// old.drain_on(reclaimer.thread());
-    /// drop(reclaimer); // the reference is given up by now
-    /// drop(AutoreleasePool::new());  // a drain here, at home, destroys the value
-    /// assert_eq!(Rc::strong_count(&texture), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub fn autorelease_home<T: ?Sized>(&self, r: HomeRef<T>) -> PoolRef<'_, HomeRef<T>> {
-        self.create(r)
-    }
-
-    /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
-    /// objects](Self::create).
-    #[inline]
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub fn create_str(&self, text: &str) -> PoolRef<'_, str> {
-        self.autorelease(Ref::str_from(text, BlockSource::Process))
-    }
-
-    /// Creates a slice that the pool owns: clones of the values, in a block like other [created
-    /// objects](Self::create).
-    ///
-    /// # Panics
-    /// If cloning panics. The pool is then unchanged.
-    #[inline]
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    pub fn create_slice<T: Clone + Send + Sync>(&self, values: &[T]) -> PoolRef<'_, [T]> {
-        self.autorelease(Ref::slice_from(values, BlockSource::Process))
     }
 
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
@@ -194,11 +148,6 @@ impl HandoffPool {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Returns whether the pool has an entry for this object. Linear in the number of entries.
-    pub fn contains<T: ?Sized>(&self, r: &Ref<T>) -> bool {
-        self.entries.contains(Ref::thin(r))
-    }
 }
 
 /// Drains the pool on this thread.
@@ -232,10 +181,6 @@ fn grow(entries: &Entries) {
 fn release_here(entries: Entries) -> usize {
     this_thread::with(|thread| engine::release_all(&entries, thread))
 }
-
-// A panic leaves no pool in a broken state: drains catch the panics of destructors.
-impl UnwindSafe for HandoffPool {}
-impl RefUnwindSafe for HandoffPool {}
 
 impl fmt::Debug for HandoffPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

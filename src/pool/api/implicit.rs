@@ -4,6 +4,7 @@ use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::destroy::release;
 use crate::object::header::{Thin, header};
+use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::pool::drain::{this_thread, watch};
 use crate::pool::stack::pool_life::PoolKind;
@@ -45,6 +46,41 @@ use std::panic::Location;
 pub fn autorelease<T: ?Sized>(r: Ref<T>) {
     let site = Location::caller();
     autorelease_to(Ref::into_payload(r).cast(), site, |pools| &pools.first);
+}
+
+/// Creates an object in the current pool of this thread, as [`autorelease`] finds it, and returns a
+/// second reference: for code that runs in a pool and is not passed it, such as a
+/// [poll](crate::pooled), a callback, or a function that either calls.
+///
+/// The pool keeps the object until it is drained, even if the returned reference is dropped before:
+/// so a pointer to the object stays valid for foreign code until the poll or callback ends. If no
+/// pool is open, the object goes where `autorelease` would put it.
+///
+/// # When not to use it
+/// Where the pool is at hand: [`AutoreleasePool::create`](crate::AutoreleasePool::create) lends the
+/// object without counting. For an object that need not outlive the returned reference, use
+/// [`Ref::new`].
+///
+/// # Threads
+/// The value need not be `Send`: the pool belongs to the calling thread.
+///
+/// # Cost
+/// A block of the [process-wide allocator](crate::memory::BlockAllocator::process), an entry, and the count
+/// of a second reference. Aborts when memory is exhausted (`handle_alloc_error`).
+///
+/// ```
+/// use releasepool::{Ref, Weak, autoreleasepool, pool};
+/// fn name() -> Weak<String> {
+///     Ref::downgrade(&pool::create(String::from("player 1")))
+/// }
+/// autoreleasepool(|_| assert_eq!(*name().upgrade().unwrap(), "player 1"));
+/// ```
+#[inline]
+#[track_caller]
+pub fn create<T>(value: T) -> Ref<T> {
+    let r = Ref::new_from(value, BlockSource::Process);
+    autorelease(r.clone());
+    r
 }
 
 impl<T: ?Sized> Ref<T> {

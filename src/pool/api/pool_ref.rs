@@ -133,13 +133,6 @@ impl<T: ?Sized> Deref for PoolRef<'_, T> {
     }
 }
 
-/// Compares the values, as `&T` does; [`ptr_eq`](PoolRef::ptr_eq) compares addresses.
-impl<T: ?Sized + PartialEq> PartialEq for PoolRef<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
 coercible!(PoolRef<'pool>, |this, coerce| {
     // SAFETY: `coerce` returns the same object by the caller's promise, and it is alive for
     // `'pool` by the contract of `lend`.

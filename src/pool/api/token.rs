@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// assert_eq!(manager.pop(token), Err(PopError::Stale));
 /// # Ok::<_, PopError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PoolToken {
     manager: u64,
     /// `None` if the pool was made after the thread's exit.

@@ -537,6 +537,7 @@ mod tests {
         assert_serves(|| _ = manager.pop(manager.push()));
         assert_serves(|| _ = manager.drain_root());
         assert_serves(|| _ = manager.run_inbox());
+        assert_serves(|| _ = manager.run_inbox_within(Budget::All));
         assert_serves(|| _ = Hot::review());
         assert_serves(|| _ = manager.quiesce(Duration::ZERO));
         assert_serves(|| _ = manager.shutdown(Duration::ZERO));

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// pool.drain_within(Budget::Time(Duration::from_millis(2)));
 /// assert_eq!(pool.drain_within(Budget::All).remaining, 0);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {
     /// All releases.
@@ -51,7 +51,7 @@ pub enum Budget {
 ///     println!("{type_name} took {time:?}");
 /// }
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Drained {
     /// References released, plus objects destroyed because a released object held their last
@@ -252,7 +252,7 @@ impl Meter {
 
     /// Returns whether the budget is used up.
     #[inline]
-    pub(in crate::pool) fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         match self.budget {
             Budget::All => false,
             Budget::Count(most) => self.released >= most,
@@ -272,7 +272,7 @@ impl Meter {
     }
 
     /// Returns how many references have been released.
-    pub(in crate::pool) fn released(&self) -> usize {
+    pub(crate) fn released(&self) -> usize {
         self.released
     }
 
@@ -281,6 +281,15 @@ impl Meter {
     pub(in crate::pool) fn count(&mut self, n: usize) {
         self.released += n;
         self.begun = true;
+    }
+
+    /// Runs a closure that was posted, which counts as a release.
+    pub(crate) fn run(&mut self, closure: impl FnOnce()) {
+        closure();
+        self.count(1);
+        if self.is_limited() {
+            self.read();
+        }
     }
 
     /// Counts a step that only prepares releases.
@@ -331,7 +340,7 @@ impl Meter {
     }
 
     /// Returns the result of the drain, which leaves `remaining` releases.
-    pub(in crate::pool) fn report(mut self, remaining: usize) -> Drained {
+    pub(crate) fn report(mut self, remaining: usize) -> Drained {
         self.read();
         Drained {
             released: self.released,

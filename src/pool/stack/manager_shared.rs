@@ -17,18 +17,19 @@ use std::sync::Arc;
 /// use releasepool::{PoolManager, Ref};
 ///
 /// let manager = PoolManager::new();
-/// manager.set_root_policy(RootPolicy::DrainAtBoundary);
+/// manager.set_root_policy(RootPolicy::Drain);
 /// manager.autorelease(Ref::new(5));
-/// manager.boundary(); // drains the root pool if it has grown beyond its watermark
+/// assert_eq!(manager.drain_root_beyond_watermark(), 0); // 10,000 unless set
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RootPolicy {
     /// An event reports the pool, and reports it again at each doubling.
     Report,
-    /// An event reports the pool, and it is drained at the next boundary that the host marks
-    /// ([`PoolManager::boundary`](crate::PoolManager::boundary)).
-    DrainAtBoundary,
+    /// An event reports the pool, and the host's next call of
+    /// [`PoolManager::drain_root_beyond_watermark`](crate::PoolManager::drain_root_beyond_watermark)
+    /// drains it.
+    Drain,
 }
 
 /// The settings with which a manager is made.
@@ -84,7 +85,7 @@ impl Watermarks {
         if self.root_policy.get() == RootPolicy::Report as u64 {
             RootPolicy::Report
         } else {
-            RootPolicy::DrainAtBoundary
+            RootPolicy::Drain
         }
     }
 

@@ -22,7 +22,7 @@ use crate::sync::{const_fn, described};
 use crate::thread::current::current_label;
 use crate::thread::key::ThreadKey;
 use std::borrow::Cow;
-use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::panic::{Location, RefUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::{fmt, iter, mem};
@@ -339,9 +339,8 @@ described! {
 /// ```
 pub struct PoolDump<'p>(pub(in crate::pool) &'p PoolState);
 
-// `AutoreleasePool` has these auto traits, too.
-impl UnwindSafe for PoolDump<'_> {}
-impl RefUnwindSafe for PoolDump<'_> {}
+// A panic leaves no pool in a broken state: drains catch the panics of destructors.
+impl RefUnwindSafe for PoolState {}
 
 impl fmt::Display for PoolDump<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

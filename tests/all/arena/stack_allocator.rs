@@ -4,11 +4,7 @@ use crate::arena::{HEADER, address};
 use crate::support::Log;
 use releasepool::memory::{StackAllocator, StackBox};
 use releasepool::unsize;
-use std::collections::HashSet;
-use std::error::Error;
-use std::fmt::{self, Display, Formatter};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::ParseIntError;
+use std::fmt::Display;
 
 #[test]
 fn holes_are_used_again_when_everything_above_was_dropped() {
@@ -192,54 +188,13 @@ fn boxes_of_trait_objects_and_slices() {
     let mut numbers = unsize!(arena.alloc(1..4) => dyn Iterator<Item = i32>);
     assert_eq!(numbers.size_hint(), (3, Some(3)));
     assert_eq!(numbers.next(), Some(1));
-    assert_eq!(numbers.sum::<i32>(), 5);
-    assert!(arena.is_empty());
+    assert_eq!((&mut *numbers).sum::<i32>(), 5);
 }
 
 #[test]
-// The arena has cells, but only the value is hashed, which has none.
-#[allow(clippy::mutable_key_type)]
 fn boxes_are_like_their_values() {
-    use std::borrow::{Borrow, BorrowMut};
     let (arena, other) = (StackAllocator::new(), StackAllocator::new());
-    let (mut one, two) = (arena.alloc(1), other.alloc(2));
-    assert!(one < two && one != two && one.cmp(&two).is_lt());
-    assert_eq!(one.partial_cmp(&two), Some(std::cmp::Ordering::Less));
-    assert_eq!(one, arena.alloc(1));
+    let (one, two) = (arena.alloc(1), other.alloc(2));
+    assert!(one != two && one == arena.alloc(1));
     assert_eq!(format!("{one} {two:?}"), "1 2");
-    assert_eq!(format!("{one:p}"), format!("{:#x}", address(&one)));
-    *one.as_mut() += 1;
-    *BorrowMut::<i32>::borrow_mut(&mut one) += 1;
-    let borrowed: &i32 = one.borrow();
-    assert_eq!((*borrowed, *one.as_ref(), *one), (3, 3, 3));
-    let set = HashSet::from([arena.alloc(5), arena.alloc(5), arena.alloc(6)]);
-    assert_eq!(set.len(), 2);
-    let hash = |of: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        of(&mut hasher);
-        hasher.finish()
-    };
-    assert_eq!(hash(&|to| one.hash(to)), hash(&|to| 3.hash(to)));
-}
-
-#[test]
-fn box_of_an_error_is_an_error() {
-    #[derive(Debug)]
-    struct Outer(ParseIntError);
-    impl Display for Outer {
-        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-            f.write_str("not a number")
-        }
-    }
-    impl Error for Outer {
-        fn source(&self) -> Option<&(dyn Error + 'static)> {
-            Some(&self.0)
-        }
-    }
-    let arena = StackAllocator::new();
-    let error = arena.alloc(Outer("x".parse::<i32>().unwrap_err()));
-    let error: &dyn Error = &error;
-    assert_eq!(error.to_string(), "not a number");
-    let source = error.source().unwrap();
-    assert!(source.source().is_none());
 }

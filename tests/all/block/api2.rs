@@ -77,7 +77,7 @@ fn values_of_size_0_take_no_block() {
         [0u64; 0],
         blocks.clone(),
     )));
-    assert_eq!(blocks.stats(), Default::default());
+    assert_eq!((blocks.stats().live_blocks, blocks.stats().large), (0, 0));
 }
 
 #[test]

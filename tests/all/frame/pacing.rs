@@ -124,10 +124,19 @@ fn late() -> FrameConfig {
 }
 
 #[test]
-fn late_frame_leaves_releases_to_the_next_ones() {
+fn frame_that_is_late_or_has_drained_enough_leaves_releases_to_the_next_ones() {
     // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
-    let log = alone!();
-    let mut frames = FrameLoop::new(late());
+    alone!();
+    let enough = FrameConfig::new().max_drain(Duration::ZERO);
+    let configs = [late(), enough.clone().frame_time(HOUR), enough.unlimited()];
+    configs
+        .into_iter()
+        .for_each(leaves_releases_to_the_next_frames);
+}
+
+fn leaves_releases_to_the_next_frames(config: FrameConfig) {
+    let log = Log::new();
+    let mut frames = FrameLoop::new(config);
     let told = Arc::new(Told::default());
     frames.set_waker(Waker::from(told.clone()));
     frames.tick(|frame| {

@@ -5,7 +5,7 @@ use crate::support::{Log, events, fresh, listen, me, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::task::Pooled;
 use releasepool::{
-    AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, callback_scope, pooled,
+    AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool, callback_scope, pool, pooled,
 };
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -65,6 +65,20 @@ fn pool_of_a_poll_is_named_and_closed_at_its_end() {
     autorelease(Ref::new(log.probe(1)));
     assert_eq!((outer.len(), log.ids()), (1, vec![0]));
     assert!(held.take().is_some());
+}
+
+#[test]
+fn what_is_created_without_a_pool_value_lives_until_the_current_pool_is_drained() {
+    let log = Log::new();
+    let task = pooled(async {
+        assert_eq!((pool::create(log.probe(0)).id, log.count()), (0, 0));
+    });
+    assert!(poll(pin!(task)).is_ready());
+    assert_eq!(log.count(), 1);
+    callback_scope(|_| assert_eq!((pool::create(log.probe(1)).id, log.count()), (1, 1)));
+    let kept = pool::create(log.probe(2));
+    assert_eq!((PoolManager::global().drain_root(), log.count()), (1, 2));
+    assert_eq!(Ref::strong_count(&kept), 1);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::handles::hot;
 use crate::support::allocator::left_over;
 use crate::support::{
-    alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, only_event, wait_until,
+    alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, only_event, panic_of,
+    wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::hot::HotTableFull;
@@ -29,6 +30,7 @@ fn one_object_too_many_is_given_back_and_reported() {
     let back = full.into_inner();
     assert!(Ref::ptr_eq(&one, &back) && Ref::strong_count(&one) == 2);
     let event = only_event(EventKind::HotTableFull);
+    assert_eq!(panic_of(|| Hot::new(one)), message);
     assert_eq!((event.count, event.type_name), (ROOM, Some("usize")));
     assert_says(&event, &["1,024 objects are hot"]);
     assert!(all.iter().enumerate().all(|(n, hot)| **hot == n));

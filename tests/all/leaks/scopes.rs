@@ -65,7 +65,7 @@ fn an_object_counts_where_it_was_created_wherever_it_dies() {
 }
 
 #[test]
-fn assert_none_panics_with_the_report() {
+fn assert_none_and_check_and_guards_panic_with_the_report() {
     struct Texture;
     let scope = leaks::scope();
     let texture = Ref::new(Texture);
@@ -76,5 +76,18 @@ fn assert_none_panics_with_the_report() {
         &message,
         &["1 object is alive, 16 bytes", "::Texture", &site],
     );
-    drop(texture);
+    assert_eq!(leaks::check(|| Ref::strong_count(&texture)), 1);
+    let message = panic_of(|| leaks::check(|| Ref::new(Texture)));
+    assert_says(&message, &["1 object is alive", "::Texture"]);
+    let guarded = |panics: bool| {
+        let mut kept = None;
+        panic_of(|| {
+            let _guard = leaks::scope().assert_none_on_drop();
+            drop(leaks::scope().assert_none_on_drop());
+            kept = Some(Ref::new(Texture));
+            assert!(!panics, "first");
+        })
+    };
+    assert_says(&guarded(false), &["1 object is alive"]);
+    assert_eq!(guarded(true), "first");
 }

@@ -95,8 +95,6 @@ fn what_pools_create_has_the_users_line() {
     is_created_at(line!(), || _ = pool.create_str("a"));
     is_created_at(line!(), || _ = pool.create_slice(&[1]));
     is_created_at(line!(), || _ = handoff.create(1));
-    is_created_at(line!(), || _ = handoff.create_str("a"));
-    is_created_at(line!(), || _ = handoff.create_slice(&[1]));
 }
 
 #[test]

@@ -30,9 +30,9 @@ fn clones_are_the_same_manager_on_every_thread() {
 fn settings_are_in_the_debug_output() {
     let manager = PoolManager::builder().name("physics").build();
     manager.set_root_watermark(7);
-    manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    manager.set_root_policy(RootPolicy::Drain);
     let debug = format!("{manager:?}");
-    for part in ["physics", "7", "DrainAtBoundary"] {
+    for part in ["physics", "7", "Drain"] {
         assert!(debug.contains(part), "{part} in {debug}");
     }
     assert!(format!("{:?}", PoolManager::default()).contains("10000"));

@@ -63,9 +63,9 @@ fn all_counts_once_while_threads_exit() {
             });
             go.wait();
             while !over.load(Ordering::Acquire) {
-                assert_eq!(totals(), settled);
+                assert_eq!(totals().to_string(), settled.to_string());
             }
-            assert_eq!(totals(), settled);
+            assert_eq!(totals().to_string(), settled.to_string());
         });
     }
 }

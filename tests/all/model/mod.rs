@@ -117,9 +117,8 @@ pub enum Op {
     /// Pops a token by the other manager.
     PopForeign(u8),
     DrainRoot(u8),
-    /// Reaches a boundary of a manager; manager 1 drains its root pool there if it holds
-    /// [`WATERMARK`] entries.
-    Boundary(u8),
+    /// Drains the root pool of manager 1 if it holds [`WATERMARK`] entries; manager 0 does nothing.
+    DrainRootBeyondWatermark(u8),
     /// Begins an `autoreleasepool` scope.
     Enter,
     /// Ends the innermost scope.
@@ -204,7 +203,7 @@ pub const THREADS: usize = 3;
 pub const DEEPEST: usize = 6;
 /// The number of scopes that may be nested.
 pub const SCOPES: usize = 6;
-/// The root watermark of manager 1, which drains its root pool at boundaries.
+/// The root watermark of manager 1, whose policy is to drain its root pool beyond it.
 pub const WATERMARK: usize = 4;
 /// The id in a panic that no object has caused.
 pub const NOBODY: u32 = u32::MAX;

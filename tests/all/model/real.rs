@@ -24,7 +24,7 @@ pub fn on_event(event: &Event) {
 pub fn managers() -> [PoolManager; 2] {
     let second = PoolManager::new();
     second.set_root_watermark(WATERMARK);
-    second.set_root_policy(RootPolicy::DrainAtBoundary);
+    second.set_root_policy(RootPolicy::Drain);
     [PoolManager::global().clone(), second]
 }
 

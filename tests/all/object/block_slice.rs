@@ -3,7 +3,7 @@
 use super::payloads::{Page, through_everything};
 use crate::support::{Log, panic_of};
 use releasepool::memory::{AllocError, BlockAllocator};
-use releasepool::{AutoreleasePool, HandoffPool, PoolRef, Ref, Weak};
+use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
 use releasepool::{PoolManager, unsize};
 use std::thread;
 
@@ -58,14 +58,6 @@ fn pools_create_them() {
     drop(pool);
     blocks.trim();
     assert_eq!(blocks.stats().live_blocks, 0);
-
-    let mut handoff = HandoffPool::new();
-    let text = handoff.create_str("text");
-    assert_eq!(
-        (&*text, &*handoff.create_slice(&[1, 2])),
-        ("text", &[1, 2][..])
-    );
-    assert_eq!(handoff.drain(), 2);
 }
 
 #[test]

@@ -56,10 +56,10 @@ fn every_kind_of_handle() {
     assert_eq!(home.with(ToString::to_string), "7");
     assert!(weak_home.upgrade().is_some());
 
-    let owner = Hot::try_new(counted).unwrap();
+    let owner = Hot::new(counted);
     let hot_ref = unsize!(owner.get() => dyn Display + Send + Sync);
     let hot = unsize!(owner => dyn Display + Send + Sync);
-    assert_eq!(format!("{hot}{hot_ref}"), "77");
+    assert_eq!(format!("{}{hot_ref}", &*hot), "77");
 
     let arena = StackAllocator::with_capacity(64);
     let boxed = unsize!(arena.alloc(7) => dyn Display);

@@ -126,7 +126,7 @@ fn destructor_asks_for_everything_the_manager_can_do() {
             let me = manager.current_thread().unwrap().key();
             // The pool is open.
             assert!(report.holders.iter().any(|holder| holder.key == me));
-            assert_eq!(manager.boundary(), 0);
+            assert_eq!(manager.drain_root_beyond_watermark(), 0);
             assert_eq!(settle(), 0);
             let snapshot = manager.snapshot();
             assert_eq!(snapshot.thread(me).unwrap().open_pools, 1);

@@ -93,7 +93,7 @@ fn the_root_watermark_reports_at_each_doubling() {
     assert!(events.iter().map(|event| event.count).eq(seen));
     assert_eq!(events[0].type_name, Some("char"));
     assert_says(&events[0], &["10 entries"]);
-    assert_eq!(manager.boundary(), 0, "the policy is to report");
+    assert_eq!(beyond(&manager), 0, "the policy is to report");
     assert_eq!(manager.drain_root(), 100);
 }
 
@@ -108,31 +108,35 @@ fn a_drain_lowers_the_watermark_again() {
     }
 }
 
-/// Returns a manager that drains, at a boundary, a root pool with this many entries.
+fn beyond(manager: &PoolManager) -> usize {
+    manager.drain_root_beyond_watermark()
+}
+
+/// Returns a manager whose policy is to drain a root pool with this many entries.
 fn draining_at(entries: usize) -> PoolManager {
     let manager = reporting_at(entries);
-    manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    manager.set_root_policy(RootPolicy::Drain);
     manager
 }
 
 #[test]
-fn a_boundary_inside_a_pool_or_a_destructor_does_nothing() {
+fn drain_root_beyond_watermark_inside_a_pool_or_a_destructor_does_nothing() {
     let log = Log::new();
     let manager = draining_at(1);
     manager.autorelease(Ref::new(log.probe(0)));
     let pool = manager.pool();
-    assert_eq!(manager.boundary(), 0, "inside a pool");
+    assert_eq!(beyond(&manager), 0, "inside a pool");
     drop(pool);
     let token = manager.push();
-    assert_eq!(manager.boundary(), 0, "inside a token pool");
+    assert_eq!(beyond(&manager), 0, "inside a token pool");
     manager.pop(token).unwrap();
     let inner = manager.clone();
     drop(Ref::new(on_drop(move || {
-        assert_eq!(inner.boundary(), 0, "in a destructor")
+        assert_eq!(beyond(&inner), 0, "in a destructor")
     })));
     assert_eq!(log.count(), 0);
     let _of_another_manager = AutoreleasePool::new();
-    assert_eq!(manager.boundary(), 1);
+    assert_eq!(beyond(&manager), 1);
 }
 
 #[test]
@@ -184,11 +188,11 @@ fn watermarks_of_the_global_manager_can_be_set() {
     listen();
     autorelease(Ref::new(0));
     global().set_root_watermark(3);
-    global().set_root_policy(RootPolicy::DrainAtBoundary);
+    global().set_root_policy(RootPolicy::Drain);
     (0..2).for_each(|_| autorelease(Ref::new(0)));
     assert_eq!(events(EventKind::RootWatermark).len(), 1);
     assert_eq!(events(EventKind::RootWatermark)[0].manager, None);
-    assert_eq!(global().boundary(), 3);
+    assert_eq!(beyond(global()), 3);
 }
 
 #[test]

@@ -86,13 +86,10 @@ fn rcu_that_panics_changes_nothing() {
 }
 
 #[test]
-fn slots_convert_from_references_and_format_their_content() {
+fn slots_format_their_content_and_have_defaults() {
     assert_eq!(format!("{:?}", Slot::new(Ref::new(7))), "Slot(7)");
     let slot = OptionSlot::new(Some(Ref::new(8)));
     assert_eq!(format!("{slot:?}"), "OptionSlot(Some(8))");
-    let slot = OptionSlot::from(Some(Ref::new(9)));
-    assert_eq!(slot.load_full().as_deref(), Some(&9));
-    assert_eq!(*Slot::from(Ref::new(9)).load_full(), 9);
     assert_eq!(*Slot::<u32>::default().load_full(), 0);
     let texts = Slot::<str>::new("text".into());
     let mut cache = SlotCache::new(&texts);

@@ -106,10 +106,8 @@ fn slices_in_slots_die_once_after_the_drain() {
 fn default_slots_of_texts_and_slices_are_empty() {
     assert_eq!(&*Slot::<str>::default().load_full(), "");
     assert_eq!(&*Slot::<[u8]>::default().load_full(), []);
-    assert_eq!(
-        format!("{:?}", Slot::<str>::from(Ref::from("a"))),
-        "Slot(\"a\")"
-    );
+    let slot = Slot::<str>::new(Ref::from("a"));
+    assert_eq!(format!("{slot:?}"), "Slot(\"a\")");
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn the_manager_answers_in_every_tls_destructor() {
             let is_known = [this, known].map(|handle| handle.is_some());
             assert_eq!(is_known, [when != AfterOurExit; 2], "{when:?}");
             assert_eq!(manager.drain_root(), 0);
-            assert_eq!(manager.boundary(), 0);
+            assert_eq!(manager.drain_root_beyond_watermark(), 0);
             assert_eq!(manager.run_inbox(), 0);
             assert!(!manager.contains(&Ref::new(1)));
             manager.threads();

@@ -87,7 +87,7 @@ fn managers_and_tokens() {
     let builder: PoolManagerBuilder = PoolManager::builder().name("plugin");
     let manager: PoolManager = builder.build();
     manager.set_root_watermark(1);
-    manager.set_root_policy(RootPolicy::DrainAtBoundary);
+    manager.set_root_policy(RootPolicy::Drain);
     let token: PoolToken = manager.push();
     manager.autorelease(Ref::new(log.node("of the token", vec![])));
     assert_eq!(
@@ -97,7 +97,7 @@ fn managers_and_tokens() {
     let stale: Result<usize, PopError> = manager.pop(token);
     assert_eq!(stale, Err(PopError::Stale));
     manager.autorelease(Ref::new(log.node("of the root", vec![])));
-    manager.boundary();
+    manager.drain_root_beyond_watermark();
     assert_eq!(log.take(), ["of the root"]);
 }
 

@@ -12,6 +12,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| autoreleasepool(|pool| _ = pool.autorelease(kept.clone())));
         call(|| format!("{}", leaks::report()));
         call(|| drop(leaks::scope()));
+        _ = call(|| std::panic::catch_unwind(|| leaks::check(|| drop(Ref::new(Kept)))));
         call(|| leaks::record_backtraces(false));
         call(|| leaks::count_references([""; 0]));
         assert!(call(|| std::panic::catch_unwind(leaks::assert_none)).is_err());
@@ -56,6 +57,8 @@ pub(super) const ROWS: &[Row] = &[
         // Panics: objects that the allocator has made are alive.
         _ = call(|| std::panic::catch_unwind(|| scope.assert_none()));
         shown(scope);
+        let guard = || drop(leaks::scope().assert_none_on_drop());
+        _ = call(|| std::panic::catch_unwind(guard));
     }),
     ("leaks::ScopeHandle", || {
         let scope = leaks::scope();

@@ -12,6 +12,7 @@ pub(super) const ROWS: &[Row] = &[
             .frames_per_second(60)
             .max_delta(LONG)
             .max_steps(2)
+            .max_drain(LONG)
             .min_drain(LONG);
         cloned(config.on_demand().variable().unlimited());
     }),
@@ -110,11 +111,12 @@ pub(super) const ROWS: &[Row] = &[
         let reclaimer = Reclaimer::builder().values(0).spawn("full").unwrap();
         let full = call(|| reclaimer.try_drop_later(vec![1])).unwrap_err();
         call(|| format!("{full}"));
-        shown(full.clone().into_inner());
+        call(|| format!("{full:?}"));
+        shown(call(|| full.into_inner()));
     }),
     ("Later", || {
         calls(|n| drop(Later::new(vec![n])));
-        call(|| drop((Later::from(1).clone(), Later::<u8>::default())));
+        call(|| drop((Later::new(1).clone(), Later::<u8>::default())));
         call(|| Later::into_inner(Later::new(vec![1])));
         shown(Later::new(1));
     }),

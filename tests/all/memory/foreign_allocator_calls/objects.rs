@@ -147,10 +147,10 @@ pub(super) const ROWS: &[Row] = &[
         calls(|_| drop(hot.get()));
         shown(hot);
         call(Hot::review);
-        calls(|n| drop(Hot::try_new(Ref::new(n)).unwrap()));
+        calls(|n| drop(Hot::new(Ref::new(n))));
     }),
     ("HotRef", || {
-        let hot = Hot::try_new(Ref::new(vec![1])).unwrap();
+        let hot = Hot::new(Ref::new(vec![1]));
         let shared = hot.get();
         call(|| drop(HotRef::downgrade(&shared)));
         call(|| drop(HotRef::to_ref(&shared)));
@@ -172,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Slot", || {
         let slot = call(|| Slot::new(Ref::new(1)));
-        call(|| drop((Slot::from(Ref::new(1)), Slot::<u8>::default())));
+        call(|| drop(Slot::<u8>::default()));
         let pools = calls(|_| AutoreleasePool::new());
         pools.iter().for_each(|pool| _ = *call(|| slot.load(pool)));
         calls(|n| slot.store(Ref::new(n as u32)));
@@ -191,7 +191,6 @@ pub(super) const ROWS: &[Row] = &[
     ("OptionSlot", || {
         let slot = call(|| OptionSlot::new(Some(Ref::new(1))));
         call(|| drop((OptionSlot::<u8>::empty(), OptionSlot::<u8>::default())));
-        call(|| drop(OptionSlot::from(Some(Ref::new(1)))));
         let pool = AutoreleasePool::new();
         call(|| (slot.is_empty(), slot.load(&pool).is_some()));
         calls(|n| slot.store(Some(Ref::new(n))));

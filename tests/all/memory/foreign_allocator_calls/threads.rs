@@ -39,9 +39,9 @@ pub(super) const ROWS: &[Row] = &[
         call(|| manager.set_backlog_watermark(10));
         call(|| manager.set_pool_watermark(10));
         call(|| manager.set_root_watermark(10));
-        call(|| manager.set_root_policy(RootPolicy::DrainAtBoundary));
+        call(|| manager.set_root_policy(RootPolicy::Drain));
         calls(|n| manager.autorelease(Ref::new(n)));
-        call(|| manager.boundary());
+        call(|| manager.drain_root_beyond_watermark());
         calls(|n| PoolManager::global().autorelease(Ref::new(n)));
         call(|| global().drain_root());
         // Each drain leaves an item, so that the list of items grows, and then shrinks.
@@ -54,6 +54,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| manager.drain_backlog(Budget::All));
         calls(|_| me().post(|| ()).unwrap());
         call(|| global().run_inbox());
+        call(|| global().run_inbox_within(Budget::All));
     }),
     ("PoolManager", || {
         let manager = PoolManager::new();
@@ -68,12 +69,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("PoolManagerBuilder", || {
         let builder = call(|| {
-            PoolManagerBuilder::default()
+            PoolManager::builder()
                 .name("name")
                 .memory(BlockAllocator::new())
         });
         call(|| format!("{builder:?}"));
-        call(|| _ = builder.clone().build().pool().create(1));
+        call(|| _ = builder.build().pool().create(1));
     }),
     ("InboxHook", || shown(global().set_inbox_hook(|| ()))),
     ("ShutdownReport", || {
@@ -108,7 +109,10 @@ pub(super) const ROWS: &[Row] = &[
         call(|| gone.release(Ref::new(1)));
     }),
     ("ThreadKey", || cloned((me().key(), me().key().to_string()))),
-    ("Closed", || cloned(Closed(1))),
+    ("Closed", || {
+        call(|| format!("{}", Closed(1)));
+        shown(Closed(1));
+    }),
     ("RootPolicy", || cloned(RootPolicy::Report)),
     ("event::EventKind", || cloned(event::EventKind::Panic)),
     ("event", || {

@@ -181,7 +181,7 @@ impl PoolManager {
     }
 
     /// Manager 1 drains its root pool here if it has reached the watermark.
-    pub fn boundary(&self) -> usize {
+    pub fn drain_root_beyond_watermark(&self) -> usize {
         let here = Here::get();
         let is_due = {
             let state = here.state();

@@ -359,8 +359,8 @@ impl Worker {
                 let released = world.manager(manager).drain_root();
                 world.note(Note::Did(released));
             }
-            Op::Boundary(manager) => {
-                let released = world.manager(manager).boundary();
+            Op::DrainRootBeyondWatermark(manager) => {
+                let released = world.manager(manager).drain_root_beyond_watermark();
                 world.note(Note::Did(released));
             }
             Op::Release(to, i) => world.take_handle(i)?.release_on(world.thread(to)),

@@ -145,10 +145,10 @@ fn a_handoff_pool_gives_values_back_to_their_home() {
     let texture = |id| HomeRef::new(Polygon(id, log.probe(id), PhantomData));
     let mut old = HandoffPool::new();
     let shared = texture(2);
-    let lent = old.autorelease_home(shared.clone());
+    let lent = old.create(shared.clone());
     assert_eq!(lent.with(Shape::sides), 2);
     assert!(PoolRef::retain(lent).ptr_eq(&shared));
-    old.autorelease_home(unsize!(texture(0) => dyn Shape));
+    old.create(unsize!(texture(0) => dyn Shape));
     old.autorelease(Ref::new(Node {
         texture: texture(1),
         _probe: log.probe(10),

@@ -107,7 +107,7 @@ fn it_works_while_the_thread_locals_of_its_home_are_destroyed() {
             tell.send((weak.clone(), here())).unwrap();
             assert_eq!(weak.upgrade().unwrap().with(Bound::id), 1);
             let pool = HandoffPool::new();
-            pool.autorelease_home(object);
+            pool.create(object);
             drop(pool);
         });
         let home = other.join().unwrap();

@@ -1,10 +1,14 @@
 //! Budgeted drains of messages from other threads and of orphans.
 
+use crate::frame::noting;
 use crate::pool::budgets::filled;
-use crate::support::{Log, alone, counts, fresh, fresh_to_the_end, global, me, send, wait_until};
+use crate::support::{
+    Log, alone, counts, fresh, fresh_to_the_end, global, me, on_drop, panic_of, send, wait_until,
+};
+use releasepool::frame::FrameConfig;
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, HandoffPool, HomeRef, PoolManager, Ref, Slot, ThreadHandle,
-    autoreleasepool, frame::FrameConfig,
+    autoreleasepool,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,6 +134,32 @@ fn closures_are_kept_for_run_inbox() {
     assert_eq!(log.ids(), [1]);
     assert_eq!(global().run_inbox(), 1);
     assert_eq!(log.ids(), [1, 7]);
+}
+
+#[test]
+fn run_inbox_within_limits_releases_and_closures() {
+    // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
+    let log = alone!();
+    let calls = Log::new();
+    let run = |budget| counts(global().run_inbox_within(budget));
+    send(&me(), &log, 0..3);
+    (3..6).for_each(|id| me().post(noting(&log, id)).unwrap());
+    assert_eq!(run(Budget::Count(0)), (0, 6));
+    drop(Ref::new(on_drop(move || {
+        assert_eq!(run(Budget::All), (0, 6))
+    })));
+    assert_eq!(run(Budget::Count(2)), (4, 2));
+    let _hook = global().set_inbox_hook(move || calls.note(0));
+    assert_eq!(run(Budget::Time(Duration::ZERO)), (2, 0), "one of each");
+    assert_eq!((log.ids(), calls.count()), (vec![0, 1, 3, 4, 2, 5], 1));
+    // The hook is called at once if something is left.
+    (6..8).for_each(|id| me().post(noting(&log, id)).unwrap());
+    assert_eq!((run(Budget::Count(1)), calls.count()), ((1, 1), 3));
+    let mut pool = filled(log, 8..11);
+    pool.drain_within(Budget::Count(1));
+    assert_eq!(run(Budget::All), (3, 0), "the closure, and the backlog");
+    me().post(|| panic!("in a closure")).unwrap();
+    assert_eq!(panic_of(|| run(Budget::All)), "in a closure");
 }
 
 /// Makes 100 orphans, of which a budgeted drain releases 10.

@@ -3,10 +3,8 @@
 //!
 //! `cargo run --example parser`
 
-use releasepool::{
-    AutoreleasePool, FrameLoop, HomeRef, PoolManager, PoolRef, Ref, autoreleasepool,
-    frame::FrameConfig,
-};
+use releasepool::frame::FrameConfig;
+use releasepool::{AutoreleasePool, FrameLoop, HomeRef, PoolRef, Ref, autoreleasepool, finish};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::thread;
@@ -92,11 +90,7 @@ fn main() {
     for worker in workers {
         worker.join().expect("workers do not panic");
     }
-    drop(frames);
     drop(scene);
-    let manager = PoolManager::global();
-    manager
-        .shutdown(Duration::from_secs(1))
-        .expect("every thread has released its objects");
-    println!("live objects: {}", manager.snapshot().live_objects());
+    let report = finish(Duration::from_secs(1)).expect("all loops end, and release their objects");
+    println!("live objects: {}", report.live_objects);
 }

@@ -35,7 +35,7 @@
 //!
 //! | name | what, level | fields |
 //! |---|---|---|
-//! | `releasepool::event` | an [`Event`], if no hook is set: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (its message), `age_us` (microseconds) |
+//! | `releasepool::event` | an [`Event`], if no hook is set: event, `WARN` | `message`, and what [`Event`] has: `kind`, `thread`, `home`, `pool`, `manager`, `type_name`, `site`, `created_at`, `count`, `occurrences`, `types`, `sampled`, `panic` (the `message`), `age_us` (microseconds) |
 //! | `releasepool::drain` | an *outermost* drain of a pool, that is, one that does not run inside a destructor: span, `TRACE` | `pool`, `manager`: their names; `entries`: how many the pool has at the beginning; `released`: how many entries the drain has released; `remaining`: how many a drain [within a budget](crate::AutoreleasePool::drain_within) has left |
 //! | `releasepool::frame` | a frame of a [`FrameLoop`](crate::FrameLoop), with its drain: span, `DEBUG` | `index`, counted from 0; `closures`: how many posts it has run; `released` and `remaining`: as for its drain |
 //!
@@ -187,6 +187,9 @@ pub enum EventKind {
     /// [`drop_later`](crate::drop_later) waited for their destruction; [`types`](field@Event::types) says
     /// which.
     DropsLeft,
+    /// A [`FinishGuard`](crate::report::FinishGuard) was dropped, and something was left at its deadline:
+    /// [`message`](field@Event::message) is the [report](crate::report::ExitReport).
+    NotFinished,
     /// A [`RemoteRelease`](crate::foreign::RemoteRelease) was dropped by a thread that is not its owner, while
     /// references to foreign objects waited in it: they are leaked.
     ///
@@ -288,7 +291,7 @@ pub struct Event {
     /// Number of waiting objects whose types were counted for `types`: all of them, or a few
     /// thousand.
     pub sampled: usize,
-    /// Message of the panic.
+    /// Message of the panic; the report, for [`NotFinished`](EventKind::NotFinished).
     pub message: Option<String>,
     /// How long the condition has lasted.
     pub age: Option<Duration>,
@@ -329,6 +332,7 @@ impl Event {
         pub(crate) fed_by(releases: &'static str) => fed_by = releases;
         pub(crate) doublings(doublings: u32) => doublings = doublings;
         pub(crate) age(age: Duration) => age = Some(age);
+        pub(crate) message(message: String) => message = Some(message);
         /// Sets where the object was created, if that is known.
         pub(crate) created_at(site: Option<&'static Location<'static>>) => created_at = site.and_then(words::known);
         #[cfg(feature = "leak-detection")]

@@ -71,15 +71,11 @@
 //!
 //! # The end of a program
 //!
-//! 1. Tell workers that post to the UI thread to stop. Run the UI's loop until they have stopped,
-//!    as they may be waiting for a call. Then join them by their handles: a `std::thread::scope`
-//!    alone does not wait until their root pools have been drained.
-//! 2. Shut loopers down, and finish reclaimers.
-//! 3. Drop the frame loop, and then the objects that the UI thread itself holds.
-//! 4. Call [`PoolManager::shutdown`](crate::PoolManager::shutdown): it releases the rest, or
-//!    reports which thread still holds what.
-//!
-//! The [crate's page](crate#frames-workers-tasks) has a program that does this.
+//! Run the UI's loop until the workers that post to it have stopped, as they may be waiting for a
+//! call, and join them by their handles: a `std::thread::scope` alone does not wait until their root
+//! pools have been drained. Then [`finish`](crate::finish()) ends the rest, or reports what is left; a
+//! [`FinishGuard`](crate::report::FinishGuard) in the first line of `main` calls it. The page
+//! [`frames`](crate::guide::frames) has a program that does this.
 
 mod call;
 mod config;
@@ -87,6 +83,7 @@ pub(crate) mod frame_loop;
 mod in_flight;
 mod loop_state;
 pub(crate) mod looper;
+pub(crate) mod loops;
 mod one_frame;
 pub(crate) mod proxy;
 

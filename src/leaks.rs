@@ -97,7 +97,7 @@ pub fn report() -> LeakReport {
 }
 
 /// Asserts that no object is alive in this process. For the end of `main`, after
-/// [`PoolManager::shutdown`](crate::PoolManager::shutdown); tests that run in parallel use a
+/// [`finish`](crate::finish); tests that run in parallel use a
 /// [`scope`].
 ///
 /// # Panics
@@ -105,12 +105,12 @@ pub fn report() -> LeakReport {
 /// objects.
 ///
 /// ```
-/// use releasepool::{PoolManager, Ref, autorelease, leaks};
+/// use releasepool::{Ref, autorelease, finish, leaks};
 /// use std::time::Duration;
 ///
 /// autorelease(Ref::new("temporary"));
 /// // At the end of `main`:
-/// PoolManager::global().shutdown(Duration::from_secs(10)).expect("all is released");
+/// finish(Duration::from_secs(10)).expect("all is released");
 /// leaks::assert_none();
 /// ```
 #[track_caller]

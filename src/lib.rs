@@ -63,6 +63,7 @@ pub use pool::manager::PoolManager;
 pub use pool::stack::budget::{Budget, Drained};
 pub use reclaim::later::drop_later;
 pub use reclaim::reclaimer::Reclaimer;
+pub use report::exit::finish;
 pub use slot::slots::Slot;
 pub use task::pooled::{callback_scope, pooled};
 pub use thread::thread_handle::ThreadHandle;

@@ -1,10 +1,13 @@
 //! What a program's pools hold: figures at any time, and reports of what is left at an end.
 //!
-//! Take [`PoolManager::snapshot`](crate::PoolManager::snapshot) first; at the end of a program,
-//! [`PoolManager::shutdown`](crate::PoolManager::shutdown).
+//! A [`FinishGuard`], first in `main`, ends the crate's work at the end of `main`, also on `?` and panics;
+//! [`finish`](crate::finish) does so by hand, and returns an [`ExitReport`]. For figures at any time, take
+//! [`PoolManager::snapshot`](crate::PoolManager::snapshot).
 
+pub(crate) mod exit;
 pub(crate) mod shutdown;
 pub(crate) mod snapshot;
 
+pub use exit::{ExitReport, FinishGuard, KeptValues, LivingLoop, ManagerLeft};
 pub use shutdown::{EpochHolder, ShutdownReport};
 pub use snapshot::{Snapshot, ThreadSnapshot, Totals};

@@ -6,8 +6,12 @@ use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
 use crate::object::weak::Weak;
 use crate::pool::stack::budget::Drained;
+use crate::reclaim::PendingDrops;
+#[cfg(not(feature = "leak-detection"))]
+use crate::report::ExitReport;
 use crate::report::shutdown::{EpochHolder, ShutdownReport};
 use crate::report::snapshot::{Snapshot, ThreadSnapshot, Totals};
+use crate::report::{KeptValues, LivingLoop, ManagerLeft};
 use crate::slot::OptionSlot;
 use crate::slot::slots::Slot;
 use crate::thread::key::ThreadKey;
@@ -47,6 +51,10 @@ serialize_fields! {
     Totals { pools_pushed, autoreleased, released, created, destroyed, handed_over }
     ShutdownReport { released, holders, orphans, hot, epoch_holders, elapsed }
     EpochHolder { thread, pool }
+    LivingLoop { kind, thread }
+    ManagerLeft { name, report }
+    KeptValues { type_name, home, values }
+    PendingDrops { values, bytes, busy, types }
     Drained { released, remaining, elapsed, slowest }
     FrameReport {
         index, closures, panics, delta, steps, waited, arena_high_water, busy, drained,
@@ -57,13 +65,20 @@ serialize_fields! {
     }
 }
 
+#[cfg(not(feature = "leak-detection"))]
+serialize_fields! {
+    ExitReport { loops, drops, managers, kept, live_objects, elapsed }
+}
+
 #[cfg(feature = "leak-detection")]
 mod leak_reports {
     use crate::leaks::{LeakGroup, LeakReport, PoolHolder, UnreleasedRetain};
+    use crate::report::ExitReport;
     use serde::ser::{Serialize, SerializeStruct, Serializer};
     use std::panic::Location;
 
     serialize_fields! {
+        ExitReport { loops, drops, managers, kept, live_objects, leaks, elapsed }
         LeakReport { (objects) (bytes) (unrecorded) (groups); .. }
         PoolHolder { (pool) (thread) (entries); .. }
         UnreleasedRetain { (place) (thread) (count); .. }

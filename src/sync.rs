@@ -46,7 +46,7 @@ mod sleeper;
 #[allow(unused_imports, reason = "for the feature leak-detection")]
 pub(crate) use counter::Published;
 pub(crate) use counter::{Bits, Counter, Hint, Numbers, Setting};
-pub(crate) use map::{AddressHasher, PlainMap, reserve, shrink, with_room};
+pub(crate) use map::{AddressHasher, Living, PlainMap, reserve, shrink, with_room};
 pub(crate) use sleeper::{Parker, Sleeper, Ticket};
 
 /// Compiles items that describe the crate's structures to readers outside of the process, on

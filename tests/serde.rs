@@ -68,7 +68,7 @@ fn a_snapshot_can_be_serialized() {
 }
 
 #[test]
-fn a_report_of_a_frame_can_be_serialized() {
+fn reports_of_a_frame_and_of_the_end_can_be_serialized() {
     let mut frames = FrameLoop::new(FrameConfig::new().unlimited());
     frames.proxy().post(|| ()).unwrap();
     let mut report = frames.tick(|frame| {
@@ -90,6 +90,17 @@ fn a_report_of_a_frame_can_be_serialized() {
         json!(["String", { "secs": 0, "nanos": 7 }])
     );
     assert_eq!(json.as_object().unwrap().len(), 9);
+    // Here, as it ends the loops of all tests.
+    let pool = AutoreleasePool::new();
+    let report = releasepool::finish(Duration::ZERO).unwrap_err();
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["managers"][0]["name"], "global");
+    assert!(json["managers"][0]["report"]["holders"].is_array());
+    for list in ["loops", "drops", "kept"] {
+        assert!(json[list].is_array(), "{list}");
+    }
+    assert_eq!(json["live_objects"], report.live_objects);
+    drop(pool);
 }
 
 #[test]

@@ -18,7 +18,8 @@ impl Event {
             EventKind::RootWatermark
             | EventKind::BacklogWatermark
             | EventKind::PostsWatermark
-            | EventKind::DropsLeft => {
+            | EventKind::DropsLeft
+            | EventKind::NotFinished => {
                 return None;
             }
             EventKind::OrphansWaiting | EventKind::FenceRefused => cause(self.kind, ()),

@@ -103,6 +103,10 @@ impl Event {
                  deadline{types}; give finish_drops more time, or look for a destructor that takes \
                  long or waits"
             }
+            EventKind::NotFinished => {
+                "thread {thread}: the end of the process: {message}; give the FinishGuard more time, \
+                 or end what is left before it is dropped"
+            }
             EventKind::ForeignLeft => {
                 "thread {thread} dropped a RemoteRelease of {type} that it does not own, with \
                  {count} {reference|references}; {it is|they are} leaked{again}: drain or close it \

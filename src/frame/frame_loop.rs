@@ -1,7 +1,8 @@
 //! `FrameLoop`: makes the frames of a UI thread, and computes their times.
 
 use super::config::{FrameConfig, Pacing};
-use super::loop_state::{LoopState, Task, register, run_in_pool};
+use super::loop_state::{LoopKind, LoopState, Task, run_in_pool};
+use super::loops;
 use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
 use super::proxy::LoopProxy;
 use crate::event::span::FrameSpan;
@@ -57,9 +58,12 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// # The end
 /// Dropping the loop closes it, in [this order](crate::frame#the-end-of-a-loop); the end of its
-/// thread closes a loop that was forgotten or is kept in a thread-local. Inside a destructor or
-/// drain no posted closure runs: the next frame, [`run_inbox`](crate::PoolManager::run_inbox), or
-/// the thread's end runs it.
+/// thread, or [`finish`](crate::finish) on it, closes a loop that was forgotten or is kept elsewhere.
+/// On other threads `finish` makes posts fail, calls the wake hook, and makes [`run`](Self::run)
+/// return; a host that calls `tick` looks at
+/// [`LoopProxy::is_closed`](crate::frame::LoopProxy::is_closed). Inside a destructor or drain no
+/// posted closure runs: the next frame, [`run_inbox`](crate::PoolManager::run_inbox), or the thread's
+/// end runs it.
 ///
 /// ```
 /// use releasepool::{FrameLoop, frame::FrameConfig};
@@ -99,8 +103,8 @@ impl FrameLoop {
         let Some(record) = current::current() else {
             panic!("a FrameLoop cannot be created while its thread ends");
         };
-        let state = Arc::new(LoopState::new(ThreadHandle(record), true));
-        register(&state);
+        let state = Arc::new(LoopState::new(ThreadHandle(record), LoopKind::Frames));
+        loops::register(&state);
         Self {
             state,
             config,
@@ -211,7 +215,8 @@ impl FrameLoop {
     }
 
     /// Makes frames until `f` breaks, and waits between them as the [settings](FrameConfig) say.
-    /// The loop stays open afterwards; dropping it closes it.
+    /// The loop stays open afterwards; dropping it closes it. Also returns, without a frame, once
+    /// [`finish`](crate::finish) has asked the loop to end.
     ///
     /// A loop that makes frames [on demand](FrameConfig::on_demand) makes the first one at once.
     /// Releases alone, whether sent by other threads or left by an earlier frame, are made without
@@ -224,6 +229,9 @@ impl FrameLoop {
         loop {
             let start = elapsed();
             self.wait();
+            if self.is_asked_to_end() {
+                return;
+            }
             let waited = elapsed().saturating_sub(start);
             let mut flow = ControlFlow::Continue(());
             self.frame(waited, |frame| flow = f(frame));
@@ -231,6 +239,10 @@ impl FrameLoop {
                 return;
             }
         }
+    }
+
+    fn is_asked_to_end(&self) -> bool {
+        self.state.in_flight.is_closed()
     }
 
     /// Keeps messages from calling the wake hook until the returned guard is dropped.
@@ -246,7 +258,7 @@ impl FrameLoop {
         let Some(began) = self.began else { return };
         if self.config.pacing == Pacing::OnDemand {
             self.state.sleep();
-            while !self.state.needs_frame() {
+            while !self.state.needs_frame() && !self.is_asked_to_end() {
                 run_in_pool("idle", Budget::Time(self.config.min_drain), || ());
                 self.state.sleep();
             }
@@ -257,7 +269,7 @@ impl FrameLoop {
                 let left = frame_time.saturating_sub(elapsed().saturating_sub(began));
                 (!left.is_zero()).then_some(left)
             };
-            while let Some(left) = left() {
+            while let Some(left) = left().filter(|_| !self.is_asked_to_end()) {
                 self.state.thread.0.waker.sleep(Some(left));
             }
         }

@@ -13,28 +13,35 @@ use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread::{self, arm_if_idle};
 use crate::pool::stack::budget::Budget;
-use crate::pool::stack::thread_pools::ThreadPools;
-use crate::sync::cell::Cell;
-use crate::sync::{Lock, Numbers, catch_unwind, elapsed, local, shrink, with_room};
-use crate::thread::current::{HookOf, current_key, current_label, set_exit_hook};
+use crate::sync::{Living, Lock, Numbers, catch_unwind, elapsed, global, shrink, with_room};
+use crate::thread::current::{current_key, current_label};
 use crate::thread::inbox::{Message, MessageKind};
-use crate::thread::record::Record;
 use crate::thread::thread_handle::{Closed, ThreadHandle};
 use crate::unwind::{report, reporting};
 use std::collections::VecDeque;
-use std::mem::ManuallyDrop;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of delayed posts for which an idle loop keeps room.
 const POSTS: usize = 64;
 
+global! {
+    /// The loops of the process.
+    pub(super) static LOOPS: Living<LoopState> = Living::new();
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoopKind {
+    Frames,
+    Looper,
+    Reclaimer,
+}
+
 /// The part of a frame loop or looper that its proxies share.
-pub(super) struct LoopState {
+pub(crate) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
-    /// False for a looper.
-    makes_frames: bool,
+    pub(super) kind: LoopKind,
     timers: Lock<Timers>,
 }
 
@@ -74,13 +81,13 @@ pub(super) struct Ran {
 /// Functions that any thread may call.
 impl LoopState {
     /// Makes the state of a loop of the calling thread, which is `thread`.
-    pub(super) fn new(thread: ThreadHandle, makes_frames: bool) -> Self {
+    pub(super) fn new(thread: ThreadHandle, kind: LoopKind) -> Self {
         // Makes the thread's pools, so that the thread may be a home as soon as others know it.
         this_thread::with(|_| ());
         Self {
             thread,
             in_flight: InFlightPosts::default(),
-            makes_frames,
+            kind,
             timers: Lock::default(),
         }
     }
@@ -164,7 +171,7 @@ impl LoopState {
 
     /// Requests a frame, and wakes the loop if no other request is pending. A looper ignores it.
     pub(super) fn request_frame(&self) {
-        if !self.makes_frames {
+        if self.kind != LoopKind::Frames {
             return;
         }
         let before = std::mem::replace(&mut self.timers.lock().frame_requested, true);
@@ -175,6 +182,12 @@ impl LoopState {
 
     pub(super) fn is_closed(&self) -> bool {
         self.in_flight.is_closed() || !self.thread.is_alive()
+    }
+
+    /// Returns whether the loop was closed, and has run or dropped what it had accepted; or its thread
+    /// has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.timers.lock().has_ended || !self.thread.is_alive()
     }
 
     pub(super) fn wake(&self) {
@@ -311,6 +324,7 @@ impl LoopState {
                 reporting(|| drop(post));
             }
         }
+        self.timers.lock().has_ended = true;
     }
 
     /// Puts the delayed posts that are due before the thread's posted closures: the thread's next
@@ -388,6 +402,8 @@ struct Timers {
     /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
     delayed: DelayedPosts,
     frame_requested: bool,
+    /// True once the loop has been closed.
+    has_ended: bool,
 }
 
 /// Delayed posts in their order. Not a tree, which would allocate and free nodes under the lock: the
@@ -433,100 +449,5 @@ impl Timers {
     /// Returns whether a frame is requested or a post is due.
     fn has_work_now(&self) -> bool {
         self.frame_requested || self.next_due() == Some(Duration::ZERO)
-    }
-}
-
-local! {
-    /// The frame loops of this thread. Taken out while it changes: the global allocator is foreign code, and may
-    /// make loops. The thread's exit empties the list.
-    static LOOPS: ManuallyDrop<Cell<Loops>> = ManuallyDrop::new(Cell::new(Loops::EMPTY));
-}
-
-/// A list of loops. Those that are gone are removed now and then.
-struct Loops {
-    all: Vec<Weak<LoopState>>,
-    /// The length at which those that are gone are removed.
-    prune_at: usize,
-}
-
-impl Loops {
-    const EMPTY: Self = Self {
-        all: Vec::new(),
-        prune_at: 4,
-    };
-
-    /// Adds a loop. Looks for loops that are gone only once the list is twice as long as what the last look has
-    /// left: so the time for many loops is linear in their number, also if none is ever gone.
-    fn add(&mut self, state: Weak<LoopState>) {
-        if self.all.len() >= self.prune_at {
-            self.all.retain(|state| state.strong_count() > 0);
-            self.prune_at = (2 * self.all.len()).max(Self::EMPTY.prune_at);
-        }
-        self.all.push(state);
-    }
-}
-
-/// Registers a loop, so that the end of this thread closes it unless it is closed before.
-pub(super) fn register(state: &Arc<LoopState>) {
-    LOOPS.with(|place| {
-        let mut loops = place.replace(Loops::EMPTY);
-        loops.add(Arc::downgrade(state));
-        // The allocator may have made others meanwhile.
-        loop {
-            let others = place.replace(loops);
-            if others.all.is_empty() {
-                break;
-            }
-            loops = place.replace(Loops::EMPTY);
-            others.all.into_iter().for_each(|state| loops.add(state));
-        }
-    });
-    set_exit_hook(HookOf::Loops, close_all);
-}
-
-/// Closes all loops of the thread, then runs the posts that loops dropped inside a destructor have
-/// left to the thread. Panics are reported, not propagated.
-fn close_all(_: &Arc<Record>) {
-    let loops = LOOPS.with(|place| place.replace(Loops::EMPTY));
-    run_in_pool("last frame", Budget::All, || {
-        for state in loops.all.iter().filter_map(Weak::upgrade) {
-            state.close(Task::run);
-        }
-        this_thread::with(|pools| {
-            pools.map(ThreadPools::run_posts_of_loops);
-        });
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::thread::current::current;
-
-    /// Adds `n` loops; returns how many entries of the list that has looked at.
-    fn steps(n: usize, mut made: impl FnMut(Arc<LoopState>)) -> usize {
-        let record = current().unwrap();
-        let mut loops = Loops::EMPTY;
-        let mut steps = 0;
-        for _ in 0..n {
-            let before = loops.all.len();
-            if before >= loops.prune_at {
-                steps += before;
-            }
-            let state = Arc::new(LoopState::new(ThreadHandle(record.clone()), true));
-            loops.add(Arc::downgrade(&state));
-            made(state);
-        }
-        let kept = loops.all.iter().filter_map(Weak::upgrade).count();
-        assert!(loops.all.len() - kept <= kept.max(4), "all others are gone");
-        steps
-    }
-
-    #[test]
-    fn many_loops_take_linear_time_whether_they_are_kept_or_gone() {
-        const MANY: usize = 2_000;
-        let mut kept = Vec::new();
-        assert!(steps(MANY, |state| kept.push(state)) < 2 * MANY);
-        assert!(steps(MANY, drop) < 2 * MANY);
     }
 }

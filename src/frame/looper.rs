@@ -1,14 +1,14 @@
 //! `Looper`: a thread that runs posted closures in order.
 
 use super::call::OneShot;
-use super::loop_state::{LoopState, Task, run_in_pool};
+use super::loop_state::{LOOPS, LoopKind, LoopState, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
 use super::proxy::LoopProxy;
 use crate::memory::block::thread_heaps;
 use crate::pool::stack::budget::Budget;
 use crate::sync::thread::{self, JoinHandle};
 use crate::thread::current::{current, enter_bounded, thread_exit};
-use crate::thread::key::is_own;
+use crate::thread::key::own_key;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::report;
 use std::ops::Deref;
@@ -75,6 +75,10 @@ impl Looper {
         bound: Option<u64>,
         run: impl FnOnce(Served) + Send + 'static,
     ) -> io::Result<Self> {
+        let kind = match bound {
+            Some(_) => LoopKind::Reclaimer,
+            None => LoopKind::Looper,
+        };
         let ready = Arc::new(OneShot::new());
         let here = ready.clone();
         let thread = thread::spawn(name, move || {
@@ -82,14 +86,16 @@ impl Looper {
                 enter_bounded(bound);
             }
             let record = current().expect("a thread that has just begun");
-            let state = Arc::new(LoopState::new(ThreadHandle(record), false));
+            let state = Arc::new(LoopState::new(ThreadHandle(record), kind));
             here.put(state.clone());
             drop(here);
             run(Served(state));
         })?;
         let state = ready.take_within(None);
+        let state = state.expect("the thread has put it there");
+        LOOPS.add(&state);
         Ok(Self {
-            proxy: LoopProxy(state.expect("the thread has put it there")),
+            proxy: LoopProxy(state),
             thread: Some(thread),
         })
     }
@@ -117,7 +123,8 @@ impl Looper {
             return Ok(());
         };
         self.ask_to_close();
-        if is_own(self.thread().key()) {
+        // Also after the exit of that thread.
+        if own_key() == Some(self.thread().key()) {
             return Ok(());
         }
         thread.join()

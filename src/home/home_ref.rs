@@ -24,13 +24,14 @@ use crate::object::payload::{One, Payload};
 use crate::object::strong::Ref;
 use crate::object::weak::Weak;
 use crate::sync::cell::Cell;
-use crate::sync::{Counter, const_fn, described, global};
+use crate::sync::{Counter, PlainMap, const_fn, described, global, lazy};
 use crate::thread::current::{current_label, tally_handed_over};
 use crate::thread::inbox::{Inbox, Message, MessageKind, Node};
 use crate::thread::key::{ThreadKey, is_own};
 use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
 use crate::unsizing::coercible;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -358,7 +359,7 @@ unsafe fn send_home(thin: Thin) {
     let message = unsafe { Message::from_raw(thin.cast()) };
     match home.send(message) {
         Ok(()) => tally_handed_over(1),
-        Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, &home),
+        Err(back) if back.kind() == MessageKind::DestroyAtHome => HOMELESS.keep(back, home),
         // SAFETY: the dead object is ours again, and any thread may destroy it.
         Err(back) => unsafe { destroy::last_release(dead_object(back)) },
     }
@@ -385,6 +386,11 @@ global! {
     pub(crate) static HOMELESS: HomelessObjects = HomelessObjects::new();
 }
 
+lazy! {
+    /// Type and home of each object that is kept, by its address.
+    static KEPT: PlainMap<usize, (&'static str, Arc<Record>)> = PlainMap::new();
+}
+
 impl HomelessObjects {
     const_fn! {
         fn new() -> Self {
@@ -394,12 +400,13 @@ impl HomelessObjects {
 
     /// Keeps a dead object forever, and reports it.
     #[cold]
-    fn keep(&self, object: Message, home: &Record) {
+    fn keep(&self, object: Message, home: Arc<Record>) {
         let thin = dead_object(object);
         // SAFETY: we own the dead object, and nothing frees it.
         let name = unsafe { header(thin) }.type_info.type_name();
         // SAFETY: the node of the message that was just taken apart, and that we still own.
         let message = unsafe { Message::from_raw(thin.cast()) };
+        KEPT.insert(thin.addr().get(), (name, home.clone()));
         self.kept.add_shared(1);
         let Ok(_) = self.objects.push(message) else {
             unreachable!("the inbox of homeless objects is never closed")
@@ -412,13 +419,23 @@ impl HomelessObjects {
     /// Takes all objects out. They are dead, and the caller owns them.
     #[allow(dead_code, reason = "for models, which must not leak")]
     pub(crate) fn take(&self) -> impl Iterator<Item = Thin> {
-        self.objects.take().map(dead_object)
+        let forget = |thin: &Thin| KEPT.remove(&thin.addr().get());
+        self.objects.take().map(dead_object).inspect(forget)
     }
 }
 
 /// Returns the number of objects that outlived their home, for reports.
 pub(crate) fn homeless_count() -> u64 {
     HOMELESS.kept.get()
+}
+
+/// Returns type and home of the objects that outlived their home, and how many there are of each.
+pub(crate) fn homeless() -> BTreeMap<(&'static str, String), usize> {
+    let mut groups = BTreeMap::new();
+    for (_, (name, home)) in KEPT.all() {
+        *groups.entry((name, home.label())).or_default() += 1;
+    }
+    groups
 }
 
 described! {

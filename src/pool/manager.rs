@@ -87,20 +87,21 @@ pub struct PoolManager {
 /// The handle that all clones of a `PoolManager` share; its drop marks the manager as abandoned.
 struct ManagerHandle {
     shared: Arc<ManagerShared>,
-    /// True for handles of [`GLOBAL`]; several threads may make one at once, and only one is kept.
-    is_global: bool,
+    /// False for handles of [`GLOBAL`], of which several threads may make one at once, and only one is
+    /// kept; and for those of [`finish`](crate::finish).
+    abandons: bool,
 }
 
 impl Drop for ManagerHandle {
     fn drop(&mut self) {
-        if !self.is_global {
+        if self.abandons {
             self.shared.abandon();
         }
     }
 }
 
 lazy! {
-    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global(), true);
+    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global(), false);
 }
 
 impl PoolManager {
@@ -120,21 +121,33 @@ impl PoolManager {
         PoolManagerBuilder(ManagerSettings::default())
     }
 
-    pub(super) fn of(shared: Arc<ManagerShared>, is_global: bool) -> Self {
+    pub(super) fn of(shared: Arc<ManagerShared>, abandons: bool) -> Self {
         Self {
-            handle: Arc::new(ManagerHandle { shared, is_global }),
+            handle: Arc::new(ManagerHandle { shared, abandons }),
         }
+    }
+
+    /// Returns all managers of the process, the global one last.
+    pub(crate) fn all() -> Vec<Self> {
+        let others = ManagerShared::others().into_iter();
+        let others = others.map(|shared| Self::of(shared, false));
+        others.chain([Self::global().clone()]).collect()
     }
 
     pub(crate) fn shared(&self) -> &Arc<ManagerShared> {
         &self.handle.shared
     }
 
-    /// Returns the manager's name for metrics.
-    #[cfg(feature = "metrics")]
+    pub(crate) fn is_global(&self) -> bool {
+        Arc::ptr_eq(&self.handle, &Self::global().handle)
+    }
+
+    /// Returns the manager's name for metrics and reports.
     pub(crate) fn label(&self) -> &str {
-        let is_global = || Arc::ptr_eq(&self.handle, &Self::global().handle);
-        let unnamed = || if is_global() { "global" } else { "unnamed" };
+        let unnamed = || match self.is_global() {
+            true => "global",
+            false => "unnamed",
+        };
         self.name().unwrap_or_else(unnamed)
     }
 
@@ -571,7 +584,7 @@ impl PoolManagerBuilder {
     /// Makes the manager.
     #[must_use]
     pub fn build(self) -> PoolManager {
-        PoolManager::of(Arc::new(ManagerShared::new(self.0)), false)
+        PoolManager::of(ManagerShared::register(self.0), true)
     }
 }
 

@@ -153,9 +153,9 @@ impl Process {
 /// The first call starts the reclaimer: a thread named "reclaimer", with the [default
 /// bounds](Reclaimer::builder), at which senders wait;
 /// [`try_drop_later`](crate::reclaim::try_drop_later) gives the value back instead. If the thread
-/// cannot be started, values are destroyed at once. [`finish_drops`](crate::reclaim::finish_drops)
-/// ends the reclaimer: call it before the process ends, or values that still wait are lost; the
-/// next call of this function starts another one. For bounds of your own, make a [`Reclaimer`].
+/// cannot be started, values are destroyed at once. [`finish`](crate::finish) ends the
+/// reclaimer: call it before the process ends, or values that still wait are lost; the next call of
+/// this function starts another one. For bounds of your own, make a [`Reclaimer`].
 ///
 /// A tree that several owners share, each of which may be the last, belongs in a
 /// [`Ref<Later<T>>`](crate::reclaim::Later): its last release, on whatever thread and in whatever
@@ -223,9 +223,8 @@ pub fn try_drop_later<T: Send + 'static>(value: T) -> Result<(), Full<T>> {
 /// destroyed; if not, an [event](crate::event::EventKind::DropsLeft) says how many values of which
 /// types are left, and the reclaimer goes on with them.
 ///
-/// Call it at the end of `main`: Rust runs no code at the end of a process, so values that still
-/// wait then are lost, with what their destructors would have done. Call it at the end of a test,
-/// too: Miri [reports](crate::guide::checking#threads-that-are-left) a thread that is still there when the process ends. The
+/// At the end of `main`, [`finish`](crate::finish) does this with all that waits. Call this function
+/// at the end of a test: Miri [reports](crate::guide::checking#threads-that-are-left) a thread that is still there when the process ends. The
 /// next `drop_later` starts another thread, which takes some ten microseconds; so this is no way to
 /// wait now and then.
 ///
@@ -237,18 +236,23 @@ pub fn try_drop_later<T: Send + 'static>(value: T) -> Result<(), Full<T>> {
 /// use std::time::Duration;
 ///
 /// drop_later(vec![String::from("a log that its destructor writes")]);
-/// // At the end of `main`:
 /// if !finish_drops(Duration::from_secs(10)) {
 ///     eprintln!("some values are not destroyed yet");
 /// }
 /// ```
 pub fn finish_drops(deadline: Duration) -> bool {
+    if PROCESS.lock().is_own_thread() {
+        return false;
+    }
+    tell_left(end_within(deadline).into_iter())
+}
+
+/// Tells the reclaimers of the process to end, and waits for them, for `deadline` at most. Returns
+/// what waits for those that have not ended.
+pub(crate) fn end_within(deadline: Duration) -> Vec<PendingDrops> {
     let until = elapsed().saturating_add(deadline);
     let latest = {
         let mut process = PROCESS.lock();
-        if process.is_own_thread() {
-            return false;
-        }
         RUNNING.set(0);
         process.is_running = false;
         process.latest.clone()
@@ -265,7 +269,7 @@ pub fn finish_drops(deadline: Duration) -> bool {
                 .is_some_and(|latest| Arc::ptr_eq(now, latest))
         });
     }
-    tell_left(left.into_iter().map(Reclaimer::pending))
+    left.into_iter().map(Reclaimer::pending).collect()
 }
 
 /// Returns whether nothing is left; emits an event if something is.

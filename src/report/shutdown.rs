@@ -6,7 +6,6 @@ use crate::event::words::counted;
 use crate::hot::{hot_handle, review};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::pin;
-use crate::pool::drain::this_thread::find_or_add;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::entries::retired;
 use crate::pool::manager::PoolManager;
@@ -26,7 +25,7 @@ use std::time::Duration;
 /// given up its pools, wakes the sleeper. A thread that makes another change (closes a pool, runs a
 /// message or an orphan, advances the epoch) does not, as a wake-up would cost it too much: the
 /// sleeper notices such changes after a nap.
-const NAP: Duration = Duration::from_millis(2);
+pub(crate) const NAP: Duration = Duration::from_millis(2);
 
 /// How often `shutdown` looks at threads that hold nothing but keep sending each other messages.
 const LOOKS: u32 = 8;
@@ -181,7 +180,8 @@ impl PoolManager {
         done
     }
 
-    /// Releases everything that this manager's pools hold. In turns, `shutdown` runs the deferred
+    /// Releases everything that this manager's pools hold. At the end of the process,
+    /// [`finish`](crate::finish) does this with all managers. In turns, `shutdown` runs the deferred
     /// releases and closures that [`quiesce`](Self::quiesce) runs, drains the calling thread's root
     /// pool and backlog, asks the other threads to do likewise, and looks whether any thread still
     /// holds something; it repeats this until no thread does, for at most `deadline`.
@@ -226,10 +226,11 @@ impl PoolManager {
             let ran = self.run_own(start.saturating_add(deadline), &mut released, &mut panics);
             let seen = self.ask_others();
             let look = self.look();
-            let can_go_on = ran || !look.is_settled || has_own_release();
             let is_over = || elapsed().saturating_sub(start) >= deadline;
-            if look.is_done() || is_over() || !can_go_on && look.waits_for_caller() {
-                break look.report(released, elapsed().saturating_sub(start));
+            if look.is_done() || is_over() || !ran && look.waits_for_caller() {
+                let is_done = look.is_done();
+                let report = look.report(released, elapsed().saturating_sub(start));
+                break if is_done { Ok(report) } else { Err(report) };
             }
             // Sleeps even if a release is on its way to this thread: the sender may have to run
             // before the release arrives.
@@ -244,10 +245,15 @@ impl PoolManager {
     /// Runs everything that can run on this thread, without waiting; if destructors make new work
     /// for ever, until the clock is past `deadline`. Adds the number of released entries to
     /// `released`, and returns whether anything has run.
-    fn run_own(&self, deadline: Duration, released: &mut usize, panics: &mut FirstPanic) -> bool {
+    pub(crate) fn run_own(
+        &self,
+        deadline: Duration,
+        released: &mut usize,
+        panics: &mut FirstPanic,
+    ) -> bool {
         let ran = self.run_deferred(deadline, panics);
         let own = this_thread::with(|pools| {
-            let stack = find_or_add(pools?, self.shared());
+            let stack = pools?.find(self.shared())?;
             Some(engine::empty_root_first(stack, Limit::until(deadline)).keep(panics))
         });
         *released += own.unwrap_or(0);
@@ -270,7 +276,7 @@ impl PoolManager {
 
     /// Finds the threads that hold something. A settled result also proves that nothing was on its
     /// way from one thread to another.
-    fn look(&self) -> Look {
+    pub(crate) fn look(&self) -> Look {
         for _ in 0..LOOKS {
             let records = REGISTRY.all();
             let before = self.activity(&records);
@@ -312,7 +318,7 @@ impl PoolManager {
 }
 
 /// The result of a look at all threads.
-struct Look {
+pub(crate) struct Look {
     /// The threads that hold something; if the look is not settled, all threads that have sent or
     /// received messages.
     holders: Vec<ThreadSnapshot>,
@@ -323,29 +329,40 @@ struct Look {
 }
 
 impl Look {
+    /// Leaves out what belongs to no manager in particular.
+    pub(crate) fn of_manager_alone(mut self) -> Self {
+        self.holders.iter_mut().for_each(|thread| thread.inbox = 0);
+        self.holders.retain(holds);
+        Self {
+            holders: self.holders,
+            orphans: 0,
+            hot: 0,
+            is_settled: true,
+        }
+    }
+
     /// Returns whether nothing is left.
-    fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0
     }
 
-    /// Returns whether only the calling thread still holds something: it cannot close its pools
-    /// while it waits.
-    fn waits_for_caller(&self) -> bool {
+    /// Returns whether only the calling thread still holds something, that it cannot release: it
+    /// cannot close its pools while it waits.
+    pub(crate) fn waits_for_caller(&self) -> bool {
         let is_mine = |thread: &ThreadSnapshot| Some(thread.key) == current_key();
-        self.hot == 0 && self.holders.iter().all(is_mine) && (self.orphans == 0 || is_held_here())
+        let is_mine = self.hot == 0 && self.holders.iter().all(is_mine);
+        is_mine && self.is_settled && (self.orphans == 0 || is_held_here()) && !has_own_release()
     }
 
-    fn report(self, released: usize, elapsed: Duration) -> Result<ShutdownReport, ShutdownReport> {
-        let is_done = self.is_done();
-        let report = ShutdownReport {
+    pub(crate) fn report(self, released: usize, elapsed: Duration) -> ShutdownReport {
+        ShutdownReport {
             released,
             epoch_holders: epoch_holders(self.orphans),
             holders: self.holders,
             orphans: self.orphans,
             hot: self.hot,
             elapsed,
-        };
-        if is_done { Ok(report) } else { Err(report) }
+        }
     }
 }
 
@@ -379,7 +396,7 @@ fn has_own_release() -> bool {
 impl PoolManager {
     /// Asks all other threads that use this manager to drain their root pools and backlogs. Returns
     /// the ticket by which to sleep until one of them has done so.
-    fn ask_others(&self) -> Ticket {
+    pub(crate) fn ask_others(&self) -> Ticket {
         let me = current_key();
         // Takes the ticket before asking the threads, so that the first answer's wake-up is not
         // missed.

@@ -1,16 +1,17 @@
-//! A map that calls no foreign code while it is locked, and room in lists.
+//! A map and a list that call no foreign code while they are locked, and room in lists.
 //!
 //! The global allocator is foreign code, which may use this crate. So memory is allocated before
 //! the lock is taken, and freed after it is released; if the memory no longer suffices under the
 //! lock, the thread begins again.
 
+use super::{Lock, const_fn};
 use std::borrow::Borrow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 type Entries<K, V, H> = HashMap<K, V, BuildHasherDefault<H>>;
 
@@ -77,6 +78,59 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
             }
             drop(entries);
             all = Vec::with_capacity(n + n / 8);
+        }
+    }
+}
+
+/// The values of one kind that live in the process, in the order in which they were added.
+pub(crate) struct Living<T>(Lock<Vec<Weak<T>>>);
+
+impl<T> Living<T> {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Self(Lock::new(Vec::new()))
+        }
+    }
+
+    /// Adds a value. Removes those that are gone only once the list is full, and then leaves room for
+    /// as many values as live: so the time for many values is linear in their number.
+    pub(crate) fn add(&self, value: &Arc<T>) {
+        let lives = |value: &Weak<T>| value.strong_count() > 0;
+        let (mut spare, mut gone) = (Vec::new(), Vec::new());
+        loop {
+            let mut list = self.0.lock();
+            let len = list.len();
+            if len < list.capacity() {
+                return list.push(Arc::downgrade(value));
+            }
+            let living = list.iter().filter(|v| lives(v)).count();
+            if len <= gone.capacity() && living < spare.capacity() {
+                // Only moves: what is gone is freed after the lock is released.
+                for value in list.drain(..) {
+                    if lives(&value) { &mut spare } else { &mut gone }.push(value);
+                }
+                mem::swap(&mut *list, &mut spare);
+                continue;
+            }
+            drop(list);
+            spare = Vec::with_capacity(2 * living + 4);
+            gone = Vec::with_capacity(len);
+        }
+    }
+
+    /// Returns all living values.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        let mut all = Vec::new();
+        loop {
+            let list = self.0.lock();
+            let len = list.len();
+            if len <= all.capacity() {
+                all.extend(list.iter().filter_map(Weak::upgrade));
+                drop(list);
+                return all;
+            }
+            drop(list);
+            all = Vec::with_capacity(len);
         }
     }
 }
@@ -231,5 +285,41 @@ pub(crate) fn with_room<L: List, R>(
             Some(result) => return result,
             None => reserve(&access),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds `n` values; returns how many of them the list has moved to another memory.
+    fn moves(n: usize, mut made: impl FnMut(Arc<()>)) -> usize {
+        let list = Living::new();
+        let sizes = || {
+            let list = list.0.lock();
+            (list.len(), list.capacity())
+        };
+        let mut moves = 0;
+        for _ in 0..n {
+            let (len, capacity) = sizes();
+            moves += if len == capacity { len } else { 0 };
+            let value = Arc::new(());
+            list.add(&value);
+            made(value);
+        }
+        assert!(
+            sizes().0 <= 2 * list.all().len() + 4,
+            "all others were removed"
+        );
+        moves
+    }
+
+    #[test]
+    fn many_values_take_linear_time_whether_they_are_kept_or_gone() {
+        const MANY: usize = 2_000;
+        let mut kept = Vec::new();
+        assert!(moves(MANY, |value| kept.push(value)) < 2 * MANY);
+        assert_eq!(kept.len(), MANY);
+        assert!(moves(MANY, drop) < 2 * MANY);
     }
 }

@@ -21,5 +21,6 @@ mod pool;
 mod races;
 mod random;
 mod reclaim;
+mod report;
 mod slot;
 mod thread;

@@ -1,10 +1,8 @@
 //! Loops: no wake-up is missed, and no accepted closure is lost.
 
 use super::steps::*;
-use releasepool::{
-    FrameLoop, Looper, Reclaimer, Ref,
-    frame::{FrameConfig, LoopProxy},
-};
+use releasepool::frame::{FrameConfig, LoopProxy};
+use releasepool::{FrameLoop, Looper, Reclaimer, Ref, finish};
 use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -107,6 +105,21 @@ pub fn models() -> Vec<Model> {
         )
         // Three threads, and the two locks of their sleeps.
         .bounded(4),
+        model!(
+            finish_looper,
+            "a post while `finish` ends a looper: it has run when `finish` returns, or is given back",
+            &["ran", "given back"],
+        )
+        // Not all that `finish` waits for wakes it.
+        .timed()
+        .bounded(2)
+        .plain_bounded(1),
+        model!(
+            finish_frame_loop,
+            "`finish` while a loop makes frames on demand: the loop returns",
+            &["0", "1"],
+        )
+        .bounded(2),
         model!(
             looper_release,
             "a release wakes a looper, which destroys the object before it ends",
@@ -383,6 +396,29 @@ fn looper_post_shutdown() -> bool {
     let accepted = poster.join();
     assert_eq!(ran, usize::from(accepted));
     accepted
+}
+
+fn finish_looper() -> bool {
+    let looper = Looper::spawn("looper").unwrap();
+    let poster = spawn_with(&looper.proxy(), move |proxy| proxy.post(note).is_ok());
+    finish(Duration::MAX).unwrap();
+    let ran = take_ran_on().len();
+    let accepted = poster.join();
+    assert_eq!(ran, usize::from(accepted));
+    accepted
+}
+
+fn finish_frame_loop() -> usize {
+    let mut frames = eager();
+    let asker = spawn(|| _ = finish(Duration::ZERO));
+    let_others_go_first();
+    let mut made = 0;
+    frames.run(|_| {
+        made += 1;
+        ControlFlow::Continue(())
+    });
+    asker.join();
+    made
 }
 
 fn looper_release() -> bool {

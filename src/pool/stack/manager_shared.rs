@@ -2,7 +2,7 @@
 
 use crate::memory::block::block_allocator::BlockAllocator;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Counter, Map, Numbers, Setting, Sleeper, lazy};
+use crate::sync::{Counter, Living, Map, Numbers, Setting, Sleeper, global, lazy};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::with_figures_locked;
 use std::sync::Arc;
@@ -291,6 +291,12 @@ lazy! {
     static GLOBAL: Arc<ManagerShared> = Arc::new(ManagerShared::new(ManagerSettings::default()));
 }
 
+global! {
+    /// The managers of the process, without the global one. Those without a handle count, too, as long as
+    /// a thread has a stack of theirs.
+    static MANAGERS: Living<ManagerShared> = Living::new();
+}
+
 impl ManagerShared {
     pub(crate) fn new(settings: ManagerSettings) -> Self {
         static NEXT: Numbers = Numbers::new();
@@ -304,6 +310,18 @@ impl ManagerShared {
             departed: Departed::default(),
             changed: Sleeper::default(),
         }
+    }
+
+    /// Makes a manager other than the global one.
+    pub(crate) fn register(settings: ManagerSettings) -> Arc<Self> {
+        let manager = Arc::new(Self::new(settings));
+        MANAGERS.add(&manager);
+        manager
+    }
+
+    /// Returns all managers of the process but the global one.
+    pub(crate) fn others() -> Vec<Arc<Self>> {
+        MANAGERS.all()
     }
 
     /// Takes an ended thread off the list, and adds its figures to the sums.

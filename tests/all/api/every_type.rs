@@ -62,6 +62,8 @@ Drained               Send Sync Unpin Unwind Ref Clone -  -      64
 EpochHolder           Send Sync Unpin Unwind Ref Clone -  -      48
 Event                 Send Sync Unpin Unwind Ref Clone -  -     272
 EventKind             Send Sync Unpin Unwind Ref Clone Eq Hash    1
+ExitReport            Send Sync Unpin Unwind Ref Clone Eq -     120
+FinishGuard           Send Sync Unpin Unwind Ref -     -  -      16
 ForeignRef            -    -    Unpin Unwind Ref Clone -  -       8
 ForeignScope          -    -    Unpin Unwind Ref -     -  -       8
 Frame                 -    -    Unpin -      -   -     -  -      96
@@ -78,9 +80,12 @@ Hot                   Send Sync Unpin Unwind Ref -     -  -      16
 HotRef                Send Sync Unpin Unwind Ref Clone Eq Hash   16
 HotTableFull          Send Sync Unpin Unwind Ref -     -  -       8
 InboxHook             -    -    Unpin Unwind Ref -     -  -      24
+KeptValues            Send Sync Unpin Unwind Ref Clone Eq -      48
 Later                 Send Sync Unpin Unwind Ref Clone -  -       1
+LivingLoop            Send Sync Unpin Unwind Ref Clone Eq -      40
 Looper                Send Sync Unpin Unwind Ref -     -  -      40
 LooperProxy           Send Sync Unpin Unwind Ref Clone -  -      16
+ManagerLeft           Send Sync Unpin Unwind Ref Clone Eq -     112
 NotMade               Send Sync Unpin Unwind Ref Clone Eq -      24
 NotOwner              Send Sync Unpin Unwind Ref Clone Eq -       0
 OptionSlot            Send Sync Unpin Unwind Ref -     -  -       8
@@ -125,10 +130,11 @@ WhenFull              Send Sync Unpin Unwind Ref Clone Eq Hash    1
 fn the_table_of_all_types() {
     let found = table! {
         AllocError, AutoreleasePool, BlockAllocator, BlockAllocatorBuilder, BlockStats, Budget,
-        Closed<u8>, Drained, EpochHolder, Event, EventKind, ForeignRef<Opaque>, ForeignScope,
-        Frame<'static>, FrameConfig, FrameLoop, FrameReport, Full<u8>, HandoffPool,
-        HomeRef<u8>, HomeWeak<u8>, Hook, Hot<u8>, HotRef<u8>, HotTableFull<u8>, InboxHook,
-        Later<u8>, LoopProxy, Looper, NotMade, NotOwner, OptionSlot<u8>,
+        Closed<u8>, Drained, EpochHolder, Event, EventKind, ExitReport, FinishGuard,
+        ForeignRef<Opaque>, ForeignScope, Frame<'static>, FrameConfig, FrameLoop, FrameReport,
+        Full<u8>, HandoffPool, HomeRef<u8>, HomeWeak<u8>, Hook, Hot<u8>, HotRef<u8>,
+        HotTableFull<u8>, InboxHook, KeptValues, Later<u8>, LivingLoop, LoopProxy, Looper,
+        ManagerLeft, NotMade, NotOwner, OptionSlot<u8>,
         PendingDrops, PendingHome<u8>, PoolDump, PoolManager, PoolManagerBuilder,
         PoolRef<'static, u8>, PoolToken, Pooled<Task>, PopError, PostId, Reclaimer, ReclaimerBuilder, Ref<u8>,
         RemoteRelease<Opaque>, RootPolicy, ShutdownReport, Slot<u8>, SlotCache<Ref<Slot<u8>>, u8>,
@@ -152,7 +158,8 @@ fn names() -> impl Iterator<Item = &'static str> {
 /// The package `loom_tests/miri` stands for a user's, whose tests run in Miri. It uses each type in the table.
 #[test]
 fn every_type_is_used_under_miri() {
-    const USES: [&str; 7] = [
+    const USES: [&str; 8] = [
+        include_str!("../../../loom_tests/miri/tests/finish.rs"),
         include_str!("../../../loom_tests/miri/tests/types/foreign.rs"),
         include_str!("../../../loom_tests/miri/tests/types/frames.rs"),
         include_str!("../../../loom_tests/miri/tests/types/later.rs"),

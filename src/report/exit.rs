@@ -1,0 +1,359 @@
+//! `finish`, which ends the crate's work in the process, and what is left of it.
+
+use crate::event::words::counted;
+use crate::event::{Event, EventKind};
+use crate::frame::loops;
+use crate::home::home_ref;
+#[cfg(feature = "leak-detection")]
+use crate::leaks::{self, LeakReport};
+use crate::pool::manager::PoolManager;
+use crate::reclaim::{PendingDrops, later};
+use crate::report::shutdown::{Look, NAP, ShutdownReport};
+use crate::sync::elapsed;
+use crate::thread::current::{current_key, current_label};
+use crate::thread::key::ThreadKey;
+use crate::thread::thread_handle::ThreadHandle;
+use crate::unwind::{FirstPanic, reporting};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// Ends what the crate does in this process, within `deadline`, and reports what is left.
+///
+/// For the end of `main`: Rust runs no code after it, so values that wait to be destroyed then are lost,
+/// with what their destructors would have done. A [`FinishGuard`] calls it there, whatever ends `main`.
+/// These steps are repeated until nothing is left:
+///
+/// 1. All [`FrameLoop`](crate::FrameLoop)s, [`Looper`](crate::Looper)s and
+///    [`Reclaimer`](crate::Reclaimer)s of the process are asked to end, in [this
+///    order](crate::frame#the-end-of-a-loop): posts fail from now on. Loops of the calling thread are
+///    closed. Loopers and reclaimers run and destroy what they have accepted, and end. A frame loop
+///    of another thread ends when its owner drops it: its [`run`](crate::FrameLoop::run) returns.
+/// 2. The thread behind [`drop_later`](crate::drop_later) destroys what waits for it, and ends. A later
+///    `drop_later` starts another one.
+/// 3. All [`PoolManager`]s are [shut down](PoolManager::shutdown), the global one last. This also releases
+///    what slots have retired, and runs what was sent to threads that have ended.
+///
+/// Then the library has no thread left, and the process may end or go on: pools and managers still work,
+/// and new loops may be made. `finish` joins no threads of the program: join them before, if they post to
+/// loops or use pools, as it may miss what they do meanwhile.
+///
+/// # When not to use it
+/// In tests that run in parallel, as it ends the loops of all of them: use
+/// [`finish_drops`](crate::reclaim::finish_drops), and drop or [shut down](crate::Looper::shutdown) the loops of
+/// the test. To release what one subsystem has, shut its manager down.
+///
+/// # Where it may be called
+/// On any thread and at any time, also twice and by several threads at once. It takes no lock while it
+/// waits, and waits no longer than the deadline.
+/// - With a deadline of zero it asks everything to end, does the work of the calling thread, and reports
+///   what other threads have still to do.
+/// - Inside an open pool, which it does not drain: the pool is reported.
+/// - In a command of a looper, or a destructor that a looper runs: that looper is asked to end, which it
+///   can do only after `finish`, and is reported.
+/// - In a destructor: as in [`shutdown`](PoolManager::shutdown), only root pool and backlog of the calling
+///   thread are drained there, and closures that frame loops have accepted stay with the thread.
+///
+/// If only the calling thread could do the rest, as in the last three cases, `finish` does not wait for the
+/// deadline.
+///
+/// # Errors
+/// The report, if anything is left. Both reports count the objects that are alive, which is no error:
+/// statics and variables may hold them.
+///
+/// # Panics
+/// Resumes the first panic of a destructor or closure that ran on this thread, at the end.
+///
+/// # Cost
+/// Some microseconds for each thread and manager if nothing is left; else it looks every two milliseconds.
+///
+/// ```
+/// use releasepool::{Looper, Slot, Ref, drop_later, finish};
+/// use std::time::Duration;
+///
+/// let loader = Looper::spawn("loader")?;
+/// loader.post(|| println!("loading")).unwrap();
+/// drop_later(vec![String::from("a log that its destructor writes")]);
+/// Slot::new(Ref::new("old")).store(Ref::new("new"));
+/// // At the end of `main`:
+/// let report = finish(Duration::from_secs(10))?;
+/// assert!(report.loops.is_empty() && report.live_objects == 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(alias = "shutdown", alias = "exit")]
+#[cfg_attr(
+    feature = "leak-detection",
+    allow(clippy::result_large_err, reason = "a process has one")
+)]
+pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
+    let start = elapsed();
+    let mut panics = FirstPanic::default();
+    let mut released = BTreeMap::new();
+    let report = loop {
+        let round = Round::run(start.saturating_add(deadline), &mut released, &mut panics);
+        let is_over = elapsed().saturating_sub(start) >= deadline;
+        if round.is_done() || is_over || round.waits_for_caller() {
+            break round.report(&released, elapsed().saturating_sub(start));
+        }
+        if !round.has_run {
+            // The sleep is timed, as not all that this waits for wakes it.
+            let changed = &PoolManager::global().shared().changed;
+            changed.sleep(changed.ticket(), NAP);
+        }
+    };
+    panics.resume();
+    report
+}
+
+/// What one round of [`finish`] has found after its work.
+struct Round {
+    /// True if this thread has released or run something for a manager.
+    has_run: bool,
+    loops: Vec<(&'static str, ThreadHandle)>,
+    drops: Vec<PendingDrops>,
+    managers: Vec<(PoolManager, Look)>,
+    kept: usize,
+}
+
+/// How many entries the calling thread has released, by the number of the manager.
+type Released = BTreeMap<u64, usize>;
+
+impl Round {
+    fn run(until: Duration, released: &mut Released, panics: &mut FirstPanic) -> Self {
+        let _ = later::end_within(Duration::ZERO);
+        loops::ask_all();
+        let managers = PoolManager::all().into_iter();
+        let mut has_run = false;
+        let serve = |manager: &PoolManager| {
+            let released = released.entry(manager.shared().id).or_default();
+            has_run |= manager.run_own(until, released, panics);
+            _ = manager.ask_others();
+        };
+        let managers: Vec<_> = managers.inspect(serve).collect();
+        // Looks at all of them only now: destructors of one may have used another.
+        let (loops, drops) = (loops::living(), later::end_within(Duration::ZERO));
+        let look = |manager: PoolManager| {
+            let look = manager.look();
+            let is_global = manager.is_global();
+            let look = if is_global {
+                look
+            } else {
+                look.of_manager_alone()
+            };
+            (manager, look)
+        };
+        Self {
+            has_run,
+            loops,
+            drops,
+            managers: managers.into_iter().map(look).collect(),
+            kept: home_ref::homeless_count() as usize,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let is_shut_down = self.managers.iter().all(|(_, look)| look.is_done());
+        is_shut_down && self.loops.is_empty() && self.drops.is_empty() && self.kept == 0
+    }
+
+    /// Returns whether waiting could not change what is left.
+    fn waits_for_caller(&self) -> bool {
+        let is_own = |key: ThreadKey| Some(key) == current_key();
+        !self.has_run
+            && self
+                .managers
+                .iter()
+                .all(|(_, look)| look.waits_for_caller())
+            && self.loops.iter().all(|(_, thread)| is_own(thread.key()))
+    }
+
+    fn report(self, released: &Released, elapsed: Duration) -> Result<ExitReport, ExitReport> {
+        let is_done = self.is_done();
+        let loops = self.loops.iter().map(|(kind, thread)| LivingLoop {
+            kind,
+            thread: thread.0.label(),
+        });
+        let drops = self.drops.into_iter();
+        let left = self
+            .managers
+            .into_iter()
+            .filter(|(_, look)| !look.is_done());
+        let managers = left.map(|(manager, look)| ManagerLeft {
+            name: manager.label().to_owned(),
+            report: look.report(released[&manager.shared().id], elapsed),
+        });
+        let kept = home_ref::homeless().into_iter();
+        let kept = kept.map(|((type_name, home), values)| KeptValues {
+            type_name,
+            home,
+            values,
+        });
+        let report = ExitReport {
+            loops: loops.collect(),
+            drops: drops.filter(|drops| drops.values > 0).collect(),
+            managers: managers.collect(),
+            kept: kept.collect(),
+            live_objects: PoolManager::global().snapshot().live_objects(),
+            #[cfg(feature = "leak-detection")]
+            leaks: leaks::report(),
+            elapsed,
+        };
+        if is_done { Ok(report) } else { Err(report) }
+    }
+}
+
+/// What is left of the crate's work in the process: the result of [`finish`].
+///
+/// [`Display`](fmt::Display) writes a line for each loop, manager and kind of value.
+///
+/// # Example
+/// ```
+/// use releasepool::{AutoreleasePool, finish};
+/// use std::time::Duration;
+///
+/// let pool = AutoreleasePool::new();
+/// pool.create("still lent");
+/// let report = finish(Duration::from_secs(1)).unwrap_err(); // does not wait, as only we can drop it
+/// assert_eq!(report.managers[0].report.holders[0].open_pools, 1);
+/// eprintln!("{report}");
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExitReport {
+    /// The loops that have not ended.
+    pub loops: Vec<LivingLoop>,
+    /// The values that were passed to [`drop_later`](crate::drop_later) and are not destroyed.
+    pub drops: Vec<PendingDrops>,
+    /// The managers whose shutdown is not complete.
+    pub managers: Vec<ManagerLeft>,
+    /// The values of [`HomeRef`](crate::HomeRef)s that have outlived their home thread. Their destructors
+    /// never run.
+    pub kept: Vec<KeptValues>,
+    /// Number of counted objects that are alive, the values in `kept` included.
+    pub live_objects: u64,
+    /// Those objects, by type and place of creation. Only with the feature `leak-detection`.
+    #[cfg(feature = "leak-detection")]
+    pub leaks: LeakReport,
+    /// How long `finish` took.
+    pub elapsed: Duration,
+}
+
+/// A loop that has not ended, in an [`ExitReport`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LivingLoop {
+    /// `"frame loop"`, `"looper"` or `"reclaimer"`.
+    pub kind: &'static str,
+    /// Name and key of the loop's thread.
+    pub thread: String,
+}
+
+/// A manager that still holds something, in an [`ExitReport`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ManagerLeft {
+    /// The name of the manager; `"global"`, or `"unnamed"`.
+    pub name: String,
+    /// What the manager's pools hold. What belongs to no manager in particular (inboxes, orphans, hot
+    /// objects, and pools that hold what slots have retired) is in the report of the global manager only.
+    pub report: ShutdownReport,
+}
+
+/// Values that have outlived their home thread, in an [`ExitReport`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct KeptValues {
+    /// The type of the values.
+    pub type_name: &'static str,
+    /// Name and key of the home thread, which has ended.
+    pub home: String,
+    /// How many values there are.
+    pub values: usize,
+}
+
+impl ExitReport {
+    fn is_done(&self) -> bool {
+        self.loops.is_empty() && self.managers.is_empty() && self.kept.is_empty()
+    }
+}
+
+impl fmt::Display for ExitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let alive = counted(self.live_objects as usize, "object is", "objects are");
+        let how = match self.is_done() {
+            true => "finished in",
+            false => "not finished after",
+        };
+        write!(f, "{how} {:?}: {alive} alive", self.elapsed)?;
+        for LivingLoop { kind, thread } in &self.loops {
+            write!(f, "\n  {kind} on thread {thread} has not ended")?;
+        }
+        for drops in &self.drops {
+            write!(f, "\n  drop_later: {drops}")?;
+        }
+        for ManagerLeft { name, report } in &self.managers {
+            write!(f, "\n  manager {name:?}: {report}")?;
+        }
+        for kept in &self.kept {
+            let values = counted(kept.values, "value", "values");
+            let (of, home) = (kept.type_name, &kept.home);
+            write!(
+                f,
+                "\n  {values} of {of} kept: their home, thread {home}, has ended"
+            )?;
+        }
+        #[cfg(feature = "leak-detection")]
+        if !self.leaks.is_empty() {
+            write!(f, "\n{}", self.leaks)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ExitReport {}
+
+/// A guard: dropping it calls [`finish`], so that the end of `main` is covered on `?` and panics, too.
+///
+/// Make it first in `main`: variables are dropped in reverse order, so all others, such as pools and
+/// loops, are gone by then. If something is left, the event
+/// [`NotFinished`](crate::event::EventKind::NotFinished) says what; a panic of a destructor is an event, too.
+/// The guard does not panic. To act on the report, call `finish` at the end of `main` as well: the guard
+/// then finds nothing to do.
+///
+/// Of no use where the process ends without dropping the variables of `main`: by `std::process::exit`, by
+/// an abort, or by a panic with `panic = "abort"`.
+///
+/// ```
+/// use releasepool::{drop_later, report::FinishGuard};
+/// use std::time::Duration;
+///
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let _finish = FinishGuard::new(Duration::from_secs(10));
+///     drop_later(vec![String::from("large")]);
+///     println!("{}", "5".parse::<u32>()?);
+///     Ok(())
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping it calls `finish` at once: keep it in a variable, not in `_`"]
+pub struct FinishGuard {
+    deadline: Duration,
+}
+
+impl FinishGuard {
+    /// Makes a guard that gives [`finish`] this deadline.
+    pub fn new(deadline: Duration) -> Self {
+        Self { deadline }
+    }
+}
+
+impl Drop for FinishGuard {
+    fn drop(&mut self) {
+        reporting(|| {
+            if let Err(report) = finish(self.deadline) {
+                let event = Event::new(EventKind::NotFinished, current_label());
+                event.message(report.to_string()).emit();
+            }
+        });
+    }
+}

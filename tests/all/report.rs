@@ -1,0 +1,334 @@
+//! `finish` and its guard: what they end, where they may be called, and what they report. They concern the whole
+//! process, so each test has one of its own.
+
+use crate::frame::{HOUR, hold, looper, on_demand, quick, told_by};
+use crate::support::{
+    Bomb, LONG, Log, Worker, alone, assert_says, events, global, listen, named_to_the_end, on_drop,
+    only_event, panic_of, wait_until,
+};
+use releasepool::event::EventKind;
+use releasepool::frame::FrameConfig;
+use releasepool::report::{ExitReport, FinishGuard};
+use releasepool::{
+    AutoreleasePool, FrameLoop, HomeRef, Looper, PoolManager, Reclaimer, Ref, Slot, autorelease,
+    drop_later, finish,
+};
+use std::ops::ControlFlow::Continue;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+const SHORT: Duration = Duration::from_millis(20);
+
+/// Returns kind and thread's name of the loops that are left.
+fn loops(report: &ExitReport) -> Vec<(&'static str, &str)> {
+    let name = |thread: &str| thread.len() - thread.find(" (").unwrap_or(0);
+    let loops = report.loops.iter();
+    let of = loops.map(|l| (l.kind, &l.thread[..l.thread.len() - name(&l.thread)]));
+    of.collect()
+}
+
+/// Returns manager and number of open pools of each thread that holds something.
+fn held(report: &ExitReport) -> Vec<(&str, usize)> {
+    let managers = report.managers.iter();
+    let held = managers.flat_map(|m| m.report.holders.iter().map(|h| (&m.name[..], h.open_pools)));
+    held.collect()
+}
+
+#[test]
+fn finish_ends_loops_drops_and_managers_and_the_process_can_go_on() {
+    let log = alone!();
+    let looper = looper();
+    let go = hold(looper.thread());
+    let own = Reclaimer::new("own").unwrap();
+    let level = PoolManager::builder().name("level").build();
+    for round in 0..2 {
+        log.clear();
+        if round == 0 {
+            looper.post(move || log.note(0)).unwrap();
+            own.drop_later(log.probe(1));
+            // A loop that its owner has forgotten, with a closure that uses all the others.
+            let frames = quick();
+            let post = move || {
+                log.note(2);
+                drop_later(log.probe(3));
+            };
+            frames.proxy().post(post).unwrap();
+            std::mem::forget(frames);
+            go.send(()).unwrap();
+        }
+        drop_later(on_drop(move || drop_later(log.probe(4))));
+        let nested = on_drop(move || PoolManager::global().autorelease(Ref::new(log.probe(5))));
+        level.autorelease(Ref::new(nested));
+        // Nobody has a handle to this manager.
+        PoolManager::new().autorelease(Ref::new(log.probe(6)));
+        Slot::new(Ref::new(log.probe(7))).store(Ref::new(log.probe(8)));
+        let gone = named_to_the_end("gone", || global().current_thread().unwrap());
+        gone.release(Ref::new(log.probe(9)));
+        let reclaimer = thread::spawn(|| {
+            let (send, receive) = mpsc::channel();
+            drop_later(on_drop(move || send.send(thread::current().id()).unwrap()));
+            receive.recv().unwrap()
+        });
+        let reclaimer = reclaimer.join().unwrap();
+        let report = finish(LONG).unwrap();
+        assert!(report.loops.is_empty() && report.managers.is_empty() && report.kept.is_empty());
+        assert!(report.drops.is_empty());
+        assert_eq!(report.live_objects, 0);
+        assert_says(&report, &["finished in", "0 objects are alive"]);
+        let all: Vec<_> = (4 * round..10).collect();
+        assert_eq!(log.sorted(), all);
+        assert!(global().thread_by_id(reclaimer).is_none(), "it has ended");
+        assert!(looper.post(|| ()).is_err() && !looper.thread().is_alive());
+        assert!(!own.thread().is_alive());
+        finish(Duration::ZERO).unwrap();
+    }
+}
+
+#[test]
+fn the_report_says_what_is_left_and_where() {
+    struct Texture;
+    alone!();
+    let (level, unnamed) = (
+        PoolManager::builder().name("level").build(),
+        PoolManager::new(),
+    );
+    let worker = Worker::new("worker");
+    let there = level.clone();
+    worker.run(move || {
+        std::mem::forget((there.pool(), there.pool()));
+        // One that `finish` cannot end, as its owner does not drop it.
+        std::mem::forget(quick());
+        // It has a message, which belongs to no manager in particular.
+        let slot = Slot::new(Ref::new("old"));
+        let pool = AutoreleasePool::named("pinned");
+        slot.load(&pool);
+        slot.store(Ref::new("new"));
+        std::mem::forget(pool);
+    });
+    let looper = looper();
+    let go = hold(looper.thread());
+    let (send, receive) = mpsc::channel::<()>();
+    drop_later(on_drop(move || _ = receive.recv()));
+    let homeless = named_to_the_end("ui", || [(); 2].map(|()| HomeRef::new(Texture)));
+    drop(homeless);
+    let kept = Ref::new("in a variable");
+    let pool = unnamed.pool();
+    let report = finish(SHORT).unwrap_err();
+    let expected = [
+        ("frame loop", "worker"),
+        ("looper", "looper"),
+        ("reclaimer", "reclaimer"),
+    ];
+    assert_eq!(loops(&report), expected);
+    assert_eq!(report.drops[0].values, 1);
+    // The looper and the reclaimer hold something of the global manager, too.
+    assert_eq!(
+        held(&report)[..3],
+        [("level", 2), ("unnamed", 1), ("global", 1)]
+    );
+    let [level_left, _, of_process] = &report.managers[..] else {
+        panic!("three managers")
+    };
+    assert_eq!(level_left.report.orphans, 0, "not of this manager");
+    assert_eq!(of_process.report.epoch_holders[0].pool, "pinned");
+    let homes = &report.kept[0];
+    assert_eq!((report.kept.len(), homes.values), (1, 2));
+    assert!(homes.home.starts_with("ui (") && homes.type_name.ends_with("Texture"));
+    assert_eq!(
+        report.live_objects, 5,
+        "two textures, two that the slot has retired, the variable"
+    );
+    #[cfg(feature = "leak-detection")]
+    assert_eq!(report.leaks.objects(), 5);
+    let words = [
+        "not finished after",
+        "5 objects are alive",
+        "frame loop on thread worker (",
+        "drop_later: 1 waiting",
+        "manager \"level\": not shut down",
+        "holds 2 open pools",
+        "Texture kept: their home, thread ui (",
+    ];
+    assert_says(&report, &words);
+    drop((send, go, pool, looper));
+    worker.join();
+    let report = finish(SHORT).unwrap_err();
+    assert!(report.loops.is_empty() && report.drops.is_empty());
+    // The forgotten pool of the ended thread still holds what the slot has retired.
+    assert_eq!((held(&report).len(), report.managers.len()), (0, 1));
+    drop(kept);
+}
+
+#[test]
+fn frame_loops_of_other_threads_are_asked_and_their_runs_return() {
+    let slow = || FrameLoop::new(FrameConfig::new().frame_time(HOUR));
+    alone!();
+    for make in [on_demand as fn() -> FrameLoop, slow] {
+        let log = Log::new();
+        let (give, proxy) = mpsc::channel();
+        let ui = thread::spawn(move || {
+            let mut frames = make();
+            let mut give = Some((give, frames.proxy()));
+            frames.run(|_| {
+                if let Some((give, proxy)) = give.take() {
+                    give.send(proxy).unwrap();
+                }
+                Continue(())
+            });
+            frames.proxy().post(|| ()).expect_err("it refuses posts");
+            frames.run(|_| unreachable!("no frame is made"));
+            drop(frames);
+            log.note(1);
+        });
+        let proxy = proxy.recv().unwrap();
+        // Accepted: it runs, at the latest when the loop is dropped.
+        proxy.post(move || log.note(0)).unwrap();
+        finish(LONG).unwrap();
+        assert!(proxy.is_closed());
+        ui.join().unwrap();
+        assert_eq!(log.ids(), [0, 1]);
+    }
+}
+
+#[test]
+fn a_host_that_ticks_is_woken_and_sees_that_its_loop_is_closed() {
+    alone!();
+    let mut frames = quick();
+    let told = told_by(&mut frames);
+    told.take();
+    let there = thread::spawn(|| finish(SHORT).unwrap_err());
+    assert_eq!(loops(&there.join().unwrap())[0].0, "frame loop");
+    assert_eq!(told.take(), 1, "asked once");
+    assert!(frames.proxy().is_closed());
+    // On its own thread the loop is closed, also in a frame.
+    frames.tick(|_| _ = finish(Duration::MAX).unwrap_err());
+    finish(Duration::MAX).unwrap();
+}
+
+#[test]
+fn finish_does_not_wait_for_what_its_caller_would_have_to_do() {
+    alone!();
+    let finish = || finish(Duration::MAX);
+    let pool = AutoreleasePool::new();
+    assert_eq!(held(&finish().unwrap_err()), [("global", 1)]);
+    drop(pool);
+    let looper = looper();
+    let there = looper.call(move || finish().unwrap_err()).unwrap();
+    assert_eq!(loops(&there), [("looper", "looper")]);
+    // In a destructor that the reclaimer runs, which then ends; and in one of this thread.
+    let (send, receive) = mpsc::channel();
+    drop_later(on_drop(move || send.send(finish().unwrap_err()).unwrap()));
+    assert_eq!(
+        loops(&receive.recv().unwrap()),
+        [("reclaimer", "reclaimer")]
+    );
+    let log = Log::new();
+    let frames = quick();
+    frames.proxy().post(move || log.note(0)).unwrap();
+    autorelease(Ref::new(on_drop(move || {
+        let report = finish().unwrap_err();
+        assert_eq!(report.managers[0].report.holders[0].inbox, 1);
+        assert_eq!(log.count(), 0, "closures do not run in destructors");
+    })));
+    global().drain_root();
+    drop(frames);
+    assert_eq!(log.count(), 1);
+    drop(named_to_the_end("home", || HomeRef::new(())));
+    assert_eq!(finish().unwrap_err().kept[0].values, 1);
+}
+
+#[test]
+fn a_deadline_of_zero_asks_and_two_threads_may_finish_at_once() {
+    let log = alone!();
+    let looper = looper();
+    let go = hold(looper.thread());
+    looper.post(move || log.note(0)).unwrap();
+    drop_later(log.probe(1));
+    assert!(loops(&finish(Duration::ZERO).unwrap_err()).contains(&("looper", "looper")));
+    assert!(looper.post(|| ()).is_err());
+    let both = [(); 2].map(|()| thread::spawn(|| finish(LONG).is_ok()));
+    thread::sleep(SHORT);
+    // More work comes, for another reclaimer.
+    drop_later(log.probe(2));
+    go.send(()).unwrap();
+    both.into_iter()
+        .for_each(|thread| assert!(thread.join().unwrap()));
+    finish(LONG).unwrap();
+    assert_eq!(log.sorted(), [0, 1, 2]);
+    // A looper whose command waits for a thread that is in `finish`.
+    let (give, waits) = mpsc::channel();
+    let other = Looper::spawn("other").unwrap();
+    let inner = thread::spawn(move || {
+        waits.recv().unwrap();
+        finish(SHORT).is_err()
+    });
+    other.post(move || assert!(inner.join().unwrap())).unwrap();
+    give.send(()).unwrap();
+    finish(LONG).unwrap();
+}
+
+#[test]
+fn a_guard_finishes_on_errors_and_panics_and_reports_by_events() {
+    alone!();
+    listen();
+    let log = Log::new();
+    let fails = || -> Result<(), std::num::ParseIntError> {
+        let _finish = FinishGuard::new(LONG);
+        drop_later(log.probe(0));
+        "five".parse::<u32>()?;
+        Ok(())
+    };
+    fails().unwrap_err();
+    assert_eq!(log.ids(), [0]);
+    let panics = || {
+        let _finish = FinishGuard::new(LONG);
+        drop_later(log.probe(1));
+        autorelease(Ref::new(Bomb("in a destructor")));
+        panic!("in main");
+    };
+    assert_eq!(panic_of(panics), "in main");
+    assert_eq!(log.ids(), [0, 1]);
+    assert_eq!(
+        only_event(EventKind::Panic).message.unwrap(),
+        "in a destructor"
+    );
+    assert!(events(EventKind::NotFinished).is_empty());
+    let pool = AutoreleasePool::new();
+    drop(FinishGuard::new(LONG));
+    drop(FinishGuard::new(LONG));
+    let events = events(EventKind::NotFinished);
+    assert_eq!(events.len(), 2, "always reported");
+    let words = ["not finished after", "1 open pool", "FinishGuard"];
+    assert_says(&events[0], &words);
+    drop(pool);
+}
+
+#[test]
+fn the_first_panic_is_resumed_when_all_is_done() {
+    let log = alone!();
+    let others = [(); 2].map(|()| PoolManager::new());
+    for manager in &others {
+        manager.autorelease(Ref::new(Bomb("first")));
+    }
+    global().autorelease(Ref::new(log.probe(0)));
+    drop_later(log.probe(1));
+    assert_eq!(panic_of(|| finish(LONG)), "first");
+    assert_eq!(log.sorted(), [0, 1]);
+    finish(Duration::ZERO).unwrap();
+}
+
+#[test]
+fn a_reclaimer_that_was_told_to_end_by_finish_is_waited_for_by_others() {
+    let log = alone!();
+    let (send, receive) = mpsc::channel::<()>();
+    drop_later(on_drop(move || _ = receive.recv()));
+    finish(Duration::ZERO).unwrap_err();
+    // Another one destroys this, while the first one waits.
+    drop_later(log.probe(0));
+    wait_until(|| log.count() == 1);
+    assert!(!releasepool::reclaim::finish_drops(SHORT));
+    drop(send);
+    assert!(releasepool::reclaim::finish_drops(LONG));
+    finish(Duration::ZERO).unwrap();
+}

@@ -26,7 +26,8 @@
 //!
 //! Three kinds are always reported, because each waits until a length has doubled:
 //! [`RootWatermark`](EventKind::RootWatermark), [`BacklogWatermark`](EventKind::BacklogWatermark)
-//! and [`PostsWatermark`](EventKind::PostsWatermark).
+//! and [`PostsWatermark`](EventKind::PostsWatermark). So are [`DropsLeft`](EventKind::DropsLeft) and
+//! [`NotFinished`](EventKind::NotFinished).
 //!
 //! # Tracing
 //! With the feature `tracing`, the crate emits the following events and spans of the crate

@@ -252,8 +252,8 @@ impl Scope {
         self.report().assert_empty();
     }
 
-    /// Makes the scope a guard, whose drop asserts that no object of the scope is alive. Let the guard
-    /// be the first variable of a test: it is then dropped last.
+    /// Makes the scope a guard, whose drop asserts that no object of the scope is alive. Let the
+    /// guard be the first variable of a test: it is then dropped last.
     ///
     /// # Panics
     /// The drop panics with the report if there are live objects, unless the thread is unwinding.

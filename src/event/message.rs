@@ -104,8 +104,8 @@ impl Event {
                  long or waits"
             }
             EventKind::NotFinished => {
-                "thread {thread}: the end of the process: {message}; give the FinishGuard more time, \
-                 or end what is left before it is dropped"
+                "thread {thread}: something is left at the end of the process, {message}; give the \
+                 FinishGuard more time, or end what is left before it is dropped"
             }
             EventKind::ForeignLeft => {
                 "thread {thread} dropped a RemoteRelease of {type} that it does not own, with \

@@ -451,3 +451,18 @@ impl Timers {
         self.frame_requested || self.next_due() == Some(Duration::ZERO)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread::current::current;
+
+    #[test]
+    fn only_a_frame_loop_takes_requests_for_frames() {
+        for kind in [LoopKind::Looper, LoopKind::Frames] {
+            let state = LoopState::new(ThreadHandle(current().unwrap()), kind);
+            state.request_frame();
+            assert_eq!(state.needs_frame(), kind == LoopKind::Frames);
+        }
+    }
+}

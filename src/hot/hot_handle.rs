@@ -111,7 +111,8 @@ unsafe impl<T: ?Sized + Send + Sync> Send for HotRef<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for HotRef<T> {}
 
 impl<T: ?Sized + Send + Sync> Hot<T> {
-    /// Makes the object hot, and takes over this reference to it, as [`try_new`](Self::try_new) does.
+    /// Makes the object hot, and takes over this reference to it, as [`try_new`](Self::try_new)
+    /// does.
     ///
     /// # Panics
     /// If 1,024 objects are hot already; the message names the type. In a program in which only few

@@ -1,8 +1,8 @@
 //! Memory for objects: of the global allocator, or in blocks.
 //!
 //! Objects in blocks are ordinary `Ref`s. Only their type info knows that their memory returns to a
-//! heap, which the block's chunk names, or, if they are too large for a block and their allocator has
-//! a cap, to that allocator, which their memory names.
+//! heap, which the block's chunk names, or, if they are too large for a block and their allocator
+//! has a cap, to that allocator, which their memory names.
 //!
 //! Each constructor is written once, for all [`Source`]s.
 
@@ -36,7 +36,8 @@ pub(crate) trait Memory {
     unsafe fn free(memory: NonNull<u8>, layout: Layout);
 }
 
-/// Memory of the global allocator, which is not counted; as a [`Source`], it aborts if there is none.
+/// Memory of the global allocator, which is not counted; as a [`Source`], it aborts if there is
+/// none.
 #[derive(Clone, Copy)]
 pub(crate) struct Global;
 
@@ -70,7 +71,8 @@ impl Memory for Owned {
 
     #[inline]
     unsafe fn free(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: `BlockSource` got it from `alloc_owned` for this layout; the rest is the contract.
+        // SAFETY: `BlockSource` got it from `alloc_owned` for this layout; the rest is the
+        // contract.
         unsafe { AllocatorShared::free_owned(memory, layout) };
     }
 }

@@ -75,8 +75,8 @@ macro_rules! traits_of_value {
             }
         }
 
-        /// Compares the values. Compares them even if both references are to one object: `Arc` skips that
-        /// for `T: Eq`, but on stable Rust only the standard library can.
+        /// Compares the values. Compares them even if both references are to one object: `Arc`
+        /// skips that for `T: Eq`, but on stable Rust only the standard library can.
         impl<T: ?Sized + PartialEq> PartialEq for $reference {
             fn eq(&self, other: &Self) -> bool {
                 **self == **other

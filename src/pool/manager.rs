@@ -168,9 +168,9 @@ impl PoolManager {
     ///
     /// May be called at any time, by any thread. Every thread compares its root pool with the new
     /// value when it next autoreleases while no pool is open, or calls
-    /// [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark). A thread that has already
-    /// reported its root pool reports again only when the pool has doubled, or after it has been
-    /// drained, even if the watermark is lower now.
+    /// [`drain_root_beyond_watermark`](Self::drain_root_beyond_watermark). A thread that has
+    /// already reported its root pool reports again only when the pool has doubled, or after it has
+    /// been drained, even if the watermark is lower now.
     ///
     /// ```
     /// use releasepool::pool::RootPolicy;
@@ -309,14 +309,14 @@ impl PoolManager {
     /// Drains this thread's root pool if the manager's policy is [`RootPolicy::Drain`] and the root
     /// pool has at least as many entries as its watermark. Returns the number of entries released.
     ///
-    /// Releases nothing if the root pool has fewer entries, and leaves the backlog alone: so it does
-    /// not end a callback that a foreign host makes. For that, use
+    /// Releases nothing if the root pool has fewer entries, and leaves the backlog alone: so it
+    /// does not end a callback that a foreign host makes. For that, use
     /// [`callback_scope`](crate::callback_scope), which releases everything. This function is for a
-    /// host whose code autoreleases without a pool now and then, at a place, such as its event loop,
-    /// where nothing on the stack uses what was autoreleased.
+    /// host whose code autoreleases without a pool now and then, at a place, such as its event
+    /// loop, where nothing on the stack uses what was autoreleased.
     ///
-    /// Does nothing inside a pool of this manager or inside a destructor. Costs a few loads if there
-    /// is nothing to do.
+    /// Does nothing inside a pool of this manager or inside a destructor. Costs a few loads if
+    /// there is nothing to do.
     ///
     /// # Panics
     /// As [`AutoreleasePool::drain`] does.
@@ -354,8 +354,8 @@ impl PoolManager {
         meter.released()
     }
 
-    /// Does what [`run_inbox`](Self::run_inbox) and [`drain_backlog`](Self::drain_backlog) do, within
-    /// a budget: for the event loop of a foreign host that must not stall.
+    /// Does what [`run_inbox`](Self::run_inbox) and [`drain_backlog`](Self::drain_backlog) do,
+    /// within a budget: for the event loop of a foreign host that must not stall.
     ///
     /// First makes releases within the budget. Then runs closures in order: at most as many as
     /// [`Budget::Count`] says, or until the time since the call began exceeds [`Budget::Time`], but
@@ -495,9 +495,9 @@ impl PoolManager {
     }
 }
 
-/// Has `release` make the releases that were sent to this thread, and then runs the closures that were
-/// posted to it before, as far as `meter` allows. Returns how many messages are left of those that
-/// waited.
+/// Has `release` make the releases that were sent to this thread, and then runs the closures that
+/// were posted to it before, as far as `meter` allows. Returns how many messages are left of those
+/// that waited.
 fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {
     this_thread::with(|pools| {
         let Some(pools) = pools else { return 0 };

@@ -271,20 +271,10 @@ pub struct KeptValues {
     pub values: usize,
 }
 
-impl ExitReport {
-    fn is_done(&self) -> bool {
-        self.loops.is_empty() && self.managers.is_empty() && self.kept.is_empty()
-    }
-}
-
 impl fmt::Display for ExitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alive = counted(self.live_objects as usize, "object is", "objects are");
-        let how = match self.is_done() {
-            true => "finished in",
-            false => "not finished after",
-        };
-        write!(f, "{how} {:?}: {alive} alive", self.elapsed)?;
+        write!(f, "after {:?}, {alive} alive", self.elapsed)?;
         for LivingLoop { kind, thread } in &self.loops {
             write!(f, "\n  {kind} on thread {thread} has not ended")?;
         }
@@ -352,7 +342,8 @@ impl Drop for FinishGuard {
         reporting(|| {
             if let Err(report) = finish(self.deadline) {
                 let event = Event::new(EventKind::NotFinished, current_label());
-                event.message(report.to_string()).emit();
+                let message = report.to_string().replace("\n  ", "; ");
+                event.message(message).emit();
             }
         });
     }

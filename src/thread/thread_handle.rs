@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// [`PoolManager::current_thread`](crate::PoolManager::current_thread),
 /// [`thread`](crate::PoolManager::thread) and [`thread_by_id`](crate::PoolManager::thread_by_id)
 /// return a handle, or `None` if there is no such thread or it is ending;
-/// [`LoopProxy::thread`](crate::frame::LoopProxy::thread) and [`Looper::thread`](crate::Looper::thread)
-/// return the handle of a loop's thread.
+/// [`LoopProxy::thread`](crate::frame::LoopProxy::thread) and
+/// [`Reclaimer::thread`](crate::Reclaimer::thread) return that of a loop and of a reclaimer.
 ///
 /// # Example
 /// ```

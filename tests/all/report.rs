@@ -75,7 +75,7 @@ fn finish_ends_loops_drops_and_managers_and_the_process_can_go_on() {
         assert!(report.loops.is_empty() && report.managers.is_empty() && report.kept.is_empty());
         assert!(report.drops.is_empty());
         assert_eq!(report.live_objects, 0);
-        assert_says(&report, &["finished in", "0 objects are alive"]);
+        assert_says(&report, &["after ", "0 objects are alive"]);
         let all: Vec<_> = (4 * round..10).collect();
         assert_eq!(log.sorted(), all);
         assert!(global().thread_by_id(reclaimer).is_none(), "it has ended");
@@ -140,9 +140,12 @@ fn the_report_says_what_is_left_and_where() {
         "two textures, two that the slot has retired, the variable"
     );
     #[cfg(feature = "leak-detection")]
-    assert_eq!(report.leaks.objects(), 5);
+    {
+        let mut groups = report.leaks.groups().iter();
+        let textures = groups.find(|group| group.type_name().ends_with("Texture"));
+        assert_eq!(textures.unwrap().objects(), 2);
+    }
     let words = [
-        "not finished after",
         "5 objects are alive",
         "frame loop on thread worker (",
         "drop_later: 1 waiting",
@@ -299,7 +302,7 @@ fn a_guard_finishes_on_errors_and_panics_and_reports_by_events() {
     drop(FinishGuard::new(LONG));
     let events = events(EventKind::NotFinished);
     assert_eq!(events.len(), 2, "always reported");
-    let words = ["not finished after", "1 open pool", "FinishGuard"];
+    let words = ["something is left", "1 open pool", "FinishGuard"];
     assert_says(&events[0], &words);
     drop(pool);
 }

@@ -89,10 +89,9 @@ pub fn models() -> Vec<Model> {
             finish,
         )
         .plain(&["next"])
-        // The whole of two exits, and the locks of four sleeps. With one preemption, the plain mode makes more than
-        // 180,000 executions. With two, which take minutes, the other mode also finds a value that is counted after the
-        // end, as it is about to be refused.
-        .bounded(1)
+        // The whole of two exits, and the locks of four sleeps. The sender finds the end between its look-up and its
+        // send only with two preemptions.
+        .bounded(2)
         .plain_bounded(0),
         Model::new(
             "room_made",

@@ -39,7 +39,7 @@ pub fn run(seed: u64, log: bool) {
     if random.one_in(2) {
         match random.below(2) {
             0 => looper.take().unwrap().shutdown().unwrap(),
-            _ => assert!(world.reclaimer.finish(FOREVER)),
+            _ => assert!(world.reclaimer.finish(Duration::MAX)),
         }
     }
     if random.one_in(3) {

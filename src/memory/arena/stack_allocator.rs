@@ -1,7 +1,7 @@
 //! `StackAllocator`: a stack of entries, after Box2D's `b2StackAllocator`.
 //!
-//! This file reserves and frees memory; `stack_box.rs` makes values in it. The invariants are those of
-//! [`arena`](super).
+//! This file reserves and frees memory; `stack_box.rs` makes values in it. The invariants are those
+//! of [`arena`](super).
 
 use super::overflow::Overflow;
 use crate::memory::block::shared::AllocError;

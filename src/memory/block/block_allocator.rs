@@ -40,12 +40,12 @@ use std::sync::Arc;
 /// [More](crate::guide::setup#memory-that-threads-keep).
 ///
 /// # Caps
-/// The caps of the [builder](Self::builder) count every byte that the allocator holds: its chunks, and
-/// large memory in use, by objects, [`alloc`](Self::alloc) and collections. At a full
-/// [hard cap](BlockAllocatorBuilder::hard_cap), `alloc` and [`Ref::try_new_in`](crate::Ref::try_new_in)
+/// The caps of the [builder](Self::builder) count every byte that the allocator holds: its chunks,
+/// and large memory in use, by objects, [`alloc`](Self::alloc) and collections. At a full [hard
+/// cap](BlockAllocatorBuilder::hard_cap), `alloc` and [`Ref::try_new_in`](crate::Ref::try_new_in)
 /// return [`AllocError::Capped`], and [`Ref::new_in`](crate::Ref::new_in) and
-/// [`create`](crate::AutoreleasePool::create) panic. So a level of a game, say, can have a limit, and
-/// give all of its memory back when it ends:
+/// [`create`](crate::AutoreleasePool::create) panic. So a level of a game, say, can have a limit,
+/// and give all of its memory back when it ends:
 ///
 /// ```
 /// use releasepool::memory::{AllocError, BlockAllocator};
@@ -65,7 +65,7 @@ use std::sync::Arc;
 /// # Cost
 /// A few nanoseconds to allocate, and to free on the same thread; some more to free on another. 64
 /// KiB of address space for each size and thread. With a cap, a large object has 16 bytes more, or as
-/// many as it is aligned to, and takes three read-modify-writes of memory that threads share. In debug
+/// many as it is aligned to, and takes some read-modify-writes of memory that threads share. In debug
 /// builds, and with the feature `checks`, a block that is freed twice, with another size, or written
 /// to after its free aborts the process.
 ///

@@ -135,9 +135,9 @@ impl AllocatorShared {
     ) -> Result<M, AllocError> {
         let (bytes, cap) = (bytes as u64, cap.unwrap_or(usize::MAX));
         let more = |held: u64| held.checked_add(bytes).filter(|more| *more <= cap as u64);
-        // Relaxed: memory is counted before it is made, and until after it was freed, so the count is
-        // never less than what is held. It publishes nothing. The exchange tests and counts in one
-        // step, so requests never exceed the cap together, and a refused one leaves no trace by
+        // Relaxed: memory is counted before it is made, and until after it was freed, so the count
+        // is never less than what is held. It publishes nothing. The exchange tests and counts in
+        // one step, so requests never exceed the cap together, and a refused one leaves no trace by
         // which another would be refused. Model: caps_large.
         let before = (self.held).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         let before = before.map_err(|held| AllocError::Capped {
@@ -172,8 +172,8 @@ impl AllocatorShared {
         }
     }
 
-    /// Allocates memory that no block fits, from the global allocator, if no more than `cap` is then
-    /// held. The layout's size is not 0. For callers with a handle.
+    /// Allocates memory that no block fits, from the global allocator, if no more than `cap` is
+    /// then held. The layout's size is not 0. For callers with a handle.
     #[inline]
     pub(crate) fn alloc_large(
         &self,
@@ -214,7 +214,8 @@ impl AllocatorShared {
             return Err(AllocError::TooLarge { count: 1, layout });
         };
         let memory = self.alloc_large(whole, self.hard_cap)?;
-        // SAFETY: fresh memory, which begins with room for an owner, and has the object's at `offset`.
+        // SAFETY: fresh memory, which begins with room for an owner, and has the object's at
+        // `offset`.
         unsafe {
             memory.cast().write(Owner(self.clone()));
             Ok(memory.add(offset))

@@ -16,9 +16,10 @@ use std::thread;
 type Bytes = Box<[u8], BlockAllocator>;
 
 /// Returns an allocator at its hard cap: it has one chunk for each of these sizes, with one block
-/// in use, and cannot allocate blocks of other sizes. There is room for 8,000 bytes of large memory.
+/// in use, and cannot allocate blocks of other sizes. There is room for 20,000 bytes of large
+/// memory.
 fn at_cap(sizes: &[usize]) -> (BlockAllocator, std::vec::Vec<Bytes>) {
-    let cap = CHUNK as usize * sizes.len() + 8_000;
+    let cap = CHUNK as usize * sizes.len() + 20_000;
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let keep = |size| {
         let slice = Box::<[u8], _>::new_zeroed_slice_in(size, blocks.clone());

@@ -128,10 +128,9 @@ fn frame_that_is_late_or_has_drained_enough_leaves_releases_to_the_next_ones() {
     // This runs in a process of its own, so that the budget is not spent on other tests' orphans.
     alone!();
     let enough = FrameConfig::new().max_drain(Duration::ZERO);
-    let configs = [late(), enough.clone().frame_time(HOUR), enough.unlimited()];
-    configs
-        .into_iter()
-        .for_each(leaves_releases_to_the_next_frames);
+    for config in [late(), enough.clone().frame_time(HOUR), enough.unlimited()] {
+        leaves_releases_to_the_next_frames(config);
+    }
 }
 
 fn leaves_releases_to_the_next_frames(config: FrameConfig) {

@@ -1,6 +1,7 @@
 //! Loops and reclaimers.
 
 use super::*;
+use crate::support::named_to_the_end;
 
 pub(super) const ROWS: &[Row] = &[
     ("FrameConfig", || {
@@ -85,6 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| drop(proxy));
     }),
     ("Reclaimer", || {
+        _ = call(Reclaimer::builder);
         let reclaimer = call(|| Reclaimer::new("reclaimer")).unwrap();
         calls(|n| reclaimer.drop_later(vec![n]));
         calls(|n| reclaimer.drop_later_weighed(vec![n], 8));
@@ -116,7 +118,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
     ("Later", || {
         calls(|n| drop(Later::new(vec![n])));
-        call(|| drop((Later::new(1).clone(), Later::<u8>::default())));
+        call(|| drop((Later::from(1).clone(), Later::<u8>::default())));
         call(|| Later::into_inner(Later::new(vec![1])));
         shown(Later::new(1));
     }),
@@ -126,4 +128,28 @@ pub(super) const ROWS: &[Row] = &[
         assert!(call(|| finish_drops(LONG)));
     }),
     ("WhenFull", || cloned(WhenFull::default())),
+    // Last, as it ends the loops of the process.
+    ("", || {
+        call(|| finish(Duration::ZERO).is_ok());
+    }),
+    ("ExitReport", || {
+        drop(named_to_the_end("home", || HomeRef::new(1)));
+        let pool = AutoreleasePool::new();
+        let report = finish(Duration::ZERO).unwrap_err();
+        call(|| format!("{report}"));
+        cloned(report);
+        drop(pool);
+    }),
+    ("FinishGuard", || {
+        shown(call(|| FinishGuard::new(Duration::ZERO)));
+    }),
+    ("KeptValues", || {
+        cloned(finish(Duration::ZERO).unwrap_err().kept)
+    }),
+    ("LivingLoop", || {
+        cloned(finish(Duration::ZERO).unwrap_err().loops)
+    }),
+    ("ManagerLeft", || {
+        cloned(finish(Duration::ZERO).unwrap_err().managers)
+    }),
 ];

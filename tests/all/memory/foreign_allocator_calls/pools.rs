@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| drop(pooled(async {})));
         deep_destructors();
     }),
-    ("pool", || drop(calls(releasepool::pool::create))),
+    ("", || drop(calls(releasepool::pool::create))),
     ("Pooled", || {
         let future = pin!(call(|| pooled(async { autorelease(Ref::new(1)) })));
         let mut context = Context::from_waker(Waker::noop());

@@ -109,10 +109,7 @@ pub(super) const ROWS: &[Row] = &[
         call(|| gone.release(Ref::new(1)));
     }),
     ("ThreadKey", || cloned((me().key(), me().key().to_string()))),
-    ("Closed", || {
-        call(|| format!("{}", Closed(1)));
-        shown(Closed(1));
-    }),
+    ("Closed", || _ = call(|| format!("{0}{0:?}", Closed(1)))),
     ("RootPolicy", || cloned(RootPolicy::Report)),
     ("event::EventKind", || cloned(event::EventKind::Panic)),
     ("event", || {

@@ -67,7 +67,7 @@ serialize_fields! {
 
 #[cfg(not(feature = "leak-detection"))]
 serialize_fields! {
-    ExitReport { loops, drops, managers, kept, live_objects, elapsed }
+    ExitReport { loops, drops, managers, kept, live_objects }
 }
 
 #[cfg(feature = "leak-detection")]
@@ -78,7 +78,7 @@ mod leak_reports {
     use std::panic::Location;
 
     serialize_fields! {
-        ExitReport { loops, drops, managers, kept, live_objects, leaks, elapsed }
+        ExitReport { loops, drops, managers, kept, live_objects, leaks }
         LeakReport { (objects) (bytes) (unrecorded) (groups); .. }
         PoolHolder { (pool) (thread) (entries); .. }
         UnreleasedRetain { (place) (thread) (count); .. }

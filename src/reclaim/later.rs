@@ -47,10 +47,17 @@ lazy! {
 /// a reclaimer that is ending, or has ended: the value is destroyed there, or by its sender.
 static RUNNING: Setting = Setting::new(0);
 
+/// A thread's own count of references to a reclaimer of the process.
+#[allow(
+    clippy::redundant_allocation,
+    reason = "a send changes no count that other threads change, too"
+)]
+type NearReclaimer = Rc<Arc<Started>>;
+
 /// The reclaimer that a thread has used last, so that its sends neither lock nor count anything.
 struct Near {
     number: Cell<u64>,
-    reclaimer: ManuallyDrop<RefCell<Option<Rc<Arc<Started>>>>>,
+    reclaimer: ManuallyDrop<RefCell<Option<NearReclaimer>>>,
 }
 
 local! {
@@ -62,7 +69,7 @@ local! {
 }
 
 impl Near {
-    fn set(&self, number: u64, reclaimer: Option<Rc<Arc<Started>>>) {
+    fn set(&self, number: u64, reclaimer: Option<NearReclaimer>) {
         self.number.set(number);
         // The old one is dropped when the cell is no longer borrowed.
         drop(self.reclaimer.take());
@@ -77,7 +84,7 @@ fn forget_reclaimer() {
 
 /// Returns the running reclaimer, which it starts if there is none; `None` if values must be
 /// destroyed on the calling thread.
-fn reclaimer() -> Option<Rc<Arc<Started>>> {
+fn reclaimer() -> Option<NearReclaimer> {
     let near = NEAR.with(|near| match near.number.get() == RUNNING.get() {
         true => near.reclaimer.borrow_mut().clone(),
         false => None,
@@ -87,7 +94,7 @@ fn reclaimer() -> Option<Rc<Arc<Started>>> {
 
 #[cold]
 #[inline(never)]
-fn look_up() -> Option<Rc<Arc<Started>>> {
+fn look_up() -> Option<NearReclaimer> {
     // Nothing would empty `NEAR` in the thread's exit or after it.
     if is_exiting() || current().is_none() {
         return None;

@@ -81,10 +81,6 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(alias = "shutdown", alias = "exit")]
-#[cfg_attr(
-    feature = "leak-detection",
-    allow(clippy::result_large_err, reason = "a process has one")
-)]
 pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
     let start = elapsed();
     let mut panics = FirstPanic::default();
@@ -93,7 +89,9 @@ pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
         let round = Round::run(start.saturating_add(deadline), &mut released, &mut panics);
         let is_over = elapsed().saturating_sub(start) >= deadline;
         if round.is_done() || is_over || round.waits_for_caller() {
-            break round.report(&released, elapsed().saturating_sub(start));
+            let is_done = round.is_done();
+            let report = round.report(&released, elapsed().saturating_sub(start));
+            break if is_done { Ok(report) } else { Err(report) };
         }
         if !round.has_run {
             // The sleep is timed, as not all that this waits for wakes it.
@@ -167,8 +165,7 @@ impl Round {
             && self.loops.iter().all(|(_, thread)| is_own(thread.key()))
     }
 
-    fn report(self, released: &Released, elapsed: Duration) -> Result<ExitReport, ExitReport> {
-        let is_done = self.is_done();
+    fn report(self, released: &Released, elapsed: Duration) -> ExitReport {
         let loops = self.loops.iter().map(|(kind, thread)| LivingLoop {
             kind,
             thread: thread.0.label(),
@@ -188,17 +185,15 @@ impl Round {
             home,
             values,
         });
-        let report = ExitReport {
+        ExitReport {
             loops: loops.collect(),
             drops: drops.filter(|drops| drops.values > 0).collect(),
             managers: managers.collect(),
             kept: kept.collect(),
             live_objects: PoolManager::global().snapshot().live_objects(),
             #[cfg(feature = "leak-detection")]
-            leaks: leaks::report(),
-            elapsed,
-        };
-        if is_done { Ok(report) } else { Err(report) }
+            leaks: Box::new(leaks::report()),
+        }
     }
 }
 
@@ -233,9 +228,7 @@ pub struct ExitReport {
     pub live_objects: u64,
     /// Those objects, by type and place of creation. Only with the feature `leak-detection`.
     #[cfg(feature = "leak-detection")]
-    pub leaks: LeakReport,
-    /// How long `finish` took.
-    pub elapsed: Duration,
+    pub leaks: Box<LeakReport>,
 }
 
 /// A loop that has not ended, in an [`ExitReport`].
@@ -274,7 +267,7 @@ pub struct KeptValues {
 impl fmt::Display for ExitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alive = counted(self.live_objects as usize, "object is", "objects are");
-        write!(f, "after {:?}, {alive} alive", self.elapsed)?;
+        write!(f, "{alive} alive")?;
         for LivingLoop { kind, thread } in &self.loops {
             write!(f, "\n  {kind} on thread {thread} has not ended")?;
         }

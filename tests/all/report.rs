@@ -75,7 +75,7 @@ fn finish_ends_loops_drops_and_managers_and_the_process_can_go_on() {
         assert!(report.loops.is_empty() && report.managers.is_empty() && report.kept.is_empty());
         assert!(report.drops.is_empty());
         assert_eq!(report.live_objects, 0);
-        assert_says(&report, &["after ", "0 objects are alive"]);
+        assert_says(&report, &["0 objects are alive"]);
         let all: Vec<_> = (4 * round..10).collect();
         assert_eq!(log.sorted(), all);
         assert!(global().thread_by_id(reclaimer).is_none(), "it has ended");

@@ -130,7 +130,8 @@ fn what_an_allocator_has_can_be_serialized() {
     assert_eq!(json["live_blocks"], 1);
     assert_eq!(json["live_bytes"], stats.live_bytes);
     assert_eq!(json["chunk_bytes"], stats.chunk_bytes);
-    assert_eq!(json.as_object().unwrap().len(), 12);
+    assert_eq!(json["live_large_bytes"], 0);
+    assert_eq!(json.as_object().unwrap().len(), 13);
 }
 
 /// Asserts that a reference is serialized as its value is, and back.

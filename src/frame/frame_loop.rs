@@ -51,7 +51,7 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// # Threads
 /// The loop stays on the thread that made it; other threads use a
-/// [`LoopProxy`](crate::frame::LoopProxy). It serves the thread's inbox, and so also closures that
+/// [`LoopProxy`]. It serves the thread's inbox, and so also closures that
 /// are sent by a [`ThreadHandle`]. Make only one loop per thread, as two would take each other's
 /// posts; but a loop inside a frame, such as that of a modal dialog, runs the posts that arrive
 /// meanwhile.

@@ -159,7 +159,7 @@ impl Process {
 ///
 /// The first call starts the reclaimer: a thread named "reclaimer", with the [default
 /// bounds](Reclaimer::builder), at which senders wait;
-/// [`try_drop_later`](crate::reclaim::try_drop_later) gives the value back instead. If the thread
+/// [`try_drop_later`] gives the value back instead. If the thread
 /// cannot be started, values are destroyed at once. [`finish`](crate::finish) ends the
 /// reclaimer: call it before the process ends, or values that still wait are lost; the next call of
 /// this function starts another one. For bounds of your own, make a [`Reclaimer`].

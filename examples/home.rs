@@ -53,7 +53,7 @@ fn worker(textures: mpsc::Receiver<HomeRef<Texture>>) {
         );
         held = Some(texture);
     }
-    assert!(held.is_some_and(|texture| !texture.is_home()));
+    assert!(held.is_some_and(|texture| texture.get().is_none()));
 }
 
 /// Shares textures with three workers; returns one texture, which outlives this thread.

@@ -81,7 +81,7 @@ pub(crate) mod words;
 
 pub(crate) use limit::count_no_pool;
 
-use crate::setters::setters;
+use crate::macros::setters;
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -21,6 +21,7 @@ mod layout;
 #[cfg(feature = "leak-detection")]
 pub mod leaks;
 mod ledger;
+mod macros;
 pub mod memory;
 #[cfg(feature = "metrics")]
 pub mod metrics;
@@ -40,7 +41,6 @@ pub mod reclaim;
 pub mod report;
 #[cfg(feature = "serde")]
 mod serialize;
-mod setters;
 pub mod slot;
 mod sync;
 pub mod task;

@@ -80,8 +80,8 @@ mod leak_reports {
     serialize_fields! {
         ExitReport { loops, drops, managers, kept, live_objects, leaks }
         LeakReport { (objects) (bytes) (unrecorded) (groups); .. }
-        PoolHolder { (pool) (thread) (entries); .. }
-        UnreleasedRetain { (place) (thread) (count); .. }
+        PoolHolder { pool, thread, entries }
+        UnreleasedRetain { place, thread, count }
         LeakGroup {
             (type_name) (objects) (bytes) (site as place) (threads as created) (pools) (backtrace)
             (unreleased); ..

@@ -6,6 +6,7 @@
 //! `RemoteRelease` takes foreign references that are given up where they may not be released.
 
 use crate::event::{Event, EventKind, words};
+use crate::macros::debug_fields;
 use crate::object::destroy::settle_scope;
 use crate::object::header::header;
 use crate::object::strong::Ref;
@@ -164,10 +165,8 @@ impl AutoreleasePool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub unsafe fn adopt<F: Foreign>(&self, object: NonNull<F>) -> ForeignRef<'_, F> {
         self.create(Adopted(object));
-        ForeignRef {
-            object,
-            pool: PhantomData,
-        }
+        let pool = PhantomData;
+        ForeignRef { object, pool }
     }
 
     /// Takes back the newest entry if it is this foreign object; the caller then owns the reference
@@ -235,9 +234,8 @@ impl AutoreleasePool {
 /// }); // both are released here
 /// # assert_eq!(unsafe { object.unwrap().as_ref() }.0.get(), 0);
 /// ```
-pub struct ForeignScope<'s> {
-    pool: &'s AutoreleasePool,
-}
+#[derive(Debug)]
+pub struct ForeignScope<'s>(&'s AutoreleasePool);
 
 impl ForeignScope<'_> {
     /// Takes over one reference to a foreign object, which is given up when the scope ends, newest first,
@@ -250,13 +248,7 @@ impl ForeignScope<'_> {
     pub unsafe fn adopt<F: Foreign>(&self, object: NonNull<F>) -> ForeignRef<'_, F> {
         // SAFETY: the scope's pool is drained before `foreign_scope` returns, never within a budget,
         // and a settle scope has destroyed the adapters by then; the rest is the contract.
-        unsafe { self.pool.adopt(object) }
-    }
-}
-
-impl fmt::Debug for ForeignScope<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ForeignScope").field(self.pool).finish()
+        unsafe { self.0.adopt(object) }
     }
 }
 
@@ -297,7 +289,7 @@ impl fmt::Debug for ForeignScope<'_> {
 /// If `f` panics, and with the first panic of a release.
 pub fn foreign_scope<Token: ?Sized, R>(token: &Token, f: impl FnOnce(&ForeignScope<'_>) -> R) -> R {
     let _ = token;
-    settle_scope(|| named_scope("foreign", |pool| f(&ForeignScope { pool })))
+    settle_scope(|| named_scope("foreign", |pool| f(&ForeignScope(pool))))
 }
 
 /// The error of [`RemoteRelease::drain`] and [`RemoteRelease::close`] on a thread that is not the owner.
@@ -500,10 +492,6 @@ impl<F: Foreign, C: Fn() -> bool> Drop for RemoteRelease<F, C> {
     }
 }
 
-impl<F: Foreign, C: Fn() -> bool> fmt::Debug for RemoteRelease<F, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RemoteRelease")
-            .field("is_empty", &self.is_empty())
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    [F: Foreign, C: Fn() -> bool] RemoteRelease<F, C>: |this| is_empty = this.is_empty(), ..
 }

@@ -1,7 +1,7 @@
 //! `FrameConfig`: the settings of a frame loop.
 
+use crate::macros::setters;
 use crate::pool::stack::budget::Budget;
-use crate::setters::setters;
 use std::time::Duration;
 
 /// The rule by which a loop makes frames, and updates in each of them.

@@ -6,6 +6,7 @@ use super::loops;
 use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
 use super::proxy::LoopProxy;
 use crate::event::span::FrameSpan;
+use crate::macros::debug_fields;
 use crate::memory::arena::stack_allocator::StackAllocator;
 use crate::memory::block::thread_heaps;
 use crate::object::destroy::settle_scope;
@@ -19,11 +20,9 @@ use crate::sync::elapsed;
 use crate::thread::current;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::thread::waker::{HookPlace, WakeHook};
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::Duration;
 
 /// Polls the host's event queue at the beginning of each frame.
@@ -34,8 +33,7 @@ type HostEvents = Box<dyn FnMut(&AutoreleasePool)>;
 ///
 /// [`run`](Self::run) makes one frame after the other, and sleeps between them.
 /// [`tick`](Self::tick) makes one frame and never waits, for hosts with an event loop of their own,
-/// which [`set_wake_hook`](Self::set_wake_hook) or [`set_waker`](Self::set_waker) tells when there
-/// is something to do. Each frame, with its pool as the current pool:
+/// which [`set_wake_hook`](Self::set_wake_hook) tells when there is something to do. Each frame, with its pool as the current pool:
 ///
 /// 1. calls the function given to [`set_events`](Self::set_events), if there is one;
 /// 2. runs the closures in the inbox, and the delayed posts that are due;
@@ -132,7 +130,8 @@ impl FrameLoop {
     /// Calls `hook` when a loop that is driven by [`tick`](Self::tick) has something to do: a post,
     /// a release, a request for a frame, or a delayed post that is now the first to be due (see
     /// [`next_due`](Self::next_due)). The hook should wake the host's event loop: by winit's proxy,
-    /// `SDL_PushEvent` or `PostMessage`. The host then calls `tick`.
+    /// `SDL_PushEvent` or `PostMessage`; for an async task that drives the loop, by
+    /// `move || waker.wake_by_ref()`. The host then calls `tick`.
     ///
     /// Between two frames the hook is called for the first post and for the first release. It is
     /// called at once if there is something to do when it is set, or at the end of a frame that had
@@ -157,13 +156,7 @@ impl FrameLoop {
         self.hook(Some(Arc::new(hook)));
     }
 
-    /// Wakes `waker` whenever [`set_wake_hook`](Self::set_wake_hook) would call its hook: for an
-    /// async task that drives the loop.
-    pub fn set_waker(&mut self, waker: Waker) {
-        self.hook(Some(Arc::new(move || waker.wake_by_ref())));
-    }
-
-    /// Removes the wake hook or waker.
+    /// Removes the wake hook.
     pub fn clear_wake_hook(&mut self) {
         self.hook(None);
     }
@@ -173,7 +166,7 @@ impl FrameLoop {
         self.hook.set(waker, hook);
         // Arms for this loop's hook, or for the one before it.
         if waker.has_hook() {
-            self.state.disarm();
+            self.state.thread.0.disarm();
             self.state.arm();
         }
     }
@@ -181,7 +174,7 @@ impl FrameLoop {
     /// Returns how long it is until the first delayed post is due: zero if it is due already,
     /// `None` if there is no delayed post. For hosts that sleep on their own.
     pub fn next_due(&self) -> Option<Duration> {
-        self.state.next_due()
+        self.state.timers.lock().next_due()
     }
 
     /// Stops the loop's time, for an app in the background: [`Frame::delta`] is zero.
@@ -247,7 +240,7 @@ impl FrameLoop {
 
     /// Keeps messages from calling the wake hook until the returned guard is dropped.
     fn disarm_until_end(&self) -> Option<ArmAtEnd> {
-        self.state.disarm();
+        self.state.thread.0.disarm();
         // The hook may belong to an enclosing loop.
         let has_hook = self.state.thread.0.waker.has_hook();
         has_hook.then(|| ArmAtEnd(self.state.clone()))
@@ -282,7 +275,7 @@ impl FrameLoop {
         let index = self.index;
         self.index += 1;
         let times = self.clock.frame(began, &self.config);
-        self.state.clear_request();
+        self.state.timers.lock().frame_requested = false;
         let (state, events, last) = (&*self.state, &mut self.events, self.last.take());
         let (config, arena) = (&self.config, &mut self.arena);
         let frame = |pools: Option<&ThreadPools>| {
@@ -354,14 +347,9 @@ impl Drop for FrameLoop {
     }
 }
 
-impl fmt::Debug for FrameLoop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FrameLoop")
-            .field("thread", &self.state.thread)
-            .field("config", &self.config)
-            .field("frames", &self.index)
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    FrameLoop: |this|
+        thread = this.state.thread, config = this.config, frames = this.index, ..
 }
 
 /// Computes the times of each frame.

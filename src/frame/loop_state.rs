@@ -4,22 +4,20 @@
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,
 //! and the timers: the delayed posts, and a pending request for a frame.
 
-use super::call::Call;
 use super::in_flight::InFlightPosts;
-use super::one_frame::{Frame, Framed, run_in};
+use super::one_frame::{Frame, run_in};
 use crate::event::{Event, EventKind};
 use crate::object::destroy::in_destructor;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
 use crate::pool::drain::this_thread::{self, arm_if_idle};
 use crate::pool::stack::budget::Budget;
-use crate::sync::{Living, Lock, Numbers, catch_unwind, elapsed, global, shrink, with_room};
-use crate::thread::current::{current_key, current_label};
+use crate::sync::{Living, Lock, Numbers, catch_unwind, elapsed, global, shrink};
+use crate::thread::current::current_label;
 use crate::thread::inbox::{Message, MessageKind};
-use crate::thread::thread_handle::{Closed, ThreadHandle};
+use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{report, reporting};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of delayed posts for which an idle loop keeps room.
@@ -42,11 +40,11 @@ pub(crate) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
     pub(super) kind: LoopKind,
-    timers: Lock<Timers>,
+    pub(super) timers: Lock<Timers>,
 }
 
 /// The closure of a delayed post.
-type Delayed = Box<dyn FnOnce() + Send>;
+pub(super) type Delayed = Box<dyn FnOnce() + Send>;
 
 /// A closure that must run now.
 pub(super) enum Task {
@@ -92,25 +90,8 @@ impl LoopState {
         }
     }
 
-    pub(super) fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        let thread = &self.thread;
-        thread.post_by(MessageKind::LoopClosure, f, |message| self.push(message))
-    }
-
-    /// Posts a closure that takes the frame in which it runs.
-    pub(super) fn post_frame<F>(&self, f: F) -> Result<(), Closed<F>>
-    where
-        F: FnOnce(&mut Frame<'_>) + Send + 'static,
-    {
-        let push = |message| self.push(message);
-        let posted = self
-            .thread
-            .post_by(MessageKind::FrameClosure, Framed(f), push);
-        posted.map_err(|Closed(Framed(f))| Closed(f))
-    }
-
     /// Sends the message of a post; returns it if the loop refuses it.
-    fn push(&self, message: Message) -> Result<(), Message> {
+    pub(super) fn push(&self, message: Message) -> Result<(), Message> {
         let Some(post_in_flight) = self.in_flight.begin_post() else {
             return Err(message);
         };
@@ -119,69 +100,6 @@ impl LoopState {
         drop(post_in_flight);
         posted.finish();
         Ok(())
-    }
-
-    pub(super) fn post_after<F: FnOnce() + Send + 'static>(
-        &self,
-        delay: Duration,
-        f: F,
-    ) -> Result<PostId, Closed<F>> {
-        let f = Box::new(f);
-        let insert = |posts: &mut DelayedPosts| {
-            // Ends before the wake-up, as the wake hook is foreign code.
-            let Some(_post_in_flight) = self.in_flight.begin_post() else {
-                return Err(f);
-            };
-            Ok(insert(posts, delay, f))
-        };
-        let inserted = with_room(|f| self.change_delayed(f), insert);
-        let (id, first) = inserted.map_err(|f| Closed(*f))?;
-        if first {
-            self.wake();
-        }
-        Ok(id)
-    }
-
-    pub(super) fn cancel(&self, id: PostId) -> bool {
-        let cancelled = self.timers.lock().cancel(id);
-        self.shrink_delayed();
-        // Drops the closure after unlocking: its destructor is foreign code.
-        cancelled.is_some()
-    }
-
-    /// Runs `f` on the loop's thread and returns its result; at once on that thread itself.
-    pub(super) fn call<F, R>(&self, f: F) -> Result<R, Closed<F>>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let target = self.thread.key();
-        if current_key() == Some(target) {
-            return if self.in_flight.is_closed() {
-                Err(Closed(f))
-            } else {
-                Ok(f())
-            };
-        }
-        let call = Arc::new(Call::new(f));
-        let message = call.clone();
-        let refused = self.post(move || message.run(target)).is_err();
-        call.wait(|| refused || self.is_closed())
-    }
-
-    /// Requests a frame, and wakes the loop if no other request is pending. A looper ignores it.
-    pub(super) fn request_frame(&self) {
-        if self.kind != LoopKind::Frames {
-            return;
-        }
-        let before = std::mem::replace(&mut self.timers.lock().frame_requested, true);
-        if !before {
-            self.wake();
-        }
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.in_flight.is_closed() || !self.thread.is_alive()
     }
 
     /// Returns whether the loop was closed, and has run or dropped what it had accepted; or its thread
@@ -239,20 +157,6 @@ impl LoopState {
         }
     }
 
-    /// Makes messages no longer wake the thread.
-    pub(super) fn disarm(&self) {
-        self.thread.0.disarm();
-    }
-
-    pub(super) fn next_due(&self) -> Option<Duration> {
-        self.timers.lock().next_due()
-    }
-
-    /// Clears the request for a frame, when one begins.
-    pub(super) fn clear_request(&self) {
-        self.timers.lock().frame_requested = false;
-    }
-
     /// Returns whether there is a reason for a frame: a closure, or a request. Releases need no
     /// frame.
     pub(super) fn needs_frame(&self) -> bool {
@@ -297,11 +201,11 @@ impl LoopState {
         })
     }
 
-    fn change_delayed(&self, f: &mut dyn FnMut(&mut DelayedPosts)) {
+    pub(super) fn change_delayed(&self, f: &mut dyn FnMut(&mut DelayedPosts)) {
         f(&mut self.timers.lock().delayed);
     }
 
-    fn shrink_delayed(&self) {
+    pub(super) fn shrink_delayed(&self) {
         shrink(POSTS, |f| self.change_delayed(f));
     }
 
@@ -331,7 +235,7 @@ impl LoopState {
     /// loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
         let message = |post| {
-            self.thread.announce_closure();
+            self.thread.0.calls.announce(1);
             self.thread.closure(MessageKind::LoopClosure, post)
         };
         // A thread that has exited has no loop, so no post can be due on it.
@@ -398,20 +302,20 @@ impl PostId {
 /// Delayed posts, and whether a frame was requested. A lock guards both. The loop tests them before
 /// it sleeps, so a thread that changes them wakes the loop afterwards.
 #[derive(Default)]
-struct Timers {
+pub(super) struct Timers {
     /// The delayed posts, ordered by due time (since the first use of the clock), then by serial number.
     delayed: DelayedPosts,
-    frame_requested: bool,
+    pub(super) frame_requested: bool,
     /// True once the loop has been closed.
     has_ended: bool,
 }
 
 /// Delayed posts in their order. Not a tree, which would allocate and free nodes under the lock: the
 /// global allocator is foreign code.
-type DelayedPosts = VecDeque<(PostId, Delayed)>;
+pub(super) type DelayedPosts = VecDeque<(PostId, Delayed)>;
 
 /// Adds a post to a list with room for it; returns its id, and whether it is now the first to be due.
-fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
+pub(super) fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, bool) {
     let id = PostId::after(delay);
     let place = posts.partition_point(|(before, _)| before.key() < id.key());
     posts.insert(place, (id, post));
@@ -420,7 +324,7 @@ fn insert(posts: &mut DelayedPosts, delay: Duration, post: Delayed) -> (PostId, 
 
 impl Timers {
     /// Removes a post; returns its closure, which the caller must drop after unlocking.
-    fn cancel(&mut self, id: PostId) -> Option<Delayed> {
+    pub(super) fn cancel(&mut self, id: PostId) -> Option<Delayed> {
         let place = self
             .delayed
             .binary_search_by_key(&id.key(), |(id, _)| id.key());
@@ -441,7 +345,7 @@ impl Timers {
 
     /// Returns how long it is until the first post is due; zero if it is due, `None` if there is no
     /// post.
-    fn next_due(&self) -> Option<Duration> {
+    pub(super) fn next_due(&self) -> Option<Duration> {
         let (first, _) = self.delayed.front()?;
         Some(first.due.saturating_sub(elapsed()))
     }
@@ -455,14 +359,17 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::proxy::LoopProxy;
     use crate::thread::current::current;
+    use std::sync::Arc;
 
     #[test]
     fn only_a_frame_loop_takes_requests_for_frames() {
         for kind in [LoopKind::Looper, LoopKind::Frames] {
             let state = LoopState::new(ThreadHandle(current().unwrap()), kind);
-            state.request_frame();
-            assert_eq!(state.needs_frame(), kind == LoopKind::Frames);
+            let proxy = LoopProxy(Arc::new(state));
+            proxy.request_frame();
+            assert_eq!(proxy.0.needs_frame(), kind == LoopKind::Frames);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! its own.
 
 use super::config::FrameConfig;
+use crate::macros::debug_fields;
 use crate::memory::arena::stack_allocator::StackAllocator;
 use crate::pool::api::guard::AutoreleasePool;
 use crate::pool::api::scope::named_scope;
@@ -17,8 +18,8 @@ use crate::thread::current::current;
 use crate::thread::inbox::{Message, MessageKind};
 use crate::thread::thread_handle::Carried;
 use crate::unwind::FirstPanic;
+use std::ptr;
 use std::time::Duration;
-use std::{fmt, ptr};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times {
@@ -134,15 +135,9 @@ impl Frame<'_> {
     }
 }
 
-impl fmt::Debug for Frame<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Frame")
-            .field("index", &self.index)
-            .field("delta", &self.delta())
-            .field("steps", &self.steps())
-            .field("pool", &self.pool)
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    Frame<'_>: |this|
+        index = this.index, delta = this.delta(), steps = this.steps(), pool = this.pool, ..
 }
 
 /// A guard. Dropping it resets the arena of a frame, also by a panic.

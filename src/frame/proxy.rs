@@ -1,10 +1,14 @@
 //! `LoopProxy`: a handle that sends work to a loop.
 
-use super::call::OneShot;
-use super::loop_state::{LoopState, PostId};
-use super::one_frame::Frame;
+use super::call::{Call, OneShot};
+use super::loop_state::{DelayedPosts, LoopKind, LoopState, PostId, insert};
+use super::one_frame::{Frame, Framed};
+use crate::macros::debug_fields;
+use crate::sync::with_room;
+use crate::thread::current::current_key;
+use crate::thread::inbox::MessageKind;
 use crate::thread::thread_handle::{Closed, ThreadHandle};
-use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +54,8 @@ impl LoopProxy {
     /// Returns [`Closed`] with the closure once the loop is closed; so closures that run while
     /// it is closed cannot post to it.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
-        self.0.post(f)
+        let push = |message| self.0.push(message);
+        self.thread().post_by(MessageKind::LoopClosure, f, push)
     }
 
     /// Runs `f` on the loop's thread, waits for it, and returns its result. On the loop's own
@@ -73,7 +78,15 @@ impl LoopProxy {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.0.call(f)
+        let target = self.thread().key();
+        if current_key() == Some(target) {
+            let is_closed = self.0.in_flight.is_closed();
+            return if is_closed { Err(Closed(f)) } else { Ok(f()) };
+        }
+        let call = Arc::new(Call::new(f));
+        let message = call.clone();
+        let refused = self.post(move || message.run(target)).is_err();
+        call.wait(|| refused || self.is_closed())
     }
 
     /// Posts `f` to the loop, which runs it after `delay`; a frame loop in the first frame that
@@ -91,13 +104,29 @@ impl LoopProxy {
         delay: Duration,
         f: F,
     ) -> Result<PostId, Closed<F>> {
-        self.0.post_after(delay, f)
+        let f = Box::new(f);
+        let insert = |posts: &mut DelayedPosts| {
+            // Ends before the wake-up, as the wake hook is foreign code.
+            let Some(_post_in_flight) = self.0.in_flight.begin_post() else {
+                return Err(f);
+            };
+            Ok(insert(posts, delay, f))
+        };
+        let inserted = with_room(|f| self.0.change_delayed(f), insert);
+        let (id, first) = inserted.map_err(|f| Closed(*f))?;
+        if first {
+            self.0.wake();
+        }
+        Ok(id)
     }
 
     /// Cancels a delayed post of this loop; returns whether it was still waiting. If so, its
     /// closure is dropped here and never runs.
     pub fn cancel(&self, id: PostId) -> bool {
-        self.0.cancel(id)
+        let cancelled = self.0.timers.lock().cancel(id);
+        self.0.shrink_delayed();
+        // Drops the closure after unlocking: its destructor is foreign code.
+        cancelled.is_some()
     }
 
     /// Posts `f` to the loop like [`post`](Self::post), and gives it the [`Frame`] in which it
@@ -143,14 +172,22 @@ impl LoopProxy {
     where
         F: FnOnce(&mut Frame<'_>) + Send + 'static,
     {
-        self.0.post_frame(f)
+        let (thread, push) = (self.thread(), |message| self.0.push(message));
+        let posted = thread.post_by(MessageKind::FrameClosure, Framed(f), push);
+        posted.map_err(|Closed(Framed(f))| Closed(f))
     }
 
     /// Requests a frame from a loop that makes them [on demand](super::FrameConfig::on_demand).
     /// Several requests before that frame count as one. Other frame loops and loopers ignore
     /// requests.
     pub fn request_frame(&self) {
-        self.0.request_frame();
+        if self.0.kind != LoopKind::Frames {
+            return;
+        }
+        let before = mem::replace(&mut self.0.timers.lock().frame_requested, true);
+        if !before {
+            self.0.wake();
+        }
     }
 
     /// Returns the handle of the loop's thread, for example to release objects there.
@@ -160,7 +197,7 @@ impl LoopProxy {
 
     /// Returns whether the loop refuses posts.
     pub fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.0.in_flight.is_closed() || !self.thread().is_alive()
     }
 
     /// Posts `f` and waits until it has run, for `limit` at most; returns whether it has.
@@ -180,11 +217,4 @@ impl LoopProxy {
     }
 }
 
-impl fmt::Debug for LoopProxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoopProxy")
-            .field("thread", self.thread())
-            .field("closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { LoopProxy: |this| thread = this.thread(), closed = this.is_closed(), .. }

@@ -190,7 +190,7 @@ impl<T: ?Sized> HomeRef<T> {
     #[inline]
     pub fn get(&self) -> Option<&T> {
         // This is the home, so it may access the value (invariant 8 of `object`).
-        self.is_home().then(|| &self.inner.value)
+        is_own(self.home()).then(|| &self.inner.value)
     }
 
     /// Calls `f` with the value and returns its result, at home only.
@@ -218,12 +218,6 @@ impl<T: ?Sized> HomeRef<T> {
             // SAFETY: `self` keeps the object alive.
             None => unsafe { panic_elsewhere(self.thin()) },
         }
-    }
-
-    /// Returns whether the calling thread is the home.
-    #[inline]
-    pub fn is_home(&self) -> bool {
-        is_own(self.home())
     }
 
     /// Returns the key of the home, which may have ended.

@@ -2,6 +2,7 @@
 //! made at its home, asked for by another thread.
 
 use crate::home::home_ref::HomeRef;
+use crate::macros::debug_fields;
 use crate::pool::drain::this_thread;
 use crate::sync::{Lock, Sleeper, catch_unwind, elapsed};
 use crate::thread::current::{current_key, current_or_closed};
@@ -10,7 +11,6 @@ use crate::thread::key::{ThreadKey, is_own};
 use crate::thread::record::Record;
 use crate::thread::thread_handle::ThreadHandle;
 use crate::unwind::{Payload, message_of};
-use std::fmt;
 use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,13 +162,7 @@ impl<T> PendingHome<T> {
 // No foreign code runs under the lock, so a panic leaves nothing half done.
 impl<T> RefUnwindSafe for Shared<T> {}
 
-impl<T> fmt::Debug for PendingHome<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingHome")
-            .field("home", &self.home)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] PendingHome<T>: |this| home = this.home, .. }
 
 /// Returns the calling thread's record. The record accepts messages only if the thread has pools,
 /// whose exit runs the remaining messages on this thread.

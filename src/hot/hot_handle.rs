@@ -5,6 +5,7 @@ use super::hot_table::{ROWS, RowIndex, TABLE};
 use super::{own_book, review};
 use crate::epoch::report_waiting_orphans;
 use crate::event::{Event, EventKind};
+use crate::macros::debug_fields;
 use crate::object::destroy::{ReleaseScope, release};
 use crate::object::header::{header, note_read};
 use crate::object::strong::Ref;
@@ -364,11 +365,7 @@ impl<T: ?Sized> HotTableFull<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for HotTableFull<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HotTableFull(..)")
-    }
-}
+debug_fields! { [T: ?Sized] HotTableFull<T>: |_this| .. }
 
 /// An event reports an object that is alive this long after its owner let it go.
 const LONG: Duration = Duration::from_secs(1);

@@ -159,7 +159,7 @@ fn report(expectation: &Expectation, strong: usize) {
     if let Some(known) = known {
         let pools = labelled(known.holders);
         if let Some(first) = pools.first() {
-            event = event.pool(first.pool());
+            event = event.pool(first.pool);
         }
         event = event
             .created_at(Some(known.site))
@@ -190,7 +190,7 @@ fn next_step(type_name: &str, thin: Thin, counted: bool) -> String {
 
 /// Says how many of the references pools have.
 fn held_by(strong: usize, pools: &[PoolHolder]) -> String {
-    let entries: usize = pools.iter().map(PoolHolder::entries).sum();
+    let entries: usize = pools.iter().map(|pool| pool.entries).sum();
     let others = strong.saturating_sub(entries);
     if pools.is_empty() {
         return "no pool holds it".to_owned();

@@ -389,33 +389,20 @@ fn list(all: impl ExactSizeIterator<Item = String>) -> String {
 /// pool.create(5);
 /// let report = scope.report();
 /// let holder = &report.groups()[0].pools()[0];
-/// assert_eq!((holder.pool(), holder.entries()), ("frame", 1));
+/// assert_eq!((holder.pool, holder.entries), ("frame", 1));
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PoolHolder {
-    pub(super) pool: &'static str,
-    pub(super) thread: String,
-    pub(super) entries: usize,
-}
-
-impl PoolHolder {
-    /// Returns the name of the pool: the name given by
+    /// The name of the pool: the name given by
     /// [`AutoreleasePool::named`](crate::AutoreleasePool::named), or `unnamed`, `root`, `token` or
     /// `handoff`.
-    pub fn pool(&self) -> &str {
-        self.pool
-    }
-
-    /// Returns name and key of the thread that autoreleased the objects into the pool. Pools stay
-    /// on their thread, except for the entries of a handoff pool.
-    pub fn thread(&self) -> &str {
-        &self.thread
-    }
-
-    /// Returns the number of entries.
-    pub fn entries(&self) -> usize {
-        self.entries
-    }
+    pub pool: &'static str,
+    /// Name and key of the thread that autoreleased the objects into the pool. Pools stay on their
+    /// thread, except for the entries of a handoff pool.
+    pub thread: String,
+    /// The number of entries.
+    pub entries: usize,
 }
 
 /// Writes the pool, the thread and the number of entries.
@@ -476,7 +463,7 @@ const LINES: usize = 16;
 /// drop(texture);
 /// let report = scope.report();
 /// let unreleased = report.groups()[0].unreleased();
-/// assert_eq!(unreleased.iter().map(|retain| retain.count()).sum::<u64>(), 1);
+/// assert_eq!(unreleased.iter().map(|retain| retain.count).sum::<u64>(), 1);
 /// # leaks::count_references([""; 0]);
 /// ```
 pub fn count_references<I>(types: I)
@@ -498,33 +485,19 @@ where
 /// std::mem::forget(Ref::new(Texture));
 /// let report = scope.report();
 /// let [retain] = report.groups()[0].unreleased() else { panic!("{report}") };
-/// assert_eq!(retain.count(), 1);
+/// assert_eq!(retain.count, 1);
 /// println!("{retain}"); // retained once and not released: at src/game.rs:7:19, by thread 'main'
 /// # leaks::count_references([""; 0]);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UnreleasedRetain {
-    pub(super) place: String,
-    pub(super) thread: String,
-    pub(super) count: u64,
-}
-
-impl UnreleasedRetain {
-    /// Returns the file, line and column of the retain, or of the creation, and the function, if it
-    /// is known.
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-
-    /// Returns name and key of the thread that retained.
-    pub fn thread(&self) -> &str {
-        &self.thread
-    }
-
-    /// Returns the number of retains that have no release.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
+    /// The file, line and column of the retain, or of the creation, and the function, if it is known.
+    pub place: String,
+    /// Name and key of the thread that retained.
+    pub thread: String,
+    /// The number of retains that have no release.
+    pub count: u64,
 }
 
 impl fmt::Display for UnreleasedRetain {

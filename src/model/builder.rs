@@ -1,6 +1,6 @@
 //! The settings of a check, its modes, and its result.
 
-use crate::setters::setters;
+use crate::macros::setters;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt;
@@ -315,12 +315,8 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            executions,
-            outcomes,
-            extent,
-        } = self;
+        let (name, executions) = (&self.name, self.executions);
+        let (outcomes, extent) = (&self.outcomes, &self.extent);
         write!(
             f,
             "model {name}: {executions} executions, {extent}; outcomes {outcomes:?}"

@@ -2,10 +2,10 @@
 
 use crate::PoolManager;
 use crate::home::home_ref::HOMELESS;
+use crate::macros::debug_fields;
 use crate::object::header;
 use crate::sync::thread::JoinHandle as PlatformJoinHandle;
 use crate::thread::current::tally_destroyed;
-use std::fmt;
 use std::time::Duration;
 
 /// Begins an execution of a model; call it first.
@@ -116,11 +116,7 @@ impl<R> JoinHandle<R> {
     }
 }
 
-impl<R> fmt::Debug for JoinHandle<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").finish_non_exhaustive()
-    }
-}
+debug_fields! { [R] JoinHandle<R>: |_this| .. }
 
 /// Ends the calling thread's use of the crate, as the end of a thread of the operating system does.
 ///

@@ -25,6 +25,7 @@
 //!    manager for the first time, or when it exits. Open pools keep the stack until they are
 //!    closed.
 
+use crate::macros::{debug_fields, setters};
 use crate::memory::block::block_allocator::BlockAllocator;
 use crate::object::destroy::in_destructor;
 use crate::object::strong::Ref;
@@ -35,7 +36,6 @@ use crate::pool::drain::this_thread::{self, find_or_add, rearm};
 use crate::pool::drain::{drain_span, engine, watch};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
 use crate::pool::stack::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
-use crate::setters::setters;
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current::{self, current};
@@ -47,7 +47,6 @@ use crate::thread::thread_handle::ThreadHandle;
 use crate::thread::waker::HookPlace;
 use crate::unwind::FirstPanic;
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{Location, RefUnwindSafe};
 use std::sync::Arc;
@@ -536,18 +535,12 @@ impl Default for PoolManager {
     }
 }
 
-impl fmt::Debug for PoolManager {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let watermarks = &self.shared().watermarks;
-        f.debug_struct("PoolManager")
-            .field("name", &self.shared().name)
-            .field("root_watermark", &watermarks.root.get())
-            .field("root_policy", &watermarks.root_policy())
-            .field("backlog_watermark", &watermarks.backlog.get())
-            .field("pool_watermark", &watermarks.pool.get())
-            .field("memory", &self.shared().memory)
-            .finish()
-    }
+debug_fields! {
+    PoolManager: |this|
+        name = this.name(), root_watermark = this.shared().watermarks.root.get(),
+        root_policy = this.shared().watermarks.root_policy(),
+        backlog_watermark = this.shared().watermarks.backlog.get(),
+        pool_watermark = this.shared().watermarks.pool.get(), memory = this.shared().memory, ..
 }
 
 /// Settings of a [`PoolManager`]; from [`PoolManager::builder`].
@@ -623,11 +616,4 @@ impl Drop for InboxHook {
     }
 }
 
-impl fmt::Debug for InboxHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thread = self.record.label();
-        f.debug_struct("InboxHook")
-            .field("thread", &thread)
-            .finish()
-    }
-}
+debug_fields! { InboxHook: |this| thread = this.record.label(), .. }

@@ -8,6 +8,7 @@
 use crate::foreign::by_hand::ByHandContext;
 use crate::foreign::class::ForeignClass;
 use crate::foreign::own_memory;
+use crate::macros::debug_fields;
 use crate::memory::block::block_allocator::alloc_at_hand;
 use crate::memory::block::heap::Heap;
 use crate::memory::block::thread_heaps;
@@ -32,11 +33,7 @@ pub struct ThreadContext {
     by_hand: ByHandContext,
 }
 
-impl std::fmt::Debug for ThreadContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ThreadContext").finish_non_exhaustive()
-    }
-}
+debug_fields! { ThreadContext: |_this| .. }
 
 impl ThreadContext {
     /// Returns the context of the calling thread.

@@ -251,7 +251,17 @@ pub fn finish_drops(deadline: Duration) -> bool {
     if PROCESS.lock().is_own_thread() {
         return false;
     }
-    tell_left(end_within(deadline).into_iter())
+    let mut left = end_within(deadline);
+    left.retain(|pending| pending.values != 0);
+    if left.is_empty() {
+        return true;
+    }
+    let values = left.iter().map(|pending| pending.values).sum();
+    let types: Vec<_> = left.into_iter().flat_map(|pending| pending.types).collect();
+    let sampled = types.iter().map(|(_, n)| n).sum();
+    let event = Event::new(EventKind::DropsLeft, current_label());
+    event.count(values).types(types, sampled).emit();
+    false
 }
 
 /// Tells the reclaimers of the process to end, and waits for them, for `deadline` at most. Returns
@@ -277,20 +287,6 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<PendingDrops> {
         });
     }
     left.into_iter().map(Reclaimer::pending).collect()
-}
-
-/// Returns whether nothing is left; emits an event if something is.
-fn tell_left(pending: impl Iterator<Item = PendingDrops>) -> bool {
-    let left: Vec<_> = pending.filter(|pending| pending.values != 0).collect();
-    if left.is_empty() {
-        return true;
-    }
-    let values = left.iter().map(|pending| pending.values).sum();
-    let types: Vec<_> = left.into_iter().flat_map(|pending| pending.types).collect();
-    let sampled = types.iter().map(|(_, n)| n).sum();
-    let event = Event::new(EventKind::DropsLeft, current_label());
-    event.count(values).types(types, sampled).emit();
-    false
 }
 
 /// An owner whose value is destroyed by the reclaimer of the process: dropping it calls

@@ -3,10 +3,10 @@
 use super::reclaimer_state::{ReclaimerState, WaitingValue, on_own_thread};
 use crate::frame::looper::Looper;
 use crate::frame::proxy::LoopProxy;
+use crate::macros::{debug_fields, setters};
 use crate::object::later_value;
 use crate::pool::manager::PoolManager;
 use crate::pool::stack::budget::Budget;
-use crate::setters::setters;
 use crate::sync::thread::yield_now;
 use crate::sync::{Lock, elapsed};
 use crate::thread::current::{current, current_key, is_exiting, tally_handed_over};
@@ -163,13 +163,12 @@ impl Reclaimer {
         let mut value = ManuallyDrop::new(value);
         // SAFETY: the value is used again only if it was not taken.
         let refused = unsafe { self.send_value(&mut value, 0) }.err();
-        if let Some(Refusal::NoRoom) = refused {
-            self.state.go_away(&self.thread().0);
-        }
         match refused {
-            None => Ok(()),
-            Some(_) => Err(Full(ManuallyDrop::into_inner(value))),
+            None => return Ok(()),
+            Some(Refusal::NoRoom) => self.state.go_away(&self.thread().0),
+            Some(Refusal::Here) => {}
         }
+        Err(Full(ManuallyDrop::into_inner(value)))
     }
 
     /// Waits until the reclaimer has destroyed all values, and released all references, that the
@@ -192,7 +191,8 @@ impl Reclaimer {
     pub fn barrier(&self) -> bool {
         // One that is told to end refuses the closure, and destroys all before it has ended.
         !is_own(self.thread().key())
-            && (self.proxy.call(destroy_all).is_ok() || self.state.has_ended_within(Duration::MAX))
+            && (self.proxy.call(destroy_all).is_ok()
+                || self.state.room.has_ended_within(Duration::MAX))
     }
 
     /// Waits until no value or reference waits for the reclaimer, or for `timeout` at most. Returns
@@ -206,7 +206,7 @@ impl Reclaimer {
         let is_idle = || self.thread().0.releases.waiting() == 0;
         loop {
             let all = self.proxy.run_within(left(), destroy_all)
-                || (self.proxy.is_closed() && self.state.has_ended_within(left()));
+                || (self.proxy.is_closed() && self.state.room.has_ended_within(left()));
             if is_idle() || !all {
                 return is_idle();
             }
@@ -234,7 +234,7 @@ impl Reclaimer {
     /// ```
     pub fn finish(&self, deadline: Duration) -> bool {
         self.proxy.ask_to_close();
-        if is_own(self.thread().key()) || !self.state.has_ended_within(deadline) {
+        if is_own(self.thread().key()) || !self.state.room.has_ended_within(deadline) {
             return false;
         }
         // Waits for the thread, which has nothing left to do. Under the lock, so that others that
@@ -264,14 +264,9 @@ impl Reclaimer {
 impl UnwindSafe for Reclaimer {}
 impl RefUnwindSafe for Reclaimer {}
 
-impl fmt::Debug for Reclaimer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reclaimer")
-            .field("thread", self.thread())
-            .field("closed", &self.proxy.is_closed())
-            .field("pending", &self.pending())
-            .finish()
-    }
+debug_fields! {
+    Reclaimer: |this|
+        thread = this.thread(), closed = this.proxy.is_closed(), pending = this.pending(), ..
 }
 
 /// What a sender does with a value for which a reclaimer has no room.
@@ -350,7 +345,7 @@ impl ReclaimerBuilder {
             let round = |thread: &ThreadHandle, round: &mut dyn FnMut()| {
                 there.note_busy(true);
                 round();
-                there.made_room();
+                there.room.made();
                 there.note_busy(thread.0.releases.waiting() != 0);
             };
             on_own_thread(&there, || looper.serve(round));
@@ -405,11 +400,7 @@ impl<T> Full<T> {
     }
 }
 
-impl<T> fmt::Debug for Full<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Full(..)")
-    }
-}
+debug_fields! { [T] Full<T>: |_this| .. }
 
 /// The values that wait for a reclaimer, at about one moment: see [`Reclaimer::pending`].
 ///

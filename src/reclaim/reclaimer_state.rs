@@ -23,7 +23,7 @@ pub(super) struct ReclaimerState {
     /// The bytes of the values that wait, as far as senders have weighed them.
     bytes: AtomicU64,
     /// Made after each round of the reclaimer.
-    room: Room,
+    pub(super) room: Room,
     pub(super) types: TypeCounts,
     /// The time since which the reclaimer has never been found idle, in nanoseconds; 0 if it is
     /// idle.
@@ -66,18 +66,9 @@ fn with_own<R>(f: impl FnOnce(Option<&ReclaimerState>) -> R) -> R {
     })
 }
 
-/// Returns whether the calling thread is that of a reclaimer.
-fn is_on_reclaimer() -> bool {
-    with_own(|own| own.is_some())
-}
-
 impl Drop for WaitingValue {
     fn drop(&mut self) {
-        with_own(|own| {
-            if let Some(own) = own {
-                own.forget(self);
-            }
-        });
+        with_own(|own| own.into_iter().for_each(|own| own.forget(self)));
     }
 }
 
@@ -156,22 +147,14 @@ impl ReclaimerState {
     /// be destroyed here.
     pub(super) fn wait_for_room(&self, record: &Record, bytes: u64) -> bool {
         let is_never = bytes != 0 && self.config.bytes == 0;
-        if is_never || !self.senders_wait() || is_on_reclaimer() {
+        let is_on_reclaimer = with_own(|own| own.is_some());
+        if is_never || !self.senders_wait() || is_on_reclaimer {
             return false;
         }
         self.room.wait(|| self.has_room(record, bytes))
     }
 
     /// Wakes the senders that wait for room; on the reclaimer's thread, after each round.
-    pub(super) fn made_room(&self) {
-        self.room.made();
-    }
-
-    /// Waits until [`on_own_thread`] has ended, for `limit` at most; returns whether it has.
-    pub(super) fn has_ended_within(&self, limit: Duration) -> bool {
-        self.room.has_ended_within(limit)
-    }
-
     /// Notes whether the reclaimer has anything to do.
     pub(super) fn note_busy(&self, is_busy: bool) {
         if !is_busy {

@@ -120,31 +120,21 @@ impl Round {
     fn run(until: Duration, released: &mut Released, panics: &mut FirstPanic) -> Self {
         let _ = later::end_within(Duration::ZERO);
         loops::ask_all();
-        let managers = PoolManager::all().into_iter();
+        let managers = PoolManager::all();
         let mut has_run = false;
-        let serve = |manager: &PoolManager| {
+        for manager in &managers {
             let released = released.entry(manager.shared().id).or_default();
             has_run |= manager.run_own(until, released, panics);
             _ = manager.ask_others();
-        };
-        let managers: Vec<_> = managers.inspect(serve).collect();
+        }
         // Looks at all of them only now: destructors of one may have used another.
         let (loops, drops) = (loops::living(), later::end_within(Duration::ZERO));
-        let look = |manager: PoolManager| {
-            let look = manager.look();
-            let is_global = manager.is_global();
-            let look = if is_global {
-                look
-            } else {
-                look.of_manager_alone()
-            };
-            (manager, look)
-        };
+        let looks: Vec<_> = managers.iter().map(PoolManager::look_at_own).collect();
         Self {
             has_run,
             loops,
             drops,
-            managers: managers.into_iter().map(look).collect(),
+            managers: managers.into_iter().zip(looks).collect(),
             kept: home_ref::homeless_count() as usize,
         }
     }
@@ -157,11 +147,9 @@ impl Round {
     /// Returns whether waiting could not change what is left.
     fn waits_for_caller(&self) -> bool {
         let is_own = |key: ThreadKey| Some(key) == current_key();
+        let mut looks = self.managers.iter().map(|(_, look)| look);
         !self.has_run
-            && self
-                .managers
-                .iter()
-                .all(|(_, look)| look.waits_for_caller())
+            && looks.all(Look::waits_for_caller)
             && self.loops.iter().all(|(_, thread)| is_own(thread.key()))
     }
 
@@ -171,10 +159,8 @@ impl Round {
             thread: thread.0.label(),
         });
         let drops = self.drops.into_iter();
-        let left = self
-            .managers
-            .into_iter()
-            .filter(|(_, look)| !look.is_done());
+        let managers = self.managers.into_iter();
+        let left = managers.filter(|(_, look)| !look.is_done());
         let managers = left.map(|(manager, look)| ManagerLeft {
             name: manager.label().to_owned(),
             report: look.report(released[&manager.shared().id], elapsed),

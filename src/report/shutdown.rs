@@ -305,6 +305,18 @@ impl PoolManager {
         }
     }
 
+    /// Finds the threads that hold something of this manager. The look of the global manager also has
+    /// what belongs to no manager in particular.
+    pub(crate) fn look_at_own(&self) -> Look {
+        let mut look = self.look();
+        if !self.is_global() {
+            look.holders.iter_mut().for_each(|thread| thread.inbox = 0);
+            look.holders.retain(holds);
+            (look.orphans, look.hot, look.is_settled) = (0, 0, true);
+        }
+        look
+    }
+
     /// Returns figures that only grow, and that grow whenever a thread passes on something that it
     /// held.
     fn activity(&self, records: &[Arc<Record>]) -> Vec<u64> {
@@ -329,18 +341,6 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Leaves out what belongs to no manager in particular.
-    pub(crate) fn of_manager_alone(mut self) -> Self {
-        self.holders.iter_mut().for_each(|thread| thread.inbox = 0);
-        self.holders.retain(holds);
-        Self {
-            holders: self.holders,
-            orphans: 0,
-            hot: 0,
-            is_settled: true,
-        }
-    }
-
     /// Returns whether nothing is left.
     pub(crate) fn is_done(&self) -> bool {
         self.is_settled && self.holders.is_empty() && self.orphans + self.hot == 0

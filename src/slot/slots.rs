@@ -28,6 +28,7 @@
 //! 5. The pointer in a `Slot` is never null: every function of `Slot` that writes to it has a `Ref`.
 
 use super::raw::RawSlot;
+use crate::macros::debug_fields;
 use crate::object::strong::Ref;
 use crate::object::thin_target::ThinTarget;
 use crate::pool::api::guard::AutoreleasePool;
@@ -428,11 +429,6 @@ impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache
     pub fn clear(&mut self) {
         self.last = None;
     }
-
-    /// Returns what leads to the slot.
-    pub fn slot(&self) -> &S {
-        &self.slot
-    }
 }
 
 impl<S: Clone, T: ?Sized> Clone for SlotCache<S, T> {
@@ -444,10 +440,4 @@ impl<S: Clone, T: ?Sized> Clone for SlotCache<S, T> {
     }
 }
 
-impl<S, T: ?Sized + fmt::Debug> fmt::Debug for SlotCache<S, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SlotCache")
-            .field("last", &self.last)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [S, T: ?Sized + fmt::Debug] SlotCache<S, T>: |this| last = this.last, .. }

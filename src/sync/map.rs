@@ -5,10 +5,10 @@
 //! lock, the thread begins again.
 
 use super::{Lock, const_fn};
+use crate::macros::debug_fields;
 use std::borrow::Borrow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -164,11 +164,7 @@ impl Hasher for AddressHasher {
     }
 }
 
-impl<K, V, H> fmt::Debug for PlainMap<K, V, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlainMap").finish_non_exhaustive()
-    }
-}
+debug_fields! { [K, V, H] PlainMap<K, V, H>: |_this| .. }
 
 /// A collection that moves all its items to another memory without allocating, and adds items without
 /// allocating while it has room.
@@ -182,10 +178,10 @@ pub(crate) trait List: Default {
 }
 
 macro_rules! lists {
-    ($($list:ident)*) => {$(
-        impl<T> List for $list<T> {
+    ($([$($generics:tt)*] $list:ty: $with_capacity:expr, $append:expr;)*) => {$(
+        impl<$($generics)*> List for $list {
             fn with_capacity(n: usize) -> Self {
-                Self::with_capacity(n)
+                $with_capacity(n)
             }
 
             fn capacity(&self) -> usize {
@@ -197,29 +193,17 @@ macro_rules! lists {
             }
 
             fn append(&mut self, other: &mut Self) {
-                self.append(other);
+                $append(self, other);
             }
         }
     )*};
 }
-lists!(Vec VecDeque);
-
-impl<K: Eq + Hash, V, S: BuildHasher + Default> List for HashMap<K, V, S> {
-    fn with_capacity(n: usize) -> Self {
-        Self::with_capacity_and_hasher(n, S::default())
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity()
-    }
-
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn append(&mut self, other: &mut Self) {
-        self.extend(other.drain());
-    }
+lists! {
+    [T] Vec<T>: Vec::with_capacity, Vec::append;
+    [T] VecDeque<T>: VecDeque::with_capacity, VecDeque::append;
+    [K: Eq + Hash, V, S: BuildHasher + Default] HashMap<K, V, S>:
+        |n| HashMap::with_capacity_and_hasher(n, S::default()),
+        |this: &mut Self, other: &mut Self| this.extend(other.drain());
 }
 
 /// Makes room for one more item in a list. `access` locks or borrows the list, and passes the list

@@ -6,7 +6,6 @@ use crate::pool::api::scope::named_scope;
 use crate::pool::drain::{engine, this_thread};
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::unwind::FirstPanic;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -27,12 +26,13 @@ use std::task::{Context, Poll};
 /// # let poll = pin!(load("level")).poll(&mut Context::from_waker(Waker::noop()));
 /// # assert_eq!(poll, Poll::Ready(5));
 /// ```
+#[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
-pub struct Pooled<F> {
+pub struct Pooled<F>(
     /// Pinned wherever the `Pooled` is. So the type has no `Drop`, and `Unpin` only by its auto trait:
     /// if `F` is.
-    future: F,
-}
+    F,
+);
 
 /// Gives each poll of `future` a pool of its own, named "poll": it is the current pool during the
 /// poll, and is drained at the poll's end, also by a panic.
@@ -75,7 +75,7 @@ pub struct Pooled<F> {
 /// assert_eq!(Ref::strong_count(&kept), 1);
 /// ```
 pub fn pooled<F: Future>(future: F) -> Pooled<F> {
-    Pooled { future }
+    Pooled(future)
 }
 
 impl<F: Future> Future for Pooled<F> {
@@ -84,14 +84,8 @@ impl<F: Future> Future for Pooled<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         // SAFETY: the future does not move while its `Pooled` is pinned: the field says why nobody can move
         // it, and the fields are private to this file, where nothing else takes `&mut` of the future.
-        let future = unsafe { self.map_unchecked_mut(|pooled| &mut pooled.future) };
+        let future = unsafe { self.map_unchecked_mut(|pooled| &mut pooled.0) };
         settle_scope(|| named_scope("poll", |_| future.poll(cx)))
-    }
-}
-
-impl<F: fmt::Debug> fmt::Debug for Pooled<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Pooled").field(&self.future).finish()
     }
 }
 

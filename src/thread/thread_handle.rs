@@ -4,8 +4,8 @@ use super::inbox::{ClosureHead, Message, MessageKind, Node, PushOutcome};
 use super::key::ThreadKey;
 use super::record::Record;
 use crate::event::{Event, EventKind};
+use crate::macros::debug_fields;
 use crate::sync::{boxed, unbox};
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -53,11 +53,7 @@ pub struct ThreadHandle(pub(crate) Arc<Record>);
 #[error("the thread or its loop has shut down; the closure was not accepted")]
 pub struct Closed<F>(pub F);
 
-impl<F> fmt::Debug for Closed<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Closed(..)")
-    }
-}
+debug_fields! { [F] Closed<F>: |_this| .. }
 
 /// What a message carries to run: a closure, or one that takes a frame.
 pub(crate) trait Carried: Send + 'static {
@@ -183,11 +179,6 @@ impl ThreadHandle {
         // SAFETY: the only pointer to it, just made; `run` frees it; the closure is `Send`.
         unsafe { Message::from_raw(call.cast()) }
     }
-
-    /// Counts as sent a closure that a loop puts back into its thread's queue.
-    pub(crate) fn announce_closure(&self) {
-        self.0.calls.announce(1);
-    }
 }
 
 /// A sent closure whose receiver may have to be woken.
@@ -227,12 +218,6 @@ impl Hash for ThreadHandle {
     }
 }
 
-impl fmt::Debug for ThreadHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadHandle")
-            .field("key", &self.key())
-            .field("name", &self.name())
-            .field("alive", &self.is_alive())
-            .finish()
-    }
+debug_fields! {
+    ThreadHandle: |this| key = this.key(), name = this.name(), alive = this.is_alive(), ..
 }

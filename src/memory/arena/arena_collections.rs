@@ -21,7 +21,7 @@ allocator! {
     /// visible.extend(0..100u32);
     /// assert!(arena.used() < 600, "grown in place");
     /// drop(visible);
-    /// assert!(arena.is_empty());
+    /// assert_eq!(arena.used(), 0);
     /// ```
     &StackAllocator, by StackAllocator
 }

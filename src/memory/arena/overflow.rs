@@ -51,10 +51,6 @@ impl Overflow {
         self.bytes.get()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.newest.get().is_none()
-    }
-
     /// Allocates memory for a value.
     pub(super) fn push(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let Some(outer) = outer(layout) else {

@@ -4,11 +4,11 @@
 //! of [`arena`](super).
 
 use super::overflow::Overflow;
+use crate::macros::debug_fields;
 use crate::memory::block::shared::AllocError;
 use crate::sync::cell::Cell;
 use crate::sync::{alloc, const_fn, dealloc};
 use std::alloc::Layout;
-use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
@@ -182,12 +182,6 @@ impl StackAllocator {
     /// Returns the most bytes that have been in use at once since the last reset.
     pub(crate) fn peak(&self) -> usize {
         self.peak.get() + self.overflow.bytes()
-    }
-
-    /// Returns whether the arena holds no value, not even a forgotten one. Values of size 0 do not
-    /// count.
-    pub fn is_empty(&self) -> bool {
-        self.last.get() == NONE && self.overflow.is_empty()
     }
 
     /// Reserves memory of this layout, which must not be of size 0.
@@ -388,14 +382,9 @@ impl Drop for StackAllocator {
     }
 }
 
-impl fmt::Debug for StackAllocator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StackAllocator")
-            .field("used", &self.used())
-            .field("capacity", &self.capacity)
-            .field("high_water", &self.high_water())
-            .finish_non_exhaustive()
-    }
+debug_fields! {
+    StackAllocator: |this|
+        used = this.used(), capacity = this.capacity, high_water = this.high_water(), ..
 }
 
 #[cfg(test)]

@@ -103,11 +103,6 @@ pub(super) fn unregister_chunk(chunk: NonZero<usize>) {
     }
 }
 
-/// Returns whether a chunk begins at `address`. Only called if blocks are checked.
-fn is_registered(address: usize) -> bool {
-    table(address).contains(&address)
-}
-
 /// The value of all bytes of a block that was just handed out.
 const NEW: u8 = 0xCD;
 
@@ -209,7 +204,8 @@ unsafe fn check_freed(block: NonNull<u8>, class: usize, owner: OwnerLabel) {
 /// If it is in a chunk, `block` has the chunk's provenance.
 #[inline(never)]
 unsafe fn chunk_of(block: NonNull<u8>, size: usize) -> ChunkPtr {
-    if !is_registered(block.addr().get() & !(CHUNK_BYTES - 1)) {
+    let chunk = block.addr().get() & !(CHUNK_BYTES - 1);
+    if !table(chunk).contains(&chunk) {
         let thread = current_label();
         abort(&format!(
             "thread {thread} freed {block:p} as a block of {size} bytes, but no allocator owns \

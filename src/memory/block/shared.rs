@@ -4,11 +4,11 @@
 //! This file and `heap.rs` refer to each other: a heap holds its allocator, which lists its heaps.
 
 use super::heap::Heap;
+use crate::macros::debug_fields;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::{Counter, FreeWitness, alloc, dealloc};
 use crate::unwind::reporting;
 use std::alloc::{Layout, handle_alloc_error};
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Weak};
 
@@ -23,14 +23,7 @@ pub(super) struct AllocatorSettings {
     pub(super) hard_cap: Option<usize>,
 }
 
-impl fmt::Debug for AllocatorSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AllocatorSettings")
-            .field("soft_cap", &self.soft_cap)
-            .field("hard_cap", &self.hard_cap)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { AllocatorSettings: |this| soft_cap = this.soft_cap, hard_cap = this.hard_cap, .. }
 
 /// The state that the heaps and handles of one allocator share. It lives as long as any of them.
 #[derive(Debug)]

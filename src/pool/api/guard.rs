@@ -10,6 +10,7 @@
 
 use super::pool_ref::PoolRef;
 use crate::ledger;
+use crate::macros::debug_fields;
 use crate::object::strong::Ref;
 use crate::pool::drain::close::{can_just_pop, close};
 use crate::pool::drain::{drain_span, duties, engine, this_thread};
@@ -20,7 +21,6 @@ use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
-use std::fmt;
 use std::panic::Location;
 use std::ptr::NonNull;
 
@@ -393,14 +393,7 @@ impl Default for AutoreleasePool {
     }
 }
 
-impl fmt::Debug for AutoreleasePool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AutoreleasePool")
-            .field("name", &self.name())
-            .field("len", &self.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { AutoreleasePool: |this| name = this.name(), len = this.len(), .. }
 
 /// Drains the pool, as [`AutoreleasePool::drain`] does, and closes it.
 impl Drop for AutoreleasePool {

@@ -2,7 +2,7 @@
 
 use super::pool_ref::PoolRef;
 use crate::ledger::{self, PoolLabel};
-use crate::object::header::Thin;
+use crate::macros::debug_fields;
 use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::pool::drain::{engine, this_thread};
@@ -13,8 +13,8 @@ use crate::sync::const_fn;
 use crate::thread::current::tally_handed_over;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::thread_handle::ThreadHandle;
+use std::mem;
 use std::panic::Location;
-use std::{fmt, mem};
 
 /// A pool of references for another thread to release; one message hands over all of them.
 ///
@@ -70,7 +70,10 @@ impl HandoffPool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn autorelease<T: ?Sized + Send + Sync>(&self, r: Ref<T>) -> PoolRef<'_, T> {
         let payload = Ref::into_payload(r);
-        self.push(payload.cast());
+        let entry = payload.cast();
+        ledger::autoreleased(entry, Location::caller(), || PoolLabel::HANDOFF);
+        self.entries.set_label(PoolLabel::HANDOFF);
+        self.entries.push_or_grow(entry, grow);
         // SAFETY: the pool holds the reference until it is drained, which takes `&mut self` and so
         // ends the borrow that the returned reference carries.
         unsafe { PoolRef::lend(payload) }
@@ -88,15 +91,6 @@ impl HandoffPool {
     #[cfg_attr(feature = "leak-detection", track_caller)]
     pub fn create<T: Send + Sync>(&self, value: T) -> PoolRef<'_, T> {
         self.autorelease(Ref::new_from(value, BlockSource::Process))
-    }
-
-    #[inline]
-    #[cfg_attr(feature = "leak-detection", track_caller)]
-    fn push(&self, entry: Thin) {
-        let label = || PoolLabel::HANDOFF;
-        ledger::autoreleased(entry, Location::caller(), label);
-        self.entries.set_label(PoolLabel::HANDOFF);
-        self.entries.push_or_grow(entry, grow);
     }
 
     /// Has the thread `to` release all entries, newest first, in its next outermost drain, and
@@ -163,18 +157,14 @@ impl Drop for HandoffPool {
     }
 }
 
-/// Calls `f` with the calling thread's page cache, or with an empty one once the thread has exited.
-fn with_pages<R>(f: impl FnOnce(&PageCache) -> R) -> R {
-    this_thread::with(|pools| match pools {
-        Some(pools) => f(&pools.pages),
-        None => f(&PageCache::new()),
-    })
-}
-
+/// Grows by pages of the calling thread's cache, or by new ones once the thread has exited.
 #[cold]
 #[inline(never)]
 fn grow(entries: &Entries) {
-    with_pages(|pages| entries.grow(pages));
+    this_thread::with(|pools| match pools {
+        Some(pools) => entries.grow(&pools.pages),
+        None => entries.grow(&PageCache::new()),
+    });
 }
 
 #[inline(never)]
@@ -182,10 +172,4 @@ fn release_here(entries: Entries) -> usize {
     this_thread::with(|thread| engine::release_all(&entries, thread))
 }
 
-impl fmt::Debug for HandoffPool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandoffPool")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { HandoffPool: |this| len = this.len(), .. }

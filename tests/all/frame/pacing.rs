@@ -137,7 +137,8 @@ fn leaves_releases_to_the_next_frames(config: FrameConfig) {
     let log = Log::new();
     let mut frames = FrameLoop::new(config);
     let told = Arc::new(Told::default());
-    frames.set_waker(Waker::from(told.clone()));
+    let waker = Waker::from(told.clone());
+    frames.set_wake_hook(move || waker.wake_by_ref());
     frames.tick(|frame| {
         for id in 0..3 {
             frame.pool().create(log.probe(id));

@@ -26,7 +26,7 @@ fn one_object_too_many_is_given_back_and_reported() {
     assert!(message.starts_with("1024 objects are hot"), "{message}");
     assert!(message.contains("another one, of type usize"), "{message}");
     let full = full.downcast::<HotTableFull<usize>>().unwrap();
-    assert_eq!(format!("{full:?}"), "HotTableFull(..)");
+    assert_eq!(format!("{full:?}"), "HotTableFull { .. }");
     let back = full.into_inner();
     assert!(Ref::ptr_eq(&one, &back) && Ref::strong_count(&one) == 2);
     let event = only_event(EventKind::HotTableFull);

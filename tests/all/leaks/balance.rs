@@ -15,7 +15,7 @@ struct Sound;
 fn unreleased(scope: &leaks::Scope) -> Vec<(String, u64)> {
     let report = scope.report();
     let each = only_group(&report).unreleased().iter();
-    each.map(|retain| (retain.place().to_owned(), retain.count()))
+    each.map(|retain| (retain.place.clone(), retain.count))
         .collect()
 }
 
@@ -154,7 +154,7 @@ fn assert_counts_for_its_object<H: Send + 'static>(
     thread.join().unwrap();
     let report = scope.report();
     let left = report.groups().iter().flat_map(|group| group.unreleased());
-    let left: u64 = left.map(|retain| retain.count()).sum();
+    let left: u64 = left.map(|retain| retain.count).sum();
     assert_eq!(left, next.len() as u64, "{report}");
 }
 

@@ -8,7 +8,7 @@ use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autore
 fn pools(report: &LeakReport) -> Vec<(String, usize)> {
     let all = report.groups().iter().flat_map(|group| group.pools());
     let mut all: Vec<_> = all
-        .map(|pool| (pool.pool().to_owned(), pool.entries()))
+        .map(|pool| (pool.pool.to_owned(), pool.entries))
         .collect();
     all.sort();
     all

@@ -47,7 +47,6 @@ pub(super) const ROWS: &[Row] = &[
         let report = leaks::report();
         let holders = report.groups().iter().flat_map(|group| group.pools());
         for holder in holders {
-            call(|| (holder.entries(), holder.pool().len(), holder.thread().len()));
             cloned(holder);
         }
     }),
@@ -76,7 +75,6 @@ pub(super) const ROWS: &[Row] = &[
         let _other = kept.clone();
         let report = leaks::report();
         for retain in report.groups().iter().flat_map(|group| group.unreleased()) {
-            call(|| (retain.count(), retain.place().len(), retain.thread().len()));
             cloned(retain);
         }
         leaks::count_references([""; 0]);

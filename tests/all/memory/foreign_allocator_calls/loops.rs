@@ -22,7 +22,6 @@ pub(super) const ROWS: &[Row] = &[
         LOOP.set(Some(call(|| frames.proxy())));
         call(|| frames.set_events(|_| ()));
         call(|| frames.set_wake_hook(|| ()));
-        call(|| frames.set_waker(Waker::noop().clone()));
         call(|| frames.clear_wake_hook());
         call(|| frames.tick(|frame| _ = frame.pool().create(vec![1])));
         call(|| frames.run(|_| ControlFlow::Break(())));

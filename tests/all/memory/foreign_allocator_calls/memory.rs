@@ -59,7 +59,6 @@ pub(super) const ROWS: &[Row] = &[
         call(|| arena.capacity());
         call(|| arena.high_water());
         call(|| arena.used());
-        call(|| arena.is_empty());
         dropped(boxes);
         call(|| arena.reset());
         shown(arena);

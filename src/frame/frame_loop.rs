@@ -1,7 +1,7 @@
 //! `FrameLoop`: makes the frames of a UI thread, and computes their times.
 
 use super::config::{FrameConfig, Pacing};
-use super::loop_state::{LoopKind, LoopState, Task, run_in_pool};
+use super::loop_state::{FRAMES, LoopState, Task, run_in_pool};
 use super::loops;
 use super::one_frame::{Frame, FrameReport, ResetAtEnd, Times};
 use super::proxy::LoopProxy;
@@ -101,7 +101,7 @@ impl FrameLoop {
         let Some(record) = current::current() else {
             panic!("a FrameLoop cannot be created while its thread ends");
         };
-        let state = Arc::new(LoopState::new(ThreadHandle(record), LoopKind::Frames));
+        let state = Arc::new(LoopState::new(ThreadHandle(record), FRAMES));
         loops::register(&state);
         Self {
             state,

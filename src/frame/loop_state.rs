@@ -28,18 +28,14 @@ global! {
     pub(super) static LOOPS: Living<LoopState> = Living::new();
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LoopKind {
-    Frames,
-    Looper,
-    Reclaimer,
-}
+/// The kind of a loop that makes frames, for reports; others are loopers and reclaimers.
+pub(super) const FRAMES: &str = "frame loop";
 
 /// The part of a frame loop or looper that its proxies share.
 pub(crate) struct LoopState {
     pub(super) thread: ThreadHandle,
     pub(super) in_flight: InFlightPosts,
-    pub(super) kind: LoopKind,
+    pub(super) kind: &'static str,
     pub(super) timers: Lock<Timers>,
 }
 
@@ -79,7 +75,7 @@ pub(super) struct Ran {
 /// Functions that any thread may call.
 impl LoopState {
     /// Makes the state of a loop of the calling thread, which is `thread`.
-    pub(super) fn new(thread: ThreadHandle, kind: LoopKind) -> Self {
+    pub(super) fn new(thread: ThreadHandle, kind: &'static str) -> Self {
         // Makes the thread's pools, so that the thread may be a home as soon as others know it.
         this_thread::with(|_| ());
         Self {
@@ -365,11 +361,11 @@ mod tests {
 
     #[test]
     fn only_a_frame_loop_takes_requests_for_frames() {
-        for kind in [LoopKind::Looper, LoopKind::Frames] {
+        for kind in ["looper", FRAMES] {
             let state = LoopState::new(ThreadHandle(current().unwrap()), kind);
             let proxy = LoopProxy(Arc::new(state));
             proxy.request_frame();
-            assert_eq!(proxy.0.needs_frame(), kind == LoopKind::Frames);
+            assert_eq!(proxy.0.needs_frame(), kind == FRAMES);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `Looper`: a thread that runs posted closures in order.
 
 use super::call::OneShot;
-use super::loop_state::{LOOPS, LoopKind, LoopState, Task, run_in_pool};
+use super::loop_state::{LOOPS, LoopState, Task, run_in_pool};
 use super::one_frame::run_to_an_end;
 use super::proxy::LoopProxy;
 use crate::memory::block::thread_heaps;
@@ -75,10 +75,7 @@ impl Looper {
         bound: Option<u64>,
         run: impl FnOnce(Served) + Send + 'static,
     ) -> io::Result<Self> {
-        let kind = match bound {
-            Some(_) => LoopKind::Reclaimer,
-            None => LoopKind::Looper,
-        };
+        let kind = bound.map_or("looper", |_| "reclaimer");
         let ready = Arc::new(OneShot::new());
         let here = ready.clone();
         let thread = thread::spawn(name, move || {

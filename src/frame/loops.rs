@@ -1,16 +1,18 @@
 //! The loops of the process; and the end of a thread with loops, which closes its frame loops and runs
 //! the closures that they accepted.
 
-use super::loop_state::{LOOPS, LoopKind, LoopState, Task, run_in_pool};
+use super::loop_state::{FRAMES, LOOPS, LoopState, Task, run_in_pool};
 use crate::pool::drain::this_thread;
 use crate::pool::stack::budget::Budget;
 use crate::pool::stack::thread_pools::ThreadPools;
+use crate::sync::elapsed;
 use crate::thread::current::{HookOf, current_key, set_exit_hook};
 use crate::thread::key::ThreadKey;
 use crate::thread::record::Record;
 use crate::thread::registry::REGISTRY;
 use crate::thread::thread_handle::ThreadHandle;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Registers a frame loop, so that the end of this thread closes it unless it is closed before.
 pub(super) fn register(state: &Arc<LoopState>) {
@@ -21,9 +23,7 @@ pub(super) fn register(state: &Arc<LoopState>) {
 /// Returns the frame loops of a thread that have not ended.
 fn of_thread(key: ThreadKey) -> Vec<Arc<LoopState>> {
     let mut all = LOOPS.all();
-    all.retain(|state| {
-        state.kind == LoopKind::Frames && state.thread.key() == key && !state.has_ended()
-    });
+    all.retain(|state| state.kind == FRAMES && state.thread.key() == key && !state.has_ended());
     all
 }
 
@@ -39,11 +39,13 @@ fn close_all(record: &Arc<Record>) {
     });
 }
 
-/// Closes the frame loops of the calling thread, and asks all other loops to end; does not wait.
-pub(crate) fn ask_all() {
+/// Closes the frame loops of the calling thread, whose last pool is drained until the clock is past
+/// `until`, and asks all other loops to end; does not wait.
+pub(crate) fn ask_all(until: Duration) {
     let own = current_key().map(of_thread).unwrap_or_default();
     if !own.is_empty() {
-        run_in_pool("last frame", Budget::All, || {
+        let left = Budget::Time(until.saturating_sub(elapsed()));
+        run_in_pool("last frame", left, || {
             own.iter().for_each(|state| state.close(Task::run));
         });
     }
@@ -55,14 +57,12 @@ pub(crate) fn ask_all() {
 /// Returns kind and thread of each loop that has not ended.
 pub(crate) fn living() -> Vec<(&'static str, ThreadHandle)> {
     let living = |state: Arc<LoopState>| {
-        // A looper has ended when its thread has.
-        let thread = || REGISTRY.get(state.thread.key()).is_some();
-        let (kind, lives) = match state.kind {
-            LoopKind::Frames => ("frame loop", !state.has_ended()),
-            LoopKind::Looper => ("looper", thread()),
-            LoopKind::Reclaimer => ("reclaimer", thread()),
+        let lives = match state.kind {
+            FRAMES => !state.has_ended(),
+            // A looper has ended when its thread has.
+            _ => REGISTRY.get(state.thread.key()).is_some(),
         };
-        lives.then(|| (kind, state.thread.clone()))
+        lives.then(|| (state.kind, state.thread.clone()))
     };
     LOOPS.all().into_iter().filter_map(living).collect()
 }

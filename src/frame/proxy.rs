@@ -1,7 +1,7 @@
 //! `LoopProxy`: a handle that sends work to a loop.
 
 use super::call::{Call, OneShot};
-use super::loop_state::{DelayedPosts, LoopKind, LoopState, PostId, insert};
+use super::loop_state::{DelayedPosts, FRAMES, LoopState, PostId, insert};
 use super::one_frame::{Frame, Framed};
 use crate::macros::debug_fields;
 use crate::sync::with_room;
@@ -181,7 +181,7 @@ impl LoopProxy {
     /// Several requests before that frame count as one. Other frame loops and loopers ignore
     /// requests.
     pub fn request_frame(&self) {
-        if self.0.kind != LoopKind::Frames {
+        if self.0.kind != FRAMES {
             return;
         }
         let before = mem::replace(&mut self.0.timers.lock().frame_requested, true);

@@ -3,7 +3,7 @@
 //! `InboxHook` wakes a foreign event loop when something is sent to its thread.
 //!
 //! ```text
-//!  PoolManager (clones) ──> ManagerHandle ─┐ its drop marks the manager as abandoned
+//!  PoolManager (clones) ──> ManagerHandle ─┐ the drop of the last abandons the manager
 //!                                          ▼
 //!                          ┌─────────────────────────────────┐
 //!                          │ ManagerShared                   │
@@ -35,7 +35,7 @@ use crate::pool::api::token::{self, PoolToken, PopError};
 use crate::pool::drain::this_thread::{self, find_or_add, rearm};
 use crate::pool::drain::{drain_span, engine, watch};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
-use crate::pool::stack::manager_shared::{ManagerSettings, ManagerShared, RootPolicy};
+use crate::pool::stack::manager_shared::{MANAGERS, ManagerSettings, ManagerShared, RootPolicy};
 use crate::sync::lazy;
 use crate::sync::thread::ThreadId;
 use crate::thread::current::{self, current};
@@ -83,24 +83,19 @@ pub struct PoolManager {
     handle: Arc<ManagerHandle>,
 }
 
-/// The handle that all clones of a `PoolManager` share; its drop marks the manager as abandoned.
+/// The handle that all clones of a `PoolManager` share. The drop of the last one abandons the manager.
 struct ManagerHandle {
     shared: Arc<ManagerShared>,
-    /// False for handles of [`GLOBAL`], of which several threads may make one at once, and only one is
-    /// kept; and for those of [`finish`](crate::finish).
-    abandons: bool,
 }
 
 impl Drop for ManagerHandle {
     fn drop(&mut self) {
-        if self.abandons {
-            self.shared.abandon();
-        }
+        self.shared.drop_handle();
     }
 }
 
 lazy! {
-    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global(), false);
+    static GLOBAL: PoolManager = PoolManager::of(ManagerShared::global());
 }
 
 impl PoolManager {
@@ -120,16 +115,16 @@ impl PoolManager {
         PoolManagerBuilder(ManagerSettings::default())
     }
 
-    pub(super) fn of(shared: Arc<ManagerShared>, abandons: bool) -> Self {
+    fn of(shared: Arc<ManagerShared>) -> Self {
+        shared.add_handle();
         Self {
-            handle: Arc::new(ManagerHandle { shared, abandons }),
+            handle: Arc::new(ManagerHandle { shared }),
         }
     }
 
     /// Returns all managers of the process, the global one last.
     pub(crate) fn all() -> Vec<Self> {
-        let others = ManagerShared::others().into_iter();
-        let others = others.map(|shared| Self::of(shared, false));
+        let others = MANAGERS.all().into_iter().map(Self::of);
         others.chain([Self::global().clone()]).collect()
     }
 
@@ -577,7 +572,7 @@ impl PoolManagerBuilder {
     /// Makes the manager.
     #[must_use]
     pub fn build(self) -> PoolManager {
-        PoolManager::of(ManagerShared::register(self.0), true)
+        PoolManager::of(ManagerShared::register(self.0))
     }
 }
 

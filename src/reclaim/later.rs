@@ -32,6 +32,16 @@ struct Started {
     before: Option<Arc<Started>>,
 }
 
+/// Not by recursion: while a destructor does not end, any number of reclaimers may come after its own.
+impl Drop for Started {
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut before) = next.and_then(Arc::into_inner) {
+            next = before.before.take();
+        }
+    }
+}
+
 /// Returns a reclaimer of the process, and those before it.
 fn chain(latest: Option<&Arc<Started>>) -> impl Iterator<Item = &Reclaimer> {
     let all = iter::successors(latest, |started| started.before.as_ref());

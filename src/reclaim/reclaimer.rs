@@ -59,11 +59,12 @@ use std::{fmt, io};
 ///
 /// # Bounds, and deadlocks
 /// A reclaimer accepts values up to the bounds of its [`ReclaimerBuilder`]. Beyond them,
-/// [`WhenFull`] says what the sender does: so memory is bounded, however fast the senders are. Both
+/// [`WhenFull`] says what the sender does: so what waits is bounded in number, and in bytes where senders weigh. Both
 /// choices can deadlock if the sender holds a lock that a destructor takes, and waiting can if a
 /// destructor waits for the sender, as by joining its thread;
 /// [`try_drop_later`](Self::try_drop_later) cannot. [`barrier`](Self::barrier),
-/// [`wait_idle`](Self::wait_idle) and [`finish`](Self::finish) wait for destructors, too.
+/// [`wait_idle`](Self::wait_idle), [`finish`](Self::finish) and the drop of the reclaimer wait for
+/// destructors, too: two reclaimers that drop each other wait for ever.
 /// References that are [released](ThreadHandle::release) on its thread, and
 /// [pools](crate::HandoffPool::drain_on), count towards the bound on values; a sender that finds no
 /// room releases them itself, at once.
@@ -108,7 +109,7 @@ impl Reclaimer {
         Self::builder().spawn(name)
     }
 
-    /// Returns the default settings: 100,000 values, 256 MiB, and senders wait.
+    /// Returns the default settings: 100,000 values, 256 MiB of weighed bytes, and senders wait.
     pub fn builder() -> ReclaimerBuilder {
         ReclaimerBuilder::default()
     }
@@ -220,7 +221,8 @@ impl Reclaimer {
     /// again. Once it has ended, values are destroyed where they are given to it.
     ///
     /// On the reclaimer's own thread, this only tells it to end, and returns false. The panic of a
-    /// destructor is reported as an [event](crate::event).
+    /// destructor is reported as an [event](crate::event). Destructors of thread-locals on that thread
+    /// run at its end, and are waited for beyond the deadline.
     ///
     /// ```
     /// use releasepool::Reclaimer;

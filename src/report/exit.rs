@@ -34,8 +34,8 @@ use std::time::Duration;
 /// 3. All [`PoolManager`]s are [shut down](PoolManager::shutdown), the global one last. This also releases
 ///    what slots have retired, and runs what was sent to threads that have ended.
 ///
-/// Then the library has no thread left, and the process may end or go on: pools and managers still work,
-/// and new loops may be made. `finish` joins no threads of the program: join them before, if they post to
+/// Then no loop is left, and the process may end or go on: pools and managers still work, and new loops
+/// may be made. `finish` joins no threads of the program: join them before, if they post to
 /// loops or use pools, as it may miss what they do meanwhile.
 ///
 /// # When not to use it
@@ -44,8 +44,9 @@ use std::time::Duration;
 /// the test. To release what one subsystem has, shut its manager down.
 ///
 /// # Where it may be called
-/// On any thread and at any time, also twice and by several threads at once. It takes no lock while it
-/// waits, and waits no longer than the deadline.
+/// On any thread and at any time, also twice and by several threads at once. It waits no longer than the
+/// deadline, but for what cannot be divided: a destructor, a closure that a loop of the calling thread
+/// has accepted, and the destructors of thread-locals on the thread behind `drop_later`.
 /// - With a deadline of zero it asks everything to end, does the work of the calling thread, and reports
 ///   what other threads have still to do.
 /// - Inside an open pool, which it does not drain: the pool is reported.
@@ -119,7 +120,7 @@ type Released = BTreeMap<u64, usize>;
 impl Round {
     fn run(until: Duration, released: &mut Released, panics: &mut FirstPanic) -> Self {
         let _ = later::end_within(Duration::ZERO);
-        loops::ask_all();
+        loops::ask_all(until);
         let managers = PoolManager::all();
         let mut has_run = false;
         for manager in &managers {
@@ -128,7 +129,8 @@ impl Round {
             _ = manager.ask_others();
         }
         // Looks at all of them only now: destructors of one may have used another.
-        let (loops, drops) = (loops::living(), later::end_within(Duration::ZERO));
+        let drops = later::end_within(Duration::ZERO);
+        let loops = loops::living();
         let looks: Vec<_> = managers.iter().map(PoolManager::look_at_own).collect();
         Self {
             has_run,

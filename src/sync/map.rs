@@ -126,7 +126,6 @@ impl<T> Living<T> {
             let len = list.len();
             if len <= all.capacity() {
                 all.extend(list.iter().filter_map(Weak::upgrade));
-                drop(list);
                 return all;
             }
             drop(list);
@@ -279,22 +278,22 @@ mod tests {
     /// Adds `n` values; returns how many of them the list has moved to another memory.
     fn moves(n: usize, mut made: impl FnMut(Arc<()>)) -> usize {
         let list = Living::new();
-        let sizes = || {
-            let list = list.0.lock();
-            (list.len(), list.capacity())
+        let full = |list: &Vec<_>| {
+            if list.len() == list.capacity() {
+                list.len()
+            } else {
+                0
+            }
         };
         let mut moves = 0;
         for _ in 0..n {
-            let (len, capacity) = sizes();
-            moves += if len == capacity { len } else { 0 };
+            moves += full(&list.0.lock());
             let value = Arc::new(());
             list.add(&value);
             made(value);
         }
-        assert!(
-            sizes().0 <= 2 * list.all().len() + 4,
-            "all others were removed"
-        );
+        let len = list.0.lock().len();
+        assert!(len <= 2 * list.all().len() + 4, "the others were removed");
         moves
     }
 
@@ -303,7 +302,6 @@ mod tests {
         const MANY: usize = 2_000;
         let mut kept = Vec::new();
         assert!(moves(MANY, |value| kept.push(value)) < 2 * MANY);
-        assert_eq!(kept.len(), MANY);
         assert!(moves(MANY, drop) < 2 * MANY);
     }
 }

@@ -682,3 +682,20 @@ fn value_sent_to_its_home_wakes_a_reclaimer_whatever_the_bound() {
     assert!(reclaimer.finish(LONG));
     assert_eq!((log.count(), died_on(&log, id)), (6, 5));
 }
+
+#[test]
+fn any_number_of_reclaimers_may_follow_one_whose_destructor_does_not_end() {
+    alone!();
+    let small = thread::Builder::new().stack_size(64 << 10);
+    let made = small.spawn(|| {
+        let (go, wait) = mpsc::channel::<()>();
+        drop_later(on_drop(move || _ = wait.recv()));
+        for _ in 0..400 {
+            assert!(!finish_drops(Duration::ZERO));
+            drop_later(1);
+        }
+        drop(go);
+        assert!(finish_drops(LONG));
+    });
+    made.unwrap().join().unwrap();
+}

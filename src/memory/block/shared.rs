@@ -126,7 +126,14 @@ impl AllocatorShared {
         asked: Layout,
         make: impl FnOnce() -> Option<M>,
     ) -> Result<M, AllocError> {
-        let (bytes, cap) = (bytes as u64, cap.unwrap_or(usize::MAX));
+        let bytes = bytes as u64;
+        let Some(cap) = cap else {
+            let made = make().ok_or(AllocError::OutOfMemory { layout: asked })?;
+            // Relaxed: as below. Nobody can free the memory yet.
+            let before = self.held.fetch_add(bytes, Ordering::Relaxed);
+            self.peak.raise_shared(before + bytes);
+            return Ok(made);
+        };
         let more = |held: u64| held.checked_add(bytes).filter(|more| *more <= cap as u64);
         // Relaxed: memory is counted before it is made, and until after it was freed, so the count
         // is never less than what is held. It publishes nothing. The exchange tests and counts in
@@ -262,7 +269,9 @@ impl AllocatorShared {
         }
         // Relaxed: a figure.
         let held = self.held.load(Ordering::Relaxed);
-        stats.live_large_bytes = held.saturating_sub(stats.chunk_bytes);
+        if self.is_limited() {
+            stats.live_large_bytes = held.saturating_sub(stats.chunk_bytes);
+        }
         stats
     }
 }

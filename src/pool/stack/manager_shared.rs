@@ -104,8 +104,8 @@ pub(crate) struct ManagerShared {
     /// The allocator for objects that pools make; `None` for the process-wide one.
     pub(crate) memory: Option<BlockAllocator>,
     pub(crate) watermarks: Watermarks,
-    /// 1 once the last handle of the manager has been dropped: stacks may be retired. Else 0.
-    abandoned: AtomicU64,
+    /// Number of handles; those of the global manager are never all dropped.
+    handles: AtomicU64,
     /// The threads that use this manager.
     pub(crate) threads: Map<ThreadKey, Arc<PoolStackStats>>,
     /// Statistics of threads that have ended.
@@ -294,7 +294,7 @@ lazy! {
 global! {
     /// The managers of the process, without the global one. Those without a handle count, too, as long as
     /// a thread has a stack of theirs.
-    static MANAGERS: Living<ManagerShared> = Living::new();
+    pub(crate) static MANAGERS: Living<ManagerShared> = Living::new();
 }
 
 impl ManagerShared {
@@ -305,7 +305,7 @@ impl ManagerShared {
             watermarks: Watermarks::new(),
             name: settings.name,
             memory: settings.memory,
-            abandoned: AtomicU64::new(0),
+            handles: AtomicU64::new(0),
             threads: Map::new(),
             departed: Departed::default(),
             changed: Sleeper::default(),
@@ -319,11 +319,6 @@ impl ManagerShared {
         manager
     }
 
-    /// Returns all managers of the process but the global one.
-    pub(crate) fn others() -> Vec<Arc<Self>> {
-        MANAGERS.all()
-    }
-
     /// Takes an ended thread off the list, and adds its figures to the sums.
     pub(crate) fn forget(&self, key: ThreadKey, thread: &PoolStackStats) {
         self.departed.add(thread);
@@ -334,16 +329,22 @@ impl ManagerShared {
         }
     }
 
-    /// Records that the last handle has been dropped.
-    pub(crate) fn abandon(&self) {
-        // Relaxed: each thread frees only its own stacks, whenever it sees the new value.
-        self.abandoned.store(1, Ordering::Relaxed);
+    /// Counts a handle, which keeps the calling thread's stack of the manager where it is.
+    pub(crate) fn add_handle(&self) {
+        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
+        // handles that it has itself.
+        self.handles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn drop_handle(&self) {
+        // Relaxed: as in `add_handle`.
+        self.handles.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Relaxed: as in `abandon`.
-        self.abandoned.load(Ordering::Relaxed) != 0
+        // Relaxed: as in `add_handle`.
+        self.handles.load(Ordering::Relaxed) == 0
     }
 
     /// Returns the shared state of the global manager, which the first use makes.

@@ -1,7 +1,7 @@
 //! Soft and hard caps of allocators, and a system without memory.
 
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
-use crate::support::allocator::TOO_LARGE;
+use crate::support::allocator::{FOREIGN, TOO_LARGE};
 use crate::support::{
     Log, alone, child, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, panic_of,
     wait_until,
@@ -10,8 +10,8 @@ use releasepool::event::EventKind;
 use releasepool::memory::{AllocError, BlockAllocator, BlockStats};
 use releasepool::{AutoreleasePool, PoolManager, PoolRef, Ref, unsize};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 const CAP: usize = 2 * CHUNK as usize;
 
@@ -432,4 +432,25 @@ fn large_memory_counts_for_the_soft_cap() {
     }
     assert!(events(EventKind::Panic).is_empty());
     assert_empty(&soft.blocks);
+}
+
+#[test]
+fn a_request_that_the_system_refuses_counts_for_no_soft_cap() {
+    static BLOCKS: OnceLock<BlockAllocator> = OnceLock::new();
+    static MOST: AtomicU64 = AtomicU64::new(0);
+    let hook = |stats: &BlockStats| _ = MOST.fetch_max(stats.peak_bytes, Ordering::Relaxed);
+    let limited = BlockAllocator::builder().soft_cap(CAP, hook).build();
+    let blocks = BLOCKS.get_or_init(|| limited);
+    // Others allocate while the request is made.
+    let others = || drop(Ref::new_in([0_u8; 2_000], BLOCKS.get().unwrap()));
+    let huge = layout(1 << 60, 8);
+    FOREIGN.set(Some(others));
+    assert!(blocks.alloc(huge).is_err());
+    assert!(FOREIGN.get().is_none(), "it has been called");
+    assert!(blocks.stats().peak_bytes < CAP as u64);
+    assert_eq!(MOST.load(Ordering::Relaxed), 0);
+    // Without a cap, large memory is not counted while it is in use.
+    let unlimited = BlockAllocator::new();
+    let _object = Ref::new_in([0_u8; 2_000], &unlimited);
+    assert_eq!(unlimited.stats().live_large_bytes, 0);
 }

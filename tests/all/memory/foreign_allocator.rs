@@ -2,11 +2,13 @@
 
 use crate::support::allocator::{FOREIGN, with_foreign};
 use crate::support::worker::Worker;
-use crate::support::{Log, PAGE, alone, fresh, global, here, sized};
+use crate::support::{LONG, Log, PAGE, alone, fresh, global, here, on_drop, sized};
+use releasepool::event::{self, EventKind};
 use releasepool::frame::{FrameConfig, LoopProxy};
 use releasepool::memory::BlockAllocator;
 use releasepool::{
-    AutoreleasePool, FrameLoop, Hot, Looper, PoolManager, Ref, Slot, autorelease, autoreleasepool,
+    AutoreleasePool, Budget, FrameLoop, Hot, Looper, PoolManager, Ref, Slot, autorelease,
+    autoreleasepool, finish,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -215,4 +217,28 @@ fn an_allocator_may_make_objects_while_call_frames_are_freed() {
     // The ledger has a lock for each 64 KiB of addresses, which repeat after 4 MiB.
     let use_all_locks = || drop([(); 64].map(|()| Ref::<[u8; 65_500]>::new_uninit()));
     with_foreign(use_all_locks, || drop(object));
+}
+
+#[test]
+fn an_allocator_may_free_the_stacks_of_managers_that_are_gone_while_finish_empties_them() {
+    thread_local! {
+        static LAST: RefCell<Option<PoolManager>> = const { RefCell::new(None) };
+        static QUEUED: RefCell<Option<Ref<Box<u8>>>> = const { RefCell::new(None) };
+    }
+    alone!();
+    event::set_hook(Some(Box::new(|event| {
+        if event.kind == EventKind::TokenLeft {
+            // The drain of a backlog queues it.
+            drop(QUEUED.take());
+        }
+    })));
+    let manager = PoolManager::new();
+    let mut pool = manager.pool();
+    pool.create(on_drop(|| _ = LAST.take().unwrap().push()));
+    pool.drain_within(Budget::Count(0));
+    drop(pool);
+    QUEUED.set(Some(Ref::new(Box::new(1))));
+    LAST.set(Some(manager));
+    with_foreign(|| drop(PoolManager::new().pool()), || finish(LONG)).unwrap();
+    assert_eq!(global().snapshot().live_objects(), 0);
 }

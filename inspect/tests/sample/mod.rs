@@ -257,8 +257,12 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let worker = stay("worker", || ([Some(Ref::new(OnStack(1)))], theirs));
     worker.release(Ref::new(InInbox(1)));
     worker.release(shared.clone());
-    let posted = Ref::new(InPosted(1));
-    worker.post(move || drop(posted)).unwrap();
+    let to = worker.clone();
+    let post = move || {
+        let posted = Ref::new(InPosted(1));
+        to.post(move || drop(posted)).is_ok()
+    };
+    assert!(thread::spawn(post).join().unwrap());
     pools();
     messages();
     // On a thread, so that no addresses are left on this stack. Nobody uses that one again.
@@ -266,9 +270,12 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let retired = retired();
     // A closure that takes a frame.
     let frames = FrameLoop::new(FrameConfig::new());
-    let framed = Ref::new(InFrame(1));
-    let posted = frames.proxy().post_frame(move |_| drop(framed));
-    assert!(posted.is_ok());
+    let proxy = frames.proxy();
+    let post = move || {
+        let framed = Ref::new(InFrame(1));
+        proxy.post_frame(move |_| drop(framed)).is_ok()
+    };
+    assert!(thread::spawn(post).join().unwrap());
     // After all drains, each of which may release it.
     gone.release(Ref::new(InOrphan(1)));
     // The worker parks.
@@ -537,7 +544,7 @@ pub fn check_library(graph: &Graph) {
         ("InFrame", "inbox of thread \""),
     ] {
         let (posted, _) = view.one(name);
-        assert_eq!(view.holders(posted), [Holder::Plain]);
+        assert_eq!(view.holders(posted), [Holder::Plain], "{name}");
         let closure = graph.edges.iter().find(|edge| edge.to == posted).unwrap();
         let labels = view.labels(closure.from, RootKind::Inbox);
         assert!(

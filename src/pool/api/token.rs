@@ -278,7 +278,6 @@ pub fn key_from_word(word: u64) -> ThreadKey {
 mod tests {
     use super::*;
     use crate::PoolManager;
-    use crate::pool::stack::manager_shared::ManagerSettings;
 
     #[test]
     fn pushed_pool_has_its_name() {
@@ -299,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_pool_state_that_has_used_up_its_generations_is_never_reused() {
-        let manager = Arc::new(ManagerShared::new(ManagerSettings::default()));
+        let manager = ManagerShared::global();
         let first = push(&manager, Location::caller());
         assert_eq!(pop(&manager, first), Ok(0));
         let with_state = |f: fn(&PoolState)| {

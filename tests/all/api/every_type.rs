@@ -62,7 +62,7 @@ Drained               Send Sync Unpin Unwind Ref Clone -  -      64
 EpochHolder           Send Sync Unpin Unwind Ref Clone -  -      48
 Event                 Send Sync Unpin Unwind Ref Clone -  -     272
 EventKind             Send Sync Unpin Unwind Ref Clone Eq Hash    1
-ExitReport            Send Sync Unpin Unwind Ref Clone -  -     120
+ExitReport            Send Sync Unpin Unwind Ref Clone -  -     104
 FinishGuard           Send Sync Unpin Unwind Ref -     -  -      16
 ForeignRef            -    -    Unpin Unwind Ref Clone -  -       8
 ForeignScope          -    -    Unpin Unwind Ref -     -  -       8

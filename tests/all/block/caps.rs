@@ -1,7 +1,7 @@
 //! Soft and hard caps of allocators, and a system without memory.
 
 use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
-use crate::support::allocator::{FOREIGN, TOO_LARGE};
+use crate::support::allocator::{FOREIGN, TOO_LARGE, refusing};
 use crate::support::{
     Log, alone, child, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, panic_of,
     wait_until,
@@ -443,9 +443,10 @@ fn a_request_that_the_system_refuses_counts_for_no_soft_cap() {
     let blocks = BLOCKS.get_or_init(|| limited);
     // Others allocate while the request is made.
     let others = || drop(Ref::new_in([0_u8; 2_000], BLOCKS.get().unwrap()));
-    let huge = layout(1 << 60, 8);
     FOREIGN.set(Some(others));
-    assert!(blocks.alloc(huge).is_err());
+    refusing(1 << 20, || {
+        assert!(blocks.alloc(layout(1 << 20, 8)).is_err())
+    });
     assert!(FOREIGN.get().is_none(), "it has been called");
     assert!(blocks.stats().peak_bytes < CAP as u64);
     assert_eq!(MOST.load(Ordering::Relaxed), 0);

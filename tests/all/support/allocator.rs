@@ -62,6 +62,7 @@ pub fn with_foreign<R>(foreign: fn(), f: impl FnOnce() -> R) -> R {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.size() >= TOO_LARGE.load(Ordering::Relaxed) || layout.size() >= REFUSED.get() {
+            call_foreign(layout.size());
             return std::ptr::null_mut();
         }
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 use crate::LONG;
 use releasepool::event::{self, Event, EventKind, Hook};
 use releasepool::home::{HomeWeak, NotMade, PendingHome};
-use releasepool::report::{EpochHolder, ShutdownReport, Snapshot, ThreadSnapshot, Totals};
 use releasepool::pool::InboxHook;
+use releasepool::report::{EpochHolder, ShutdownReport, Snapshot, ThreadSnapshot, Totals};
 use releasepool::thread::{Closed, ThreadKey};
 use releasepool::{HomeRef, PoolManager, Ref, ThreadHandle, autorelease};
 use scenes::{Log, Node};

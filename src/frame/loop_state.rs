@@ -1,4 +1,4 @@
-//! The state that a loop shares with its proxies; and the loops of a thread, which its exit closes.
+//! The state that a loop shares with its proxies.
 //!
 //! A loop has no queue: a post is a message in the inbox of the loop's thread. The state adds a
 //! [count of posts in flight](super::in_flight), as a loop may be closed before its thread ends,

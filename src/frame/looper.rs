@@ -22,9 +22,9 @@ const RELEASE_BUDGET: Budget = Budget::Time(Duration::from_millis(1));
 /// A thread that runs posted closures one after the other, each in a pool of its own: like a serial
 /// dispatch queue, or the looper of Android's `native_app_glue`. Needs no counted objects.
 ///
-/// It derefs to a [`LoopProxy`], which posts, calls and cancels; clones of the
-/// proxy are for other threads. References [released](ThreadHandle::release) on the thread are
-/// released when no command waits, and between rounds of commands for a millisecond at a time.
+/// It derefs to a [`LoopProxy`], which posts, calls and cancels; clones of the proxy are for other
+/// threads. References [released](ThreadHandle::release) on the thread are released when no command
+/// waits, and between rounds of commands for a millisecond at a time.
 ///
 /// # When not to use it
 /// For parallel work or work stealing, use a thread pool; for a thread that draws,

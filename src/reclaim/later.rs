@@ -168,11 +168,10 @@ impl Process {
 /// Has the reclaimer of the process destroy `value`, as [`Reclaimer::drop_later`] does.
 ///
 /// The first call starts the reclaimer: a thread named "reclaimer", with the [default
-/// bounds](Reclaimer::builder), at which senders wait;
-/// [`try_drop_later`] gives the value back instead. If the thread
-/// cannot be started, values are destroyed at once. [`finish`](crate::finish) ends the
-/// reclaimer: call it before the process ends, or values that still wait are lost; the next call of
-/// this function starts another one. For bounds of your own, make a [`Reclaimer`].
+/// bounds](Reclaimer::builder), at which senders wait; [`try_drop_later`] gives the value back
+/// instead. If the thread cannot be started, values are destroyed at once. [`finish`](crate::finish)
+/// ends the reclaimer: call it before the process ends, or values that still wait are lost; the next
+/// call of this function starts another one. For bounds of your own, make a [`Reclaimer`].
 ///
 /// A tree that several owners share, each of which may be the last, belongs in a
 /// [`Ref<Later<T>>`](crate::reclaim::Later): its last release, on whatever thread and in whatever
@@ -241,9 +240,9 @@ pub fn try_drop_later<T: Send + 'static>(value: T) -> Result<(), Full<T>> {
 /// types are left, and the reclaimer goes on with them.
 ///
 /// At the end of `main`, [`finish`](crate::finish) does this with all that waits. Call this function
-/// at the end of a test: Miri [reports](crate::guide::checking#threads-that-are-left) a thread that is still there when the process ends. The
-/// next `drop_later` starts another thread, which takes some ten microseconds; so this is no way to
-/// wait now and then.
+/// at the end of a test: Miri [reports](crate::guide::checking#threads-that-are-left) a thread that
+/// is still there when the process ends. The next `drop_later` starts another thread, which takes
+/// some ten microseconds; so this is no way to wait now and then.
 ///
 /// Returns false at once in a destructor that the reclaimer itself runs. Values that other threads
 /// send at the same time may be missed, as those are that they send later.

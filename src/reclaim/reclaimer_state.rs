@@ -154,7 +154,6 @@ impl ReclaimerState {
         self.room.wait(|| self.has_room(record, bytes))
     }
 
-    /// Wakes the senders that wait for room; on the reclaimer's thread, after each round.
     /// Notes whether the reclaimer has anything to do.
     pub(super) fn note_busy(&self, is_busy: bool) {
         if !is_busy {

@@ -128,7 +128,7 @@ impl Round {
             has_run |= manager.run_own(until, released, panics);
             _ = manager.ask_others();
         }
-        // Looks at all of them only now: destructors of one may have used another.
+        // No manager is examined before all have been served: destructors of one may use another.
         let drops = later::end_within(Duration::ZERO);
         let loops = loops::living();
         let looks: Vec<_> = managers.iter().map(PoolManager::look_at_own).collect();
@@ -185,7 +185,7 @@ impl Round {
     }
 }
 
-/// What is left of the crate's work in the process: the result of [`finish`].
+/// The result of [`finish`]: the loops, values and managers that it could not end.
 ///
 /// [`Display`](fmt::Display) writes a line for each loop, manager and kind of value.
 ///

@@ -7,6 +7,7 @@ use crate::sync::{Lock, Setting, elapsed, lazy, local};
 use crate::thread::current::{
     HookOf, current, current_key, current_label, is_exiting, set_exit_hook,
 };
+use crate::thread::key::ThreadKey;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
@@ -261,12 +262,12 @@ pub fn finish_drops(deadline: Duration) -> bool {
         return false;
     }
     let mut left = end_within(deadline);
-    left.retain(|pending| pending.values != 0);
+    left.retain(|(_, pending)| pending.values != 0);
     if left.is_empty() {
         return true;
     }
-    let values = left.iter().map(|pending| pending.values).sum();
-    let types: Vec<_> = left.into_iter().flat_map(|pending| pending.types).collect();
+    let values = left.iter().map(|(_, pending)| pending.values).sum();
+    let types: Vec<_> = left.into_iter().flat_map(|(_, left)| left.types).collect();
     let sampled = types.iter().map(|(_, n)| n).sum();
     let event = Event::new(EventKind::DropsLeft, current_label());
     event.count(values).types(types, sampled).emit();
@@ -274,8 +275,8 @@ pub fn finish_drops(deadline: Duration) -> bool {
 }
 
 /// Tells the reclaimers of the process to end, and waits for them, for `deadline` at most. Returns
-/// what waits for those that have not ended.
-pub(crate) fn end_within(deadline: Duration) -> Vec<PendingDrops> {
+/// the threads of those that have not ended, and what waits for them.
+pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
     let until = elapsed().saturating_add(deadline);
     let latest = {
         let mut process = PROCESS.lock();
@@ -289,13 +290,12 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<PendingDrops> {
     if left.is_empty() {
         let mut process = PROCESS.lock();
         // No destructor runs under the lock: this thread has another reference.
-        process.latest.take_if(|now| {
-            latest
-                .as_ref()
-                .is_some_and(|latest| Arc::ptr_eq(now, latest))
-        });
+        process
+            .latest
+            .take_if(|now| latest.as_ref().map(Arc::as_ptr) == Some(Arc::as_ptr(now)));
     }
-    left.into_iter().map(Reclaimer::pending).collect()
+    let pending = |left: &Reclaimer| (left.thread().key(), left.pending());
+    left.into_iter().map(pending).collect()
 }
 
 /// An owner whose value is destroyed by the reclaimer of the process: dropping it calls

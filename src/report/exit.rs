@@ -109,7 +109,7 @@ struct Round {
     /// True if this thread has released or run something for a manager.
     has_run: bool,
     loops: Vec<(&'static str, ThreadHandle)>,
-    drops: Vec<PendingDrops>,
+    drops: Vec<(ThreadKey, PendingDrops)>,
     managers: Vec<(PoolManager, Look)>,
     kept: usize,
 }
@@ -153,6 +153,8 @@ impl Round {
         !self.has_run
             && looks.all(Look::waits_for_caller)
             && self.loops.iter().all(|(_, thread)| is_own(thread.key()))
+            // A reclaimer that has ended since is no longer in `loops`.
+            && self.drops.iter().all(|&(thread, _)| is_own(thread))
     }
 
     fn report(self, released: &Released, elapsed: Duration) -> ExitReport {
@@ -160,10 +162,10 @@ impl Round {
             kind,
             thread: thread.0.label(),
         });
-        let drops = self.drops.into_iter();
-        let managers = self.managers.into_iter();
-        let left = managers.filter(|(_, look)| !look.is_done());
-        let managers = left.map(|(manager, look)| ManagerLeft {
+        let drops = self.drops.into_iter().map(|(_, drops)| drops);
+        let mut left = self.managers;
+        left.retain(|(_, look)| !look.is_done());
+        let managers = left.into_iter().map(|(manager, look)| ManagerLeft {
             name: manager.label().to_owned(),
             report: look.report(released[&manager.shared().id], elapsed),
         });

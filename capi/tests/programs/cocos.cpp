@@ -19,6 +19,9 @@ using namespace cocos2d;
 static int alive;
 static std::string order;
 
+namespace cocos2d {
+
+// The headers declare it.
 class Node : public Base {
 public:
     CREATE_FUNC(Node)
@@ -48,6 +51,8 @@ public:
 private:
     int tag_ = 0;
 };
+
+} // namespace cocos2d
 
 class Sprite : public Node {
 public:

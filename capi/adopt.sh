@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# Has an engine in source form (Cocos2d-x v2, v3, v4, axmol 2, 3) count its objects by releasepool, in place.
+#
+#     capi/adopt.sh ENGINE [--prefix DIR]    adopts it, with the library installed in DIR, or by install.sh in ENGINE
+#     capi/adopt.sh ENGINE --check           says what it would do, and what it does not recognise
+#     capi/adopt.sh ENGINE --undo            restores the files
+#
+# ENGINE is the folder that has `cocos2dx`, `cocos`, `core` or `axmol`. The library is in ENGINE/releasepool (with
+# `--prefix` a link), and the original files are in ENGINE/.releasepool. Ends with 1 if something is left to do by hand.
+set -euo pipefail
+
+fail() {
+    echo "$1" >&2
+    exit "${2:-1}"
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+engine='' prefix='' mode=adopt
+while (($#)); do
+    case $1 in
+    --prefix)
+        (($# > 1)) || fail "--prefix needs a folder" 2
+        prefix=$2
+        shift
+        ;;
+    --check | --undo) mode=${1#--} ;;
+    -*) fail "unknown argument $1; see the beginning of $0" 2 ;;
+    *)
+        [[ -z $engine ]] || fail "one engine at a time: $engine or $1?" 2
+        engine=$1
+        ;;
+    esac
+    shift
+done
+[[ -n $engine ]] || fail "which engine? give its folder" 2
+[[ -d $engine ]] || fail "$engine is no folder" 2
+if [[ -n $prefix ]]; then
+    [[ -f $prefix/include/releasepool.hpp && -f $prefix/lib/cmake/releasepool/releasepoolConfig.cmake ]] ||
+        fail "$prefix has no installed releasepool: capi/install.sh --prefix $prefix makes it" 2
+    prefix=$(cd "$prefix" && pwd)
+fi
+cd "$engine"
+kept=.releasepool
+
+if [[ $mode == undo ]]; then
+    [[ -d $kept ]] || fail "$engine was not adopted"
+    left=0
+    while IFS= read -r path; do
+        if cmp -s "$path" "$kept/adopted/$path"; then
+            cat "$kept/original/$path" >"$path"
+            # So that a second undo finds it done.
+            cp "$kept/original/$path" "$kept/adopted/$path"
+            echo "$path: restored"
+        else
+            echo "$path: has changed since it was adopted, and is left alone; the original is in $kept/original" >&2
+            left=1
+        fi
+    done < <(cd "$kept/original" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort)
+    ((left == 0)) || exit 1
+    # A link of --prefix, or the tree that install.sh has made.
+    if [[ -L releasepool ]]; then rm releasepool; else rm -rf releasepool; fi
+    rm -rf "$kept"
+    exit
+fi
+
+# Which version is it? `folder` is that of the counted class, `top` the one below ENGINE that has everything.
+number() { sed -n "s/.*#define[[:space:]]*$2[[:space:]]*\([0-9A-Fa-fx]*\).*/\1/p" "$1" | head -n 1; }
+axmol() { echo "axmol $(number "$1" AX_VERSION_MAJOR).$(number "$1" AX_VERSION_MINOR).$(number "$1" AX_VERSION_PATCH)"; }
+if [[ -f axmol/base/Object.h ]]; then
+    version=$(axmol axmol/axmolver.h.in) top=axmol folder=axmol/base header=axmol3
+    classes=(Object AutoreleasePool RefPtr WeakPtr)
+elif [[ -f core/axmolver.h.in && -f core/base/RefPtr.h ]]; then
+    version=$(axmol core/axmolver.h.in) top=core folder=core/base header=axmol
+    classes=(Object Ref AutoreleasePool RefPtr Vector Map)
+elif [[ -f cocos/base/CCRef.h ]]; then
+    hex=$(number cocos/cocos2d.h COCOS2D_VERSION)
+    version="Cocos2d-x $((hex >> 16)).$((10#$(printf %x $((hex >> 8 & 255))))).$((hex & 255))"
+    top=cocos folder=cocos/base header=cocos2d
+    classes=(CCRef CCAutoreleasePool CCRefPtr CCVector CCMap)
+elif [[ -f cocos2dx/cocoa/CCObject.h ]]; then
+    version="Cocos2d-x 2" top=cocos2dx folder=cocos2dx/cocoa header=cocos2d_v2
+    classes=(CCObject CCAutoreleasePool CCZone)
+else
+    fail "$engine is no engine that this knows: it has none of cocos2dx/cocoa/CCObject.h (Cocos2d-x 2), cocos/base/CCRef.h (3, 4),
+core/axmolver.h.in with core/base/RefPtr.h (axmol 2), axmol/base/Object.h (axmol 3)" 2
+fi
+case $version in
+"Cocos2d-x "[234]* | "axmol "[23].*) ;;
+*) fail "$engine is $version: this knows Cocos2d-x 2 to 4, and axmol 2 and 3" 2 ;;
+esac
+echo "$engine is $version"
+if [[ -d $kept ]]; then
+    echo "already adopted; --undo restores it"
+    exit
+fi
+[[ ! -e releasepool ]] || fail "$engine has a file or folder \"releasepool\" already, which is not from here"
+
+# The new files are made here first.
+new=$(mktemp -d)
+trap 'rm -rf "$new"' EXIT
+by_hand=0
+# Takes the new text of a file; says what it is.
+put() {
+    mkdir -p "$new/$(dirname "$1")"
+    cat >"$new/$1"
+    echo "$1: $2"
+}
+# Changes a file by sed; says what for, or what a reader must do if sed finds nothing.
+change() {
+    local path=$1 what=$2 hand=$3 text=$1
+    shift 3
+    [[ ! -f $new/$path ]] || text=$new/$path
+    if [[ -f $path ]] && ! sed -E "$@" "$text" | cmp -s - "$text"; then
+        sed -E "$@" "$text" >"$new/.text"
+        put "$path" "$what" <"$new/.text"
+    else
+        echo "$path: NOT RECOGNISED: $hand"
+        by_hand=1
+    fi
+}
+
+for class in "${classes[@]}"; do
+    [[ ! -f $folder/$class.h ]] || put "$folder/$class.h" "includes releasepool/$header.hpp" <<END
+// In the place of the engine's header, by releasepool's adopt.sh; the original is in $kept/original.
+#include "../../releasepool/include/releasepool/$header.hpp"
+END
+    # The name stays in all lists of sources, of whatever build.
+    [[ ! -f $folder/$class.cpp ]] || put "$folder/$class.cpp" "is empty" <<END
+// Empty by releasepool's adopt.sh; the original is in $kept/original.
+END
+done
+
+scope='put an rp::CallbackScope around the call of the task in the loop of the worker thread'
+# shellcheck disable=SC2016
+around='s/^([[:space:]]*)(task\((thread_data\.get\(\))?\);)/\1{\
+\1    rp::CallbackScope scope;  \/\/ releases what the task autoreleases\
+\1    \2\
+\1}/'
+for path in "$folder"/{CC,}AsyncTaskPool.h "$folder/JobSystem.cpp"; do
+    [[ ! -f $path ]] || change "$path" "runs each task in a callback scope" "$scope" "$around"
+done
+
+# Everything that sets an older standard, wherever it is.
+older='(std=(c|gnu)\+\+|CMAKE_CXX_STANDARD )(98|03|0x|11|1y|14)'
+while IFS= read -r path; do
+    change "${path#./}" "asks for C++17" '' "s/$older/\\117/"
+done < <(find . \( -name .git -o -name external -o -name 3rdparty \) -prune -o -type f \
+    \( -name CMakeLists.txt -o -name '*.cmake' -o -name '*.mk' -o -name Makefile \) -exec grep -lE "$older" {} + | LC_ALL=C sort)
+
+if [[ -f $top/CMakeLists.txt ]]; then
+    cat >"$new/.block" <<'END'
+# By releasepool's adopt.sh.
+find_package(releasepool REQUIRED CONFIG PATHS "${CMAKE_CURRENT_LIST_DIR}/../releasepool" NO_DEFAULT_PATH
+  NO_CMAKE_FIND_ROOT_PATH)
+END
+    library='^[[:space:]]*add_library\((cocos2d|\$\{_AX_CORE_LIB\}) .*\)'
+    target=$(sed -nE "s/$library.*/\\1/p" "$top/CMakeLists.txt" | head -n 1)
+    echo "target_link_libraries($target releasepool::static)" >>"$new/.block"
+    change "$top/CMakeLists.txt" "links releasepool::static" "link releasepool::static to the engine's target" \
+        "/$library/r $new/.block"
+fi
+if [[ -f cocos2dx/proj.linux/cocos2dx.mk ]]; then
+    put cocos2dx/proj.linux/cocos2dx.mk "asks for C++17, links the shared library" < <(
+        cat cocos2dx/proj.linux/cocos2dx.mk - <<'END'
+
+# By releasepool's adopt.sh.
+CXXFLAGS += -std=c++17
+INCLUDES += -I$(COCOS_ROOT)/releasepool/include
+SHAREDLIBS += -L$(COCOS_ROOT)/releasepool/lib -Wl,-rpath,$(COCOS_ROOT)/releasepool/lib -lreleasepool
+END
+    )
+fi
+echo "other builds (ndk-build, Xcode, Visual Studio): link the library, built for their system, and ask for C++17"
+
+if [[ $mode == adopt ]]; then
+    if [[ -n $prefix ]]; then
+        ln -s "$prefix" releasepool
+        echo "releasepool: a link to $prefix"
+    else
+        "$here/install.sh" --prefix "$PWD/releasepool"
+    fi
+    (cd "$new" && find . -type f ! -name '.*' | sed 's,^\./,,') | while IFS= read -r path; do
+        mkdir -p "$kept"/{original,adopted}/"$(dirname "$path")"
+        cp "$path" "$kept/original/$path"
+        cp "$new/$path" "$kept/adopted/$path"
+        cat "$new/$path" >"$path"
+    done
+fi
+exit $by_hand

@@ -47,10 +47,13 @@ ln -sf "$so.0" "$to/lib/$so"
 
 install -m 644 "$built/libreleasepool_capi.a" "$to/lib/libreleasepool.a"
 
-# What a program links besides the static library.
-private="-lpthread -ldl -lm -lgcc_s"
+# What a program links besides the static library. The compiler adds the unwinder of its C library by itself:
+# libgcc_s, or libgcc_eh with -static.
+private="-lpthread -ldl -lm"
 
-cat >"$to/lib/pkgconfig/releasepool.pc" <<END
+# pkg-config has no name for "the static one of two": `--static` adds only what is private.
+pc() {
+    cat >"$to/lib/pkgconfig/$1.pc" <<END
 prefix=\${pcfiledir}/../..
 includedir=\${prefix}/include
 libdir=\${prefix}/lib
@@ -61,9 +64,12 @@ Name: releasepool
 Description: Counted objects and autorelease pools that are safe and fast on every thread
 Version: $version
 Cflags: -I\${includedir}
-Libs: -L\${libdir} -lreleasepool
-Libs.private: $private
+Libs: $2
+Libs.private: $3
 END
+}
+pc releasepool "-L\${libdir} -lreleasepool" "$private"
+pc releasepool-static "\${libdir}/libreleasepool.a $private" ""
 
 cat >"$to/lib/cmake/releasepool/releasepoolConfig.cmake" <<'END'
 # Targets: releasepool::releasepool (shared) and releasepool::static.
@@ -71,17 +77,17 @@ get_filename_component(_releasepool_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." 
 # For target_include_directories(... BEFORE ...), ahead of the engine's own folder.
 set(releasepool_AXMOL3_DIR "${_releasepool_prefix}/include/releasepool/axmol3")
 if(NOT TARGET releasepool::releasepool)
-  add_library(releasepool::releasepool SHARED IMPORTED)
+  # Global: a program in another folder than the library that links them finds them, too.
+  add_library(releasepool::releasepool SHARED IMPORTED GLOBAL)
   set_target_properties(releasepool::releasepool PROPERTIES
     IMPORTED_LOCATION "${_releasepool_prefix}/lib/libreleasepool.so"
     IMPORTED_SONAME "libreleasepool.so.0"
     INTERFACE_INCLUDE_DIRECTORIES "${_releasepool_prefix}/include")
-  find_package(Threads REQUIRED)
-  add_library(releasepool::static STATIC IMPORTED)
+  add_library(releasepool::static STATIC IMPORTED GLOBAL)
   set_target_properties(releasepool::static PROPERTIES
     IMPORTED_LOCATION "${_releasepool_prefix}/lib/libreleasepool.a"
     INTERFACE_INCLUDE_DIRECTORIES "${_releasepool_prefix}/include"
-    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS};m;gcc_s")
+    INTERFACE_LINK_LIBRARIES "-pthread;${CMAKE_DL_LIBS};m")
 endif()
 END
 cat >"$to/lib/cmake/releasepool/releasepoolConfigVersion.cmake" <<END

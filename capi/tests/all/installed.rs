@@ -113,16 +113,43 @@ fn pkg_config_shared() {
     }
 }
 
+/// The static library alone, and a program that is static as a whole: neither needs a library at run time.
 #[test]
 fn pkg_config_static() {
-    if has("g++") && has("pkg-config") {
-        let script = format!(
-            r#"eval "g++ -std=c++17 {FLAGS} '$sources/use.cpp' -o use $(pkg-config --cflags releasepool) \
-                $(pkg-config --libs --static releasepool | sed 's/-lreleasepool/-l:libreleasepool.a/')""#
-        );
-        // Needs no library at run time.
-        run(&mut Command::new(shell("pkg-config-static", &script)));
+    if !has("g++") || !has("pkg-config") {
+        return;
     }
+    for (name, flag, libraries) in [
+        ("library", "", "releasepool-static"),
+        ("program", "-static", "--static releasepool"),
+    ] {
+        let script = format!(
+            r#"eval "g++ {flag} -std=c++17 {FLAGS} '$sources/use.cpp' -o use $(pkg-config --cflags --libs {libraries})""#
+        );
+        run(&mut Command::new(shell(
+            &format!("pkg-config-static-{name}"),
+            &script,
+        )));
+    }
+}
+
+/// The lines of capi/README.md that compile a game: it starts without further settings.
+#[test]
+fn lines_of_the_readme() {
+    if !has("c++") || !has("pkg-config") {
+        return;
+    }
+    let readme = fs::read_to_string(package().join("README.md")).unwrap();
+    let lines = readme
+        .lines()
+        .filter(|line| line.starts_with("c++ ") && line.contains("game.cpp"));
+    let mut n = 0;
+    for line in lines {
+        let script = format!("cp \"$sources/use.cpp\" game.cpp\neval \"{line} -o use\"");
+        run(&mut Command::new(shell(&format!("readme-{n}"), &script)));
+        n += 1;
+    }
+    assert_eq!(n, 2, "lines of the readme");
 }
 
 #[test]
@@ -130,7 +157,11 @@ fn cmake() {
     if !has("cmake") || !has("g++") {
         return;
     }
-    for target in ["releasepool", "static"] {
+    for (name, target, flag) in [
+        ("shared", "releasepool", ""),
+        ("static", "static", ""),
+        ("all static", "static", "-static"),
+    ] {
         let script = format!(
             r#"cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.16)
@@ -139,14 +170,14 @@ set(CMAKE_CXX_STANDARD 17)
 find_package(releasepool 0.1 REQUIRED)
 add_executable(use use.cpp)
 target_compile_options(use PRIVATE -Wall -Wextra -Werror)
-target_link_libraries(use releasepool::{target})
+target_link_libraries(use releasepool::{target} {flag})
 END
 cp "$sources/use.cpp" .
 cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build build
 cp build/use use"#
         );
-        works(&shell(&format!("cmake {target}"), &script));
+        run(&mut Command::new(shell(&format!("cmake {name}"), &script)));
     }
 }
 
@@ -245,6 +276,6 @@ int main(void) {
     return rp_pool_pop(pool, 0) == RP_OK && second() == 45 ? 0 : 1;
 }
 END
-gcc -I "$prefix/include" use.c -o use "$prefix/lib/libreleasepool.a" libsecond.a -lpthread -ldl -lm -lgcc_s"#;
+gcc -I "$prefix/include" use.c -o use "$prefix/lib/libreleasepool.a" libsecond.a -lpthread -ldl -lm"#;
     run(&mut Command::new(shell("second", script)));
 }

@@ -120,6 +120,19 @@ static void released_too_early() {
     for (CCNode* const other : others) {
         other->release();
     }
+    // A drain that has released an entry already leaves the last reference to nobody.
+    for (const int number : {1, 2, 10, 1000}) {
+        for (int order = 0; order < 2; ++order) {
+            manager->push();
+            for (int i = 0; i < number; ++i) {
+                CCNode* const first = CCNode::create();
+                CCNode* const second = CCNode::create();
+                (order == 0 ? first : second)->setChild(order == 0 ? second : first);
+            }
+            manager->pop();
+            CHECK(alive == before);
+        }
+    }
     // A pool that is drained has nothing any more.
     manager->push();
     CCNode* const kept = CCNode::create();

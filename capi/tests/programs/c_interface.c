@@ -127,7 +127,9 @@ static void append(const char *text, void *to) { strncat(to, text, 4000 - strlen
 static void pools(void) {
     size_t released = 9;
     destroyed = 0;
+    CHECK(rp_is_without_pool());
     rp_pool_token outer = rp_pool_push();
+    CHECK(!rp_is_without_pool());
     node *n = new_node(1);
     CHECK(rp_autorelease(n) == n);
     rp_pool_token inner = rp_pool_push_named("inner");

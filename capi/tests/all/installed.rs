@@ -45,7 +45,7 @@ int main() {
 "#;
 
 /// Installs the library as it was built for these tests, moves the tree, and returns its new place.
-fn prefix() -> &'static Path {
+pub fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let place = place("installed");

@@ -1,6 +1,7 @@
 //! Tests of the C interface: programs in C and C++, which are compiled here and run.
 
 mod abi;
+mod adopt;
 mod cocos;
 mod compiler;
 mod ends;

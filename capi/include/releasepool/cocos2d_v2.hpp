@@ -27,6 +27,39 @@
 #define RP_COCOS_VISIT(visitor) static_cast<void>(visitor)
 #endif
 
+namespace cocos2d::rp_v3::rp_detail {
+
+// Tells of most objects, without a search, that no pool of the thread has them.
+class Eras {
+public:
+    // Notes that a pool, or one of the library's pools for null, has got the object.
+    void add(const AutoreleasePool* pool) noexcept {
+        const std::uint64_t known = last_.load(std::memory_order_relaxed);
+        const std::uint64_t now = pool == nullptr ? any : pool->era_;
+        last_.store(known == now || !is_open(known) ? now : any, std::memory_order_relaxed);
+    }
+    bool may_be_in_pools() const noexcept { return is_open(last_.load(std::memory_order_relaxed)); }
+
+private:
+    static constexpr std::uint64_t any = ~std::uint64_t{0};
+
+    static bool is_open(std::uint64_t era) noexcept {
+        if (era == 0 || era == any) {
+            return era == any;
+        }
+        const AutoreleasePool* pool = own_pools().top;
+        while (pool != nullptr && pool->era_ != era) {
+            pool = pool->below_;
+        }
+        return pool != nullptr;
+    }
+
+    // The era of the only pool that may have the object, 0 for none, or any.
+    std::atomic<std::uint64_t> last_{0};
+};
+
+} // namespace cocos2d::rp_v3::rp_detail
+
 namespace cocos2d {
 
 class CCObject;
@@ -66,14 +99,15 @@ public:
 
     // The last reference is left to the calling thread's pools, if they have the object.
     void release() {
-        if (!rp_was_autoreleased_ || getReferenceCount() != 1
+        if (getReferenceCount() != 1 || !rp_eras_.may_be_in_pools()
             || !rp_v3::PoolManager::getInstance()->isObjectInPools(this)) {
             rp_v3::Ref::release();
         }
     }
     // Moves a reference into the calling thread's current pool.
     CCObject* autorelease() {
-        rp_was_autoreleased_ = true;
+        // First, as the object may end at once where the thread has no pool any more.
+        rp_eras_.add(rp_v3::rp_detail::pool_for_autorelease());
         rp_v3::Ref::autorelease();
         return this;
     }
@@ -88,7 +122,7 @@ private:
     friend class CCAutoreleasePool;
     friend class CCPoolManager;
 
-    bool rp_was_autoreleased_ = false;
+    rp_v3::rp_detail::Eras rp_eras_;
 };
 
 using SEL_SCHEDULE = void (CCObject::*)(float);
@@ -105,10 +139,10 @@ class CCAutoreleasePool : public rp_v3::AutoreleasePool {
 public:
     using AutoreleasePool::AutoreleasePool;
     void addObject(CCObject* object) {
-        AutoreleasePool::addObject(object);
         if (object != nullptr) {
-            object->rp_was_autoreleased_ = true;
+            object->rp_eras_.add(this);
         }
+        AutoreleasePool::addObject(object);
     }
     // Gives the pool's reference to the caller.
     void removeObject(CCObject* object) {
@@ -148,10 +182,11 @@ public:
         rp_v3::PoolManager::destroyInstance();
     }
     void addObject(CCObject* object) {
-        rp_v3::PoolManager::getInstance()->getCurrentPool()->addObject(object);
+        rp_v3::AutoreleasePool* const pool = rp_v3::PoolManager::getInstance()->getCurrentPool();
         if (object != nullptr) {
-            object->rp_was_autoreleased_ = true;
+            object->rp_eras_.add(pool);
         }
+        pool->addObject(object);
     }
     // Gives a pool's reference to the caller.
     void removeObject(CCObject* object) {

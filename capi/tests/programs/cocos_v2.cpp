@@ -93,6 +93,17 @@ static void members() {
     end_of_frame();
 }
 
+// Releases another object too early, in a clear inside a clear.
+class TooEarly : public CCObject {
+public:
+    CCNode* other = nullptr;
+    ~TooEarly() override {
+        CCPoolManager::sharedPoolManager()->finalize();
+        other->release();
+        CHECK(other->retainCount() == 1);
+    }
+};
+
 // The last release leaves an object to the pools that have it.
 static void released_too_early() {
     CCPoolManager* const manager = CCPoolManager::sharedPoolManager();
@@ -133,6 +144,25 @@ static void released_too_early() {
             CHECK(alive == before);
         }
     }
+    // An object in two pools, of which the inner one is drained.
+    manager->push();
+    CCNode* const twice = CCNode::create();
+    manager->push();
+    twice->retain();
+    twice->autorelease();
+    manager->pop();
+    twice->release();
+    CHECK(twice->retainCount() == 1);
+    manager->pop();
+    CHECK(alive == before);
+#ifndef RP_COCOS_FIFO
+    CCNode* const waiting = CCNode::create();
+    auto* const too_early = new TooEarly;
+    too_early->other = waiting;
+    too_early->autorelease();
+    end_of_frame();
+    CHECK(alive == before);
+#endif
     // A pool that is drained has nothing any more.
     manager->push();
     CCNode* const kept = CCNode::create();

@@ -89,6 +89,8 @@ inline std::uint64_t next_id() noexcept {
     return ++last_here;
 }
 
+class Eras;
+
 } // namespace rp_detail
 
 // A pool, which is the calling thread's current one until it is destroyed. Meant for the stack.
@@ -116,6 +118,7 @@ public:
 private:
     friend class PoolManager;
     friend class RP_COCOS_REF;
+    friend class rp_detail::Eras;
 
     // Fails on a thread that has not made the pool.
     void check_thread() const;
@@ -127,6 +130,8 @@ private:
     std::string name_;
     AutoreleasePool* below_ = nullptr;
     int clearing_ = 0;
+    // Each clear ends an era. No other pool has this number.
+    std::uint64_t era_ = rp_detail::next_id();
     // The pools of the thread that has made this one.
     const void* thread_;
     // First in, first out, the entries are here; otherwise the pool is the library's.
@@ -296,7 +301,9 @@ inline void AutoreleasePool::clear() {
         // What was autoreleased without a pool.
         rp_drain_root(nullptr, nullptr);
     }
-    --clearing_;
+    if (--clearing_ == 0) {
+        era_ = rp_detail::next_id();
+    }
 }
 
 inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {

@@ -69,17 +69,23 @@ axmol() { echo "axmol $(number "$1" AX_VERSION_MAJOR).$(number "$1" AX_VERSION_M
 if [[ -f axmol/base/Object.h ]]; then
     version=$(axmol axmol/axmolver.h.in) top=axmol folder=axmol/base header=axmol3
     classes=(Object AutoreleasePool RefPtr WeakPtr)
+    name=ax::Object script=axmol/base/ScriptSupport.h
 elif [[ -f core/axmolver.h.in && -f core/base/RefPtr.h ]]; then
     version=$(axmol core/axmolver.h.in) top=core folder=core/base header=axmol
-    classes=(Object Ref AutoreleasePool RefPtr Vector Map)
+    classes=(Object AutoreleasePool RefPtr Vector Map)
+    # As axmol 2.0 and 2.1 call it.
+    [[ -f core/base/Object.h ]] || classes[0]=Ref
+    name=ax::${classes[0]} script=base/ScriptSupport.h
 elif [[ -f cocos/base/CCRef.h ]]; then
     hex=$(number cocos/cocos2d.h COCOS2D_VERSION)
     version="Cocos2d-x $((hex >> 16)).$((10#$(printf %x $((hex >> 8 & 255))))).$((hex & 255))"
     top=cocos folder=cocos/base header=cocos2d
     classes=(CCRef CCAutoreleasePool CCRefPtr CCVector CCMap)
+    name=cocos2d::Ref script=base/CCScriptSupport.h
 elif [[ -f cocos2dx/cocoa/CCObject.h ]]; then
     version="Cocos2d-x 2" top=cocos2dx folder=cocos2dx/cocoa header=cocos2d_v2
     classes=(CCObject CCAutoreleasePool CCZone)
+    name=cocos2d::CCObject script=script_support/CCScriptSupport.h
 else
     fail "$engine is no engine that this knows: it has none of cocos2dx/cocoa/CCObject.h (Cocos2d-x 2), cocos/base/CCRef.h (3, 4),
 core/axmolver.h.in with core/base/RefPtr.h (axmol 2), axmol/base/Object.h (axmol 3)" 2
@@ -119,16 +125,39 @@ change() {
     fi
 }
 
+mark="By releasepool's adopt.sh; the original is in $kept/original."
 for class in "${classes[@]}"; do
     [[ ! -f $folder/$class.h ]] || put "$folder/$class.h" "includes releasepool/$header.hpp" <<END
-// In the place of the engine's header, by releasepool's adopt.sh; the original is in $kept/original.
+// $mark
+#define RP_COCOS_ADOPTED
 #include "../../releasepool/include/releasepool/$header.hpp"
 END
-    # The name stays in all lists of sources, of whatever build.
-    [[ ! -f $folder/$class.cpp ]] || put "$folder/$class.cpp" "is empty" <<END
-// Empty by releasepool's adopt.sh; the original is in $kept/original.
-END
+    # The names stay in the lists of sources, of whatever build.
+    [[ ! -f $folder/$class.cpp || $class == "${classes[0]}" ]] || put "$folder/$class.cpp" "is empty" <<<"// $mark"
 done
+
+# The destructor is all that stays in the class's own source: Lua must forget the object, JavaScript (v2, v3) any object.
+class=${name#*::} if='#if defined(CC_ENABLE_SCRIPT_BINDING) && CC_ENABLE_SCRIPT_BINDING' endif='#endif'
+manager=ScriptEngineManager::getInstance id=_luaID remove=removeScriptObjectByObject javascript=''
+case $version in
+axmol*) if=${if//CC_/AX_} ;;
+*2) if='' endif='' manager=CCScriptEngineManager::sharedManager id=m_nLuaID remove=removeScriptObjectByCCObject ;;
+esac
+grep -qs kScriptTypeJavascript "$top/$script" && javascript=" || engine->getScriptType() == ${name%%::*}::kScriptTypeJavascript"
+put "$folder/${classes[0]}.cpp" "has the destructor, which tells the script engine" <<END
+// $mark
+#include "${classes[0]}.h"
+#include "$script"
+
+$name::~$class() {
+$if
+    auto* const engine = ${name%%::*}::$manager()->getScriptEngine();
+    if (engine != nullptr && ($id != 0$javascript)) {
+        engine->$remove(this);
+    }
+$endif
+}
+END
 
 scope='put an rp::CallbackScope around the call of the task in the loop of the worker thread'
 # shellcheck disable=SC2016

@@ -137,25 +137,33 @@ END
 done
 
 # The destructor is all that stays in the class's own source: Lua must forget the object, JavaScript (v2, v3) any object.
-class=${name#*::} if='#if defined(CC_ENABLE_SCRIPT_BINDING) && CC_ENABLE_SCRIPT_BINDING' endif='#endif'
+class=${name#*::} space=${name%%::*}
 manager=ScriptEngineManager::getInstance id=_luaID remove=removeScriptObjectByObject javascript=''
-case $version in
-axmol*) if=${if//CC_/AX_} ;;
-*2) if='' endif='' manager=CCScriptEngineManager::sharedManager id=m_nLuaID remove=removeScriptObjectByCCObject ;;
+if [[ $space == cocos2d ]] && grep -qs kScriptTypeJavascript "$top/$script"; then
+    javascript=" || engine->getScriptType() == $space::kScriptTypeJavascript"
+fi
+if [[ $header == cocos2d_v2 ]]; then
+    manager=CCScriptEngineManager::sharedManager id=m_nLuaID remove=removeScriptObjectByCCObject
+fi
+tell="    auto* const engine = $space::$manager()->getScriptEngine();
+    if (engine != nullptr && ($id != 0$javascript)) {
+        engine->$remove(this);
+    }"
+case $header in
+axmol*) macro=AX_ENABLE_SCRIPT_BINDING ;;
+cocos2d) macro=CC_ENABLE_SCRIPT_BINDING ;;
+*) macro='' ;;
 esac
-grep -qs kScriptTypeJavascript "$top/$script" && javascript=" || engine->getScriptType() == ${name%%::*}::kScriptTypeJavascript"
+[[ -z $macro ]] || tell="#if defined($macro) && $macro
+$tell
+#endif"
 put "$folder/${classes[0]}.cpp" "has the destructor, which tells the script engine" <<END
 // $mark
 #include "${classes[0]}.h"
 #include "$script"
 
 $name::~$class() {
-$if
-    auto* const engine = ${name%%::*}::$manager()->getScriptEngine();
-    if (engine != nullptr && ($id != 0$javascript)) {
-        engine->$remove(this);
-    }
-$endif
+$tell
 }
 END
 

@@ -350,7 +350,8 @@ inline void RP_COCOS_REF::release() {
 inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     RP_COCOS_ASSERT(strong_count() > 0, "reference count should be greater than 0");
     AutoreleasePool* const pool = rp_detail::pool_for_autorelease();
-    if (RP_UNLIKELY(pool != nullptr && pool->is_fifo_)) {
+    // Only then is the pool looked at: a longjmp may have left it.
+    if (RP_UNLIKELY(rp_detail::is_fifo.load(std::memory_order_relaxed)) && pool != nullptr && pool->is_fifo_) {
         pool->addObject(this);
     } else {
         rp_embedded_autorelease(rp::detail::context(), rp::detail::Access::payload(this));

@@ -78,9 +78,9 @@ inline std::atomic<bool> is_fifo{false};
 [[maybe_unused]] static const bool fifo_is_set = (is_fifo.store(true, std::memory_order_relaxed), true);
 #endif
 
-// Returns a number that no other object gets. Each thread takes numbers by the thousand.
+// Returns a number that nothing else gets. Each thread takes many at a time.
 inline std::uint64_t next_id() noexcept {
-    constexpr std::uint64_t taken = 1000;
+    constexpr std::uint64_t taken = 1024;
     static std::atomic<std::uint64_t> last{0};
     static thread_local std::uint64_t last_here = 0;
     if (last_here % taken == 0) {

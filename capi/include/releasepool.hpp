@@ -491,10 +491,11 @@ struct Access {
 
 #if RP_TABLE_NAMES
     // Writes the name of the class whose objects have this pointer to virtual functions; nothing if the class
-    // was compiled without RTTI. The word before the first function points to the class's type_info.
+    // was compiled without RTTI, or is the base, as that of an object that ends. The word before the first
+    // function points to the class's type_info.
     static void name_table(const void* table, char* to, std::size_t size) noexcept {
         const std::type_info* const type = static_cast<const std::type_info* const*>(table)[-1];
-        if (type == nullptr) {
+        if (type == nullptr || *type == typeid(CountedObject)) {
             return;
         }
         int status = 0;

@@ -11,9 +11,9 @@ fn plays(engine: &Path, game: &str, more: &[&str]) {
     let include = format!("-I{}", engine.display());
     let ways: [(&str, &[&str]); 4] = [
         ("g++", &[]),
-        ("g++", &["-DMACROS_FIRST", "-std=c++20", "-DNDEBUG"]),
+        ("clang++", &["-DMACROS_FIRST", "-std=c++20", "-DNDEBUG"]),
         (
-            "clang++",
+            "g++",
             &[
                 "-DMACROS_FIRST",
                 "-DCOCOS2D_DEBUG=1",
@@ -22,8 +22,13 @@ fn plays(engine: &Path, game: &str, more: &[&str]) {
             ],
         ),
         (
-            "clang++",
-            &["-DCOCOS2D_DEBUG=0", "-D_AX_DEBUG=0", "-DRP_COCOS_FIFO"],
+            "g++",
+            &[
+                "-DCOCOS2D_DEBUG=0",
+                "-D_AX_DEBUG=0",
+                "-DRP_COCOS_FIFO",
+                "-std=c++20",
+            ],
         ),
     ];
     for (compiler, flags) in ways {

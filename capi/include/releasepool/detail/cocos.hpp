@@ -78,9 +78,9 @@ inline std::atomic<bool> is_fifo{false};
 [[maybe_unused]] static const bool fifo_is_set = (is_fifo.store(true, std::memory_order_relaxed), true);
 #endif
 
-// Returns a number that no other object gets. Each thread takes numbers by the thousand.
+// Returns a number that nothing else gets. Each thread takes many at a time.
 inline std::uint64_t next_id() noexcept {
-    constexpr std::uint64_t taken = 1000;
+    constexpr std::uint64_t taken = 1024;
     static std::atomic<std::uint64_t> last{0};
     static thread_local std::uint64_t last_here = 0;
     if (last_here % taken == 0) {
@@ -350,7 +350,8 @@ inline void RP_COCOS_REF::release() {
 inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     RP_COCOS_ASSERT(strong_count() > 0, "reference count should be greater than 0");
     AutoreleasePool* const pool = rp_detail::pool_for_autorelease();
-    if (RP_UNLIKELY(pool != nullptr && pool->is_fifo_)) {
+    // Only then is the pool looked at: a longjmp may have left it.
+    if (RP_UNLIKELY(rp_detail::is_fifo.load(std::memory_order_relaxed)) && pool != nullptr && pool->is_fifo_) {
         pool->addObject(this);
     } else {
         rp_embedded_autorelease(rp::detail::context(), rp::detail::Access::payload(this));

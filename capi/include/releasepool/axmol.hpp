@@ -8,7 +8,8 @@
 #endif
 
 #define RP_COCOS_NAMESPACE ax
-#if __has_include("base/Ref.h") && !__has_include("base/Object.h")
+#if __has_include("platform/PlatformMacros.h") && __has_include("base/Config.h") && __has_include("base/Ref.h") \
+    && !__has_include("base/Object.h")
 #define RP_COCOS_REF Ref
 #else
 #define RP_COCOS_REF Object

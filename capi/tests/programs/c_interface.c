@@ -124,6 +124,8 @@ static void give_up(void *object) {
 
 static void append(const char *text, void *to) { strncat(to, text, 4000 - strlen(to)); }
 
+static void note_pools(void *was_without_pool) { *(bool *)was_without_pool = rp_is_without_pool(); }
+
 static void pools(void) {
     size_t released = 9;
     destroyed = 0;
@@ -153,7 +155,9 @@ static void pools(void) {
     /* The root pool. */
     rp_set_event_hook(append, (char[4096]){0});
     rp_autorelease(new_node(3));
-    CHECK(rp_drain_root(NULL, &released) == RP_OK && released == 1 && destroyed == 3);
+    bool was_without_pool = true;
+    CHECK(rp_autorelease_foreign(&was_without_pool, note_pools) == RP_OK && rp_is_without_pool());
+    CHECK(rp_drain_root(NULL, &released) == RP_OK && released == 2 && destroyed == 3 && !was_without_pool);
     rp_set_event_hook(NULL, NULL);
 
     /* In place. */

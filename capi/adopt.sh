@@ -46,10 +46,8 @@ if [[ $mode == undo ]]; then
     [[ -d $kept ]] || fail "$engine was not adopted"
     left=0
     while IFS= read -r path; do
-        if cmp -s "$path" "$kept/adopted/$path"; then
+        if cmp -s "$path" "$kept/adopted/$path" || cmp -s "$path" "$kept/original/$path"; then
             cat "$kept/original/$path" >"$path"
-            # So that a second undo finds it done.
-            cp "$kept/original/$path" "$kept/adopted/$path"
             echo "$path: restored"
         else
             echo "$path: has changed since it was adopted, and is left alone; the original is in $kept/original" >&2
@@ -63,29 +61,31 @@ if [[ $mode == undo ]]; then
     exit
 fi
 
-# Which version is it? `folder` is that of the counted class, `top` the one below ENGINE that has everything.
+# Which version is it? `folder` is that of the counted class, `name`, and `top` the one below ENGINE that has everything.
+manager=ScriptEngineManager::getInstance id=_luaID remove=removeScriptObjectByObject
 number() { sed -n "s/.*#define[[:space:]]*$2[[:space:]]*\([0-9A-Fa-fx]*\).*/\1/p" "$1" | head -n 1; }
 axmol() { echo "axmol $(number "$1" AX_VERSION_MAJOR).$(number "$1" AX_VERSION_MINOR).$(number "$1" AX_VERSION_PATCH)"; }
 if [[ -f axmol/base/Object.h ]]; then
     version=$(axmol axmol/axmolver.h.in) top=axmol folder=axmol/base header=axmol3
     classes=(Object AutoreleasePool RefPtr WeakPtr)
-    name=ax::Object script=axmol/base/ScriptSupport.h
+    name=ax::Object script=axmol/base/ScriptSupport.h macro=AX_ENABLE_SCRIPT_BINDING
 elif [[ -f core/axmolver.h.in && -f core/base/RefPtr.h ]]; then
     version=$(axmol core/axmolver.h.in) top=core folder=core/base header=axmol
     classes=(Object AutoreleasePool RefPtr Vector Map)
     # As axmol 2.0 and 2.1 call it.
     [[ -f core/base/Object.h ]] || classes[0]=Ref
-    name=ax::${classes[0]} script=base/ScriptSupport.h
+    name=ax::${classes[0]} script=base/ScriptSupport.h macro=AX_ENABLE_SCRIPT_BINDING
 elif [[ -f cocos/base/CCRef.h ]]; then
     hex=$(number cocos/cocos2d.h COCOS2D_VERSION)
     version="Cocos2d-x $((hex >> 16)).$((10#$(printf %x $((hex >> 8 & 255))))).$((hex & 255))"
     top=cocos folder=cocos/base header=cocos2d
     classes=(CCRef CCAutoreleasePool CCRefPtr CCVector CCMap)
-    name=cocos2d::Ref script=base/CCScriptSupport.h
+    name=cocos2d::Ref script=base/CCScriptSupport.h macro=CC_ENABLE_SCRIPT_BINDING
 elif [[ -f cocos2dx/cocoa/CCObject.h ]]; then
     version="Cocos2d-x 2" top=cocos2dx folder=cocos2dx/cocoa header=cocos2d_v2
     classes=(CCObject CCAutoreleasePool CCZone)
-    name=cocos2d::CCObject script=script_support/CCScriptSupport.h
+    name=cocos2d::CCObject script=script_support/CCScriptSupport.h macro=''
+    manager=CCScriptEngineManager::sharedManager id=m_nLuaID remove=removeScriptObjectByCCObject
 else
     fail "$engine is no engine that this knows: it has none of cocos2dx/cocoa/CCObject.h (Cocos2d-x 2), cocos/base/CCRef.h (3, 4),
 core/axmolver.h.in with core/base/RefPtr.h (axmol 2), axmol/base/Object.h (axmol 3)" 2
@@ -137,23 +137,12 @@ END
 done
 
 # The destructor is all that stays in the class's own source: Lua must forget the object, JavaScript (v2, v3) any object.
-class=${name#*::} space=${name%%::*}
-manager=ScriptEngineManager::getInstance id=_luaID remove=removeScriptObjectByObject javascript=''
-if [[ $space == cocos2d ]] && grep -qs kScriptTypeJavascript "$top/$script"; then
-    javascript=" || engine->getScriptType() == $space::kScriptTypeJavascript"
-fi
-if [[ $header == cocos2d_v2 ]]; then
-    manager=CCScriptEngineManager::sharedManager id=m_nLuaID remove=removeScriptObjectByCCObject
-fi
+class=${name#*::} space=${name%%::*} javascript=''
+! grep -qs kScriptTypeJavascript "$top/$script" || javascript=" || engine->getScriptType() == $space::kScriptTypeJavascript"
 tell="    auto* const engine = $space::$manager()->getScriptEngine();
     if (engine != nullptr && ($id != 0$javascript)) {
         engine->$remove(this);
     }"
-case $header in
-axmol*) macro=AX_ENABLE_SCRIPT_BINDING ;;
-cocos2d) macro=CC_ENABLE_SCRIPT_BINDING ;;
-*) macro='' ;;
-esac
 [[ -z $macro ]] || tell="#if defined($macro) && $macro
 $tell
 #endif"
@@ -180,7 +169,7 @@ done
 # Everything that sets an older standard, wherever it is.
 older='(std=(c|gnu)\+\+|CMAKE_CXX_STANDARD )(98|03|0x|11|1y|14)'
 while IFS= read -r path; do
-    change "${path#./}" "asks for C++17" '' "s/$older/\\117/"
+    change "${path#./}" "asks for C++17" '' "s/$older/\\117/g"
 done < <(find . \( -name .git -o -name external -o -name 3rdparty \) -prune -o -type f \
     \( -name CMakeLists.txt -o -name '*.cmake' -o -name '*.mk' -o -name Makefile \) -exec grep -lE "$older" {} + | LC_ALL=C sort)
 
@@ -207,7 +196,7 @@ SHAREDLIBS += -L$(COCOS_ROOT)/releasepool/lib -Wl,-rpath,$(COCOS_ROOT)/releasepo
 END
     )
 fi
-echo "other builds (ndk-build, Xcode, Visual Studio): link the library, built for their system, and ask for C++17"
+echo "builds for other systems, and other builds (ndk-build, Xcode, Visual Studio): docs/PORTING.md says what they need"
 
 if [[ $mode == adopt ]]; then
     if [[ -n $prefix ]]; then

@@ -82,7 +82,7 @@ struct ScriptEngineManager {
 using CCScriptEngineManager = ScriptEngineManager;
 }
 namespace ax {
-using cocos2d::ScriptEngineManager;
+using cocos2d::ScriptEngineManager, cocos2d::kScriptTypeJavascript;
 }
 ";
 

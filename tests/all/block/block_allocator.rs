@@ -1,6 +1,6 @@
 //! `BlockAllocator`: sizes, alignment, and objects in blocks.
 
-use crate::block::{CHUNK, Filled, SIZES, fill, free, layout};
+use crate::block::{CHUNK, Filled, LARGEST, SIZES, fill, free, layout};
 use crate::object::payloads::{Line, Page, through_everything};
 use crate::support::{Log, alone, on_drop, panic_of};
 use releasepool::memory::BlockAllocator;
@@ -86,17 +86,16 @@ fn of_every_size_and_alignment(blocks: BlockAllocator) {
     #[repr(align(4096))]
     struct Nothing;
     let large = blocks.stats().large;
-    // Objects of up to 640 bytes, with their headers, are in blocks.
+    // Objects of up to 16,320 bytes, with their headers, are in blocks.
     all!((), [0u64; 0], 1u8, 1u16, 1u128, [7u8; 3], [1u64; 30]);
-    all!(Some(String::from("text")), vec![1, 2], [5u8; 624]);
-    assert_eq!(blocks.stats().large, large);
     all!(
-        [5u8; 625],
-        Page(7),
-        [Page(1), Page(2)],
-        Line([9; 65]),
-        Nothing
+        Some(String::from("text")),
+        vec![1, 2],
+        [5u8; LARGEST - 16],
+        Line([9; 65])
     );
+    assert_eq!(blocks.stats().large, large);
+    all!([5u8; LARGEST - 15], Page(7), [Page(1), Page(2)], Nothing);
     assert!(blocks.stats().large > large);
     through_everything(
         || unsize!(Ref::new_in([3u16; 5], &blocks) => [u16]),
@@ -134,7 +133,7 @@ fn pools_make_objects_in_their_managers_allocator() {
     let mut pool = manager.pool();
     let lent = pool.create([1u8; 20]);
     assert_eq!(*lent, [1; 20]);
-    pool.create([2u8; 2_000]);
+    pool.create([2u8; 20_000]);
     pool.try_create(|| Ok::<_, ()>(3)).unwrap();
     let kept = PoolRef::retain(pool.create(Page(4)));
     assert_eq!(live(&blocks), (2, 48 + 32, 12 + 12));

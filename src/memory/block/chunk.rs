@@ -109,8 +109,8 @@ const fn capacity(class: usize) -> usize {
     }
 }
 
-// The header must leave room for several blocks of each size, and align the first one.
-const _: () = assert!(capacity(SIZES.len() - 1) > 1 && HEADER_BYTES % MOST_ALIGN == 0);
+// The header must leave room for a block of each size, and align the first one.
+const _: () = assert!(capacity(SIZES.len() - 1) > 0 && HEADER_BYTES % MOST_ALIGN == 0);
 
 /// A pointer to a chunk that exists, with provenance for all of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -223,7 +223,7 @@ const SPARE: Layout = match Layout::from_size_align(LARGEST, CHUNK_BYTES) {
 
 allocator! {
     /// Lets the collections of `allocator-api2`, `hashbrown` and others have their memory in
-    /// blocks. Memory of more than 16,320 bytes comes from the global allocator, and layouts of size 0
+    /// blocks. Memory of more than 64,768 bytes comes from the global allocator, and layouts of size 0
     /// take no memory.
     ///
     /// A collection grows and shrinks in place as long as its block is the smallest one that holds

@@ -15,17 +15,17 @@ use std::thread;
 
 type Bytes = Box<[u8], BlockAllocator>;
 
-/// Words that fill the largest block.
-const WORDS: usize = LARGEST / 8;
+/// The greatest size of blocks of which several fit a chunk in all builds.
+const SEVERAL: usize = 16_320;
 
 /// Bytes that no block fits.
-const LARGE: usize = 2 * LARGEST;
+const LARGE: usize = LARGEST + 400;
 
 /// Returns an allocator at its hard cap: it has one chunk for each of these sizes, with one block
-/// in use, and cannot allocate blocks of other sizes. There is room for 60,000 bytes of large
-/// memory.
+/// in use, and cannot allocate blocks of other sizes. There is room for less than a chunk of
+/// large memory.
 fn at_cap(sizes: &[usize]) -> (BlockAllocator, std::vec::Vec<Bytes>) {
-    let cap = CHUNK as usize * sizes.len() + 60_000;
+    let cap = CHUNK as usize * sizes.len() + CHUNK as usize - 1;
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let keep = |size| {
         let slice = Box::<[u8], _>::new_zeroed_slice_in(size, blocks.clone());
@@ -145,28 +145,28 @@ fn vector_is_resized_in_place_on_another_thread() {
 
 #[test]
 fn vector_that_finds_no_smaller_block_stays_in_place() {
-    let (blocks, kept) = at_cap(&[LARGEST]);
-    let mut list = Vec::with_capacity_in(WORDS, blocks.clone());
-    list.extend(0..WORDS as u64);
+    let (blocks, kept) = at_cap(&[SEVERAL]);
+    let mut list = Vec::with_capacity_in(SEVERAL / 8, blocks.clone());
+    list.extend(0..SEVERAL as u64 / 8);
     let first = list.as_ptr();
     for len in [60, 5, 1] {
         list.truncate(len);
         list.shrink_to_fit();
         assert_eq!((list.capacity(), list.as_ptr()), (len, first));
-        assert_eq!(live(&blocks), (2, (LARGEST - 8 * len) as u64));
+        assert_eq!(live(&blocks), (2, (SEVERAL - 8 * len) as u64));
     }
-    list.reserve_exact(WORDS - 1);
+    list.reserve_exact(SEVERAL / 8 - 1);
     // It grows there, too.
-    assert_eq!((list.capacity(), list.as_ptr()), (WORDS, first));
+    assert_eq!((list.capacity(), list.as_ptr()), (SEVERAL / 8, first));
     // Then it is in memory of the global allocator.
-    assert!(list.try_reserve_exact(WORDS).is_ok());
+    assert!(list.try_reserve_exact(LARGE / 8).is_ok());
     assert_eq!((live(&blocks), list[0]), ((1, 0), 0));
     drop(list);
 
     // The vector is shrunk to nothing, or dropped after it was shrunk.
     for len in [0, 3] {
-        let mut list = Vec::with_capacity_in(WORDS, blocks.clone());
-        list.extend(0..WORDS as u64);
+        let mut list = Vec::with_capacity_in(SEVERAL / 8, blocks.clone());
+        list.extend(0..SEVERAL as u64 / 8);
         list.truncate(len);
         list.shrink_to_fit();
         assert!(list.into_boxed_slice().iter().copied().eq(0..len as u64));
@@ -175,8 +175,8 @@ fn vector_that_finds_no_smaller_block_stays_in_place() {
 
     // Another thread frees it than the one that has allocated it, which has ended.
     let theirs = blocks.clone();
-    let mut list = Vec::with_capacity_in(LARGEST, theirs);
-    list.resize(LARGEST, 1u8);
+    let mut list = Vec::with_capacity_in(SEVERAL, theirs);
+    list.resize(SEVERAL, 1u8);
     list.truncate(20);
     fresh_to_the_end(move || {
         list.shrink_to_fit();
@@ -210,29 +210,32 @@ fn vector_that_stayed_takes_a_smaller_block_when_there_is_one() {
 
 #[test]
 fn large_vector_shrinks_at_the_cap_and_grows_below_it() {
-    let blocks = BlockAllocator::builder().hard_cap(80_000).build();
-    let mut list = Vec::with_capacity_in(10_000, blocks.clone());
-    list.extend(0..3_000u64);
+    let blocks = BlockAllocator::builder().hard_cap(300_000).build();
+    let mut list = Vec::with_capacity_in(30_000, blocks.clone());
+    list.extend(0..10_000u64);
     list.shrink_to_fit();
     let large = || blocks.stats().live_large_bytes;
-    assert_eq!((list.capacity(), large()), (3_000, 24_000));
-    assert!(list.try_reserve_exact(4_001).is_err(), "both must fit");
-    list.reserve_exact(4_000);
-    assert_eq!((list.capacity(), large()), (7_000, 56_000));
-    assert_eq!((list.into_iter().sum(), large()), (4_498_500_u64, 0));
+    assert_eq!((list.capacity(), large()), (10_000, 80_000));
+    assert!(list.try_reserve_exact(17_501).is_err(), "both must fit");
+    list.reserve_exact(17_500);
+    assert_eq!((list.capacity(), large()), (27_500, 220_000));
+    assert_eq!((list.into_iter().sum(), large()), (49_995_000_u64, 0));
 }
 
 /// Returns a vector that was large, and found no block when it shrank.
 fn outside(blocks: &BlockAllocator, len: usize) -> Vec<u64, BlockAllocator> {
     let before = blocks.stats();
-    let mut list = Vec::with_capacity_in(2 * WORDS, blocks.clone());
+    let mut list = Vec::with_capacity_in(LARGE / 8, blocks.clone());
     list.extend(0..len as u64);
     list.shrink_to_fit();
     let stats = blocks.stats();
     assert_eq!(live(blocks), (before.live_blocks, before.waste));
     // They are the large allocation and this one.
     assert_eq!(stats.large, before.large + 2);
-    assert_eq!(stats.large_bytes, before.large_bytes + 3 * LARGEST as u64);
+    assert_eq!(
+        stats.large_bytes,
+        before.large_bytes + (LARGE + LARGEST) as u64
+    );
     list
 }
 
@@ -246,18 +249,18 @@ fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
         list.shrink_to_fit();
         assert_eq!((list.capacity(), list.as_ptr()), (len, first));
     }
-    for capacity in [2, WORDS - 1, WORDS] {
+    for capacity in [2, LARGEST / 8 - 1, LARGEST / 8] {
         list.reserve_exact(capacity - list.len());
         list.extend(list.len() as u64..capacity as u64);
         assert_eq!((list.capacity(), list.as_ptr()), (capacity, first));
     }
-    assert!(list.iter().copied().eq(0..WORDS as u64));
+    assert!(list.iter().copied().eq(0..LARGEST as u64 / 8));
     let list = fresh_to_the_end(move || {
-        list.reserve_exact(1);
+        assert!(list.try_reserve_exact(1).is_err(), "both must fit");
         list
     });
-    assert_ne!(list.as_ptr(), first, "too large again");
-    assert!(list.iter().copied().eq(0..WORDS as u64));
+    assert!(list.iter().copied().eq(0..LARGEST as u64 / 8));
+    drop(list);
 
     // It becomes a box, is shrunk to nothing, or is dropped by another thread.
     assert_eq!(*outside(&blocks, 2).into_boxed_slice(), [0, 1]);
@@ -360,14 +363,14 @@ pub fn resize_to_each(
 #[test]
 fn memory_keeps_its_contents_in_every_resize() {
     let sizes = [
-        1, 10, 16, 17, 100, 112, 113, 640, 641, 20_000, 20_001, 640, 639, 320, 33, 33, 5, 0, 0,
-        LARGE, 6, 600, 601, 1, 0, 40, LARGE, 41, 42, LARGEST, 30, 700, 0,
+        1, 10, 16, 17, 100, 112, 113, 640, 641, 65_000, 65_001, 640, 639, 320, 33, 33, 5, 0, 0,
+        LARGE, 6, 600, 601, 1, 0, 40, LARGE, 41, 42, SEVERAL, 30, 700, 0,
     ];
     let aligns = [1, 16, 8, 64, 64, 1, 4096, 16, 2];
-    // Blocks of all sizes are available, or only blocks of the largest.
+    // Blocks of all sizes are available, or only of one.
     for capped in [false, true] {
         let (blocks, kept) = if capped {
-            at_cap(&[LARGEST])
+            at_cap(&[SEVERAL])
         } else {
             Default::default()
         };
@@ -381,7 +384,7 @@ fn memory_keeps_its_contents_in_every_resize() {
             let most = LARGEST - layout.size().min(LARGEST);
             assert!(wasted <= most as u64, "{wasted} at {layout:?}");
         });
-        assert!(kept.iter().all(|slice| **slice == [0; LARGEST]));
+        assert!(kept.iter().all(|slice| **slice == [0; SEVERAL]));
         assert_eq!(live(&blocks), before);
     }
 }

@@ -18,6 +18,7 @@ use crate::object::count::Misuse;
 use crate::object::strong::Ref;
 use crate::object::{destroy, header};
 use crate::pool::api::token;
+use crate::pool::drain::this_thread;
 use crate::pool::{PoolToken, PopError};
 use crate::thread::key;
 use crate::{AutoreleasePool, PoolManager, unwind};
@@ -93,7 +94,7 @@ pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
 /// The object is alive.
 pub unsafe fn type_name(thin: NonNull<u8>) -> &'static str {
     // SAFETY: forwards the contract.
-    unsafe { header::name_of(thin) }
+    unsafe { header::name_of(thin) }.get()
 }
 
 /// Closes a token pool of the global manager, and no other pool; returns the number of entries released.
@@ -115,6 +116,12 @@ pub fn close_pool(token: PoolToken) -> Result<usize, PopError> {
 pub unsafe fn pool_of(token: PoolToken) -> Result<ManuallyDrop<AutoreleasePool>, PopError> {
     // SAFETY: forwards the contract.
     unsafe { token::pool_of(PoolManager::global().shared(), token) }
+}
+
+/// Returns whether the calling thread has no pool of the global manager open, and drains none: what it
+/// autoreleases goes to its root pool, and is reported.
+pub fn is_without_pool() -> bool {
+    this_thread::with(|pools| pools.is_some_and(|pools| pools.first.is_idle()))
 }
 
 /// Returns whether the pool is being drained further up the call stack.

@@ -299,6 +299,12 @@ bool rp_pool_contains(rp_pool *pool, const void *object);
  * Threads: any thread. Errors: false. */
 bool rp_is_in_pools(const void *object);
 
+/* Returns whether no pool of the calling thread is open, nor being drained: what it autoreleases now goes to its
+ * root pool, and is reported.
+ * Ownership: none.
+ * Threads: any thread. Errors: false while the thread ends. */
+bool rp_is_without_pool(void);
+
 /* Calls `to` with a list of the pool's entries.
  * Ownership: borrows the arguments.
  * Threads: the thread that opened the pool. Errors: RP_NULL, RP_STALE, RP_WRONG_THREAD. */

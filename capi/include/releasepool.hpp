@@ -97,7 +97,9 @@
 
 namespace rp {
 
-class Object;
+// The class has a name that no program has, as derived classes see it before a class of the program.
+class CountedObject;
+using Object = CountedObject;
 class Thread;
 template <class T> class Ref;
 template <class T> class Weak;
@@ -230,85 +232,85 @@ struct Access;
 } // namespace detail
 
 // The base of counted objects. An object begins with one reference, which rp::make, rp::adopt or
-// rp::autorelease take over.
-class Object {
+// rp::autorelease take over. Derived classes see its private names before those of the program: they begin with rp.
+class CountedObject {
 public:
     // Returns the number of references. Other threads may change it at any time.
     std::size_t strong_count() const noexcept {
         // The upper half of the word is the number less one; 0 for an object that is ending.
-        const std::uint64_t word = detail::load_relaxed(&count_);
+        const std::uint64_t word = detail::load_relaxed(&rp_count_);
         return static_cast<std::uint32_t>((word >> 32) + 1);
     }
 
     // The memory comes from the calling thread's blocks, without a lock.
-    static void* operator new(std::size_t size) { return allocate(size, default_align); }
+    static void* operator new(std::size_t size) { return rp_allocate(size, rp_default_align); }
     static void* operator new(std::size_t size, std::align_val_t align) {
-        return allocate(size, static_cast<std::size_t>(align));
+        return rp_allocate(size, static_cast<std::size_t>(align));
     }
     static void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-        return allocate_or_null(size, default_align);
+        return rp_allocate_or_null(size, rp_default_align);
     }
     static void* operator new(std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
-        return allocate_or_null(size, static_cast<std::size_t>(align));
+        return rp_allocate_or_null(size, static_cast<std::size_t>(align));
     }
     static void* operator new(std::size_t, void* place) noexcept { return place; }
-    static void* operator new[](std::size_t size) { return allocate(size, default_align); }
+    static void* operator new[](std::size_t size) { return rp_allocate(size, rp_default_align); }
     static void* operator new[](std::size_t size, std::align_val_t align) {
-        return allocate(size, static_cast<std::size_t>(align));
+        return rp_allocate(size, static_cast<std::size_t>(align));
     }
     static void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-        return allocate_or_null(size, default_align);
+        return rp_allocate_or_null(size, rp_default_align);
     }
     static void* operator new[](std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
-        return allocate_or_null(size, static_cast<std::size_t>(align));
+        return rp_allocate_or_null(size, static_cast<std::size_t>(align));
     }
     static void* operator new[](std::size_t, void* place) noexcept { return place; }
 
     static void operator delete(void* memory, std::size_t size) noexcept {
-        rp_memory_free(detail::context(), memory, size, default_align);
+        rp_memory_free(detail::context(), memory, size, rp_default_align);
     }
     static void operator delete(void* memory, std::size_t size, std::align_val_t align) noexcept {
         rp_memory_free(detail::context(), memory, size, static_cast<std::size_t>(align));
     }
     static void operator delete(void*, void*) noexcept {}
     static void operator delete[](void* memory, std::size_t size) noexcept {
-        rp_memory_free(detail::context(), memory, size, default_align);
+        rp_memory_free(detail::context(), memory, size, rp_default_align);
     }
     static void operator delete[](void* memory, std::size_t size, std::align_val_t align) noexcept {
         rp_memory_free(detail::context(), memory, size, static_cast<std::size_t>(align));
     }
     static void operator delete[](void*, void*) noexcept {}
     // A constructor under new(std::nothrow) has thrown. These functions do not get the size.
-    static void operator delete(void* memory, const std::nothrow_t&) noexcept { free_newest(memory); }
+    static void operator delete(void* memory, const std::nothrow_t&) noexcept { rp_free_newest(memory); }
     static void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-        free_newest(memory);
+        rp_free_newest(memory);
     }
-    static void operator delete[](void* memory, const std::nothrow_t&) noexcept { free_newest(memory); }
+    static void operator delete[](void* memory, const std::nothrow_t&) noexcept { rp_free_newest(memory); }
     static void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-        free_newest(memory);
+        rp_free_newest(memory);
     }
 
 protected:
-    Object() noexcept;
+    CountedObject() noexcept;
     // A copy is a new object, with a count of its own.
-    Object(const Object&) noexcept : Object() {}
-    Object& operator=(const Object&) noexcept { return *this; }
-    virtual ~Object() {
+    CountedObject(const CountedObject&) noexcept : CountedObject() {}
+    CountedObject& operator=(const CountedObject&) noexcept { return *this; }
+    virtual ~CountedObject() {
         // A release that destroys the object has cleared `held`, and the word stays negative unless the
         // destructor has made references.
         constexpr std::uint64_t negative = std::uint64_t{1} << 63;
-        const std::uint64_t word = detail::load_relaxed(&count_);
+        const std::uint64_t word = detail::load_relaxed(&rp_count_);
         if (RP_UNLIKELY((word & (negative | detail::held)) != negative)) {
-            rp_embedded_end(payload(), (word & detail::held) != 0);
+            rp_embedded_end(rp_payload(), (word & detail::held) != 0);
         }
     }
 
 private:
     friend struct detail::Access;
 
-    static constexpr std::size_t default_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    static constexpr std::size_t rp_default_align = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
-    static void* allocate(std::size_t size, std::size_t align) {
+    static void* rp_allocate(std::size_t size, std::size_t align) {
         void* memory = rp_memory_alloc(detail::context(), size, align);
         if (RP_UNLIKELY(memory == nullptr)) {
             detail::fail_without_memory();
@@ -317,7 +319,7 @@ private:
     }
 
     // The last allocations of new(std::nothrow) on a thread, for constructors that throw.
-    struct Newest {
+    struct RpNewest {
         static constexpr unsigned length = 16;
         struct Memory {
             void* memory;
@@ -327,26 +329,26 @@ private:
         Memory all[length];
         unsigned next;
     };
-    static Newest& newest() noexcept {
-        static thread_local Newest own;
+    static RpNewest& rp_newest() noexcept {
+        static thread_local RpNewest own;
         return own;
     }
 
-    static void* allocate_or_null(std::size_t size, std::size_t align) noexcept {
+    static void* rp_allocate_or_null(std::size_t size, std::size_t align) noexcept {
         void* const memory = rp_memory_alloc(detail::context(), size, align);
 #if RP_EXCEPTIONS
-        Newest& own = newest();
-        own.all[own.next++ % Newest::length] = {memory, size, align};
+        RpNewest& own = rp_newest();
+        own.all[own.next++ % RpNewest::length] = {memory, size, align};
 #endif
         return memory;
     }
 
-    // Frees memory of allocate_or_null. If the constructor has made more than 15 other such allocations, the
+    // Frees memory of rp_allocate_or_null. If the constructor has made more than 15 other such allocations, the
     // size is not known any more, and the memory leaks.
-    static void free_newest(void* memory) noexcept {
-        Newest& own = newest();
-        for (unsigned back = 1; back <= Newest::length; ++back) {
-            Newest::Memory& found = own.all[(own.next - back) % Newest::length];
+    static void rp_free_newest(void* memory) noexcept {
+        RpNewest& own = rp_newest();
+        for (unsigned back = 1; back <= RpNewest::length; ++back) {
+            RpNewest::Memory& found = own.all[(own.next - back) % RpNewest::length];
             if (found.memory == memory) {
                 found.memory = nullptr;
                 rp_memory_free(detail::context(), memory, found.size, found.align);
@@ -355,15 +357,15 @@ private:
         }
     }
 
-    void* payload() const noexcept {
+    void* rp_payload() const noexcept {
         return const_cast<char*>(reinterpret_cast<const char*>(this)) + sizeof(Object);
     }
 
-    mutable detail::Count count_;
-    const rp_class* class_;
+    mutable detail::Count rp_count_;
+    const rp_class* rp_class_;
 #if UINTPTR_MAX == 0xffffffff
     // A header has 16 bytes, and derived classes must not use the last ones.
-    [[maybe_unused]] std::uint32_t gap_;
+    [[maybe_unused]] std::uint32_t rp_gap_;
 #endif
 };
 
@@ -423,7 +425,7 @@ struct Access {
     // Returns the payload of an object, which is not null.
     template <class T> static void* payload(T* object) noexcept {
         if constexpr (is_object<T>) {
-            return static_cast<const Object*>(object)->payload();
+            return static_cast<const Object*>(object)->rp_payload();
         } else {
             return const_cast<std::remove_cv_t<T>*>(object);
         }
@@ -489,10 +491,11 @@ struct Access {
 
 #if RP_TABLE_NAMES
     // Writes the name of the class whose objects have this pointer to virtual functions; nothing if the class
-    // was compiled without RTTI. The word before the first function points to the class's type_info.
+    // was compiled without RTTI, or is the base, as that of an object that ends. The word before the first
+    // function points to the class's type_info.
     static void name_table(const void* table, char* to, std::size_t size) noexcept {
         const std::type_info* const type = static_cast<const std::type_info* const*>(table)[-1];
-        if (type == nullptr) {
+        if (type == nullptr || *type == typeid(CountedObject)) {
             return;
         }
         int status = 0;
@@ -502,6 +505,15 @@ struct Access {
     }
 #endif
 
+    // Makes a class of objects that `end` deletes. With RTTI, reports name the class of each object.
+    static const rp_class* new_class_by_new(const char* name, void (*end)(void*)) noexcept {
+        const rp_class* const made = new_class(name, sizeof(Object), alignof(Object), sizeof(Object), end, 1);
+#if RP_TABLE_NAMES
+        rp_embedded_name_by(made, &name_table);
+#endif
+        return made;
+    }
+
     // The class of objects that were made by `new`, or not on the heap. With RTTI, reports name the class of
     // each object; without, they call all of them rp::Object.
     static const rp_class* any_class() noexcept {
@@ -510,14 +522,7 @@ struct Access {
     }
 
     RP_RARE static const rp_class* make_any_class() noexcept {
-        static const rp_class* const made = [] {
-            const rp_class* const any
-                = new_class("rp::Object", sizeof(Object), alignof(Object), sizeof(Object), &delete_object, 1);
-#if RP_TABLE_NAMES
-            rp_embedded_name_by(any, &name_table);
-#endif
-            return any;
-        }();
+        static const rp_class* const made = new_class_by_new("rp::Object", &delete_object);
         any_.store(made, std::memory_order_release);
         return made;
     }
@@ -525,18 +530,18 @@ struct Access {
     static inline std::atomic<const rp_class*> any_{nullptr};
 
     static void begin(Object* object) noexcept {
-        object->count_ = unique;
-        object->class_ = any_class();
+        object->rp_count_ = unique;
+        object->rp_class_ = any_class();
         if (RP_UNLIKELY(RP_CHECKED)) {
-            note(object->class_, object->payload());
+            note(object->rp_class_, object->rp_payload());
         }
     }
 
     // Says of which class a new object is.
     static void set_class(Object* object, const rp_class* type) noexcept {
-        object->class_ = type;
+        object->rp_class_ = type;
         if (RP_UNLIKELY(RP_CHECKED)) {
-            note_class(type, object->payload());
+            note_class(type, object->rp_payload());
         }
     }
 
@@ -674,7 +679,7 @@ template <class T, class... Args> RP_INLINE T* make_raw(Args&&... args) {
 
 } // namespace detail
 
-inline Object::Object() noexcept { detail::Access::begin(this); }
+inline CountedObject::CountedObject() noexcept { detail::Access::begin(this); }
 
 // A reference, or null. Copies count; moves do not. T may be incomplete where a Ref<T> is a member.
 template <class T> class Ref {

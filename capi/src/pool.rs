@@ -7,7 +7,9 @@ use crate::error::{
 use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
 use releasepool::pool::{PoolToken, PopError};
-use releasepool::raw::{TokenWords, close_pool, is_draining, pool_of, token_of, words_of};
+use releasepool::raw::{
+    TokenWords, close_pool, is_draining, is_without_pool, pool_of, token_of, words_of,
+};
 use releasepool::{
     AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, callback_scope,
 };
@@ -303,6 +305,12 @@ pub unsafe extern "C" fn rp_is_in_pools(of: *const c_void) -> bool {
         let r = unsafe { borrowed(object(of.cast_mut(), "object")?) };
         Ok(PoolManager::global().contains(&r))
     })
+}
+
+/// Returns whether no pool of the calling thread is open, nor being drained.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_is_without_pool() -> bool {
+    is_without_pool()
 }
 
 /// Lists the entries of a pool.

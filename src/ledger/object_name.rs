@@ -137,7 +137,6 @@ impl ObjectName {
     }
 
     /// Returns a number that differs for objects of one type whose names differ.
-    #[cfg(feature = "leak-detection")]
     pub(crate) fn key(self) -> (usize, usize) {
         (
             self.of_type as usize,

@@ -38,17 +38,16 @@ pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
     unsafe { thin.cast::<Header>().sub(1).as_ref() }
 }
 
-/// Returns the name of an object, for reports: that of its type, unless it has one of its own.
+/// Returns what tells the name of an object, for reports: that of its type, unless it has one of its own.
 ///
 /// # Safety
 /// The object is alive, or its destructor is running.
-pub(crate) unsafe fn name_of(thin: Thin) -> &'static str {
+pub(crate) unsafe fn name_of(thin: Thin) -> ObjectName {
     // SAFETY: forwards the contract.
-    let name = unsafe {
+    unsafe {
         let type_info = header(thin).type_info;
         ObjectName::of(thin, ptr::from_ref(type_info).cast(), type_info.type_name)
-    };
-    name.get()
+    }
 }
 
 impl Header {

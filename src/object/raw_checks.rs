@@ -125,7 +125,7 @@ pub(crate) unsafe fn type_name(thin: Thin) -> &'static str {
             if object.count.strong() == 0 {
                 object.type_info.type_name()
             } else {
-                name_of(thin)
+                name_of(thin).get()
             }
         }
     }

@@ -22,6 +22,9 @@
 #endif
 #if __has_include("axmol/tlx/memory.hpp")
 #include "axmol/tlx/memory.hpp"
+// Its namespace was axstd before it was tlx.
+namespace tlx {}
+namespace axstd {}
 #else
 namespace tlx {
 
@@ -31,9 +34,8 @@ inline constexpr retain_object_t retain_object{};
 inline constexpr adopt_object_t adopt_object{};
 
 } // namespace tlx
+namespace axstd {}
 #endif
-
-#include <cassert>
 
 #ifndef AX_OBJECT_LEAK_DETECTION
 #define AX_OBJECT_LEAK_DETECTION 0
@@ -41,13 +43,24 @@ inline constexpr adopt_object_t adopt_object{};
 
 namespace ax {
 
-class Node;
+namespace rp_detail {
+
+inline std::uint64_t next_id() noexcept;
+
+namespace tags {
+
+using namespace tlx;
+using namespace axstd;
+
+} // namespace tags
+
+} // namespace rp_detail
 
 // A counted object. It begins with one reference, which autorelease or release gives up.
 class Object : public rp::Object {
+    const std::uint64_t rp_object_id_ = rp_detail::next_id();
+
 public:
-    Object(const Object&) = delete;
-    Object& operator=(const Object&) = delete;
     ~Object() override = default;
 
     // Has `target` own a reference to `object`, which is counted, and releases what it held; returns whether
@@ -77,7 +90,7 @@ public:
 
     unsigned int getReferenceCount() const;
     // Returns the object's number, which no other object has had.
-    std::uint64_t getObjectID() const noexcept { return id_; }
+    std::uint64_t getObjectID() const noexcept { return rp_object_id_; }
 
     // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
     // than their number.
@@ -87,45 +100,31 @@ public:
     using rp::Object::operator new;
     static void* operator new(std::size_t size) { return rp::Object::operator new(size); }
 
+    // For the engine's script bindings; here whether the engine has them or not.
+    unsigned int _ID = static_cast<unsigned int>(rp_object_id_);
+    int _luaID = 0;
+
 protected:
-    Object() { rp::detail::Access::set_class(this, own_class()); }
+    Object() { rp::detail::Access::set_class(this, rp_own_class()); }
+    // The engine forbids copies since 3.0, and made some before. A copy is a new object.
+    Object(const Object&) noexcept : Object() {}
+    Object& operator=(const Object&) noexcept { return *this; }
 
     // The last release calls it before the destructor, when weak pointers find nothing any more. `delete` by
     // hand does not.
     virtual void dispose() {}
 
 private:
-    static void end(void* payload) noexcept {
+    static void rp_end(void* payload) noexcept {
         auto* const object = static_cast<Object*>(rp::detail::Access::object(payload));
         object->dispose();
         delete object;
     }
 
-    static const rp_class* own_class() noexcept {
-        static const rp_class* const made = rp::detail::Access::new_class(
-            "ax::Object", sizeof(rp::Object), alignof(rp::Object), sizeof(rp::Object), &end, 1);
+    static const rp_class* rp_own_class() noexcept {
+        static const rp_class* const made = rp::detail::Access::new_class_by_new("ax::Object", &rp_end);
         return made;
     }
-
-    static std::uint64_t next_id() noexcept {
-        // Each thread takes numbers by the thousand.
-        constexpr std::uint64_t taken = 1000;
-        static std::atomic<std::uint64_t> last{0};
-        static thread_local std::uint64_t last_here = 0;
-        if (last_here % taken == 0) {
-            last_here = last.fetch_add(taken, std::memory_order_relaxed);
-        }
-        return ++last_here;
-    }
-
-    const std::uint64_t id_ = next_id();
-
-#if defined(AX_ENABLE_SCRIPT_BINDING) && AX_ENABLE_SCRIPT_BINDING
-public:
-    // For the engine's script bindings.
-    unsigned int _ID = static_cast<unsigned int>(id_);
-    int _luaID = 0;
-#endif
 };
 
 } // namespace ax
@@ -133,17 +132,13 @@ public:
 #define RP_COCOS_NAMESPACE ax
 #define RP_COCOS_REF Object
 #define RP_COCOS_ROOT_NAME "axmol autorelease pool"
-#define RP_COCOS_ASSERT(condition, message) assert((condition) && (message))
 #define RP_COCOS_EXPLICIT explicit
-#define RP_COCOS_TAGS tlx
+#define RP_COCOS_TAGS rp_detail::tags
 #include "detail/cocos.hpp"
 
 namespace ax {
 
 template <class T> using retain_ptr = RefPtr<T>;
-
-using SEL_CallFuncN = void (Object::*)(Node*);
-using SEL_CallFuncND = void (Object::*)(Node*, void*);
 
 } // namespace ax
 
@@ -154,6 +149,14 @@ using ax::dynamic_pointer_cast;
 using ax::static_pointer_cast;
 
 } // namespace tlx
+
+namespace axstd {
+
+using ax::const_pointer_cast;
+using ax::dynamic_pointer_cast;
+using ax::static_pointer_cast;
+
+} // namespace axstd
 
 #ifndef AX_CALLFUNC_SELECTOR
 #define AX_CALLFUNC_SELECTOR(F) static_cast<ax::SEL_CallFunc>(&F)

@@ -2,14 +2,20 @@
 // RefPtr, WeakPtr, Vector, Map and the macros, in namespace cocos2d. For axmol 2, include "axmol.hpp": the
 // same in namespace ax, where Ref is called Object.
 //
+// Like the headers that it replaces, it includes the engine's platform macros, configuration and macros where
+// the include path has them. Without an engine, the macros of Ref and its objects are here, but those of
+// assertions (CCASSERT and its like) are not.
+//
 // What changes for a program:
 //
 // * Counts are atomic, and each thread has its own pools. Any thread may create and autorelease at any time:
 //   what is autoreleased without a pool is in the library's root pool, which the ends of callbacks, a clear
-//   and the thread's end drain.
-// * PoolManager::getCurrentPool on a thread without a pool opens one, which is cleared when the thread ends.
-//   A main loop calls it once before anything is autoreleased; its clear drains the library's root pool, too.
-// * Pools release newest first. Define RP_COCOS_FIFO (for the whole program) for the engine's order.
+//   and the thread's end drain, and is reported.
+// * The main thread, which is the one that initializes the program's static variables, opens a pool as soon as
+//   something is autoreleased without one. On another thread, such as the render thread of Android,
+//   PoolManager::getCurrentPool does so. Such a pool is cleared when its thread ends; its clear drains the
+//   library's root pool, too.
+// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, all pools have the engine's order.
 // * What destructors autorelease during a clear is released by the same clear, and never leaked.
 // * `p = p->next`, self-move, `replace(i, same)`, `clear` from a destructor, a copied Ref and a stack pool
 //   that outlives `destroyInstance` do what they say.
@@ -17,6 +23,23 @@
 #define RELEASEPOOL_COCOS2D_HPP
 
 #include "../releasepool.hpp"
+
+// Where this is compiled with an engine, what its own header of Ref includes.
+#ifdef RP_COCOS_AXMOL2
+#if __has_include("platform/PlatformMacros.h") && __has_include("base/Config.h")
+#define RP_COCOS_IN_ENGINE
+#include "platform/PlatformMacros.h"
+#include "base/Config.h"
+#endif
+#else
+#if __has_include("platform/CCPlatformMacros.h")
+#define RP_COCOS_IN_ENGINE
+#include "platform/CCPlatformMacros.h"
+#endif
+#if __has_include("base/ccConfig.h")
+#include "base/ccConfig.h"
+#endif
+#endif
 
 #include <cassert>
 #include <initializer_list>
@@ -30,28 +53,21 @@
 #define RP_COCOS_ROOT_NAME "cocos2d autorelease pool"
 #endif
 
+#if !(defined(RP_COCOS_AXMOL2) && defined(RP_COCOS_IN_ENGINE))
 // Each guard stands around macros that the engine defines together, too.
 #ifndef CC_ASSERT
 #define CC_ASSERT(condition) assert(condition)
 #endif
-#ifndef CCASSERT
-#ifdef NDEBUG
-#define CCASSERT(condition, message) static_cast<void>(0)
-#else
-#define CCASSERT(condition, message)                                                                   \
-    do {                                                                                               \
-        if (!(condition)) {                                                                            \
-            std::fprintf(stderr, "Assert failed: %s\n", message);                                      \
-            CC_ASSERT(condition);                                                                      \
-        }                                                                                              \
-    } while (0)
-#endif
-#endif
 
 #ifndef NS_CC_BEGIN
-#define NS_CC_BEGIN namespace RP_COCOS_NAMESPACE {
+#ifdef RP_COCOS_AXMOL2
+#define NS_CC_BEGIN namespace ax {
+#define USING_NS_CC using namespace ax
+#else
+#define NS_CC_BEGIN namespace cocos2d {
+#define USING_NS_CC using namespace cocos2d
+#endif
 #define NS_CC_END }
-#define USING_NS_CC using namespace RP_COCOS_NAMESPACE
 #endif
 
 #ifndef CREATE_FUNC
@@ -131,7 +147,36 @@ public:                                                                         
     TYPE& operator=(const TYPE&) = delete;
 #endif
 
+#ifndef RP_COCOS_V2
+#ifndef CC_REF_LEAK_DETECTION
+#define CC_REF_LEAK_DETECTION 0
+#endif
+#ifndef CC_CALLFUNC_SELECTOR
+#define CC_CALLFUNC_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFunc>(&F)
+#define CC_CALLFUNCN_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFuncN>(&F)
+#define CC_CALLFUNCND_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFuncND>(&F)
+#define CC_CALLFUNCO_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFuncO>(&F)
+#define CC_MENU_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_MenuHandler>(&F)
+#define CC_SCHEDULE_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_SCHEDULE>(&F)
+#endif
+#ifndef callfunc_selector
+#define callfunc_selector(F) CC_CALLFUNC_SELECTOR(F)
+#define callfuncN_selector(F) CC_CALLFUNCN_SELECTOR(F)
+#define callfuncND_selector(F) CC_CALLFUNCND_SELECTOR(F)
+#define callfuncO_selector(F) CC_CALLFUNCO_SELECTOR(F)
+#define menu_selector(F) CC_MENU_SELECTOR(F)
+#define schedule_selector(F) CC_SCHEDULE_SELECTOR(F)
+#endif
+#endif
+#endif
+
 namespace RP_COCOS_NAMESPACE {
+
+namespace rp_detail {
+
+inline std::uint64_t next_id() noexcept;
+
+} // namespace rp_detail
 
 // A counted object. It begins with one reference, which autorelease or release gives up.
 class RP_COCOS_REF : public rp::Object {
@@ -149,9 +194,9 @@ public:
     // than their number.
     static void printLeaks();
 
-#if defined(CC_ENABLE_SCRIPT_BINDING) && CC_ENABLE_SCRIPT_BINDING
-    // For the engine's script bindings.
-    unsigned int _ID = 0;
+#ifndef RP_COCOS_V2
+    // For the engine's script bindings; here whether the engine has them or not.
+    unsigned int _ID = static_cast<unsigned int>(rp_detail::next_id());
     int _luaID = 0;
     void* _scriptObject = nullptr;
     bool _rooted = false;
@@ -159,28 +204,15 @@ public:
 
 protected:
     RP_COCOS_REF() = default;
-    RP_COCOS_REF(const RP_COCOS_REF&) = default;
-    RP_COCOS_REF& operator=(const RP_COCOS_REF&) = default;
+    // A copy is a new object, for scripts, too.
+    RP_COCOS_REF(const RP_COCOS_REF& other) noexcept : rp::Object(other) {}
+    RP_COCOS_REF& operator=(const RP_COCOS_REF&) noexcept { return *this; }
 };
 
 } // namespace RP_COCOS_NAMESPACE
 
-#define RP_COCOS_ASSERT(condition, message) CCASSERT(condition, message)
 #define RP_COCOS_EXPLICIT
 #include "detail/cocos.hpp"
-
-#ifndef CC_CALLFUNC_SELECTOR
-#define CC_CALLFUNC_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFunc>(&F)
-#define CC_CALLFUNCO_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_CallFuncO>(&F)
-#define CC_MENU_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_MenuHandler>(&F)
-#define CC_SCHEDULE_SELECTOR(F) static_cast<RP_COCOS_NAMESPACE::SEL_SCHEDULE>(&F)
-#endif
-#ifndef callfunc_selector
-#define callfunc_selector(F) CC_CALLFUNC_SELECTOR(F)
-#define callfuncO_selector(F) CC_CALLFUNCO_SELECTOR(F)
-#define menu_selector(F) CC_MENU_SELECTOR(F)
-#define schedule_selector(F) CC_SCHEDULE_SELECTOR(F)
-#endif
 
 namespace RP_COCOS_NAMESPACE {
 
@@ -191,7 +223,7 @@ template <class T, class... Args> RefPtr<T> makeRef(Args&&... args) {
     return made;
 }
 
-namespace detail {
+namespace rp_detail {
 
 // Returns a random number below `size`, which is not 0.
 inline std::size_t random_below(std::size_t size) {
@@ -199,7 +231,7 @@ inline std::size_t random_below(std::size_t size) {
     return std::uniform_int_distribution<std::size_t>(0, size - 1)(generator);
 }
 
-} // namespace detail
+} // namespace rp_detail
 
 // A std::vector of pointers to objects, each of which it retains. T is the pointer's type.
 template <class T> class Vector {
@@ -263,17 +295,17 @@ public:
     const_iterator find(T object) const { return std::find(data_.begin(), data_.end(), object); }
     iterator find(T object) { return std::find(data_.begin(), data_.end(), object); }
     T at(std::ptrdiff_t index) const {
-        CCASSERT(index >= 0 && index < size(), "index out of range in getObjectAtIndex()");
+        RP_COCOS_ASSERT(index >= 0 && index < size(), "index out of range in getObjectAtIndex()");
         return data_[static_cast<std::size_t>(index)];
     }
     T front() const { return data_.front(); }
     T back() const { return data_.back(); }
-    T getRandomObject() const { return data_.empty() ? nullptr : data_[detail::random_below(data_.size())]; }
+    T getRandomObject() const { return data_.empty() ? nullptr : data_[rp_detail::random_below(data_.size())]; }
     bool contains(T object) const { return find(object) != data_.end(); }
     bool equals(const Vector& other) const { return data_ == other.data_; }
 
     void pushBack(T object) {
-        CCASSERT(object != nullptr, "The object should not be nullptr");
+        RP_COCOS_ASSERT(object != nullptr, "The object should not be nullptr");
         data_.push_back(object);
         object->retain();
     }
@@ -286,19 +318,19 @@ public:
         }
     }
     void insert(std::ptrdiff_t index, T object) {
-        CCASSERT(index >= 0 && index <= size(), "Invalid index!");
-        CCASSERT(object != nullptr, "The object should not be nullptr");
+        RP_COCOS_ASSERT(index >= 0 && index <= size(), "Invalid index!");
+        RP_COCOS_ASSERT(object != nullptr, "The object should not be nullptr");
         data_.insert(data_.begin() + index, object);
         object->retain();
     }
     void popBack() {
-        CCASSERT(!data_.empty(), "no objects added");
+        RP_COCOS_ASSERT(!data_.empty(), "no objects added");
         const T last = data_.back();
         data_.pop_back();
         last->release();
     }
     void eraseObject(T object, bool removeAll = false) {
-        CCASSERT(object != nullptr, "The object should not be nullptr");
+        RP_COCOS_ASSERT(object != nullptr, "The object should not be nullptr");
         if (removeAll) {
             const auto kept = std::remove(data_.begin(), data_.end(), object);
             auto n = data_.end() - kept;
@@ -314,7 +346,7 @@ public:
         }
     }
     iterator erase(iterator position) {
-        CCASSERT(position >= data_.begin() && position < data_.end(), "Invalid position!");
+        RP_COCOS_ASSERT(position >= data_.begin() && position < data_.end(), "Invalid position!");
         const T object = *position;
         const auto at = data_.erase(position) - data_.begin();
         object->release();
@@ -330,7 +362,7 @@ public:
         return data_.begin() + std::min(at, size());
     }
     iterator erase(std::ptrdiff_t index) {
-        CCASSERT(!data_.empty() && index >= 0 && index < size(), "Invalid index!");
+        RP_COCOS_ASSERT(!data_.empty() && index >= 0 && index < size(), "Invalid index!");
         return erase(data_.begin() + index);
     }
     void clear() {
@@ -344,16 +376,16 @@ public:
     void swap(T object1, T object2) {
         const std::ptrdiff_t index1 = getIndex(object1);
         const std::ptrdiff_t index2 = getIndex(object2);
-        CCASSERT(index1 >= 0 && index2 >= 0, "invalid object index");
+        RP_COCOS_ASSERT(index1 >= 0 && index2 >= 0, "invalid object index");
         swap(index1, index2);
     }
     void swap(std::ptrdiff_t index1, std::ptrdiff_t index2) {
-        CCASSERT(index1 >= 0 && index1 < size() && index2 >= 0 && index2 < size(), "Invalid indices");
+        RP_COCOS_ASSERT(index1 >= 0 && index1 < size() && index2 >= 0 && index2 < size(), "Invalid indices");
         std::swap(data_[static_cast<std::size_t>(index1)], data_[static_cast<std::size_t>(index2)]);
     }
     void replace(std::ptrdiff_t index, T object) {
-        CCASSERT(index >= 0 && index < size(), "Invalid index!");
-        CCASSERT(object != nullptr, "The object should not be nullptr");
+        RP_COCOS_ASSERT(index >= 0 && index < size(), "Invalid index!");
+        RP_COCOS_ASSERT(object != nullptr, "The object should not be nullptr");
         object->retain();
         std::exchange(data_[static_cast<std::size_t>(index)], object)->release();
     }
@@ -372,9 +404,9 @@ private:
 };
 
 // A std::unordered_map to pointers to objects, each of which it retains. V is the pointer's type.
-template <class K, class V> class Map {
+template <class K, class V, class H = std::hash<K>, class E = std::equal_to<K>> class Map {
 public:
-    using RefMap = std::unordered_map<K, V>;
+    using RefMap = std::unordered_map<K, V, H, E>;
     using iterator = typename RefMap::iterator;
     using const_iterator = typename RefMap::const_iterator;
 
@@ -464,7 +496,7 @@ public:
     }
 
     void insert(const K& key, V object) {
-        CCASSERT(object != nullptr, "Object is nullptr!");
+        RP_COCOS_ASSERT(object != nullptr, "Object is nullptr!");
         object->retain();
         const auto placed = data_.emplace(key, object);
         if (!placed.second) {
@@ -474,7 +506,7 @@ public:
     // Returns the position after the erased one. If a destructor changes the map, that is the position of
     // the key that followed; the end if the key is gone.
     iterator erase(const_iterator position) {
-        CCASSERT(position != data_.cend(), "Invalid iterator!");
+        RP_COCOS_ASSERT(position != data_.cend(), "Invalid iterator!");
         const V object = position->second;
         const iterator next = data_.erase(position);
         if (next == data_.end()) {
@@ -511,7 +543,7 @@ public:
         if (data_.empty()) {
             return nullptr;
         }
-        const auto steps = static_cast<std::ptrdiff_t>(detail::random_below(data_.size()));
+        const auto steps = static_cast<std::ptrdiff_t>(rp_detail::random_below(data_.size()));
         return std::next(data_.begin(), steps)->second;
     }
 
@@ -522,5 +554,14 @@ private:
 template <class V> using StringMap = Map<std::string, V>;
 
 } // namespace RP_COCOS_NAMESPACE
+
+// The engine's headers of RefPtr, Vector and Map have its macros, too. Last, as they may come back here.
+#ifdef RP_COCOS_AXMOL2
+#if defined(RP_COCOS_IN_ENGINE) && __has_include("base/Macros.h")
+#include "base/Macros.h"
+#endif
+#elif !defined(RP_COCOS_V2) && __has_include("base/ccMacros.h")
+#include "base/ccMacros.h"
+#endif
 
 #endif

@@ -1,22 +1,71 @@
 // The memory interface of Cocos2d-x v2 on releasepool: CCObject, CCCopying, CCZone, CCAutoreleasePool and
-// CCPoolManager, beside that of v3 (cocos2d.hpp), which says what changes for a program.
+// CCPoolManager, as cocos2d.hpp has that of v3, and says what changes for a program. Below them is the interface of
+// v3, in namespace cocos2d::rp_v3: v2 has no classes named Node, Map or Vector, so a program may have its own.
 //
 // * CCPoolManager::push and pop belong to the calling thread. `pop` without a `push` clears the thread's root
 //   pool, as v2's main loop has it do after each frame.
-// * A pool owns its entries, so an object cannot die while a pool has it, and m_uAutoReleaseCount is gone.
-//   `removeObject` gives the pool's reference to the caller; the object stays in the pool until it is drained.
+// * `object->autorelease(); object->release();` is allowed, as in v2, where it takes the object out of the pool
+//   and ends it. Here a pool owns its entries: the last release leaves an object to the pools of the calling
+//   thread that have it, and it ends when they are drained. Pools of other threads are not searched, nor
+//   those to which anything else than CCObject::autorelease and addObject has added it, and a release by
+//   anything else than CCObject::release (an rp::Ref, rp_release) gives up the pool's reference.
+// * `removeObject` gives the pool's reference to the caller; the object stays in the pool until it is drained.
 #ifndef RELEASEPOOL_COCOS2D_V2_HPP
 #define RELEASEPOOL_COCOS2D_V2_HPP
 
+#define RP_COCOS_NAMESPACE cocos2d::rp_v3
+#define RP_COCOS_REF Ref
+#define RP_COCOS_ROOT_NAME "cocos2d autorelease pool"
+#define RP_COCOS_V2
+
 #include "cocos2d.hpp"
 
-#ifndef CCAssert
-#define CCAssert(condition, message) CCASSERT(condition, message)
+#if __has_include("cocoa/CCDataVisitor.h")
+#include "cocoa/CCDataVisitor.h"
+#define RP_COCOS_VISIT(visitor) visitor.visitObject(this)
+#else
+#define RP_COCOS_VISIT(visitor) static_cast<void>(visitor)
 #endif
+
+namespace cocos2d::rp_v3::rp_detail {
+
+// Tells of most objects, without a search, that no pool of the thread has them.
+class Eras {
+public:
+    // Notes that a pool, or one of the library's pools for null, has got the object.
+    void add(const AutoreleasePool* pool) noexcept {
+        const std::uint64_t known = last_.load(std::memory_order_relaxed);
+        const std::uint64_t now = pool == nullptr ? any : pool->era_;
+        last_.store(known == now || !is_open(known) ? now : any, std::memory_order_relaxed);
+    }
+    bool may_be_in_pools() const noexcept { return is_open(last_.load(std::memory_order_relaxed)); }
+
+private:
+    static constexpr std::uint64_t any = ~std::uint64_t{0};
+
+    static bool is_open(std::uint64_t era) noexcept {
+        if (era == 0 || era == any) {
+            return era == any;
+        }
+        const AutoreleasePool* pool = own_pools().top;
+        while (pool != nullptr && pool->era_ != era) {
+            pool = pool->below_;
+        }
+        return pool != nullptr;
+    }
+
+    // The era of the only pool that may have the object, 0 for none, or any.
+    std::atomic<std::uint64_t> last_{0};
+};
+
+} // namespace cocos2d::rp_v3::rp_detail
 
 namespace cocos2d {
 
 class CCObject;
+class CCNode;
+class CCEvent;
+class CCDataVisitor;
 
 // What a copy is made of.
 class CCZone {
@@ -29,7 +78,7 @@ public:
 class CCCopying {
 public:
     virtual CCObject* copyWithZone(CCZone*) {
-        CCAssert(false, "not implement");
+        RP_COCOS_ASSERT(false, "not implement");
         return nullptr;
     }
 
@@ -38,38 +87,63 @@ protected:
 };
 
 // A counted object, as Ref is.
-class CCObject : public Ref, public CCCopying {
+class CCObject : public rp_v3::Ref, public CCCopying {
 public:
-    unsigned int m_uID = next_id();
+    unsigned int m_uID = static_cast<unsigned int>(rp_v3::rp_detail::next_id());
     int m_nLuaID = 0;
 
     CCObject() = default;
-    CCObject(const CCObject& other) : Ref(other), CCCopying(other) {}
+    CCObject(const CCObject& other) : rp_v3::Ref(other), CCCopying(other) {}
     CCObject& operator=(const CCObject&) { return *this; }
     ~CCObject() override = default;
 
+    // The last reference is left to the calling thread's pools, if they have the object.
+    void release() {
+        if (getReferenceCount() != 1 || !rp_eras_.may_be_in_pools()
+            || !rp_v3::PoolManager::getInstance()->isObjectInPools(this)) {
+            rp_v3::Ref::release();
+        }
+    }
     // Moves a reference into the calling thread's current pool.
     CCObject* autorelease() {
-        Ref::autorelease();
+        // First, as the object may end at once where the thread has no pool any more.
+        rp_eras_.add(rp_v3::rp_detail::pool_for_autorelease());
+        rp_v3::Ref::autorelease();
         return this;
     }
     CCObject* copy() { return copyWithZone(nullptr); }
     unsigned int retainCount() const { return getReferenceCount(); }
     bool isSingleReference() const { return getReferenceCount() == 1; }
     virtual bool isEqual(const CCObject* object) { return this == object; }
+    virtual void acceptVisitor(CCDataVisitor& visitor) { RP_COCOS_VISIT(visitor); }
     virtual void update(float) {}
 
 private:
-    static unsigned int next_id() {
-        static std::atomic<unsigned int> last{0};
-        return ++last;
-    }
+    friend class CCAutoreleasePool;
+    friend class CCPoolManager;
+
+    rp_v3::rp_detail::Eras rp_eras_;
 };
 
+using SEL_SCHEDULE = void (CCObject::*)(float);
+using SEL_CallFunc = void (CCObject::*)();
+using SEL_CallFuncN = void (CCObject::*)(CCNode*);
+using SEL_CallFuncND = void (CCObject::*)(CCNode*, void*);
+using SEL_CallFuncO = void (CCObject::*)(CCObject*);
+using SEL_MenuHandler = void (CCObject::*)(CCObject*);
+using SEL_EventHandler = void (CCObject::*)(CCEvent*);
+using SEL_Compare = int (CCObject::*)(CCObject*);
+
 // A pool. v2 makes such pools by CCPoolManager.
-class CCAutoreleasePool : public AutoreleasePool {
+class CCAutoreleasePool : public rp_v3::AutoreleasePool {
 public:
     using AutoreleasePool::AutoreleasePool;
+    void addObject(CCObject* object) {
+        if (object != nullptr) {
+            object->rp_eras_.add(this);
+        }
+        AutoreleasePool::addObject(object);
+    }
     // Gives the pool's reference to the caller.
     void removeObject(CCObject* object) {
         if (contains(object)) {
@@ -85,11 +159,11 @@ public:
         static CCPoolManager manager;
         return &manager;
     }
-    static void purgePoolManager() { PoolManager::destroyInstance(); }
+    static void purgePoolManager() { rp_v3::PoolManager::destroyInstance(); }
 
     void push() {
         // The root pool first, so that it ends last.
-        detail::need_root();
+        rp_v3::rp_detail::need_root();
         static thread_local ThreadEnd end;
         static_cast<void>(end);
         top() = new Pushed{{}, top()};
@@ -97,7 +171,7 @@ public:
     // Closes the pool that was pushed last; without any, clears the root pool.
     void pop() {
         if (!close_top()) {
-            PoolManager::destroyInstance();
+            rp_v3::PoolManager::destroyInstance();
         }
     }
     // Clears all pools of the thread, from the innermost one.
@@ -105,12 +179,18 @@ public:
         for (Pushed* at = top(); at != nullptr; at = at->below) {
             at->pool.clear();
         }
-        PoolManager::destroyInstance();
+        rp_v3::PoolManager::destroyInstance();
     }
-    void addObject(CCObject* object) { PoolManager::getInstance()->getCurrentPool()->addObject(object); }
+    void addObject(CCObject* object) {
+        rp_v3::AutoreleasePool* const pool = rp_v3::PoolManager::getInstance()->getCurrentPool();
+        if (object != nullptr) {
+            object->rp_eras_.add(pool);
+        }
+        pool->addObject(object);
+    }
     // Gives a pool's reference to the caller.
     void removeObject(CCObject* object) {
-        if (PoolManager::getInstance()->isObjectInPools(object)) {
+        if (rp_v3::PoolManager::getInstance()->isObjectInPools(object)) {
             object->retain();
         }
     }
@@ -151,5 +231,17 @@ private:
 };
 
 } // namespace cocos2d
+
+// Casts of C, as programs of v2 pass functions of other signatures.
+#ifndef schedule_selector
+#define schedule_selector(F) (cocos2d::SEL_SCHEDULE)(&F)
+#define callfunc_selector(F) (cocos2d::SEL_CallFunc)(&F)
+#define callfuncN_selector(F) (cocos2d::SEL_CallFuncN)(&F)
+#define callfuncND_selector(F) (cocos2d::SEL_CallFuncND)(&F)
+#define callfuncO_selector(F) (cocos2d::SEL_CallFuncO)(&F)
+#define menu_selector(F) (cocos2d::SEL_MenuHandler)(&F)
+#define event_selector(F) (cocos2d::SEL_EventHandler)(&F)
+#define compare_selector(F) (cocos2d::SEL_Compare)(&F)
+#endif
 
 #endif

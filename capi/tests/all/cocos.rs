@@ -85,15 +85,27 @@ fn program_of_axmol_3() {
 
 #[test]
 fn program_of_axmol_3_in_an_engine_leaks_nothing() {
-    let engine = place("axmol3");
-    for (name, text) in ENGINE {
-        let at = engine.join("axmol").join(name);
-        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
-        std::fs::write(at, text).unwrap();
+    let ways: [(&str, &str, &[&[&str]]); 2] = [
+        ("tlx", "clang++", &[SANITIZED]),
+        ("axstd", "g++", &[SANITIZED, CPP20, FIFO]),
+    ];
+    for (tags, compiler, flags) in ways {
+        let engine = place("axmol3").join(tags);
+        for (name, text) in ENGINE {
+            let at = engine.join("axmol").join(name);
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            std::fs::write(
+                at,
+                text.replace("namespace tlx", &format!("namespace {tags}")),
+            )
+            .unwrap();
+        }
+        let second: &[&str] = &[
+            &format!("-I{}", engine.display()),
+            &format!("-DTAGS={tags}"),
+        ];
+        plays_axmol3(compiler, &[&[second], flags].concat());
     }
-    let second: &[&str] = &[&format!("-I{}", engine.display())];
-    plays_axmol3("clang++", &[second, SANITIZED]);
-    plays_axmol3("g++", &[second, SANITIZED, CPP20, FIFO]);
 }
 
 /// The callback scenario with a single-threaded pool: the process dies of a signal, or finds that objects

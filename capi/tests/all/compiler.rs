@@ -144,7 +144,7 @@ pub fn program(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
     // Tests run at once, and two may compile the same program.
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let to = place(compiler).join(format!("{name}-{number}"));
+    let to = place(compiler).join(format!("{}-{number}", name.replace('/', "-")));
     let mut command = compile(compiler, &source(name));
     command
         .args(flags)

@@ -4,6 +4,7 @@ mod abi;
 mod cocos;
 mod compiler;
 mod ends;
+mod engines;
 mod installed;
 mod interface;
 mod names;

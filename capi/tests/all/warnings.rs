@@ -36,12 +36,16 @@ const WAYS: &[&[&str]] = &[
 ];
 
 fn cpp_header(compiler: &str) {
+    cpp_text(compiler, USE, WAYS);
+}
+
+fn cpp_text(compiler: &str, text: &str, ways: &[&[&str]]) {
     if !has(compiler) {
         return;
     }
-    let at = place("warnings").join(format!("use-{compiler}.cpp"));
-    std::fs::write(&at, USE).unwrap();
-    for way in WAYS {
+    let at = place("warnings").join(format!("use-{compiler}-{}.cpp", text.len()));
+    std::fs::write(&at, text).unwrap();
+    for way in ways {
         run(command(compiler)
             .args(WARNINGS)
             .args(["-Wsign-conversion", "-Wold-style-cast", "-fsyntax-only"])
@@ -60,6 +64,15 @@ fn cpp_header_with_gcc() {
 #[test]
 fn cpp_header_with_clang() {
     cpp_header("clang++");
+}
+
+#[test]
+fn headers_of_engines() {
+    for header in ["cocos2d", "cocos2d_v2", "axmol", "axmol3"] {
+        let text = format!("#include \"releasepool/{header}.hpp\"\n");
+        cpp_text("g++", &text, &WAYS[..1]);
+        cpp_text("clang++", &text, &WAYS[3..4]);
+    }
 }
 
 /// Uses that would write to memory before an object, and the beginning of the message.

@@ -11,6 +11,11 @@
 #include <thread>
 #include <vector>
 
+// The namespace of the engine's tags, which was axstd once.
+#ifndef TAGS
+#define TAGS tlx
+#endif
+
 using namespace ax;
 
 static std::atomic<int> alive;
@@ -91,9 +96,13 @@ static void counts() {
     Node first;
     Sprite second;
     CHECK(first.getObjectID() != 0 && second.getObjectID() > first.getObjectID());
-#if defined(AX_ENABLE_SCRIPT_BINDING) && AX_ENABLE_SCRIPT_BINDING
     CHECK(first._ID == first.getObjectID() && first._luaID == 0);
-#endif
+    // As the engine did before 3.0.
+    {
+        const Node copy(first);
+        ++alive;
+        CHECK(copy.getObjectID() > second.getObjectID() && copy.getReferenceCount() == 1);
+    }
     // assign counts, adopt takes over.
     Node* target = nullptr;
     n = new Node(2);
@@ -111,8 +120,8 @@ static void ref_ptrs() {
     CHECK(a->getReferenceCount() == 2);
     a->release();
     RefPtr<Node> b(a);
-    RefPtr<Node> c(new Node(2), tlx::adopt_object);
-    const RefPtr<Node> d(c.get(), tlx::retain_object);
+    RefPtr<Node> c(new Node(2), TAGS::adopt_object);
+    const RefPtr<Node> d(c.get(), TAGS::retain_object);
     CHECK(c->getReferenceCount() == 2 && c == d);
     b = c;
     b = b.get();
@@ -121,19 +130,19 @@ static void ref_ptrs() {
     CHECK(!c && b->getReferenceCount() == 2);
     Node* const raw = b.detach();
     CHECK(!b && raw->getReferenceCount() == 2);
-    b.reset(raw, tlx::adopt_object);
+    b.reset(raw, TAGS::adopt_object);
     CHECK(raw->getReferenceCount() == 2);
-    b.reset(raw, tlx::retain_object);
+    b.reset(raw, TAGS::retain_object);
     b.reset(raw);
     CHECK(raw->getReferenceCount() == 2);
     Node* const same = b;
     CHECK(same == raw);
     b.swap(a);
     b.reset();
-    RefPtr<Sprite> sprite(new Sprite, tlx::adopt_object);
+    RefPtr<Sprite> sprite(new Sprite, TAGS::adopt_object);
     b = sprite;
-    CHECK(static_pointer_cast<Sprite>(b) == sprite && tlx::dynamic_pointer_cast<Sprite>(b) == sprite);
-    CHECK(tlx::static_pointer_cast<Node>(sprite) == b);
+    CHECK(static_pointer_cast<Sprite>(b) == sprite && TAGS::dynamic_pointer_cast<Sprite>(b) == sprite);
+    CHECK(TAGS::static_pointer_cast<Node>(sprite) == b);
     CHECK(sprite->getReferenceCount() == 2);
     const RefPtr<const Node> constant = b;
     CHECK(const_pointer_cast<Node>(constant) == b && !dynamic_pointer_cast<Sprite>(a));
@@ -150,7 +159,7 @@ static void weak_ptrs() {
     WeakPtr<Node> none;
     WeakPtr<Node> null(nullptr);
     CHECK(none.expired() && none == nullptr && none == null && !none && none.get() == nullptr);
-    RefPtr<Sprite> sprite(new Sprite, tlx::adopt_object);
+    RefPtr<Sprite> sprite(new Sprite, TAGS::adopt_object);
     WeakPtr<Sprite> weak(sprite.get());
     none = sprite.get();
     null = none;
@@ -211,7 +220,7 @@ static void disposes() {
 // Two threads share an object and lock a weak pointer to it; each has its pools, and numbers of its own.
 static void threads() {
     const int before = alive;
-    RefPtr<Node> shared(new Node(7), tlx::adopt_object);
+    RefPtr<Node> shared(new Node(7), TAGS::adopt_object);
     const WeakPtr<Node> weak(shared.get());
     std::vector<std::uint64_t> ids[2];
     const auto work = [&](int which) {

@@ -124,10 +124,14 @@ static void give_up(void *object) {
 
 static void append(const char *text, void *to) { strncat(to, text, 4000 - strlen(to)); }
 
+static void note_pools(void *was_without_pool) { *(bool *)was_without_pool = rp_is_without_pool(); }
+
 static void pools(void) {
     size_t released = 9;
     destroyed = 0;
+    CHECK(rp_is_without_pool());
     rp_pool_token outer = rp_pool_push();
+    CHECK(!rp_is_without_pool());
     node *n = new_node(1);
     CHECK(rp_autorelease(n) == n);
     rp_pool_token inner = rp_pool_push_named("inner");
@@ -151,7 +155,9 @@ static void pools(void) {
     /* The root pool. */
     rp_set_event_hook(append, (char[4096]){0});
     rp_autorelease(new_node(3));
-    CHECK(rp_drain_root(NULL, &released) == RP_OK && released == 1 && destroyed == 3);
+    bool was_without_pool = true;
+    CHECK(rp_autorelease_foreign(&was_without_pool, note_pools) == RP_OK && rp_is_without_pool());
+    CHECK(rp_drain_root(NULL, &released) == RP_OK && released == 2 && destroyed == 3 && !was_without_pool);
     rp_set_event_hook(NULL, NULL);
 
     /* In place. */

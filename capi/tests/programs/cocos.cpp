@@ -19,6 +19,9 @@ using namespace cocos2d;
 static int alive;
 static std::string order;
 
+namespace cocos2d {
+
+// The headers declare it.
 class Node : public Base {
 public:
     CREATE_FUNC(Node)
@@ -48,6 +51,8 @@ public:
 private:
     int tag_ = 0;
 };
+
+} // namespace cocos2d
 
 class Sprite : public Node {
 public:
@@ -79,6 +84,26 @@ static Node* node(int tag = 0) {
     Node* made = new Node;
     made->setTag(tag);
     return made;
+}
+
+// A correct program gets no warning: the main thread's pool opens by itself, but not where a callback has one. On
+// another thread, an object without a pool is reported, by the name of its class.
+static void warnings() {
+    static std::string text;
+    CHECK(rp_set_event_hook([](const char* part, void*) { text += part; }, nullptr) == RP_OK);
+    {
+        rp::CallbackScope callback;
+        Node::create();
+        CHECK(alive == 1);
+    }
+    CHECK(alive == 0 && rp_is_without_pool());
+    Node* const n = Node::create();
+    CHECK(text.empty() && PoolManager::getInstance()->getCurrentPool()->contains(n));
+    std::thread([] { Sprite::create(); }).join();
+    CHECK(text.find(RP_TABLE_NAMES ? "Sprite autoreleased without a pool" : "rp::Object") != std::string::npos);
+    CHECK(rp_set_event_hook(nullptr, nullptr) == RP_OK);
+    PoolManager::getInstance()->getCurrentPool()->clear();
+    CHECK(alive == 0);
 }
 
 static void counts() {
@@ -518,6 +543,7 @@ static void threads() {
 }
 
 int main() {
+    warnings();
     counts();
     CHECK(alive == 0);
     ref_ptrs();

@@ -9,6 +9,9 @@ USING_NS_CC;
 
 static int alive = 0;
 
+namespace cocos2d {
+
+// The header declares it.
 class CCNode : public CCObject {
 public:
     CCNode() : m_pChild(nullptr) { ++alive; }
@@ -22,6 +25,8 @@ public:
     CCObject* copyWithZone(CCZone*) override { return new CCNode(); }
     CC_SYNTHESIZE_RETAIN(CCNode*, m_pChild, Child)
 };
+
+} // namespace cocos2d
 
 // What the engine's main loop does after each frame.
 static void end_of_frame() { CCPoolManager::sharedPoolManager()->pop(); }
@@ -88,10 +93,103 @@ static void members() {
     end_of_frame();
 }
 
+// Releases another object too early, in a clear inside a clear.
+class TooEarly : public CCObject {
+public:
+    CCNode* other = nullptr;
+    ~TooEarly() override {
+        CCPoolManager::sharedPoolManager()->finalize();
+        other->release();
+        CHECK(other->retainCount() == 1);
+    }
+};
+
+// The last release leaves an object to the pools that have it.
+static void released_too_early() {
+    CCPoolManager* const manager = CCPoolManager::sharedPoolManager();
+    const int before = alive;
+    manager->push();
+    CCNode* nodes[8];
+    for (CCNode*& node : nodes) {
+        node = CCNode::create();
+        node->release();
+        node->release();
+        CHECK(node->retainCount() == 1);
+    }
+    CCNode* const added = new CCNode();
+    manager->addObject(added);
+    added->retain();
+    added->release();
+    added->release();
+    // As other objects get the memory of those that are gone.
+    static CCNode* others[1000];
+    for (CCNode*& other : others) {
+        other = new CCNode();
+    }
+    manager->pop();
+    CHECK(alive == before + 1000);
+    for (CCNode* const other : others) {
+        other->release();
+    }
+    // A drain that has released an entry already leaves the last reference to nobody.
+    for (const int number : {1, 2, 10, 1000}) {
+        for (int order = 0; order < 2; ++order) {
+            manager->push();
+            for (int i = 0; i < number; ++i) {
+                CCNode* const first = CCNode::create();
+                CCNode* const second = CCNode::create();
+                (order == 0 ? first : second)->setChild(order == 0 ? second : first);
+            }
+            manager->pop();
+            CHECK(alive == before);
+        }
+    }
+    // An object in two pools, of which the inner one is drained.
+    manager->push();
+    CCNode* const twice = CCNode::create();
+    manager->push();
+    twice->retain();
+    twice->autorelease();
+    manager->pop();
+    twice->release();
+    CHECK(twice->retainCount() == 1);
+    manager->pop();
+    CHECK(alive == before);
+#ifndef RP_COCOS_FIFO
+    CCNode* const waiting = CCNode::create();
+    auto* const too_early = new TooEarly;
+    too_early->other = waiting;
+    too_early->autorelease();
+    end_of_frame();
+    CHECK(alive == before);
+#endif
+    // A pool that is drained has nothing any more.
+    manager->push();
+    CCNode* const kept = CCNode::create();
+    kept->retain();
+    manager->pop();
+    CHECK(alive == before + 1 && kept->retainCount() == 1);
+    kept->release();
+    CHECK(alive == before);
+    // The pool of another thread does not count, nor does that of this thread for another.
+    CCNode* const lent = CCNode::create();
+    std::thread([lent] {
+        lent->retain();
+        lent->release();
+        CCNode* const own = CCNode::create();
+        own->release();
+        end_of_frame();
+    }).join();
+    CHECK(lent->retainCount() == 1 && alive == before + 1);
+    end_of_frame();
+    CHECK(alive == before);
+}
+
 int main() {
     frames();
     pools();
     members();
+    released_too_early();
     // A thread that leaves pools open.
     const int before = alive;
     std::thread([] {

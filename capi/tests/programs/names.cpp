@@ -83,6 +83,23 @@ static void of_objects() {
     CHECK(dump.find(named("game::Player") + " count 2") != std::string::npos);
 }
 
+// Warnings about objects without a pool, and about objects that wait, name each class.
+static void of_events() {
+    static std::string text;
+    CHECK(rp_set_event_hook([](const char* part, void*) { text += part; }, nullptr) == RP_OK);
+    CHECK(rp_manager_set_root_watermark(nullptr, 4, false) == RP_OK);
+    std::thread([] {
+        for (int i = 0; i < 3; ++i) {
+            rp::autorelease(rp::adopt(new Sprite));
+            rp::autorelease(rp::adopt(new Player));
+        }
+    }).join();
+    CHECK(rp_set_event_hook(nullptr, nullptr) == RP_OK);
+    const auto has = [](const std::string& part) { return text.find(part) != std::string::npos; };
+    CHECK(has(named("game::Sprite") + " autoreleased") && has(named("game::Player") + " autoreleased"));
+    CHECK(has(RP_TABLE_NAMES ? "game::Player (2), game::Sprite (2)" : "rp::Object"));
+}
+
 // Returns the number of objects that are alive by their names.
 static std::map<std::string, std::size_t> alive() {
     std::map<std::string, std::size_t> found;
@@ -148,6 +165,7 @@ int main(int, char** arguments) {
     const char* const way = arguments[1];
     if (std::strcmp(way, "objects") == 0) {
         of_objects();
+        of_events();
 #ifdef HAS_PART_WITHOUT_RTTI
         rp::Ref<rp::Object> plain = rp::adopt(make_without_rtti());
         CHECK(name_of(plain.get()) == "rp::Object");

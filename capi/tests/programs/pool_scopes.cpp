@@ -8,15 +8,15 @@ using namespace cocos2d;
 
 static long alive = 0;
 
-class Node : public Ref {
+class Scoped : public Ref {
 public:
-    static Node* create() {
-        auto* made = new Node();
+    static Scoped* create() {
+        auto* made = new Scoped();
         made->autorelease();
         return made;
     }
-    Node() { ++alive; }
-    ~Node() override { --alive; }
+    Scoped() { ++alive; }
+    ~Scoped() override { --alive; }
 };
 
 struct Plain : rp::Object {
@@ -34,7 +34,7 @@ static jmp_buf protected_call;
         std::longjmp(protected_call, 1);
     } else if (way == 1) {
         AutoreleasePool pool("binding");
-        Node::create();
+        Scoped::create();
         std::longjmp(protected_call, 1);
     }
     rp_pool_push();
@@ -109,23 +109,23 @@ struct Director {
         CHECK(rp_thread_current() == nullptr);
         {
             AutoreleasePool pool("the destructor's own");
-            Node* node = Node::create();
+            Scoped* node = Scoped::create();
             CHECK(alive == 1 && pool.contains(node));
             rp::create<Plain>();
             CHECK(alive == 2);
-            pool.addObject(new Node);
+            pool.addObject(new Scoped);
             CHECK(alive == 3 && PoolManager::getInstance()->getCurrentPool() == &pool);
             rp::AutoreleasePool inner;
-            Node::create();
+            Scoped::create();
             CHECK(alive == 4 && inner.size() == 1);
         }
         CHECK(alive == 0);
         const rp_pool_token token = rp_pool_push();
-        Node::create();
+        Scoped::create();
         CHECK(alive == 1);
         CHECK(rp_pool_pop(token, nullptr) == RP_OK && alive == 0);
         // No pool is open.
-        (new Node)->autorelease();
+        (new Scoped)->autorelease();
         CHECK(alive == 0);
     }
 };

@@ -3,7 +3,7 @@
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::destroy::release;
-use crate::object::header::{Thin, header};
+use crate::object::header::{Thin, name_of};
 use crate::object::object_memory::BlockSource;
 use crate::object::strong::Ref;
 use crate::pool::drain::{this_thread, watch};
@@ -143,7 +143,7 @@ fn autorelease_late(
 #[inline(never)]
 fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Location<'static>) {
     // SAFETY: the reference that the caller has given up keeps the object alive.
-    let type_info = unsafe { header(thin) }.type_info;
+    let name = unsafe { name_of(thin) };
     root.entries.push(thin, &stack.thread_pools().pages);
     stack.stats.root_has_grown(root.entries.len());
     // The destructors that a drain of the root pool runs may add entries: the same drain releases
@@ -151,12 +151,12 @@ fn push_root(stack: &PoolStack, root: &PoolState, thin: Thin, site: &'static Loc
     if root.life.is_draining() {
         return;
     }
-    if let Some(times) = stack.strays.count(type_info, site, stack.manager.id) {
+    if let Some(times) = stack.strays.count(name, site, stack.manager.id) {
         let event = Event::new(EventKind::NoPool, current_label());
         event
             .pool("root")
             .manager(stack.manager.id, stack.manager.name.as_deref())
-            .of_type(type_info.type_name())
+            .of_type(name.get())
             .at(site)
             .created_at(ledger::site_of(thin))
             .times(times as usize)

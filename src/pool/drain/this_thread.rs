@@ -6,7 +6,7 @@ use super::turns::Serves;
 use super::watch;
 use crate::event::{Event, EventKind};
 use crate::ledger;
-use crate::object::header::header;
+use crate::object::header::name_of;
 use crate::pool::stack::budget::{Limit, Meter, Outcome, Served};
 use crate::pool::stack::manager_shared::ManagerShared;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
@@ -467,7 +467,7 @@ impl PoolsExit<'_> {
             return;
         };
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
-        let name = unsafe { header(last) }.type_info.type_name();
+        let name = unsafe { name_of(last) }.get();
         let leaked = pool.entries.clear(&self.pools.pages);
         let event = Event::new(EventKind::CutOff, self.record.label());
         self.events

@@ -2,9 +2,9 @@
 //! later is looked through, and events tell of what has grown beyond its watermark.
 
 use crate::event::{Event, EventKind};
-use crate::object::header::{Thin, header};
-use crate::pool::entries::page::ENTRIES;
-use crate::pool::entries::page::PageChain;
+use crate::ledger::object_name::ObjectName;
+use crate::object::header::{Thin, name_of};
+use crate::pool::entries::page::{ENTRIES, PageChain};
 use crate::pool::remote;
 use crate::pool::stack::pool_stack::{PoolStack, PoolState};
 use crate::pool::stack::thread_pools::WITH_PAGES;
@@ -135,23 +135,23 @@ impl Sample {
     fn take(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
         // Allocates before reading the first object: the global allocator is foreign code, which
         // may drain the pool.
-        let mut names: Vec<&'static str> = Vec::with_capacity(len.min(SAMPLE));
+        let mut names: Vec<ObjectName> = Vec::with_capacity(len.min(SAMPLE));
         let room = names.capacity().min(SAMPLE);
         look_through(&mut |thin| {
             let has_room = names.len() < room;
             if has_room {
                 // SAFETY: `look_through` passes objects that wait for their release or destructor,
                 // so their headers have not been freed, and nothing here runs foreign code.
-                names.push(unsafe { header(thin) }.type_info.type_name());
+                names.push(unsafe { name_of(thin) });
             }
             has_room
         });
+        // Only now, as foreign code may tell the names.
+        let mut names: Vec<_> = names.into_iter().map(ObjectName::get).collect();
         let (first, size) = (names.first().copied(), names.len());
         names.sort_unstable();
-        let mut types: Vec<_> = names
-            .chunk_by(|one, other| one == other)
-            .map(|alike| (alike[0], alike.len()))
-            .collect();
+        let alike = names.chunk_by(|one, other| one == other);
+        let mut types: Vec<_> = alike.map(|alike| (alike[0], alike.len())).collect();
         types.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
         types.truncate(TYPES);
         Self { first, types, size }

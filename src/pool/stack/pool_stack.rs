@@ -357,10 +357,7 @@ impl fmt::Display for PoolDump<'_> {
         // but not drain the pool.
         for thin in unsafe { pool.entries.newest_first() } {
             // SAFETY: the entry's reference keeps the object alive while the pool is borrowed.
-            let object = unsafe { header(thin) };
-            // SAFETY: as above.
-            let name = unsafe { name_of(thin) };
-            let count = object.count.strong();
+            let (name, count) = unsafe { (name_of(thin).get(), header(thin).count.strong()) };
             write!(f, "\n  {thin:p} {name} count {count}")?;
         }
         Ok(())

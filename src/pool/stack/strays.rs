@@ -6,7 +6,7 @@
 //! on events](crate::event).
 
 use crate::event;
-use crate::object::header::TypeInfo;
+use crate::ledger::object_name::ObjectName;
 use crate::sync::cell::Cell;
 use std::panic::Location;
 use std::ptr;
@@ -15,10 +15,10 @@ use std::ptr;
 /// another, whose count then starts again from zero.
 const COUNTS: usize = 8;
 
-/// A type and site whose strays are counted.
+/// A type (in C++, a class) and site whose strays are counted.
 #[derive(Clone, Copy)]
 struct Stray {
-    type_info: &'static TypeInfo,
+    name: ObjectName,
     /// Compared by its address: if the compiler has placed copies of one site at several addresses,
     /// each has a count, and the process-wide count is their sum.
     site: &'static Location<'static>,
@@ -56,16 +56,16 @@ impl Strays {
     /// returns the number of strays since the last report.
     pub(crate) fn count(
         &self,
-        type_info: &'static TypeInfo,
+        name: ObjectName,
         site: &'static Location<'static>,
         manager: u64,
     ) -> Option<u64> {
         let is_it = |place: &Cell<Option<Stray>>| {
             let stray = place.get();
-            stray.is_some_and(|s| ptr::eq(s.type_info, type_info) && ptr::eq(s.site, site))
+            stray.is_some_and(|s| s.name.key() == name.key() && ptr::eq(s.site, site))
         };
         let known = self.strays.iter().position(is_it);
-        let at = known.unwrap_or_else(|| self.begin(Stray { type_info, site }, manager));
+        let at = known.unwrap_or_else(|| self.begin(Stray { name, site }, manager));
         let place = &self.counts[at];
         let mut count = place.get();
         count.times += 1;
@@ -100,9 +100,9 @@ impl Strays {
     fn share(&self, at: usize, manager: u64) {
         let count = self.counts[at].replace(StrayCount::NONE);
         let unshared = count.times - count.shared;
-        if let Some(Stray { type_info, site }) = self.strays[at].take() {
+        if let Some(Stray { name, site }) = self.strays[at].take() {
             if unshared > 0 {
-                event::count_no_pool(type_info.type_name(), site, manager, unshared);
+                event::count_no_pool(name.get(), site, manager, unshared);
             }
         }
     }

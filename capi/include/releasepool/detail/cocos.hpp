@@ -2,18 +2,43 @@
 // class. Not for programs: cocos2d.hpp and axmol3.hpp include it, once they have declared the class.
 //
 // RP_COCOS_NAMESPACE and RP_COCOS_REF are their namespace and the class, RP_COCOS_ROOT_NAME is the name of the
-// root pool, RP_COCOS_ASSERT their assertion, RP_COCOS_EXPLICIT is `explicit` if a pointer does not become a
-// RefPtr by itself, and RP_COCOS_TAGS the namespace of the tags of axmol 3.
+// root pool, RP_COCOS_EXPLICIT is `explicit` if a pointer does not become a RefPtr by itself, and RP_COCOS_TAGS
+// the namespace of the tags of axmol 3. RP_COCOS_V2 is defined for Cocos2d-x v2.
+//
+// Files of one program may be compiled with other settings, so no macro that they define changes a class here.
 #ifdef RELEASEPOOL_DETAIL_COCOS_HPP
-#error "a program includes one of cocos2d.hpp, axmol.hpp and axmol3.hpp"
+#error "a program includes one of cocos2d.hpp, cocos2d_v2.hpp, axmol.hpp and axmol3.hpp"
 #endif
 #define RELEASEPOOL_DETAIL_COCOS_HPP
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
+
+// The checks of these headers: on where those of the engine are. CCASSERT and its like stay the engine's.
+#if defined(_AX_DEBUG)
+#define RP_COCOS_DEBUG (_AX_DEBUG > 0)
+#elif defined(COCOS2D_DEBUG)
+#define RP_COCOS_DEBUG (COCOS2D_DEBUG > 0)
+#elif defined(NDEBUG)
+#define RP_COCOS_DEBUG 0
+#else
+#define RP_COCOS_DEBUG 1
+#endif
+#if RP_COCOS_DEBUG
+#define RP_COCOS_ASSERT(condition, message)                                                            \
+    do {                                                                                               \
+        if (!(condition)) {                                                                            \
+            std::fprintf(stderr, "Assert failed: %s\n", message);                                      \
+            assert(condition);                                                                         \
+        }                                                                                              \
+    } while (0)
+#else
+#define RP_COCOS_ASSERT(condition, message) static_cast<void>(0)
+#endif
 
 namespace RP_COCOS_NAMESPACE {
 
@@ -32,11 +57,41 @@ public:
     }
 };
 
+#ifndef RP_COCOS_V2
+class Node;
+
 // Member functions of a Ref, as schedulers and menus take them.
 using SEL_CallFunc = void (RP_COCOS_REF::*)();
+using SEL_CallFuncN = void (RP_COCOS_REF::*)(Node*);
+using SEL_CallFuncND = void (RP_COCOS_REF::*)(Node*, void*);
 using SEL_CallFuncO = void (RP_COCOS_REF::*)(RP_COCOS_REF*);
 using SEL_MenuHandler = void (RP_COCOS_REF::*)(RP_COCOS_REF*);
 using SEL_SCHEDULE = void (RP_COCOS_REF::*)(float);
+#endif
+
+namespace rp_detail {
+
+// Whether new pools release first in, first out: one answer for the program. A file that defines RP_COCOS_FIFO
+// sets it before main.
+inline std::atomic<bool> is_fifo{false};
+#ifdef RP_COCOS_FIFO
+[[maybe_unused]] static const bool fifo_is_set = (is_fifo.store(true, std::memory_order_relaxed), true);
+#endif
+
+// Returns a number that nothing else gets. Each thread takes many at a time.
+inline std::uint64_t next_id() noexcept {
+    constexpr std::uint64_t taken = 1024;
+    static std::atomic<std::uint64_t> last{0};
+    static thread_local std::uint64_t last_here = 0;
+    if (last_here % taken == 0) {
+        last_here = last.fetch_add(taken, std::memory_order_relaxed);
+    }
+    return ++last_here;
+}
+
+class Eras;
+
+} // namespace rp_detail
 
 // A pool, which is the calling thread's current one until it is destroyed. Meant for the stack.
 class AutoreleasePool {
@@ -53,7 +108,7 @@ public:
     // Takes over a reference; n calls are n releases. Null fails an assertion, and is ignored without one.
     void addObject(RP_COCOS_REF* object);
     // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear of this
-    // pool has called, leaves the rest to that clear, or, with RP_COCOS_FIFO, goes on where it is.
+    // pool has called, leaves the rest to that clear, or, first in first out, goes on where it is.
     void clear();
     bool isClearing() const { return clearing_ != 0; }
     // Returns whether the pool has an entry for the object; false for null.
@@ -63,32 +118,37 @@ public:
 private:
     friend class PoolManager;
     friend class RP_COCOS_REF;
+    friend class rp_detail::Eras;
 
     // Fails on a thread that has not made the pool.
     void check_thread() const;
     // Returns whether this is the pool of getCurrentPool on a thread without another.
     bool is_root() const;
+    // Returns whether the pool itself has an entry for the object.
+    bool has(RP_COCOS_REF* object) const;
 
     std::string name_;
     AutoreleasePool* below_ = nullptr;
     int clearing_ = 0;
+    // Each clear ends an era. No other pool has this number.
+    std::uint64_t era_ = rp_detail::next_id();
     // The pools of the thread that has made this one.
     const void* thread_;
-#ifdef RP_COCOS_FIFO
+    // First in, first out, the entries are here; otherwise the pool is the library's.
+    const bool is_fifo_ = rp_detail::is_fifo.load(std::memory_order_relaxed);
     std::vector<RP_COCOS_REF*> entries_;
     // The next entry that a clear in progress releases; those before it are gone.
     std::size_t next_ = 0;
-#else
     mutable rp_pool pool_{};
-#endif
 };
 
-namespace detail {
+namespace rp_detail {
 
 // The pools of a thread. Without a destructor, so that it can be used while the thread ends.
 struct ThreadPools {
     AutoreleasePool* top = nullptr;
     AutoreleasePool* root = nullptr;
+    bool is_main = false;
     bool has_ended = false;
 };
 
@@ -96,6 +156,9 @@ inline ThreadPools& own_pools() noexcept {
     static thread_local ThreadPools pools;
     return pools;
 }
+
+// The main thread is the one that initializes the program.
+inline const bool main_is_known = own_pools().is_main = true;
 
 // The pool that a main loop clears: made when it is first asked for, cleared when the thread ends.
 struct RootPool {
@@ -117,7 +180,17 @@ inline void need_root() {
     }
 }
 
-} // namespace detail
+// Returns the pool into which the calling thread autoreleases, or null for the library's. The main thread gets its
+// root pool here, as in the engine, unless a pool of the library is open, such as that of a callback.
+inline AutoreleasePool* pool_for_autorelease() {
+    const ThreadPools& pools = own_pools();
+    if (RP_UNLIKELY(pools.top == nullptr) && pools.is_main && rp_is_without_pool()) {
+        need_root();
+    }
+    return pools.top;
+}
+
+} // namespace rp_detail
 
 // Finds the pools of the calling thread.
 class PoolManager {
@@ -128,7 +201,7 @@ public:
     }
     // Clears the calling thread's root pool, and the library's. Pools on the stack stay valid.
     static void destroyInstance() {
-        if (AutoreleasePool* const root = detail::own_pools().root) {
+        if (AutoreleasePool* const root = rp_detail::own_pools().root) {
             root->clear();
         } else {
             rp_drain_root(nullptr, nullptr);
@@ -139,16 +212,16 @@ public:
 
     // Returns the innermost pool; null only while the thread ends.
     AutoreleasePool* getCurrentPool() const {
-        detail::need_root();
-        return detail::own_pools().top;
+        rp_detail::need_root();
+        return rp_detail::own_pools().top;
     }
     // Returns whether a pool of the calling thread has an entry for the object; false for null.
     bool isObjectInPools(RP_COCOS_REF* object) const {
         if (object == nullptr) {
             return false;
         }
-        for (AutoreleasePool* pool = detail::own_pools().top; pool != nullptr; pool = pool->below_) {
-            if (pool->contains(object)) {
+        for (AutoreleasePool* pool = rp_detail::own_pools().top; pool != nullptr; pool = pool->below_) {
+            if (pool->has(object)) {
                 return true;
             }
         }
@@ -160,20 +233,20 @@ private:
 };
 
 inline AutoreleasePool::AutoreleasePool(std::string_view name)
-    : name_(name), below_(detail::own_pools().top), thread_(&detail::own_pools()) {
-    detail::own_pools().top = this;
-#ifndef RP_COCOS_FIFO
-    rp::detail::check(rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()));
-#endif
+    : name_(name), below_(rp_detail::own_pools().top), thread_(&rp_detail::own_pools()) {
+    rp_detail::own_pools().top = this;
+    if (!is_fifo_) {
+        rp::detail::check(rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()));
+    }
 }
 
 inline void AutoreleasePool::check_thread() const {
-    if (thread_ != &detail::own_pools()) {
+    if (thread_ != &rp_detail::own_pools()) {
         rp::detail::fail("an AutoreleasePool belongs to another thread: use it on the thread that made it");
     }
 }
 
-inline bool AutoreleasePool::is_root() const { return detail::own_pools().root == this; }
+inline bool AutoreleasePool::is_root() const { return rp_detail::own_pools().root == this; }
 
 inline AutoreleasePool::~AutoreleasePool() {
     check_thread();
@@ -182,18 +255,18 @@ inline AutoreleasePool::~AutoreleasePool() {
     }
     clear();
     // Takes this pool out of the list, wherever it is.
-    for (AutoreleasePool** at = &detail::own_pools().top; *at != nullptr; at = &(*at)->below_) {
+    for (AutoreleasePool** at = &rp_detail::own_pools().top; *at != nullptr; at = &(*at)->below_) {
         if (*at == this) {
             *at = below_;
             break;
         }
     }
-#ifdef RP_COCOS_FIFO
-    // A destructor may have added entries after the pool was taken out.
-    clear();
-#else
-    rp::detail::check(rp_pool_close(&pool_), RP_STALE);
-#endif
+    if (is_fifo_) {
+        // A destructor may have added entries after the pool was taken out.
+        clear();
+    } else {
+        rp::detail::check(rp_pool_close(&pool_), RP_STALE);
+    }
 }
 
 inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
@@ -201,34 +274,36 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
     if (object == nullptr) {
         return;
     }
-#ifdef RP_COCOS_FIFO
-    check_thread();
-    entries_.push_back(object);
-#else
-    rp::detail::check(rp_pool_add(&pool_, rp::detail::Access::payload(object)));
-#endif
+    if (is_fifo_) {
+        check_thread();
+        entries_.push_back(object);
+    } else {
+        rp::detail::check(rp_pool_add(&pool_, rp::detail::Access::payload(object)));
+    }
 }
 
 inline void AutoreleasePool::clear() {
     check_thread();
     ++clearing_;
-#ifdef RP_COCOS_FIFO
-    // A clear inside a clear, from a destructor, goes on where the outer one is.
-    while (next_ < entries_.size()) {
-        RP_COCOS_REF* const object = entries_[next_++];
-        object->release();
+    if (is_fifo_) {
+        // A clear inside a clear, from a destructor, goes on where the outer one is.
+        while (next_ < entries_.size()) {
+            RP_COCOS_REF* const object = entries_[next_++];
+            object->release();
+        }
+        entries_.clear();
+        next_ = 0;
+    } else {
+        // Stale: the scope around the pool, such as a callback, has closed it.
+        rp::detail::check(rp_pool_drain(&pool_, nullptr), RP_DRAINING, RP_STALE);
     }
-    entries_.clear();
-    next_ = 0;
-#else
-    // Stale: the scope around the pool, such as a callback, has closed it.
-    rp::detail::check(rp_pool_drain(&pool_, nullptr), RP_DRAINING, RP_STALE);
-#endif
     if (is_root() && clearing_ == 1) {
         // What was autoreleased without a pool.
         rp_drain_root(nullptr, nullptr);
     }
-    --clearing_;
+    if (--clearing_ == 0) {
+        era_ = rp_detail::next_id();
+    }
 }
 
 inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {
@@ -236,27 +311,30 @@ inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {
         return false;
     }
     // A root pool that is the current one stands for the library's, too.
-    if (is_root() && detail::own_pools().top == this && rp_is_in_pools(rp::detail::Access::payload(object))) {
+    if (is_root() && rp_detail::own_pools().top == this && rp_is_in_pools(rp::detail::Access::payload(object))) {
         return true;
     }
-#ifdef RP_COCOS_FIFO
+    return has(object);
+}
+
+inline bool AutoreleasePool::has(RP_COCOS_REF* object) const {
+    if (!is_fifo_) {
+        return rp_pool_contains(&pool_, rp::detail::Access::payload(object));
+    }
     const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(next_);
     return std::find(first, entries_.end(), object) != entries_.end();
-#else
-    return rp_pool_contains(&pool_, rp::detail::Access::payload(object));
-#endif
 }
 
 inline void AutoreleasePool::dump() {
-#ifdef RP_COCOS_FIFO
+    if (!is_fifo_) {
+        rp_pool_dump(&pool_, [](const char* text, void*) { std::printf("autorelease %s\n", text); }, nullptr);
+        return;
+    }
     std::printf("autorelease pool: %s, number of managed object %zu\n", name_.c_str(), entries_.size() - next_);
     std::printf("%20s%20s\n", "Object pointer", "reference count");
     for (std::size_t at = next_; at < entries_.size(); ++at) {
         std::printf("%20p%20u\n", static_cast<void*>(entries_[at]), entries_[at]->getReferenceCount());
     }
-#else
-    rp_pool_dump(&pool_, [](const char* text, void*) { std::printf("autorelease %s\n", text); }, nullptr);
-#endif
 }
 
 inline void RP_COCOS_REF::retain() {
@@ -271,13 +349,13 @@ inline void RP_COCOS_REF::release() {
 
 inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     RP_COCOS_ASSERT(strong_count() > 0, "reference count should be greater than 0");
-#ifdef RP_COCOS_FIFO
-    if (AutoreleasePool* const pool = detail::own_pools().top) {
+    AutoreleasePool* const pool = rp_detail::pool_for_autorelease();
+    // Only then is the pool looked at: a longjmp may have left it.
+    if (RP_UNLIKELY(rp_detail::is_fifo.load(std::memory_order_relaxed)) && pool != nullptr && pool->is_fifo_) {
         pool->addObject(this);
-        return this;
+    } else {
+        rp_embedded_autorelease(rp::detail::context(), rp::detail::Access::payload(this));
     }
-#endif
-    rp_embedded_autorelease(rp::detail::context(), rp::detail::Access::payload(this));
     return this;
 }
 
@@ -302,6 +380,13 @@ inline void RP_COCOS_REF::printLeaks() {
         std::printf("[memory] WARNING: %zu Ref object(s) still active in memory.\n", objects);
     }
 }
+
+#ifdef RP_COCOS_AXMOL2
+// A reference that a RefPtr takes over.
+template <class T> struct ReferencedObject {
+    T* _ptr;
+};
+#endif
 
 // A reference that retains. Where it is a member, T may be incomplete.
 template <class T> class RefPtr {
@@ -362,6 +447,10 @@ public:
     // Returns the object with its reference, which the caller now owns.
     T* detach() noexcept { return ref_.release(); }
 
+#ifdef RP_COCOS_AXMOL2
+    // Takes over the reference.
+    template <class U> RefPtr(ReferencedObject<U>&& object) noexcept { weakAssign(object._ptr); }
+#endif
 #ifdef RP_COCOS_TAGS
     RefPtr(T* object, RP_COCOS_TAGS::retain_object_t) noexcept : RefPtr(object) {}
     RefPtr(T* object, RP_COCOS_TAGS::adopt_object_t) noexcept { weakAssign(object); }
@@ -404,7 +493,7 @@ private:
     rp::Ref<T> ref_;
 };
 
-namespace detail {
+namespace rp_detail {
 
 // Returns what comparisons of a RefPtr<T> compare of a pointer: the address that C knows of an object, and of
 // another base of T that of its object.
@@ -418,7 +507,7 @@ template <class T, class U> const void* identity(U* object) noexcept {
     }
 }
 
-} // namespace detail
+} // namespace rp_detail
 
 // Comparisons by object, with references, pointers (constant and not) and null: the classes through which it
 // is seen do not matter.
@@ -427,10 +516,10 @@ template <class T, class U> const void* identity(U* object) noexcept {
         return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(b.to_c());               \
     }                                                                                                  \
     template <class T, class U> bool operator OP(const RefPtr<T>& a, U* b) noexcept {                  \
-        return static_cast<const void*>(a.to_c()) OP detail::identity<T>(b);                           \
+        return static_cast<const void*>(a.to_c()) OP rp_detail::identity<T>(b);                           \
     }                                                                                                  \
     template <class T, class U> bool operator OP(U* a, const RefPtr<T>& b) noexcept {                  \
-        return detail::identity<T>(a) OP static_cast<const void*>(b.to_c());                           \
+        return rp_detail::identity<T>(a) OP static_cast<const void*>(b.to_c());                           \
     }                                                                                                  \
     template <class T> bool operator OP(const RefPtr<T>& a, std::nullptr_t) noexcept {                 \
         return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(nullptr);                \

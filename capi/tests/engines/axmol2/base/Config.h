@@ -1,0 +1,4 @@
+#pragma once
+#ifndef AX_ENABLE_SCRIPT_BINDING
+#define AX_ENABLE_SCRIPT_BINDING 1
+#endif

@@ -1,0 +1,1 @@
+#include <releasepool/axmol.hpp>

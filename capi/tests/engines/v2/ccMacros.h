@@ -1,0 +1,4 @@
+#pragma once
+#ifndef CCAssert
+#define CCAssert(cond, msg) ((void)(cond))
+#endif

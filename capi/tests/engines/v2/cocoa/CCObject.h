@@ -1,0 +1,1 @@
+#include <releasepool/cocos2d_v2.hpp>

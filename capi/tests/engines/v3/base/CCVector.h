@@ -1,0 +1,1 @@
+#include <releasepool/cocos2d.hpp>

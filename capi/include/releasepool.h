@@ -623,7 +623,7 @@ rp_status rp_post_free(rp_post *post);
 
 /* ---- Memory -------------------------------------------------------------------------------------- */
 
-/* Blocks of 16 to 640 bytes, from a heap of each thread; larger memory comes from malloc. */
+/* Blocks of 16 to 64,768 bytes, from a heap of each thread; larger memory comes from malloc. */
 typedef struct rp_blocks rp_blocks;
 
 typedef struct rp_blocks_figures {

@@ -109,7 +109,7 @@ fn with_pending<R>(f: impl FnOnce(&mut Vec<Pending>) -> R) -> R {
 pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
     let memory = match block_of(layout) {
         Some((size, waste)) => BlockSource::Process.alloc(size, waste).ok(),
-        None => BlockSource::Process.alloc_large(layout).ok(),
+        None => alloc_large(layout),
     };
     if let Some(memory) = memory {
         own_memory::note(memory, layout);
@@ -128,7 +128,6 @@ pub fn alloc_by_hand(layout: Layout) -> Option<NonNull<u8>> {
 #[inline]
 pub unsafe fn free_by_hand(memory: NonNull<u8>, layout: Layout) {
     tally_destroyed(1);
-    own_memory::forget(memory, layout);
     if has_no_pending() {
         // SAFETY: allocated with this layout, and given up by the contract.
         unsafe { free_memory(memory, layout) };
@@ -136,6 +135,22 @@ pub unsafe fn free_by_hand(memory: NonNull<u8>, layout: Layout) {
         // SAFETY: forwards the contract.
         unsafe { free_unless_kept(memory, layout) };
     }
+}
+
+/// Allocates memory for an object that no block fits.
+pub(super) fn alloc_large(object: Layout) -> Option<NonNull<u8>> {
+    let layout = own_memory::large_layout(object)?;
+    BlockSource::Process.alloc_large(layout).ok()
+}
+
+/// Frees the memory of an object that no block fits.
+///
+/// # Safety
+/// The memory is from [`alloc_large`] for this layout, and is given up.
+pub(super) unsafe fn free_large(memory: NonNull<u8>, object: Layout) {
+    let layout = own_memory::large_layout(object).expect("the memory was allocated");
+    // SAFETY: forwards the contract.
+    unsafe { Global::free(memory, layout) };
 }
 
 /// Frees memory at once.
@@ -150,7 +165,7 @@ unsafe fn free_memory(memory: NonNull<u8>, layout: Layout) {
         if block_of(layout).is_some() {
             Block::free(memory, layout);
         } else {
-            Global::free(memory, layout);
+            free_large(memory, layout);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::object::header::{
     Header, MAGIC, ObjectKind, ObjectLayout, PlainBlock, Thin, TypeInfo, header, write_header,
     write_uncounted_header,
 };
-use crate::object::object_memory::{Block, BlockSource, Global, Memory};
+use crate::object::object_memory::{Block, BlockSource};
 use crate::object::{destroy as destruction, raw_checks};
 use crate::thread::current::tally_created;
 use std::alloc::Layout;
@@ -305,7 +305,7 @@ impl ForeignClass {
                 let (size, waste) = (usize::from(block.size), usize::from(block.waste));
                 BlockSource::Process.alloc(size, waste).ok()
             }
-            None => BlockSource::Process.alloc_large(self.object.layout).ok(),
+            None => by_hand::alloc_large(self.object.layout),
         }
     }
 
@@ -319,12 +319,7 @@ impl ForeignClass {
         unsafe {
             match self.block {
                 Some(block) => Block::free_class(memory, block),
-                None => {
-                    if self.destroy.is_some() && self.is_embedded {
-                        own_memory::forget(memory, self.object.layout);
-                    }
-                    Global::free(memory, self.object.layout);
-                }
+                None => by_hand::free_large(memory, self.object.layout),
             }
         }
     }

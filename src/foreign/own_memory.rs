@@ -11,23 +11,13 @@ use std::ptr::NonNull;
 /// The bytes of a region: those of a chunk of blocks, which is aligned to its size.
 const REGION: usize = 65_536;
 
-/// The regions that have had blocks. A chunk that was given back to the system stays in the set,
-/// so an object that other code puts there later is taken for one of the library.
+/// The regions that have had blocks, or large memory. What was given back to the system stays in the
+/// set, so an object that other code puts there later is taken for one of the library.
 static REGIONS: PlainMap<usize, (), AddressHasher> = PlainMap::new();
-
-/// The bytes of memory whose addresses share a map.
-const SHARD: usize = 1 << 20;
-const SHARDS: usize = 64;
-
-/// Sizes by address.
-type Sizes = PlainMap<usize, usize, AddressHasher>;
-
-/// The sizes of memory that is no block. The last map is for those of more bytes than a shard.
-static LARGE: [Sizes; SHARDS + 1] = [const { Sizes::new() }; SHARDS + 1];
 
 const RECENT: usize = 16;
 
-/// Regions that a thread knows to be in the set.
+/// Regions that a thread knows to be in the set, so that it need not lock the set.
 pub(super) type KnownRegions = [Cell<usize>; RECENT];
 
 local! {
@@ -47,68 +37,41 @@ pub(super) fn is_known(known: &KnownRegions, block: NonNull<u8>) -> bool {
     known[region % RECENT].get() == region
 }
 
-/// Returns the map for memory that begins in this shard.
-fn map(begin: usize, size: usize) -> &'static Sizes {
-    let is_huge = size > SHARD;
-    &LARGE[if is_huge {
-        SHARDS
-    } else {
-        begin / SHARD % SHARDS
-    }]
+/// Returns the layout of the large memory for an object that no block fits: whole regions, which no
+/// other memory shares. `None` if that is more than there can be.
+pub(crate) fn large_layout(object: Layout) -> Option<Layout> {
+    Some(object.align_to(REGION).ok()?.pad_to_align())
 }
 
-/// Notes new memory.
+/// Notes new memory: a block, or that of [`large_layout`].
 #[inline(always)]
 pub(crate) fn note(memory: NonNull<u8>, layout: Layout) {
-    let begin = memory.addr().get();
-    if block_of(layout).is_none() {
-        return note_large(begin, layout.size());
-    }
     KNOWN.with(|known| {
-        if !is_known(known, memory) {
-            let region = begin / REGION;
-            REGIONS.insert(region, ());
-            known[region % RECENT].set(region);
+        if block_of(layout).is_none() || !is_known(known, memory) {
+            note_regions(known, memory, layout.size());
         }
     });
 }
 
 /// Notes a new block.
 pub(crate) fn note_block(block: NonNull<u8>) {
-    let layout = Layout::new::<usize>();
-    debug_assert!(block_of(layout).is_some());
-    note(block, layout);
+    note(block, Layout::new::<usize>());
 }
 
-#[inline(never)]
-fn note_large(begin: usize, size: usize) {
-    map(begin, size).insert(begin, size);
-}
-
-/// Forgets memory that is about to be freed, or kept by weak references.
-#[inline(always)]
-pub(crate) fn forget(memory: NonNull<u8>, layout: Layout) {
-    if block_of(layout).is_none() {
-        forget_large(memory.addr().get(), layout.size());
+#[cold]
+fn note_regions(known: &KnownRegions, memory: NonNull<u8>, size: usize) {
+    let first = memory.addr().get() / REGION;
+    for region in first..first + size.div_ceil(REGION) {
+        let place = &known[region % RECENT];
+        if place.replace(region) != region {
+            REGIONS.insert(region, ());
+        }
     }
-}
-
-#[inline(never)]
-fn forget_large(begin: usize, size: usize) {
-    map(begin, size).remove(&begin);
 }
 
 /// Returns whether the header of an object lies in noted memory.
 pub(crate) fn contains(thin: Thin) -> bool {
-    let at = thin.addr().get() - 1;
-    if REGIONS.contains(&(at / REGION)) {
-        return true;
-    }
-    // Linear in the memory of a shard: only ends by hand with references left come here.
-    let is_in = |map: &Sizes| map.any(|begin, size| at.wrapping_sub(*begin) < *size);
-    let shard = at / SHARD % SHARDS;
-    // Memory may begin in the shard before, and end in this one.
-    is_in(&LARGE[shard]) || is_in(&LARGE[(shard + SHARDS - 1) % SHARDS]) || is_in(&LARGE[SHARDS])
+    REGIONS.contains(&((thin.addr().get() - 1) / REGION))
 }
 
 #[cfg(test)]
@@ -116,7 +79,7 @@ mod tests {
     use super::*;
     use std::ptr::without_provenance_mut;
 
-    /// The begin of addresses that no allocation has, at the first shard. Only addresses are looked at.
+    /// The begin of addresses that no allocation has, at a region. Only addresses are looked at.
     const NOWHERE: usize = if usize::BITS == 64 { 1 << 60 } else { 0 };
 
     fn at(address: usize) -> NonNull<u8> {
@@ -129,29 +92,33 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_no_block_is_known_from_its_first_to_its_last_byte_until_it_is_forgotten() {
+    fn large_memory_is_known_from_its_first_to_its_last_byte() {
         for (begin, size) in [
-            (7 * SHARD, 5_000),
-            // From one shard into the next one; from the last one into the first one.
-            (5 * SHARD - 100, 5_000),
-            (SHARDS * SHARD - 100, 5_000),
-            // As large as a shard, and larger.
-            (9 * SHARD, SHARD),
-            (12 * SHARD + 64, SHARD + 1),
-            (20 * SHARD + 64, 3 * SHARD),
+            (7, REGION / 2),
+            (9, REGION),
+            (12, REGION + 1),
+            (200, 40 * REGION),
         ] {
-            let memory = at(NOWHERE + begin);
-            let layout = Layout::from_size_align(size, 4).unwrap();
-            assert!(block_of(layout).is_none());
-            let inside = [1, 99, 100, 101, size / 2, size];
-            let finds = |offset: &usize| contains(thin(memory, *offset));
-            assert!(!inside.iter().any(finds));
-            note(memory, layout);
-            assert!(inside.iter().all(finds), "{size} bytes at {begin}");
-            assert!(!finds(&0) && !finds(&(size + 1)) && !finds(&(SHARDS * SHARD + 1)));
-            forget(memory, layout);
-            assert!(!inside.iter().any(finds));
+            let memory = at(NOWHERE + begin * REGION);
+            let object = Layout::from_size_align(size, 4).unwrap();
+            let whole = large_layout(object).unwrap().size();
+            assert!(whole >= size && whole % REGION == 0 && whole - size < REGION);
+            let inside = [1, 2, size / 2, size, whole];
+            assert!(!inside.iter().any(|offset| contains(thin(memory, *offset))));
+            // Again, as the thread forgets all but the last regions.
+            for _ in 0..2 {
+                note(memory, object);
+            }
+            assert!(
+                inside.iter().all(|offset| contains(thin(memory, *offset))),
+                "{size} bytes"
+            );
+            assert!(!contains(thin(memory, 0)) && !contains(thin(memory, whole + 1)));
         }
+        let most = Layout::from_size_align(isize::MAX as usize, 1).unwrap();
+        assert_eq!(large_layout(most), None);
+        let over_aligned = Layout::from_size_align(1, 4 * REGION).unwrap();
+        assert_eq!(large_layout(over_aligned).unwrap().align(), 4 * REGION);
     }
 
     #[test]
@@ -167,8 +134,5 @@ mod tests {
         assert!(is_known(known, block) && !is_known(known, next));
         assert!(contains(thin(block, 1)) && contains(thin(block, REGION - 64)));
         assert!(!contains(thin(block, REGION - 63)) && contains(thin(block, 0)));
-        // What blocks were in stays known.
-        forget(block, Layout::new::<usize>());
-        assert!(contains(thin(block, 1)));
     }
 }

@@ -325,7 +325,7 @@ pub(crate) struct PlainBlock {
     /// The index of the block's size class.
     pub(crate) size: u8,
     /// Bytes of the block that the object does not need.
-    pub(crate) waste: u8,
+    pub(crate) waste: u16,
 }
 
 impl TypeInfo {

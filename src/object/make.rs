@@ -65,7 +65,7 @@ impl<T> Ref<T> {
     /// Makes an object with one reference, with memory from `blocks`.
     ///
     /// Its memory is a block, which returns to `blocks` on whichever thread it is freed. Objects of
-    /// more than 640 bytes, including the header, or with an alignment of more than 16, get their
+    /// more than 64,768 bytes, including the header, or with an alignment of more than 64, get their
     /// memory from the global allocator, and count for the caps of `blocks`. The object is a `Ref`
     /// like all others, and may outlive the handles of the allocator.
     ///

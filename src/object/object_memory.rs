@@ -96,7 +96,7 @@ impl PlainBlock {
         match block_of(layout) {
             Some((size, waste)) => Some(Self {
                 size: size as u8,
-                waste: waste as u8,
+                waste: waste as u16,
             }),
             None => None,
         }

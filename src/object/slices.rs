@@ -34,7 +34,7 @@ impl<T: Clone> Ref<[T]> {
     /// slices.
     ///
     /// An object for a slice has 24 bytes before the values (32 if their alignment is 16); if it is
-    /// larger than 640 bytes, or aligned to more than 16, its memory is from the global allocator.
+    /// larger than 64,768 bytes, or aligned to more than 64, its memory is from the global allocator.
     ///
     /// # Panics
     /// If the hard cap is reached; no value is then cloned. If cloning panics; the memory is then

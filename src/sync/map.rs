@@ -59,11 +59,6 @@ impl<K: Eq + Hash + Copy, V: Clone, H: Hasher + Default> PlainMap<K, V, H> {
         self.lock().contains_key(key)
     }
 
-    /// Returns whether `f`, which must not run foreign code, returns true for one of the entries.
-    pub(crate) fn any(&self, mut f: impl FnMut(&K, &V) -> bool) -> bool {
-        self.lock().iter().any(|(key, value)| f(key, value))
-    }
-
     /// Returns all entries, in any order. Entries that are inserted or removed meanwhile may be
     /// missing.
     pub(crate) fn all(&self) -> Vec<(K, V)> {

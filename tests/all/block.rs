@@ -20,9 +20,13 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 
 /// The sizes of blocks.
-pub const SIZES: [usize; 17] = [
-    16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640,
+pub const SIZES: [usize; 33] = [
+    16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1_024,
+    1_280, 1_536, 1_792, 2_048, 2_688, 3_264, 4_032, 5_440, 8_128, 16_320, 21_760, 32_640, LARGEST,
 ];
+
+/// The size of the largest block.
+pub const LARGEST: usize = 64_768;
 
 /// The size of a chunk.
 pub const CHUNK: u64 = 65_536;

@@ -53,9 +53,9 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// The layout of this many units of large memory.
+/// The layout of this many units of large memory: no block is aligned so.
 fn large(units: usize) -> Layout {
-    Layout::array::<[u64; 128]>(units).unwrap()
+    Layout::from_size_align(1_024 * units, 128).unwrap()
 }
 
 /// A layout of another size class.

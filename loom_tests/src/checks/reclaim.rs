@@ -215,8 +215,10 @@ fn bytes() -> usize {
 }
 
 fn finish() -> &'static str {
-    // Too large for blocks: which lists blocks of two heaps share depends on addresses.
-    let send = || drop_later((Probe::new(), [0_u8; 1_000]));
+    // Not in blocks, which are not aligned so: which lists blocks of two heaps share depends on addresses.
+    #[repr(align(128))]
+    struct OverAligned(#[expect(dead_code, reason = "it is dropped")] Probe);
+    let send = || drop_later(OverAligned(Probe::new()));
     send();
     let sender = spawn(send);
     assert!(finish_drops(Duration::MAX));

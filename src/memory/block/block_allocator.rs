@@ -14,8 +14,8 @@ use std::panic::RefUnwindSafe;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// An allocator for small objects, in blocks of 16 to 640 bytes: each thread allocates from a heap
-/// of its own, and frees to it, without an atomic read-modify-write.
+/// An allocator for small objects, in blocks of 16 to 64,768 bytes: each thread allocates from a
+/// heap of its own, and frees to it, without an atomic read-modify-write.
 ///
 /// Pools make their objects in the blocks of the [process](Self::process). An allocator of your own
 /// counts or [caps](BlockAllocatorBuilder::hard_cap) the memory of a part of a program, such as a
@@ -176,7 +176,7 @@ impl BlockAllocator {
     }
 
     /// Allocates uninitialized memory for this layout: a block, or, if the layout is larger than
-    /// 640 bytes or aligned to more than 16, memory of the global allocator. For a layout of size 0
+    /// 64,768 bytes or aligned to more than 64, memory of the global allocator. For a layout of size 0
     /// it returns a dangling pointer with the layout's alignment, which takes no memory and never
     /// fails.
     ///

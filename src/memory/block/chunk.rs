@@ -10,7 +10,7 @@
 //! a batch of remote frees, to the next batch.
 
 use super::block_checks::{self, LINK_BYTES};
-use super::size_class::{ALIGN, SIZES};
+use super::size_class::{ALIGN, MOST_ALIGN, SIZES};
 use crate::ledger::CHECKS;
 use crate::sync::cell::Cell;
 use crate::sync::{Bits, SMALL, Witness, alloc, dealloc, described};
@@ -20,7 +20,7 @@ use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
 /// The size and alignment of a chunk, in bytes.
-pub(super) const CHUNK_BYTES: usize = if SMALL { 4_096 } else { 65_536 };
+pub(super) const CHUNK_BYTES: usize = 65_536;
 
 /// Bytes that are cut into blocks at a time, so that no page is touched before it is needed.
 const CUT_BYTES: usize = 4_096;
@@ -109,8 +109,8 @@ const fn capacity(class: usize) -> usize {
     }
 }
 
-// The header must leave room for several blocks of each size.
-const _: () = assert!(HEADER_BYTES <= CHUNK_BYTES / 8 && capacity(SIZES.len() - 1) > 1);
+// The header must leave room for a block of each size, and align the first one.
+const _: () = assert!(capacity(SIZES.len() - 1) > 0 && HEADER_BYTES % MOST_ALIGN == 0);
 
 /// A pointer to a chunk that exists, with provenance for all of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -223,7 +223,7 @@ const SPARE: Layout = match Layout::from_size_align(LARGEST, CHUNK_BYTES) {
 
 allocator! {
     /// Lets the collections of `allocator-api2`, `hashbrown` and others have their memory in
-    /// blocks. Memory of more than 640 bytes comes from the global allocator, and layouts of size 0
+    /// blocks. Memory of more than 64,768 bytes comes from the global allocator, and layouts of size 0
     /// take no memory.
     ///
     /// A collection grows and shrinks in place as long as its block is the smallest one that holds
@@ -319,7 +319,8 @@ unsafe impl ForCollections for BlockAllocator {
             CollectionMemory::Spare(memory) => (memory, LARGEST),
             CollectionMemory::NoBlock(_) => return None,
         };
-        if class_of(new).is_none() || new.size() > room {
+        let is_aligned = own.addr().get() % new.align() == 0;
+        if class_of(new).is_none() || new.size() > room || !is_aligned {
             return None;
         }
         if let CollectionMemory::Block(_, chunk) = memory {

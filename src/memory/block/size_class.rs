@@ -1,4 +1,4 @@
-//! Size classes: the seventeen sizes of blocks.
+//! Size classes: the thirty-three sizes of blocks.
 
 use crate::sync::described;
 use std::alloc::Layout;
@@ -6,17 +6,26 @@ use std::alloc::Layout;
 /// The alignment of all blocks, in bytes.
 pub(crate) const ALIGN: usize = 16;
 
-/// The sizes of blocks, in bytes, by class: Box2D's fourteen, and 48, 80 and 112 between them, as
-/// small objects are the most frequent.
-pub(crate) const SIZES: [usize; 17] = [
-    16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640,
+/// The greatest alignment of a layout that has a class, in bytes.
+pub(crate) const MOST_ALIGN: usize = 64;
+
+/// The sizes of blocks, in bytes, by class: Box2D's fourteen up to 640, and 48, 80 and 112 between
+/// them, as small objects are the most frequent; then at first four for each doubling, as nodes of
+/// engines have some 700 to 1,800 bytes, and those of which few fit a chunk, or only one.
+///
+/// A block is aligned to each power of two up to [`MOST_ALIGN`] by which its size can be divided. So
+/// that this serves over-aligned layouts, each multiple of 32 and of 64 up to 256 is a size, and
+/// greater ones are multiples of 64.
+pub(crate) const SIZES: [usize; 33] = [
+    16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1_024,
+    1_280, 1_536, 1_792, 2_048, 2_688, 3_264, 4_032, 5_440, 8_128, 16_320, 21_760, 32_640, 64_768,
 ];
 
 /// The size of the largest block, in bytes.
 pub(crate) const LARGEST: usize = SIZES[SIZES.len() - 1];
 
 /// The class for each size, in units of [`ALIGN`] bytes.
-const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
+static BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
     let mut table = [0; LARGEST / ALIGN + 1];
     let mut units = 0;
     let mut class = 0;
@@ -31,7 +40,7 @@ const BY_UNITS: [u8; LARGEST / ALIGN + 1] = {
 };
 
 /// Returns the class of the smallest block for this layout, an index into [`SIZES`]; `None` if the
-/// layout's size is 0 or too large, or its alignment is greater than that of blocks.
+/// layout's size is 0 or too large, or its alignment is greater than [`MOST_ALIGN`].
 #[inline]
 pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
     class_of_size(layout.size(), layout.align())
@@ -41,9 +50,14 @@ pub(crate) const fn class_of(layout: Layout) -> Option<usize> {
 #[inline(always)]
 pub(crate) const fn class_of_size(size: usize, align: usize) -> Option<usize> {
     // One comparison for both: 0 wraps around to the largest number.
-    if size.wrapping_sub(1) >= LARGEST || align > ALIGN {
+    if size.wrapping_sub(1) >= LARGEST || align > MOST_ALIGN {
         return None;
     }
+    let size = if align > ALIGN {
+        size.next_multiple_of(align)
+    } else {
+        size
+    };
     Some(BY_UNITS[size.div_ceil(ALIGN)] as usize)
 }
 
@@ -71,12 +85,23 @@ mod tests {
     }
 
     #[test]
+    fn over_aligned_layouts_have_a_class_of_a_multiple_of_their_alignment() {
+        for align in [32, MOST_ALIGN] {
+            for size in 1..=LARGEST {
+                let layout = Layout::from_size_align(size, align).unwrap();
+                let class = class_of(layout).unwrap();
+                assert!(SIZES[class] >= size && SIZES[class] % align == 0);
+            }
+        }
+    }
+
+    #[test]
     fn empty_large_and_over_aligned_layouts_have_no_class() {
         let class = |size, align| class_of(Layout::from_size_align(size, align).unwrap());
         assert_eq!(class(0, 1), None);
         assert_eq!(class(1, 1), Some(0));
         assert_eq!(class(LARGEST + 1, 1), None);
-        assert_eq!(class(16, 2 * ALIGN), None);
+        assert_eq!(class(16, 2 * MOST_ALIGN), None);
         assert_eq!(class(LARGEST, ALIGN), Some(SIZES.len() - 1));
     }
 }

@@ -151,7 +151,7 @@ impl AutoreleasePool {
     /// the manager [has one](crate::pool::PoolManagerBuilder::memory). This is some two and a half times
     /// as fast as [`Ref::new`](crate::Ref::new) and [`autorelease`](Self::autorelease), for objects
     /// that are destroyed with the pool. A retained object keeps its block, and thereby a chunk of
-    /// 64 KiB. Objects of more than 640 bytes, header included, or aligned to more than 16, come
+    /// 64 KiB. Objects of more than 64,768 bytes, header included, or aligned to more than 64, come
     /// from the global allocator, and count for the caps of the manager's own allocator.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
 //! Collections in blocks: the feature `allocator-api2`.
 
-use crate::block::{CHUNK, layout};
+use crate::block::{CHUNK, LARGEST, layout};
 use crate::support::allocator::refusing;
 use crate::support::{aborts, fresh_to_the_end};
 use allocator_api2::alloc::Allocator;
@@ -15,11 +15,17 @@ use std::thread;
 
 type Bytes = Box<[u8], BlockAllocator>;
 
+/// The greatest size of blocks of which several fit a chunk in all builds.
+const SEVERAL: usize = 16_320;
+
+/// Bytes that no block fits.
+const LARGE: usize = LARGEST + 400;
+
 /// Returns an allocator at its hard cap: it has one chunk for each of these sizes, with one block
-/// in use, and cannot allocate blocks of other sizes. There is room for 20,000 bytes of large
-/// memory.
+/// in use, and cannot allocate blocks of other sizes. There is room for less than a chunk of
+/// large memory.
 fn at_cap(sizes: &[usize]) -> (BlockAllocator, std::vec::Vec<Bytes>) {
-    let cap = CHUNK as usize * sizes.len() + 20_000;
+    let cap = CHUNK as usize * sizes.len() + CHUNK as usize - 1;
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let keep = |size| {
         let slice = Box::<[u8], _>::new_zeroed_slice_in(size, blocks.clone());
@@ -139,28 +145,28 @@ fn vector_is_resized_in_place_on_another_thread() {
 
 #[test]
 fn vector_that_finds_no_smaller_block_stays_in_place() {
-    let (blocks, kept) = at_cap(&[640]);
-    let mut list = Vec::with_capacity_in(80, blocks.clone());
-    list.extend(0..80u64);
+    let (blocks, kept) = at_cap(&[SEVERAL]);
+    let mut list = Vec::with_capacity_in(SEVERAL / 8, blocks.clone());
+    list.extend(0..SEVERAL as u64 / 8);
     let first = list.as_ptr();
     for len in [60, 5, 1] {
         list.truncate(len);
         list.shrink_to_fit();
         assert_eq!((list.capacity(), list.as_ptr()), (len, first));
-        assert_eq!(live(&blocks), (2, 640 - 8 * len as u64));
+        assert_eq!(live(&blocks), (2, (SEVERAL - 8 * len) as u64));
     }
-    list.reserve_exact(79);
+    list.reserve_exact(SEVERAL / 8 - 1);
     // It grows there, too.
-    assert_eq!((list.capacity(), list.as_ptr()), (80, first));
+    assert_eq!((list.capacity(), list.as_ptr()), (SEVERAL / 8, first));
     // Then it is in memory of the global allocator.
-    assert!(list.try_reserve_exact(80).is_ok());
+    assert!(list.try_reserve_exact(LARGE / 8).is_ok());
     assert_eq!((live(&blocks), list[0]), ((1, 0), 0));
     drop(list);
 
     // The vector is shrunk to nothing, or dropped after it was shrunk.
     for len in [0, 3] {
-        let mut list = Vec::with_capacity_in(80, blocks.clone());
-        list.extend(0..80u64);
+        let mut list = Vec::with_capacity_in(SEVERAL / 8, blocks.clone());
+        list.extend(0..SEVERAL as u64 / 8);
         list.truncate(len);
         list.shrink_to_fit();
         assert!(list.into_boxed_slice().iter().copied().eq(0..len as u64));
@@ -169,8 +175,8 @@ fn vector_that_finds_no_smaller_block_stays_in_place() {
 
     // Another thread frees it than the one that has allocated it, which has ended.
     let theirs = blocks.clone();
-    let mut list = Vec::with_capacity_in(600, theirs);
-    list.resize(600, 1u8);
+    let mut list = Vec::with_capacity_in(SEVERAL, theirs);
+    list.resize(SEVERAL, 1u8);
     list.truncate(20);
     fresh_to_the_end(move || {
         list.shrink_to_fit();
@@ -204,35 +210,38 @@ fn vector_that_stayed_takes_a_smaller_block_when_there_is_one() {
 
 #[test]
 fn large_vector_shrinks_at_the_cap_and_grows_below_it() {
-    let blocks = BlockAllocator::builder().hard_cap(8_000).build();
-    let mut list = Vec::with_capacity_in(1_000, blocks.clone());
-    list.extend(0..300u64);
+    let blocks = BlockAllocator::builder().hard_cap(300_000).build();
+    let mut list = Vec::with_capacity_in(30_000, blocks.clone());
+    list.extend(0..10_000u64);
     list.shrink_to_fit();
     let large = || blocks.stats().live_large_bytes;
-    assert_eq!((list.capacity(), large()), (300, 2_400));
-    assert!(list.try_reserve_exact(401).is_err(), "both must fit");
-    list.reserve_exact(400);
-    assert_eq!((list.capacity(), large()), (700, 5_600));
-    assert_eq!((list.into_iter().sum(), large()), (44_850_u64, 0));
+    assert_eq!((list.capacity(), large()), (10_000, 80_000));
+    assert!(list.try_reserve_exact(17_501).is_err(), "both must fit");
+    list.reserve_exact(17_500);
+    assert_eq!((list.capacity(), large()), (27_500, 220_000));
+    assert_eq!((list.into_iter().sum(), large()), (49_995_000_u64, 0));
 }
 
 /// Returns a vector that was large, and found no block when it shrank.
 fn outside(blocks: &BlockAllocator, len: usize) -> Vec<u64, BlockAllocator> {
     let before = blocks.stats();
-    let mut list = Vec::with_capacity_in(1_000, blocks.clone());
+    let mut list = Vec::with_capacity_in(LARGE / 8, blocks.clone());
     list.extend(0..len as u64);
     list.shrink_to_fit();
     let stats = blocks.stats();
     assert_eq!(live(blocks), (before.live_blocks, before.waste));
     // They are the large allocation and this one.
     assert_eq!(stats.large, before.large + 2);
-    assert_eq!(stats.large_bytes, before.large_bytes + 8_000 + 640);
+    assert_eq!(
+        stats.large_bytes,
+        before.large_bytes + (LARGE + LARGEST) as u64
+    );
     list
 }
 
 #[test]
 fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
-    let (blocks, kept) = at_cap(&[640]);
+    let (blocks, kept) = at_cap(&[LARGEST]);
     let mut list = outside(&blocks, 60);
     let first = list.as_ptr();
     for len in [50, 3, 1] {
@@ -240,18 +249,18 @@ fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
         list.shrink_to_fit();
         assert_eq!((list.capacity(), list.as_ptr()), (len, first));
     }
-    for capacity in [2, 79, 80] {
+    for capacity in [2, LARGEST / 8 - 1, LARGEST / 8] {
         list.reserve_exact(capacity - list.len());
         list.extend(list.len() as u64..capacity as u64);
         assert_eq!((list.capacity(), list.as_ptr()), (capacity, first));
     }
-    assert!(list.iter().copied().eq(0..80));
+    assert!(list.iter().copied().eq(0..LARGEST as u64 / 8));
     let list = fresh_to_the_end(move || {
-        list.reserve_exact(1);
+        assert!(list.try_reserve_exact(1).is_err(), "both must fit");
         list
     });
-    assert_ne!(list.as_ptr(), first, "too large again");
-    assert!(list.iter().copied().eq(0..80));
+    assert!(list.iter().copied().eq(0..LARGEST as u64 / 8));
+    drop(list);
 
     // It becomes a box, is shrunk to nothing, or is dropped by another thread.
     assert_eq!(*outside(&blocks, 2).into_boxed_slice(), [0, 1]);
@@ -276,33 +285,34 @@ fn large_vector_that_finds_no_block_shrinks_in_the_global_allocator() {
 
 #[test]
 fn memory_stays_as_it_is_if_resizing_fails() {
-    let (blocks, _kept) = at_cap(&[320]);
-    let block = blocks.allocate(layout(300, 1)).unwrap().cast::<u8>();
-    let large = blocks.allocate(layout(1_000, 1)).unwrap().cast::<u8>();
+    let (blocks, _kept) = at_cap(&[112]);
+    let block = blocks.allocate(layout(100, 1)).unwrap().cast::<u8>();
+    let large = blocks.allocate(layout(LARGE, 1)).unwrap().cast::<u8>();
     let before = live(&blocks);
     // SAFETY: allocated by these layouts, and not moved, as each call fails.
     unsafe {
-        block.write_bytes(1, 300);
-        large.write_bytes(2, 1_000);
+        block.write_bytes(1, 100);
+        large.write_bytes(2, LARGE);
         refusing(1, || {
             let refused = [
-                blocks.grow(block, layout(300, 1), layout(321, 1)),
-                blocks.grow(block, layout(300, 1), layout(641, 1)),
-                blocks.grow_zeroed(block, layout(300, 1), layout(300, 32)),
-                blocks.shrink(block, layout(300, 1), layout(16, 32)),
-                blocks.grow(large, layout(1_000, 1), layout(1_001, 1)),
-                blocks.shrink(large, layout(1_000, 1), layout(999, 1)),
-                blocks.shrink(large, layout(1_000, 1), layout(640, 1)),
-                blocks.shrink(large, layout(1_000, 1), layout(16, 32)),
+                blocks.grow(block, layout(100, 1), layout(113, 1)),
+                blocks.grow(block, layout(100, 1), layout(641, 1)),
+                blocks.grow_zeroed(block, layout(100, 1), layout(100, 128)),
+                // The block is aligned to 16.
+                blocks.shrink(block, layout(100, 1), layout(16, 32)),
+                blocks.grow(large, layout(LARGE, 1), layout(LARGE + 1, 1)),
+                blocks.shrink(large, layout(LARGE, 1), layout(LARGE - 1, 1)),
+                blocks.shrink(large, layout(LARGE, 1), layout(640, 1)),
+                blocks.shrink(large, layout(LARGE, 1), layout(16, 32)),
             ];
             assert!(refused.iter().all(Result::is_err));
         });
         assert_eq!(live(&blocks), before);
         let bytes = |at: NonNull<u8>, n| std::slice::from_raw_parts(at.as_ptr(), n);
-        assert!(bytes(block, 300).iter().all(|byte| *byte == 1));
-        assert!(bytes(large, 1_000).iter().all(|byte| *byte == 2));
-        blocks.deallocate(block, layout(300, 1));
-        blocks.deallocate(large, layout(1_000, 1));
+        assert!(bytes(block, 100).iter().all(|byte| *byte == 1));
+        assert!(bytes(large, LARGE).iter().all(|byte| *byte == 2));
+        blocks.deallocate(block, layout(100, 1));
+        blocks.deallocate(large, layout(LARGE, 1));
     }
 }
 
@@ -353,14 +363,14 @@ pub fn resize_to_each(
 #[test]
 fn memory_keeps_its_contents_in_every_resize() {
     let sizes = [
-        1, 10, 16, 17, 100, 112, 113, 640, 641, 5_000, 5_001, 640, 639, 320, 33, 33, 5, 0, 0, 700,
-        6, 600, 601, 1, 0, 40, 2_000, 41, 42, 640, 30, 700, 0,
+        1, 10, 16, 17, 100, 112, 113, 640, 641, 65_000, 65_001, 640, 639, 320, 33, 33, 5, 0, 0,
+        LARGE, 6, 600, 601, 1, 0, 40, LARGE, 41, 42, SEVERAL, 30, 700, 0,
     ];
     let aligns = [1, 16, 8, 64, 64, 1, 4096, 16, 2];
-    // Blocks of all sizes are available, or only blocks of the largest.
+    // Blocks of all sizes are available, or only of one.
     for capped in [false, true] {
         let (blocks, kept) = if capped {
-            at_cap(&[640])
+            at_cap(&[SEVERAL])
         } else {
             Default::default()
         };
@@ -369,12 +379,12 @@ fn memory_keeps_its_contents_in_every_resize() {
         let layouts = layouts.map(|(size, align)| layout(size, align));
         resize_to_each(&blocks, layouts, capped, |layout| {
             let (taken, wasted) = live(&blocks);
-            let fits = (1..=640).contains(&layout.size()) && layout.align() <= 16;
+            let fits = (1..=LARGEST).contains(&layout.size()) && layout.align() <= 64;
             assert!(capped || taken == before.0 + u64::from(fits), "{layout:?}");
-            let most = 640 - layout.size().min(640);
+            let most = LARGEST - layout.size().min(LARGEST);
             assert!(wasted <= most as u64, "{wasted} at {layout:?}");
         });
-        assert!(kept.iter().all(|slice| **slice == [0; 640]));
+        assert!(kept.iter().all(|slice| **slice == [0; SEVERAL]));
         assert_eq!(live(&blocks), before);
     }
 }

@@ -1,6 +1,6 @@
 //! `BlockAllocator`: sizes, alignment, and objects in blocks.
 
-use crate::block::{CHUNK, Filled, SIZES, fill, free, layout};
+use crate::block::{CHUNK, Filled, LARGEST, SIZES, fill, free, layout};
 use crate::object::payloads::{Line, Page, through_everything};
 use crate::support::{Log, alone, on_drop, panic_of};
 use releasepool::memory::BlockAllocator;
@@ -19,8 +19,9 @@ fn every_size_gets_the_smallest_block_that_holds_it() {
     let blocks = BlockAllocator::new();
     let mut smallest = 1;
     for size in SIZES {
-        let all = smallest..=size;
-        for asked in all.step_by(if cfg!(miri) { 40 } else { 1 }) {
+        let most = if cfg!(miri) { 2 } else { 16 };
+        let all = (smallest..=size).step_by((size - smallest) / most + 1);
+        for asked in all.chain([size]) {
             let block = Filled::new(&blocks, layout(asked, 16), 1);
             assert_eq!(live(&blocks), (1, size as u64, (size - asked) as u64));
             block.free(&blocks);
@@ -37,7 +38,7 @@ fn every_size_gets_the_smallest_block_that_holds_it() {
 fn a_chunk_full_of_each_size_and_more() {
     let blocks = BlockAllocator::new();
     for size in SIZES.into_iter().step_by(if cfg!(miri) { 5 } else { 1 }) {
-        let n = if cfg!(miri) { 5 } else { 70_000 / size };
+        let n = if cfg!(miri) { 5 } else { 140_000 / size };
         let all = fill(&blocks, n, size);
         assert_eq!(live(&blocks), (n as u64, (n * size) as u64, 0));
         free(&blocks, all);
@@ -86,17 +87,16 @@ fn of_every_size_and_alignment(blocks: BlockAllocator) {
     #[repr(align(4096))]
     struct Nothing;
     let large = blocks.stats().large;
-    // Objects of up to 640 bytes, with their headers, are in blocks.
+    // Objects of up to 64,768 bytes, with their headers, are in blocks.
     all!((), [0u64; 0], 1u8, 1u16, 1u128, [7u8; 3], [1u64; 30]);
-    all!(Some(String::from("text")), vec![1, 2], [5u8; 624]);
-    assert_eq!(blocks.stats().large, large);
     all!(
-        [5u8; 625],
-        Page(7),
-        [Page(1), Page(2)],
-        Line([9; 65]),
-        Nothing
+        Some(String::from("text")),
+        vec![1, 2],
+        [5u8; LARGEST - 16],
+        Line([9; 65])
     );
+    assert_eq!(blocks.stats().large, large);
+    all!([5u8; LARGEST - 15], Page(7), [Page(1), Page(2)], Nothing);
     assert!(blocks.stats().large > large);
     through_everything(
         || unsize!(Ref::new_in([3u16; 5], &blocks) => [u16]),
@@ -134,7 +134,7 @@ fn pools_make_objects_in_their_managers_allocator() {
     let mut pool = manager.pool();
     let lent = pool.create([1u8; 20]);
     assert_eq!(*lent, [1; 20]);
-    pool.create([2u8; 2_000]);
+    pool.create([2u8; 70_000]);
     pool.try_create(|| Ok::<_, ()>(3)).unwrap();
     let kept = PoolRef::retain(pool.create(Page(4)));
     assert_eq!(live(&blocks), (2, 48 + 32, 12 + 12));

@@ -1,6 +1,6 @@
 //! Soft and hard caps of allocators, and a system without memory.
 
-use crate::block::{CHUNK, Filled, assert_empty, elsewhere, fill, free, layout};
+use crate::block::{CHUNK, Filled, LARGEST, assert_empty, elsewhere, fill, free, layout};
 use crate::support::allocator::{FOREIGN, TOO_LARGE, refusing};
 use crate::support::{
     Log, alone, child, events, fresh, fresh_to_the_end, listen, on_drop, on_threads, panic_of,
@@ -201,7 +201,7 @@ fn hard_cap_refuses_and_works_again_when_chunks_are_freed() {
     let error = Ref::try_new_in((log.probe(1), [0u8; 500]), &blocks).err();
     assert!(matches!(error, Some(AllocError::Capped { .. })));
     assert_eq!(log.count(), 1, "the value is dropped");
-    assert_eq!(blocks.alloc(layout(641, 1)), Err(refused));
+    assert_eq!(blocks.alloc(layout(LARGEST + 1, 1)), Err(refused));
     let free = |at| {
         // SAFETY: allocated above, and freed once.
         unsafe { blocks.dealloc(at, layout(640, 1)) };
@@ -340,13 +340,13 @@ fn new_in_and_create_panic_at_the_hard_cap_and_drop_the_value() {
     let none = BlockAllocator::builder().hard_cap(0).build();
     let manager = PoolManager::builder().memory(none.clone()).build();
     let pool = manager.pool();
-    let large = |id| (log.probe(id), [0u8; 1_000]);
+    let large = |id| (log.probe(id), [0u8; 70_000]);
     let said = [
         panic_of(|| drop(Ref::new_in(log.probe(0), &none))),
         panic_of(|| drop(Ref::new_in(large(1), &none))),
         panic_of(|| _ = pool.create(log.probe(2))),
         panic_of(|| _ = pool.create(large(3))),
-        panic_of(|| _ = pool.create_slice(&[1; 1_000])),
+        panic_of(|| _ = pool.create_slice(&[1; 70_000])),
         panic_of(|| _ = pool.create_str("text")),
     ];
     for said in said {
@@ -360,10 +360,13 @@ fn new_in_and_create_panic_at_the_hard_cap_and_drop_the_value() {
 
 #[test]
 fn large_objects_give_their_bytes_back_once_however_they_end() {
-    type Many = [u8; 10_000];
-    const MANY: Many = [7; 10_000];
+    // No block is aligned so.
+    #[derive(Clone, PartialEq, Debug)]
+    #[repr(align(128))]
+    struct Many(u8);
+    const MANY: Many = Many(7);
     // Of the object, its header, and the prefix.
-    const BYTES: u64 = 10_000 + 16 + 16;
+    const BYTES: u64 = 3 * 128;
     let blocks = BlockAllocator::builder().hard_cap(CAP).build();
     let made = || Ref::new_in(MANY, &blocks);
     let large = || blocks.stats().live_large_bytes;
@@ -377,16 +380,16 @@ fn large_objects_give_their_bytes_back_once_however_they_end() {
     assert_eq!(large(), 0);
     let mut shared = made();
     let kept = shared.clone();
-    Ref::make_mut(&mut shared)[0] = 1;
+    Ref::make_mut(&mut shared).0 = 1;
     drop(kept);
-    assert_eq!((large(), shared[0]), (0, 1), "the copy is not counted");
+    assert_eq!((large(), shared.0), (0, 1), "the copy is not counted");
     // The type info of a value replaces that of an uninitialized one.
     let mut uninit = Ref::new_in(MaybeUninit::<(String, Many)>::uninit(), &blocks);
     let value = (String::from("text"), MANY);
     Ref::get_mut(&mut uninit).unwrap().write(value);
     // SAFETY: just written.
     drop(unsafe { uninit.assume_init() });
-    let uninit = Ref::new_slice_in(&[MaybeUninit::new(5u64); 1_000], &blocks);
+    let uninit = Ref::new_slice_in(&[MaybeUninit::new(5u64); 9_000], &blocks);
     // SAFETY: the values were written before they were cloned.
     drop(unsafe { uninit.assume_init() });
     assert_eq!(large(), 0);
@@ -405,7 +408,7 @@ fn raw_large_memory_counts_for_the_hard_cap() {
     let memory = Filled::new(&blocks, all, 1);
     let (cap, held) = (CAP, CAP);
     let full = AllocError::Capped { cap, held };
-    assert_eq!(blocks.alloc(layout(641, 1)), Err(full));
+    assert_eq!(blocks.alloc(layout(LARGEST + 1, 1)), Err(full));
     assert_eq!(Ref::try_new_in(1, &blocks).err(), Some(full));
     elsewhere(&blocks, |blocks| memory.free(blocks));
     // A chunk that is not in use makes room for large memory.
@@ -423,7 +426,7 @@ fn raw_large_memory_counts_for_the_hard_cap() {
 fn large_memory_counts_for_the_soft_cap() {
     let soft = Soft::new(|blocks, stats| {
         assert_eq!(stats.live_large_bytes, CAP as u64 + 32 + 8);
-        assert!(Ref::try_new_in([0u8; 1_000], blocks).is_ok());
+        drop(Ref::new_str_in(&"x".repeat(70_000), blocks));
     });
     for calls in 1..=2 {
         let object = Ref::new_in([0u64; CAP / 8 + 1], &soft.blocks);
@@ -442,7 +445,7 @@ fn a_request_that_the_system_refuses_counts_for_no_soft_cap() {
     let limited = BlockAllocator::builder().soft_cap(CAP, hook).build();
     let blocks = BLOCKS.get_or_init(|| limited);
     // Others allocate while the request is made.
-    let others = || drop(Ref::new_in([0_u8; 2_000], BLOCKS.get().unwrap()));
+    let others = || drop(Ref::new_in([0_u8; 70_000], BLOCKS.get().unwrap()));
     FOREIGN.set(Some(others));
     refusing(1 << 20, || {
         assert!(blocks.alloc(layout(1 << 20, 8)).is_err())
@@ -452,6 +455,6 @@ fn a_request_that_the_system_refuses_counts_for_no_soft_cap() {
     assert_eq!(MOST.load(Ordering::Relaxed), 0);
     // Without a cap, large memory is not counted while it is in use.
     let unlimited = BlockAllocator::new();
-    let _object = Ref::new_in([0_u8; 2_000], &unlimited);
+    let _object = Ref::new_in([0_u8; 70_000], &unlimited);
     assert_eq!(unlimited.stats().live_large_bytes, 0);
 }

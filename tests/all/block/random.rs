@@ -52,7 +52,11 @@ fn cases(cases: u32) -> ProptestConfig {
 /// Returns the size of the block that the model expects for this layout, if any.
 fn block_of(size: usize, shift: u32) -> Option<u64> {
     let block = SIZES.iter().find(|block| **block >= size)?;
-    (size > 0 && shift <= 4).then_some(*block as u64)
+    // Each size of blocks that holds an over-aligned value is a multiple of the alignment.
+    let block = SIZES
+        .iter()
+        .find(|more| *more >= block && *more % (1 << shift) == 0)?;
+    (size > 0 && shift <= 6).then_some(*block as u64)
 }
 
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! Texts and slices in blocks.
 
 use super::payloads::{Page, through_everything};
+use crate::block::LARGEST;
 use crate::support::{Log, panic_of};
 use releasepool::memory::{AllocError, BlockAllocator};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
@@ -11,15 +12,16 @@ use std::thread;
 fn of_every_length() {
     // With a cap, large ones are owned.
     let blocks = BlockAllocator::builder().hard_cap(usize::MAX).build();
-    let text = "x".repeat(700);
-    for len in (0..=700).step_by(if cfg!(miri) { 44 } else { 1 }) {
+    let text = "x".repeat(LARGEST);
+    let step = if cfg!(miri) { 44 } else { 1 };
+    for len in (0..700).step_by(step).chain(LARGEST - 26..LARGEST - 22) {
         let text = &text[..len];
         let (object, bytes) = (
             Ref::new_str_in(text, &blocks),
             Ref::new_slice_in(text.as_bytes(), &blocks),
         );
         assert_eq!((&*object, &*bytes), (text, text.as_bytes()));
-        let in_blocks = if 24 + len <= 640 { 2 } else { 0 };
+        let in_blocks = if 24 + len <= LARGEST { 2 } else { 0 };
         assert_eq!(blocks.stats().live_blocks, in_blocks, "{len}");
         let asked_for = blocks.stats().live_bytes - blocks.stats().waste;
         assert_eq!(asked_for, in_blocks * (24 + len as u64), "{len}");

@@ -7,7 +7,7 @@
 // * WeakPtr works on every thread, and objects with weak pointers may be ended by `delete`.
 // * getObjectID: the numbers of objects ascend on each thread, not across threads.
 // * `assign` and `adopt` change the variable before they release what it held.
-// * The script engine is not told of an object's end: dispose may do so.
+// * The script engine is told of an object's end if adopt.sh has adopted the engine; else dispose may do so.
 #ifndef RELEASEPOOL_AXMOL3_HPP
 #define RELEASEPOOL_AXMOL3_HPP
 
@@ -61,7 +61,12 @@ class Object : public rp::Object {
     const std::uint64_t rp_object_id_ = rp_detail::next_id();
 
 public:
+#ifdef RP_COCOS_ADOPTED
+    // See cocos2d.hpp.
+    ~Object() override;
+#else
     ~Object() override = default;
+#endif
 
     // Has `target` own a reference to `object`, which is counted, and releases what it held; returns whether
     // that changes it.
@@ -99,6 +104,9 @@ public:
     // An operator of its own has rp::make call `new`, which keeps the class that calls dispose.
     using rp::Object::operator new;
     static void* operator new(std::size_t size) { return rp::Object::operator new(size); }
+    // Beside it, so that g++ sees a pair.
+    using rp::Object::operator delete;
+    static void operator delete(void* memory, std::size_t size) noexcept { rp::Object::operator delete(memory, size); }
 
     // For the engine's script bindings; here whether the engine has them or not.
     unsigned int _ID = static_cast<unsigned int>(rp_object_id_);

@@ -181,7 +181,12 @@ inline std::uint64_t next_id() noexcept;
 // A counted object. It begins with one reference, which autorelease or release gives up.
 class RP_COCOS_REF : public rp::Object {
 public:
+#if defined(RP_COCOS_ADOPTED) && !defined(RP_COCOS_V2)
+    // adopt.sh has put it into the engine's source, where it tells the script engine.
+    ~RP_COCOS_REF() override;
+#else
     ~RP_COCOS_REF() override = default;
+#endif
 
     void retain();
     void release();

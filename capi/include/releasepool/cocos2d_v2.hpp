@@ -95,7 +95,12 @@ public:
     CCObject() = default;
     CCObject(const CCObject& other) : rp_v3::Ref(other), CCCopying(other) {}
     CCObject& operator=(const CCObject&) { return *this; }
+#ifdef RP_COCOS_ADOPTED
+    // See cocos2d.hpp.
+    ~CCObject() override;
+#else
     ~CCObject() override = default;
+#endif
 
     // The last reference is left to the calling thread's pools, if they have the object.
     void release() {

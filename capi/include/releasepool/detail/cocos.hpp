@@ -131,7 +131,7 @@ private:
     AutoreleasePool* below_ = nullptr;
     int clearing_ = 0;
     // Each clear ends an era. No other pool has this number.
-    std::uint64_t era_ = rp_detail::next_id();
+    std::uint64_t era_;
     // The pools of the thread that has made this one.
     const void* thread_;
     // First in, first out, the entries are here; otherwise the pool is the library's.
@@ -150,11 +150,26 @@ struct ThreadPools {
     AutoreleasePool* root = nullptr;
     bool is_main = false;
     bool has_ended = false;
+    // The last number of an era; 0 before the first pool.
+    std::uint64_t era = 0;
 };
 
 inline ThreadPools& own_pools() noexcept {
     static thread_local ThreadPools pools;
     return pools;
+}
+
+// Eras of one thread differ in the lower bits only.
+inline constexpr int era_bits = 40;
+
+// Returns the number of a new era of the calling thread.
+inline std::uint64_t next_era() noexcept {
+    static std::atomic<std::uint64_t> threads{0};
+    ThreadPools& pools = own_pools();
+    if (pools.era == 0) {
+        pools.era = (threads.fetch_add(1, std::memory_order_relaxed) + 1) << era_bits;
+    }
+    return ++pools.era;
 }
 
 // The main thread is the one that initializes the program.
@@ -233,7 +248,8 @@ private:
 };
 
 inline AutoreleasePool::AutoreleasePool(std::string_view name)
-    : name_(name), below_(rp_detail::own_pools().top), thread_(&rp_detail::own_pools()) {
+    : name_(name), below_(rp_detail::own_pools().top), era_(rp_detail::next_era()),
+      thread_(&rp_detail::own_pools()) {
     rp_detail::own_pools().top = this;
     if (!is_fifo_) {
         rp::detail::check(rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()));
@@ -293,17 +309,20 @@ inline void AutoreleasePool::clear() {
         }
         entries_.clear();
         next_ = 0;
+        era_ = rp_detail::next_era();
     } else {
         // Stale: the scope around the pool, such as a callback, has closed it.
-        rp::detail::check(rp_pool_drain(&pool_, nullptr), RP_DRAINING, RP_STALE);
+        const rp_status status = rp_pool_drain(&pool_, nullptr);
+        rp::detail::check(status, RP_DRAINING, RP_STALE);
+        if (status != RP_DRAINING) {
+            era_ = rp_detail::next_era();
+        }
     }
     if (is_root() && clearing_ == 1) {
         // What was autoreleased without a pool.
         rp_drain_root(nullptr, nullptr);
     }
-    if (--clearing_ == 0) {
-        era_ = rp_detail::next_id();
-    }
+    --clearing_;
 }
 
 inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {

@@ -199,11 +199,11 @@ public:
         rp_v3::PoolManager::destroyInstance();
     }
     void addObject(CCObject* object) {
-        rp_v3::AutoreleasePool* const pool = rp_v3::PoolManager::getInstance()->getCurrentPool();
+        rp_v3::rp_detail::need_root();
+        RP_COCOS_ASSERT(object != nullptr, "The object should not be nullptr");
         if (object != nullptr) {
-            object->rp_eras_.add(pool);
+            object->autorelease();
         }
-        pool->addObject(object);
     }
     // Gives a pool's reference to the caller.
     void removeObject(CCObject* object) {

@@ -71,6 +71,8 @@ using SEL_SCHEDULE = void (RP_COCOS_REF::*)(float);
 
 namespace rp_detail {
 
+struct RootPool;
+
 // Whether new pools release first in, first out: one answer for the program. A file that defines RP_COCOS_FIFO
 // sets it before main.
 inline std::atomic<bool> is_fifo{false};
@@ -119,6 +121,7 @@ private:
     friend class PoolManager;
     friend class RP_COCOS_REF;
     friend class rp_detail::Eras;
+    friend struct rp_detail::RootPool;
 
     // Fails on a thread that has not made the pool.
     void check_thread() const;
@@ -126,6 +129,8 @@ private:
     bool is_root() const;
     // Returns whether the pool itself has an entry for the object.
     bool has(RP_COCOS_REF* object) const;
+    // Opens the library's pool, unless first in, first out.
+    void open();
 
     std::string name_;
     AutoreleasePool* below_ = nullptr;
@@ -183,6 +188,13 @@ struct RootPool {
         own_pools().root = nullptr;
         own_pools().has_ended = true;
     }
+    // If it was made in a scope, such as a callback, the end of that has closed the library's pool.
+    static void reopen() {
+        AutoreleasePool* const root = own_pools().root;
+        if (root != nullptr && root == own_pools().top && !root->is_fifo_ && rp_is_without_pool()) {
+            root->open();
+        }
+    }
     AutoreleasePool pool{RP_COCOS_ROOT_NAME};
 };
 
@@ -193,6 +205,7 @@ inline void need_root() {
         static thread_local RootPool root;
         static_cast<void>(root);
     }
+    RootPool::reopen();
 }
 
 // Returns the pool into which the calling thread autoreleases, or null for the library's. The main thread gets its
@@ -251,6 +264,10 @@ inline AutoreleasePool::AutoreleasePool(std::string_view name)
     : name_(name), below_(rp_detail::own_pools().top), era_(rp_detail::next_era()),
       thread_(&rp_detail::own_pools()) {
     rp_detail::own_pools().top = this;
+    open();
+}
+
+inline void AutoreleasePool::open() {
     if (!is_fifo_) {
         rp::detail::check(rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()));
     }
@@ -294,7 +311,13 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
         check_thread();
         entries_.push_back(object);
     } else {
-        rp::detail::check(rp_pool_add(&pool_, rp::detail::Access::payload(object)));
+        const rp_status status = rp_pool_add(&pool_, rp::detail::Access::payload(object));
+        if (status == RP_STALE && is_root()) {
+            // The scope in which it was made has closed it, and another one is open.
+            object->autorelease();
+        } else {
+            rp::detail::check(status);
+        }
     }
 }
 
@@ -321,6 +344,7 @@ inline void AutoreleasePool::clear() {
     if (is_root() && clearing_ == 1) {
         // What was autoreleased without a pool.
         rp_drain_root(nullptr, nullptr);
+        rp_detail::RootPool::reopen();
     }
     --clearing_;
 }

@@ -300,8 +300,8 @@ pub unsafe extern "C" fn rp_pool_contains(at: *mut Pool, of: *const c_void) -> b
 /// Returns whether what the calling thread autoreleases goes to this pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_is_current(at: *mut Pool) -> bool {
-    // SAFETY: the header says that the pool was opened in place.
     or_default("rp_pool_is_current", || {
+        // SAFETY: the header says that the pool was opened in place.
         Ok(is_current(&*unsafe { pool(at) }?))
     })
 }

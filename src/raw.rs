@@ -129,6 +129,11 @@ pub fn is_draining(pool: &AutoreleasePool) -> bool {
     pool.is_draining()
 }
 
+/// Returns whether what the calling thread autoreleases goes to this pool.
+pub fn is_current(pool: &AutoreleasePool) -> bool {
+    pool.is_current()
+}
+
 /// Turns a reference with a home into a pointer that stands for the reference.
 pub fn home_into_raw<T: 'static>(home: HomeRef<T>) -> NonNull<u8> {
     // SAFETY: a `HomeRef` of a sized type is, through transparent types, one pointer.

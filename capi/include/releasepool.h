@@ -294,6 +294,11 @@ size_t rp_pool_len(rp_pool *pool);
  * Threads: the thread that opened the pool. Errors: false. */
 bool rp_pool_contains(rp_pool *pool, const void *object);
 
+/* Returns whether what the calling thread autoreleases now goes to this pool.
+ * Ownership: borrows the arguments.
+ * Threads: the thread that opened the pool. Errors: false. */
+bool rp_pool_is_current(rp_pool *pool);
+
 /* Returns whether a pool of the calling thread has an entry for the object. Linear.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: false. */

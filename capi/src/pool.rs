@@ -8,7 +8,7 @@ use crate::object::{borrowed, taken};
 use crate::report::{TextFn, tell};
 use releasepool::pool::{PoolToken, PopError};
 use releasepool::raw::{
-    TokenWords, close_pool, is_draining, is_without_pool, pool_of, token_of, words_of,
+    TokenWords, close_pool, is_current, is_draining, is_without_pool, pool_of, token_of, words_of,
 };
 use releasepool::{
     AutoreleasePool, Budget, Drained, PoolManager, Ref, autorelease, callback_scope,
@@ -294,6 +294,15 @@ pub unsafe extern "C" fn rp_pool_contains(at: *mut Pool, of: *const c_void) -> b
         // SAFETY: the header says that the pool was opened in place, and that the object is alive.
         let (pool, r) = unsafe { (pool(at)?, borrowed(object(of.cast_mut(), "object")?)) };
         Ok(pool.contains(&r))
+    })
+}
+
+/// Returns whether what the calling thread autoreleases goes to this pool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_pool_is_current(at: *mut Pool) -> bool {
+    or_default("rp_pool_is_current", || {
+        // SAFETY: the header says that the pool was opened in place.
+        Ok(is_current(&*unsafe { pool(at) }?))
     })
 }
 

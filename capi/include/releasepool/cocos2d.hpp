@@ -15,7 +15,9 @@
 //   something is autoreleased without one. On another thread, such as the render thread of Android,
 //   PoolManager::getCurrentPool does so. Such a pool is cleared when its thread ends; its clear drains the
 //   library's root pool, too.
-// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, all pools have the engine's order.
+// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, all pools have the engine's order,
+//   but for those that static initializers of other files make before, the main thread's among them. The library's
+//   pools, such as that of a callback, do not get what such a pool of the thread takes.
 // * What destructors autorelease during a clear is released by the same clear, and never leaked.
 // * `p = p->next`, self-move, `replace(i, same)`, `clear` from a destructor, a copied Ref and a stack pool
 //   that outlives `destroyInstance` do what they say.

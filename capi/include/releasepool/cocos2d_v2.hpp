@@ -32,21 +32,38 @@ namespace cocos2d::rp_v3::rp_detail {
 // Tells of most objects, without a search, that no pool of the thread has them.
 class Eras {
 public:
-    // Notes that a pool, or one of the library's pools for null, has got the object.
+    // Notes that this pool, or another one for null, has got the object.
     void add(const AutoreleasePool* pool) noexcept {
-        const std::uint64_t known = last_.load(std::memory_order_relaxed);
+        std::uint64_t known = last_.load(std::memory_order_relaxed);
         const std::uint64_t now = pool == nullptr ? any : pool->era_;
-        last_.store(known == now || !is_open(known) ? now : any, std::memory_order_relaxed);
+        if (known == now || known == any) {
+            return;
+        }
+        // Only the thread of a pool knows whether the pool has been cleared.
+        const bool is_over = known == 0 || (is_own(known) && !is_open(known));
+        if (!is_over || !last_.compare_exchange_strong(known, now, std::memory_order_relaxed)) {
+            last_.store(any, std::memory_order_relaxed);
+        }
     }
-    bool may_be_in_pools() const noexcept { return is_open(last_.load(std::memory_order_relaxed)); }
+    // Notes that the calling thread's current pool gets the object.
+    void add_to_current() noexcept {
+        AutoreleasePool* const pool = pool_for_autorelease();
+        // A pool of the library that was opened inside, such as that of a callback, gets it first.
+        const bool is_ours = pool != nullptr && (pool->is_fifo_ || rp_pool_is_current(&pool->pool_));
+        add(is_ours ? pool : nullptr);
+    }
+    bool may_be_in_pools() const noexcept {
+        const std::uint64_t known = last_.load(std::memory_order_relaxed);
+        return known != 0 && (known == any || (is_own(known) && is_open(known)));
+    }
 
 private:
     static constexpr std::uint64_t any = ~std::uint64_t{0};
 
+    static bool is_own(std::uint64_t era) noexcept { return (era ^ own_pools().era) >> era_bits == 0; }
+
+    // Of an era of this thread.
     static bool is_open(std::uint64_t era) noexcept {
-        if (era == 0 || era == any) {
-            return era == any;
-        }
         const AutoreleasePool* pool = own_pools().top;
         while (pool != nullptr && pool->era_ != era) {
             pool = pool->below_;
@@ -112,7 +129,7 @@ public:
     // Moves a reference into the calling thread's current pool.
     CCObject* autorelease() {
         // First, as the object may end at once where the thread has no pool any more.
-        rp_eras_.add(rp_v3::rp_detail::pool_for_autorelease());
+        rp_eras_.add_to_current();
         rp_v3::Ref::autorelease();
         return this;
     }
@@ -187,11 +204,11 @@ public:
         rp_v3::PoolManager::destroyInstance();
     }
     void addObject(CCObject* object) {
-        rp_v3::AutoreleasePool* const pool = rp_v3::PoolManager::getInstance()->getCurrentPool();
+        rp_v3::rp_detail::need_root();
+        RP_COCOS_ASSERT(object != nullptr, "The object should not be nullptr");
         if (object != nullptr) {
-            object->rp_eras_.add(pool);
+            object->autorelease();
         }
-        pool->addObject(object);
     }
     // Gives a pool's reference to the caller.
     void removeObject(CCObject* object) {

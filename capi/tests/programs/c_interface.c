@@ -166,7 +166,8 @@ static void pools(void) {
     CHECK(rp_pool_open(&pool, "place") == RP_OK);
     n = new_node(4);
     rp_pool above;
-    CHECK(rp_pool_open(&above, NULL) == RP_OK);
+    CHECK(rp_pool_is_current(&pool) && rp_pool_open(&above, NULL) == RP_OK);
+    CHECK(!rp_pool_is_current(&pool) && rp_pool_is_current(&above));
     CHECK(rp_pool_add(&pool, rp_retain(n)) == RP_OK && rp_pool_add(&pool, n) == RP_OK);
     CHECK(rp_pool_len(&pool) == 2 && rp_pool_len(&above) == 0);
     CHECK(rp_pool_contains(&pool, n) && !rp_pool_contains(&above, n));

@@ -542,8 +542,45 @@ static void threads() {
     std::thread([own] { CHECK(PoolManager::getInstance()->getCurrentPool() != own); }).join();
 }
 
+// The end of a callback closes the root pool that was made in it; it opens again.
+static void root_of_a_callback() {
+    const int before = alive;
+    std::thread([before] {
+        AutoreleasePool* root = nullptr;
+        {
+            rp::CallbackScope callback;
+            root = PoolManager::getInstance()->getCurrentPool();
+            Node::create();
+        }
+        root->clear();
+        Node::create();
+        CHECK(alive == before + 1 && PoolManager::getInstance()->getCurrentPool() == root);
+        root->addObject(new Node);
+        CHECK(alive == before + 2);
+        root->clear();
+        CHECK(alive == before);
+    }).join();
+    // Before it does, an object that is added goes where it would go by autorelease.
+    std::thread([before] {
+        AutoreleasePool* root = nullptr;
+        for (int number = 0; number < 2; ++number) {
+            rp::CallbackScope callback;
+            root = PoolManager::getInstance()->getCurrentPool();
+            root->addObject(new Node);
+            CHECK(alive == before + 1);
+#ifdef RP_COCOS_FIFO
+            root->clear();
+#endif
+        }
+        CHECK(alive == before && root == PoolManager::getInstance()->getCurrentPool());
+        root->addObject(new Node);
+    }).join();
+    CHECK(alive == before);
+}
+
 int main() {
     warnings();
+    root_of_a_callback();
     counts();
     CHECK(alive == 0);
     ref_ptrs();

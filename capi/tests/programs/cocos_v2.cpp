@@ -185,11 +185,76 @@ static void released_too_early() {
     CHECK(alive == before);
 }
 
+#ifndef RP_COCOS_FIFO
+// Clears all pools while the end of a callback releases it, and then releases another object too early.
+class ClearsInCallback : public CCObject {
+public:
+    CCNode* other = nullptr;
+    ~ClearsInCallback() override {
+        CCPoolManager::sharedPoolManager()->finalize();
+        other->release();
+        CHECK(other->retainCount() == 1);
+    }
+};
+#endif
+
+// The last release leaves an object to the pool that really has it: not always the innermost of v2.
+static void in_pools_of_others() {
+    CCPoolManager* const manager = CCPoolManager::sharedPoolManager();
+    const int before = alive;
+    // Another thread, too, has had the object in a pool.
+    manager->push();
+    CCNode* const shared = CCNode::create();
+    shared->retain();
+    std::thread([shared, manager] {
+        manager->push();
+        shared->autorelease();
+        manager->pop();
+    }).join();
+    shared->release();
+    CHECK(alive == before + 1);
+    manager->pop();
+    CHECK(alive == before);
+#ifndef RP_COCOS_FIFO
+    // A pool of the library inside, while that of v2 is cleared.
+    manager->push();
+    {
+        rp::CallbackScope callback;
+        CCNode* const node = CCNode::create();
+        manager->finalize();
+        node->release();
+        CHECK(alive == before + 1);
+    }
+    CHECK(alive == before);
+    // A pool that the end of a callback has closed is still the innermost one of v2.
+    {
+        rp::CallbackScope callback;
+        manager->push();
+    }
+    CCNode* const node = CCNode::create();
+    manager->pop();
+    node->release();
+    CHECK(alive == before + 1);
+    manager->pop();
+    CHECK(alive == before);
+    {
+        rp::CallbackScope callback;
+        manager->push();
+        auto* const clears = new ClearsInCallback;
+        clears->other = CCNode::create();
+        clears->autorelease();
+    }
+    CHECK(alive == before);
+    manager->pop();
+#endif
+}
+
 int main() {
     frames();
     pools();
     members();
     released_too_early();
+    in_pools_of_others();
     // A thread that leaves pools open.
     const int before = alive;
     std::thread([] {

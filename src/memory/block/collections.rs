@@ -314,15 +314,17 @@ unsafe impl ForCollections for BlockAllocator {
         old: Layout,
         new: Layout,
     ) -> Option<NonNull<u8>> {
-        let (own, room) = match memory {
-            CollectionMemory::Block(block, chunk) => (block, SIZES[chunk.class()]),
-            CollectionMemory::Spare(memory) => (memory, LARGEST),
+        let (own, most) = match memory {
+            CollectionMemory::Block(block, chunk) => (block, chunk.class()),
+            CollectionMemory::Spare(memory) => (memory, SIZES.len() - 1),
             CollectionMemory::NoBlock(_) => return None,
         };
         let is_aligned = own.addr().get() % new.align() == 0;
-        if class_of(new).is_none() || new.size() > room || !is_aligned {
+        // By class, as checks of what is freed go by it: the size alone may fit, but not the class.
+        if class_of(new).is_none_or(|class| class > most) || !is_aligned {
             return None;
         }
+        let room = SIZES[most];
         if let CollectionMemory::Block(_, chunk) = memory {
             // SAFETY: a heap exists as long as one of its blocks was not put back (invariant 2 of
             // `block`).

@@ -16,13 +16,12 @@ use crate::pool::drain::close::{can_just_pop, close};
 use crate::pool::drain::{drain_span, duties, engine, this_thread};
 use crate::pool::stack::budget::{Budget, Drained, Limit, Meter};
 use crate::pool::stack::pool_life::PoolKind;
-use crate::pool::stack::pool_stack::PoolDump;
-use crate::pool::stack::pool_stack::{PoolStack, PoolState};
+use crate::pool::stack::pool_stack::{PoolDump, PoolStack, PoolState};
 use crate::pool::stack::thread_pools::ThreadPools;
 use crate::unwind::resume_or_report;
 use std::borrow::Cow;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// A pool of references that are released together, newest first, when it is drained or dropped.
 ///
@@ -109,6 +108,12 @@ impl AutoreleasePool {
 
     pub(crate) fn is_draining(&self) -> bool {
         self.state().life.is_draining()
+    }
+
+    pub(crate) fn is_current(&self) -> bool {
+        // SAFETY: the pool is open (fact 2).
+        let stack = unsafe { &*self.state().stack.get() };
+        ptr::eq(stack.current_pool(), self.state())
     }
 
     #[inline]

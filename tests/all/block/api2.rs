@@ -387,6 +387,13 @@ fn memory_keeps_its_contents_in_every_resize() {
         assert!(kept.iter().all(|slice| **slice == [0; SEVERAL]));
         assert_eq!(live(&blocks), before);
     }
+    // Of four neighbours in blocks of 48 bytes, one is aligned to 64 by chance.
+    let blocks = BlockAllocator::new();
+    let _kept: [_; 4] = std::array::from_fn(|_| {
+        let layouts = [layout(40, 16), layout(41, 64)].into_iter();
+        resize_to_each(&blocks, layouts, false, |_| ());
+        Vec::<u8, _>::with_capacity_in(48, blocks.clone())
+    });
 }
 
 #[test]

@@ -71,6 +71,8 @@ using SEL_SCHEDULE = void (RP_COCOS_REF::*)(float);
 
 namespace rp_detail {
 
+struct RootPool;
+
 // Whether new pools release first in, first out: one answer for the program. A file that defines RP_COCOS_FIFO
 // sets it before main.
 inline std::atomic<bool> is_fifo{false};
@@ -119,6 +121,7 @@ private:
     friend class PoolManager;
     friend class RP_COCOS_REF;
     friend class rp_detail::Eras;
+    friend struct rp_detail::RootPool;
 
     // Fails on a thread that has not made the pool.
     void check_thread() const;
@@ -126,12 +129,14 @@ private:
     bool is_root() const;
     // Returns whether the pool itself has an entry for the object.
     bool has(RP_COCOS_REF* object) const;
+    // Opens the library's pool, unless first in, first out.
+    void open();
 
     std::string name_;
     AutoreleasePool* below_ = nullptr;
     int clearing_ = 0;
     // Each clear ends an era. No other pool has this number.
-    std::uint64_t era_ = rp_detail::next_id();
+    std::uint64_t era_;
     // The pools of the thread that has made this one.
     const void* thread_;
     // First in, first out, the entries are here; otherwise the pool is the library's.
@@ -150,11 +155,26 @@ struct ThreadPools {
     AutoreleasePool* root = nullptr;
     bool is_main = false;
     bool has_ended = false;
+    // The last number of an era; 0 before the first pool.
+    std::uint64_t era = 0;
 };
 
 inline ThreadPools& own_pools() noexcept {
     static thread_local ThreadPools pools;
     return pools;
+}
+
+// Eras of one thread differ in the lower bits only.
+inline constexpr int era_bits = 40;
+
+// Returns the number of a new era of the calling thread.
+inline std::uint64_t next_era() noexcept {
+    static std::atomic<std::uint64_t> threads{0};
+    ThreadPools& pools = own_pools();
+    if (pools.era == 0) {
+        pools.era = (threads.fetch_add(1, std::memory_order_relaxed) + 1) << era_bits;
+    }
+    return ++pools.era;
 }
 
 // The main thread is the one that initializes the program.
@@ -168,6 +188,13 @@ struct RootPool {
         own_pools().root = nullptr;
         own_pools().has_ended = true;
     }
+    // If it was made in a scope, such as a callback, the end of that has closed the library's pool.
+    static void reopen() {
+        AutoreleasePool* const root = own_pools().root;
+        if (root != nullptr && root == own_pools().top && !root->is_fifo_ && rp_is_without_pool()) {
+            root->open();
+        }
+    }
     AutoreleasePool pool{RP_COCOS_ROOT_NAME};
 };
 
@@ -178,6 +205,7 @@ inline void need_root() {
         static thread_local RootPool root;
         static_cast<void>(root);
     }
+    RootPool::reopen();
 }
 
 // Returns the pool into which the calling thread autoreleases, or null for the library's. The main thread gets its
@@ -233,8 +261,13 @@ private:
 };
 
 inline AutoreleasePool::AutoreleasePool(std::string_view name)
-    : name_(name), below_(rp_detail::own_pools().top), thread_(&rp_detail::own_pools()) {
+    : name_(name), below_(rp_detail::own_pools().top), era_(rp_detail::next_era()),
+      thread_(&rp_detail::own_pools()) {
     rp_detail::own_pools().top = this;
+    open();
+}
+
+inline void AutoreleasePool::open() {
     if (!is_fifo_) {
         rp::detail::check(rp_pool_open(&pool_, name_.empty() ? nullptr : name_.c_str()));
     }
@@ -278,7 +311,13 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
         check_thread();
         entries_.push_back(object);
     } else {
-        rp::detail::check(rp_pool_add(&pool_, rp::detail::Access::payload(object)));
+        const rp_status status = rp_pool_add(&pool_, rp::detail::Access::payload(object));
+        if (status == RP_STALE && is_root()) {
+            // The scope in which it was made has closed it, and another one is open.
+            object->autorelease();
+        } else {
+            rp::detail::check(status);
+        }
     }
 }
 
@@ -293,17 +332,21 @@ inline void AutoreleasePool::clear() {
         }
         entries_.clear();
         next_ = 0;
+        era_ = rp_detail::next_era();
     } else {
         // Stale: the scope around the pool, such as a callback, has closed it.
-        rp::detail::check(rp_pool_drain(&pool_, nullptr), RP_DRAINING, RP_STALE);
+        const rp_status status = rp_pool_drain(&pool_, nullptr);
+        rp::detail::check(status, RP_DRAINING, RP_STALE);
+        if (status != RP_DRAINING) {
+            era_ = rp_detail::next_era();
+        }
     }
     if (is_root() && clearing_ == 1) {
         // What was autoreleased without a pool.
         rp_drain_root(nullptr, nullptr);
+        rp_detail::RootPool::reopen();
     }
-    if (--clearing_ == 0) {
-        era_ = rp_detail::next_id();
-    }
+    --clearing_;
 }
 
 inline bool AutoreleasePool::contains(RP_COCOS_REF* object) const {

@@ -1,4 +1,4 @@
-//! Memory for many small objects, and for values that end with a frame.
+//! Memory for many objects, and for values that end with a frame.
 //!
 //! Take [`BlockAllocator`] first: it caps and counts the memory of objects that
 //! [`Ref::new_in`](crate::Ref::new_in) makes. [`StackAllocator`] holds temporary values of one thread, which

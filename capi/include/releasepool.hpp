@@ -19,10 +19,10 @@
 // that was made in another way if the program has RTTI, and else call the object rp::Object. A class with an
 // operator new of its own uses that.
 //
-// An object that ends by hand while references to it are left keeps its memory until they are gone, if the
-// memory is from rp::make, rp::create or the operator new of rp::Object, or is part of an object with such
-// memory. On the stack and in any other memory (a std::shared_ptr, an element of a std::vector), the process
-// aborts, and a message names the class and the address.
+// An object that ends by hand while references to it are left keeps its memory until they are gone (if strong
+// ones are left, for ever, with a message), if the memory is from rp::make, rp::create or the operator new of
+// rp::Object, or is part of an object with such memory. On the stack and in any other memory (a std::shared_ptr,
+// an element of a std::vector), the process aborts, and a message names the class and the address.
 //
 // rp::make and rp::create take any other class, too, such as a struct of plain values. Its objects have
 // their header before them, and they are the cheapest if the class is trivially copyable: one call makes

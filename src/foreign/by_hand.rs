@@ -146,7 +146,7 @@ pub(super) fn alloc_large(object: Layout) -> Option<NonNull<u8>> {
 /// Frees the memory of an object that no block fits.
 ///
 /// # Safety
-/// The memory is from [`alloc_large`] for this layout, and is given up.
+/// The memory is from [`alloc_large`] for this object, and is given up.
 pub(super) unsafe fn free_large(memory: NonNull<u8>, object: Layout) {
     let layout = own_memory::large_layout(object).expect("the memory was allocated");
     // SAFETY: forwards the contract.

@@ -53,11 +53,6 @@ pub(crate) fn note(memory: NonNull<u8>, layout: Layout) {
     });
 }
 
-/// Notes a new block.
-pub(crate) fn note_block(block: NonNull<u8>) {
-    note(block, Layout::new::<usize>());
-}
-
 #[cold]
 fn note_regions(known: &KnownRegions, memory: NonNull<u8>, size: usize) {
     let first = memory.addr().get() / REGION;
@@ -130,7 +125,7 @@ mod tests {
         // SAFETY: the place is a thread-local of this thread.
         let known = unsafe { known_regions().as_ref() };
         assert!(!is_known(known, block));
-        note_block(block);
+        note(block, Layout::new::<usize>());
         assert!(is_known(known, block) && !is_known(known, next));
         assert!(contains(thin(block, 1)) && contains(thin(block, REGION - 64)));
         assert!(!contains(thin(block, REGION - 63)) && contains(thin(block, 0)));

@@ -1,4 +1,4 @@
-//! Memory for small objects: blocks, from heaps that threads own.
+//! Memory for objects: blocks, from heaps that threads own.
 //!
 //! ```text
 //! thread ──── ThreadHeaps ──┬─ Heap ──┬─ Bin (one for each class): free blocks to hand out next

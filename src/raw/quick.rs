@@ -20,6 +20,7 @@ use crate::pool::stack::thread_pools::ThreadPools;
 use crate::sync::cell::Cell;
 use crate::thread::current;
 use crate::thread::record::{Record, Tally};
+use std::alloc::Layout;
 use std::ptr::NonNull;
 
 /// The context of a thread: the addresses of its thread-locals. None of these has a destructor, so the
@@ -200,7 +201,7 @@ impl ThreadContext {
 #[cold]
 #[inline(never)]
 extern "C" fn note(block: NonNull<u8>) -> NonNull<u8> {
-    own_memory::note_block(block);
+    own_memory::note(block, Layout::new::<usize>());
     block
 }
 

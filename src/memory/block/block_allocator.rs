@@ -14,7 +14,7 @@ use std::panic::RefUnwindSafe;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// An allocator for small objects, in blocks of 16 to 64,768 bytes: each thread allocates from a
+/// An allocator for objects, in blocks of 16 to 64,768 bytes: each thread allocates from a
 /// heap of its own, and frees to it, without an atomic read-modify-write.
 ///
 /// Pools make their objects in the blocks of the [process](Self::process). An allocator of your own
@@ -64,7 +64,7 @@ use std::sync::Arc;
 ///
 /// # Cost
 /// A few nanoseconds to allocate, and to free on the same thread; some more to free on another. 64
-/// KiB of address space for each size and thread. With a cap, a large object has 16 bytes more, or as
+/// KiB of address space for each size that a thread uses. With a cap, a large object has 16 bytes more, or as
 /// many as it is aligned to, and takes some read-modify-writes of memory that threads share. In debug
 /// builds, and with the feature `checks`, a block that is freed twice, with another size, or written
 /// to after its free aborts the process.

@@ -10,12 +10,12 @@ pub(crate) const ALIGN: usize = 16;
 pub(crate) const MOST_ALIGN: usize = 64;
 
 /// The sizes of blocks, in bytes, by class: Box2D's fourteen up to 640, and 48, 80 and 112 between
-/// them, as small objects are the most frequent; then at first four for each doubling, as nodes of
-/// engines have some 700 to 1,800 bytes, and those of which few fit a chunk, or only one.
+/// them, as small objects are the most frequent; then four for each doubling up to 2,048, as nodes of
+/// engines have some 700 to 1,800 bytes; then those of which few fit a chunk, or only one.
 ///
 /// A block is aligned to each power of two up to [`MOST_ALIGN`] by which its size can be divided. So
-/// that this serves over-aligned layouts, each multiple of 32 and of 64 up to 256 is a size, and
-/// greater ones are multiples of 64.
+/// that this serves over-aligned layouts, each multiple of 32 up to 256 is a size, and all greater
+/// sizes are multiples of 64.
 pub(crate) const SIZES: [usize; 33] = [
     16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1_024,
     1_280, 1_536, 1_792, 2_048, 2_688, 3_264, 4_032, 5_440, 8_128, 16_320, 21_760, 32_640, 64_768,

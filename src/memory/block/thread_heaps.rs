@@ -7,10 +7,11 @@
 //! a heap for each allocation.
 
 use super::block_checks;
-use super::chunk::{Block, ChunkPtr, set_next};
+use super::chunk::{Block, CHUNK_BYTES, ChunkPtr, set_next};
 use super::heap::Heap;
 use super::remote_free_list::PushOutcome;
 use super::shared::AllocatorShared;
+use super::size_class::SIZES;
 use crate::sync::cell::{Cell, UnsafeCell};
 use crate::sync::{SMALL, boxed, described, local, reserve, unbox};
 use crate::thread::current::{self, HookOf};
@@ -299,9 +300,9 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
             }
         } else {
             heaps.batches.add(at, block, waste);
-            if closed {
-                // At once, with what was gathered before the close: the heap's last block may be
-                // among these, for which the heap's memory waits.
+            if closed || SIZES[class] > GATHERED_BYTES {
+                // At once, with what was gathered before: after a close, the heap's last block may
+                // be among these, for which the heap's memory waits.
                 heaps.batches.send_to(at);
             }
         }
@@ -355,6 +356,9 @@ pub(crate) fn answer_trim_requests() {
 
 /// The greatest number of blocks in a batch.
 const BATCH: usize = if SMALL { 2 } else { 64 };
+
+/// A larger block is sent at once, with what its batch has: so no batch holds more than a chunk's bytes.
+const GATHERED_BYTES: usize = CHUNK_BYTES / 64;
 
 /// The number of heaps for which a thread gathers batches at a time: a power of two.
 const BATCHES: usize = if SMALL { 2 } else { 8 };

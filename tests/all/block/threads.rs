@@ -41,6 +41,7 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
     // All blocks are allocated before any is freed, as it would be used again.
     let mut all = fill(&blocks, 196, 32);
     let in_a_frame = all.split_off(195);
+    let large = fill(&blocks, 1, 1_025);
     let mut free_there = |n| {
         let (blocks, some) = (blocks.clone(), all.split_off(all.len() - n));
         worker.run(move || free(&blocks, some));
@@ -58,12 +59,14 @@ fn remote_frees_are_sent_in_batches_or_when_the_thread_has_time() {
         frames.tick(|_| free(theirs, in_a_frame));
     });
     assert_eq!(inbox(), 195, "by the end of a frame");
+    on(&worker, &blocks, move |theirs| free(theirs, large));
+    assert_eq!(inbox(), 196, "a large one at once");
     free_there(1);
     worker.join();
-    assert_eq!(inbox(), 196, "by the end of the thread");
-    assert_eq!(blocks.stats().live_blocks, 196);
+    assert_eq!(inbox(), 197, "by the end of the thread");
+    assert_eq!(blocks.stats().live_blocks, 197);
     blocks.trim();
-    assert_eq!(remote(&blocks), (0, 0, 196));
+    assert_eq!(remote(&blocks), (0, 0, 197));
 }
 
 #[test]

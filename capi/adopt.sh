@@ -6,7 +6,8 @@
 #     capi/adopt.sh ENGINE --undo            restores the files
 #
 # ENGINE is the folder that has `cocos2dx`, `cocos`, `core` or `axmol`. The library is in ENGINE/releasepool (with
-# `--prefix` a link), and the original files are in ENGINE/.releasepool. Ends with 1 if something is left to do by hand.
+# `--prefix` a link), and the original files are in ENGINE/.releasepool. Ends with 1 if something is left to do by hand
+# or stands in the way, with 2 for wrong arguments.
 set -euo pipefail
 
 fail() {
@@ -19,12 +20,19 @@ engine='' prefix='' mode=adopt
 while (($#)); do
     case $1 in
     --prefix)
-        (($# > 1)) || fail "--prefix needs a folder" 2
+        [[ ${2--} != -* ]] || fail "--prefix needs a folder" 2
         prefix=$2
         shift
         ;;
-    --check | --undo) mode=${1#--} ;;
-    -*) fail "unknown argument $1; see the beginning of $0" 2 ;;
+    --check | --undo)
+        [[ $mode == adopt ]] || fail "--check or --undo, not both" 2
+        mode=${1#--}
+        ;;
+    --help | -h)
+        sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+        exit
+        ;;
+    -*) fail "unknown argument $1: adopt.sh ENGINE [--prefix DIR | --check | --undo]" 2 ;;
     *)
         [[ -z $engine ]] || fail "one engine at a time: $engine or $1?" 2
         engine=$1
@@ -36,7 +44,7 @@ done
 [[ -d $engine ]] || fail "$engine is no folder" 2
 if [[ -n $prefix ]]; then
     [[ -f $prefix/include/releasepool.hpp && -f $prefix/lib/cmake/releasepool/releasepoolConfig.cmake ]] ||
-        fail "$prefix has no installed releasepool: capi/install.sh --prefix $prefix makes it" 2
+        fail "$prefix has no installed releasepool: $here/install.sh --prefix $prefix makes it" 2
     prefix=$(cd "$prefix" && pwd)
 fi
 cd "$engine"
@@ -50,7 +58,8 @@ if [[ $mode == undo ]]; then
             cat "$kept/original/$path" >"$path"
             echo "$path: restored"
         else
-            echo "$path: has changed since it was adopted, and is left alone; the original is in $kept/original" >&2
+            echo "$path: has changed since it was adopted, and is left alone: copy $kept/original/$path over it," \
+                "and call --undo again" >&2
             left=1
         fi
     done < <(cd "$kept/original" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort)
@@ -58,6 +67,7 @@ if [[ $mode == undo ]]; then
     # A link of --prefix, or the tree that install.sh has made.
     if [[ -L releasepool ]]; then rm releasepool; else rm -rf releasepool; fi
     rm -rf "$kept"
+    echo "restored; releasepool is removed"
     exit
 fi
 
@@ -96,10 +106,16 @@ case $version in
 esac
 echo "$engine is $version"
 if [[ -d $kept ]]; then
-    echo "already adopted; --undo restores it"
+    while IFS= read -r path; do
+        cmp -s "$path" "$kept/adopted/$path" || fail "${path#./} is not as it was adopted: --undo restores the others"
+    done < <(cd "$kept/adopted" && find . -type f)
+    echo "already adopted, with the library in $(readlink -f releasepool); --undo restores it"
+    [[ ! -f $kept/.by_hand ]] || fail "$(cat "$kept/.by_hand")"
     exit
 fi
-[[ ! -e releasepool ]] || fail "$engine has a file or folder \"releasepool\" already, which is not from here"
+[[ ! -e releasepool ]] || fail "$engine/releasepool is in the way: remove it, if an interrupted run has left it"
+[[ -n $prefix || $mode == check ]] || command -v cargo >/dev/null ||
+    fail "building the library needs cargo (https://rustup.rs); or give --prefix DIR, where it is installed" 2
 
 # The new files are made here first.
 new=$(mktemp -d)
@@ -120,7 +136,7 @@ change() {
         sed -E "$@" "$text" >"$new/.text"
         put "$path" "$what" <"$new/.text"
     else
-        echo "$path: NOT RECOGNISED: $hand"
+        echo "$path: NOT RECOGNISED: $hand" | tee -a "$new/.by_hand"
         by_hand=1
     fi
 }
@@ -129,6 +145,9 @@ mark="By releasepool's adopt.sh; the original is in $kept/original."
 for class in "${classes[@]}"; do
     [[ ! -f $folder/$class.h ]] || put "$folder/$class.h" "includes releasepool/$header.hpp" <<END
 // $mark
+#if defined(RELEASEPOOL_${header^^}_HPP) && !defined(RP_COCOS_ADOPTED)
+#error "in an adopted engine, include this header instead of releasepool/$header.hpp"
+#endif
 #define RP_COCOS_ADOPTED
 #include "../../releasepool/include/releasepool/$header.hpp"
 END
@@ -156,7 +175,7 @@ $tell
 }
 END
 
-scope='put an rp::CallbackScope around the call of the task in the loop of the worker thread'
+scope='in the loop of the worker thread, call the task in a scope: { rp::CallbackScope scope; task(); }'
 # shellcheck disable=SC2016
 around='s/^([[:space:]]*)(task\((thread_data\.get\(\))?\);)/\1{\
 \1    rp::CallbackScope scope;  \/\/ releases what the task autoreleases\
@@ -192,18 +211,21 @@ if [[ -f cocos2dx/proj.linux/cocos2dx.mk ]]; then
 # By releasepool's adopt.sh.
 CXXFLAGS += -std=c++17
 INCLUDES += -I$(COCOS_ROOT)/releasepool/include
-SHAREDLIBS += -L$(COCOS_ROOT)/releasepool/lib -Wl,-rpath,$(COCOS_ROOT)/releasepool/lib -lreleasepool
+SHAREDLIBS += -L$(COCOS_ROOT)/releasepool/lib -Wl,-rpath,$(abspath $(COCOS_ROOT)/releasepool/lib) -lreleasepool
 END
     )
 fi
-echo "builds for other systems, and other builds (ndk-build, Xcode, Visual Studio): docs/PORTING.md says what they need"
+echo "for other systems, ndk-build, Xcode and Visual Studio, docs/PORTING.md says what to do"
 
 if [[ $mode == adopt ]]; then
     if [[ -n $prefix ]]; then
         ln -s "$prefix" releasepool
         echo "releasepool: a link to $prefix"
     else
-        "$here/install.sh" --prefix "$PWD/releasepool"
+        "$here/install.sh" --prefix "$PWD/releasepool" || {
+            rm -rf releasepool
+            fail "$engine is as before: the library could not be installed"
+        }
     fi
     (cd "$new" && find . -type f ! -name '.*' | sed 's,^\./,,') | while IFS= read -r path; do
         mkdir -p "$kept"/{original,adopted}/"$(dirname "$path")"
@@ -211,5 +233,9 @@ if [[ $mode == adopt ]]; then
         cp "$new/$path" "$kept/adopted/$path"
         cat "$new/$path" >"$path"
     done
+    ((by_hand == 0)) || cp "$new/.by_hand" "$kept/"
+    echo "adopted: now build the engine and the game again"
+else
+    echo "nothing was changed"
 fi
 exit $by_hand

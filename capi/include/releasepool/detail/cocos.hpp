@@ -249,7 +249,8 @@ public:
             return false;
         }
         for (AutoreleasePool* pool = rp_detail::own_pools().top; pool != nullptr; pool = pool->below_) {
-            if (pool->has(object)) {
+            // The library searches its pools, below.
+            if (pool->is_fifo_ && pool->has(object)) {
                 return true;
             }
         }

@@ -330,8 +330,8 @@ pub struct BlockStats {
     /// were put back, ever.
     pub remote_frees: u64,
     /// Remote frees in flight: blocks that other threads have freed and that were not put back yet.
-    /// Does not count blocks that a thread still gathers into a batch (at most 64 for each other
-    /// heap).
+    /// Does not count blocks that a thread still gathers into a batch (for each other heap at most
+    /// 64, of at most 1 KiB each).
     pub inbox: u64,
     /// Heaps: as many as threads have used the allocator at once.
     pub heaps: u64,

@@ -5,20 +5,25 @@
 #   ci/mutate.sh [KIND] all          of all files
 #   ci/mutate.sh [KIND] FILE...      of the files with FILE in their paths
 #   ci/mutate.sh [KIND] changed [N]  of the files whose text has changed since the report, and survivors
-#                                    without a reason; with N, at most N of them
+#                                    without a reason, or not shown to all checks; with N, at most N of them
 #   ci/mutate.sh [KIND] commit [N]   of what the last commit changed, at most N (40)
-#   ci/mutate.sh [KIND] stale        prints what must be examined again after a change; fails if a reason is
-#                                    of a mutant that is gone, or a file with weakened operations has changed
+#   ci/mutate.sh stale               prints what must be examined again after a change; fails unless the reasons are
+#                                    those of the report's survivors, and if a file with weakened operations has changed
+#   ci/mutate.sh prove [PART]        runs the checks that reasons name, with their mutants: those with PART in a line
 #
-# KIND is one of these; without it, `order` and `logic`, and for `stale` all:
+# KIND is one of these; without it, all but the last:
 #
-#   order   statements that synchronize with other threads are swapped, moved or deleted
-#   logic   conditions, computations and results are changed: the mutants that cargo-mutants lists
+#   order   statements that synchronize with other threads are moved or deleted
+#   logic   conditions, computations and results are changed, as cargo-mutants lists them; and constants
+#   omit    a term, a test, or all but the first of several is left out; lists and keys are read too early;
+#           a lock is given up and taken again within a decision
 #   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
 #           read-modify-writes are split into a load and a store
 #
-# A run updates the report, ci/mutate/report.txt, after each file all of whose mutants it examines, and strikes out
-# survivors that are noticed now. If it is stopped, `changed` does the rest.
+# A mutant survives if no check notices it of all that reach it: models in both modes, and tests. Runs with N show it
+# only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt, at its end, which comes early
+# once there is a file target/mutate/stop. One that is stopped goes on where it was, as long as the programs stay
+# as they are.
 . "$(dirname "$0")/lib.sh"
 
 needs kill
@@ -30,10 +35,8 @@ if [[ " $* " == *" commit "* ]]; then
         exit
     fi
 fi
-# Kinds that need no cargo-mutants are examined without it.
 case "${1-}" in
-    order | weaken | stale) ;;
-    logic) [ "${2-}" = stale ] || needs cargo-mutants ;;
-    *) can_have cargo-mutants || { skipped "logic mutants: $missing" && set -- order "$@"; } ;;
+    weaken | stale) ;;
+    *) needs cargo-mutants ;;
 esac
 step xtask mutate "$@"

@@ -27,8 +27,8 @@ scripts=(
     "ci/long.sh tasks"
     ci/fuzz.sh
     "ci/mutate.sh weaken all"
-    "ci/mutate.sh order changed"
-    "ci/mutate.sh logic changed"
+    "ci/mutate.sh changed"
+    "ci/mutate.sh prove"
 )
 
 failed=()

@@ -3,143 +3,173 @@
 //! A mutant that survives stands in the list of reasons, or the command fails.
 //!
 //! * [`mutant`]: kinds of mutants, what becomes of them, and reasons why they survive
-//! * [`order`], [`logic`], [`weaken`]: the mutants of each kind
-//! * [`switched`]: the mutants of the first two kinds, in one copy of the crate
+//! * [`order`], [`logic`], [`omit`], [`weaken`]: the mutants of each kind
+//! * [`places`]: functions, and what can be switched in them
+//! * [`switched`]: the mutants of the first three kinds, in one copy of the crate
 //! * [`wanted`]: which mutants are examined
 //! * [`copy`]: the copy of the project, and what is built of it
 //! * [`check`]: models and tests, and which of them notices a mutant
+//! * [`progress`]: what a run has found so far
 //! * [`report`]: the file that keeps the verdicts
+//! * [`prove`]: other checks, which reasons name
 
 mod check;
 mod copy;
 mod logic;
 mod mutant;
+mod omit;
 mod order;
+mod places;
+mod progress;
+mod prove;
 mod report;
 mod switched;
 mod wanted;
 mod weaken;
 
-use crate::command::{Outcome, read};
-use mutant::{Kind, Mutant, Reasons, has_function, place};
-use report::{Report, judge};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::command::Outcome;
+use check::Asked;
+use mutant::{Kind, Mutant, Reasons};
+use report::{Chosen, Report, judge};
+use std::collections::BTreeSet;
 use wanted::Wanted;
 
 const USAGE: &str = "\
-usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | stale
-KIND is order, logic or weaken; see the head of ci/mutate.sh";
+usage: ci/mutate.sh [KIND] all | FILE... | changed [N] | commit [N] | stale | prove [PART]
+KIND is order, logic, omit or weaken; see the head of ci/mutate.sh";
 
 pub fn run(args: &[&str]) -> Outcome {
     let kind = args.first().and_then(|name| Kind::from_name(name));
     let args = &args[usize::from(kind.is_some())..];
     let wanted = Wanted::parse(args).ok_or(USAGE)?;
-    let kinds = match kind {
-        Some(kind) => vec![kind],
-        None if wanted == Wanted::Stale => Kind::ALL.to_vec(),
-        None => vec![Kind::Order, Kind::Logic],
-    };
     std::fs::create_dir_all(copy::FOLDER).map_err(|e| format!("{}: {e}", copy::FOLDER))?;
     let reasons = Reasons::read()?;
-    let mut is_good = true;
-    for kind in kinds {
-        is_good &= match wanted {
-            Wanted::Stale => stale(kind, &reasons)?,
-            _ => examine(kind, &wanted, &reasons)?,
-        };
+    match (&wanted, kind) {
+        (Wanted::Stale, _) => stale(&reasons),
+        (Wanted::Prove(part), _) => prove::prove(&switched()?, &reasons, part),
+        (_, Some(Kind::Weaken)) => examine_weakened(&wanted, &reasons),
+        (_, Some(kind)) => examine_switched(&[kind], &wanted, &reasons),
+        (_, None) => examine_switched(&[Kind::Order, Kind::Logic, Kind::Omit], &wanted, &reasons),
     }
-    Ok(is_good)
 }
 
-/// The mutants of a kind.
-enum Program {
-    Switched(switched::Program),
-    Weaken(weaken::Program),
-}
-
-impl Program {
-    fn read(kind: Kind) -> Result<Self, String> {
-        Ok(match kind {
-            Kind::Order => Self::Switched(order::program()?),
-            Kind::Logic => Self::Switched(logic::program()?),
-            Kind::Weaken => Self::Weaken(weaken::Program::read()?),
-        })
-    }
-
-    fn mutants(&self) -> &[Mutant] {
-        match self {
-            Self::Switched(program) => &program.mutants,
-            Self::Weaken(program) => &program.mutants,
-        }
-    }
+/// The mutants of all kinds but that of orderings.
+fn switched() -> Result<switched::Program, String> {
+    let mut program = switched::Program::new()?;
+    order::add(&mut program);
+    logic::add(&mut program)?;
+    omit::add(&mut program);
+    program.number_names();
+    Ok(program)
 }
 
 /// Returns the files that must be examined when they change.
 fn files(kind: Kind, mutants: &[Mutant]) -> Result<BTreeSet<String>, String> {
     match kind {
-        Kind::Logic => logic::files(),
-        Kind::Order => Ok(mutants.iter().map(|m| m.file.clone()).collect()),
         Kind::Weaken => weaken::files(),
+        _ => {
+            let of_kind = mutants.iter().filter(|mutant| mutant.kind == kind);
+            Ok(of_kind.map(|mutant| mutant.file.clone()).collect())
+        }
     }
 }
 
-/// Examines mutants of a kind.
-fn examine(kind: Kind, wanted: &Wanted, reasons: &Reasons) -> Outcome {
-    let mut program = Program::read(kind)?;
-    let all = program.mutants().to_vec();
-    let chosen = wanted.choose(kind, &files(kind, &all)?, &all, reasons)?;
-    if chosen.whole.is_empty() && chosen.mutants.is_empty() {
-        println!("{}: no mutants to examine", kind.name());
+fn asked(wanted: &Wanted) -> Asked {
+    Asked {
+        hints: Report::read().hints(),
+        all: matches!(wanted, Wanted::Files(_) | Wanted::Changed(None)),
+    }
+}
+
+/// Examines mutants that are built into a copy.
+fn examine_switched(kinds: &[Kind], wanted: &Wanted, reasons: &Reasons) -> Outcome {
+    let mut program = switched()?;
+    let mut chosen = Chosen::default();
+    for &kind in kinds {
+        let all = &program.mutants;
+        let of_kind = wanted.choose(kind, &files(kind, all)?, all, reasons)?;
+        chosen.mutants.extend(of_kind.mutants);
+        chosen.whole.extend(of_kind.whole);
+    }
+    if chosen.mutants.is_empty() {
+        println!("no mutants to examine");
         return Ok(true);
     }
-    let (verdicts, complaints) = match &mut program {
-        Program::Switched(_) if chosen.mutants.is_empty() => (BTreeMap::new(), Vec::new()),
-        Program::Switched(program) => (switched::examine(program, &chosen, reasons)?, Vec::new()),
-        Program::Weaken(program) => program.examine(&chosen, reasons)?,
-    };
-    judge(kind, &all, &chosen, &verdicts, reasons, complaints)
+    let asked = asked(wanted);
+    let verdicts = program.examine(&chosen, &asked)?;
+    let all = &program.mutants;
+    Ok(judge(
+        all,
+        &chosen,
+        &verdicts,
+        reasons,
+        asked.all,
+        Vec::new(),
+    ))
 }
 
-/// Prints which files must be examined again, and returns whether all reasons are of mutants that
-/// may still exist, and all weakened operations have been examined. Logic mutants are known by their
-/// functions only, and their files only where cargo-mutants is: it may not be here.
-fn stale(kind: Kind, reasons: &Reasons) -> Outcome {
-    let mutants = match kind {
-        Kind::Logic => Vec::new(),
-        _ => Program::read(kind)?.mutants().to_vec(),
-    };
+/// Examines weakened orderings.
+fn examine_weakened(wanted: &Wanted, reasons: &Reasons) -> Outcome {
+    let program = weaken::Program::read()?;
+    let all = &program.mutants;
+    let chosen = wanted.choose(Kind::Weaken, &files(Kind::Weaken, all)?, all, reasons)?;
+    if chosen.mutants.is_empty() && chosen.whole.is_empty() {
+        println!("no mutants to examine");
+        return Ok(true);
+    }
+    let asked = asked(wanted);
+    let (verdicts, complaints) = program.examine(&chosen, &asked)?;
+    Ok(judge(
+        all, &chosen, &verdicts, reasons, asked.all, complaints,
+    ))
+}
+
+/// Prints which files must be examined again. Returns whether the reasons are those of the survivors in the
+/// report, and all weakened operations have been examined. Needs no list of mutants: cargo-mutants may not be
+/// here.
+fn stale(reasons: &Reasons) -> Outcome {
     let report = Report::read();
-    let files = match kind {
-        Kind::Logic => logic::files().unwrap_or_default(),
-        _ => files(kind, &mutants)?,
+    let mut is_good = true;
+    let mut complain = |complaint: String| {
+        eprintln!("{complaint}");
+        is_good = false;
     };
-    let stale = report.stale(kind, &files)?;
-    for (file, last) in &stale {
-        let since = last.map_or("never examined".to_owned(), |last| {
-            format!("changed since {}", last.date)
-        });
-        println!("{} {file}: {since}", kind.name());
-    }
-    let is_dead = |name: &&str| match kind {
-        Kind::Logic => {
-            let (file, function) = place(name);
-            !read(file).is_ok_and(|text| has_function(&text, function))
+    for kind in Kind::ALL {
+        let files = match kind {
+            Kind::Weaken => weaken::files()?,
+            _ => report.files(kind),
+        };
+        let stale = report.stale(kind, &files)?;
+        for (file, last) in &stale {
+            let since = last.map_or("never examined".to_owned(), |last| {
+                format!("changed since {}", last.date)
+            });
+            println!("{} {file}: {since}", kind.name());
         }
-        _ => !mutants.iter().any(|mutant| mutant.name() == *name),
-    };
-    let dead: Vec<&str> = reasons.names(kind).filter(is_dead).collect();
-    for name in &dead {
-        eprintln!(
-            "{} has the reason of a mutant that is gone: {} {name}",
-            mutant::REASONS,
-            kind.name()
-        );
+        if kind == Kind::Weaken && !stale.is_empty() {
+            complain("weakened operations have changed: `ci/mutate.sh weaken changed`".to_owned());
+        }
+        let survivors = report.survivors(kind);
+        let examined = report.files(kind);
+        let of_examined = |name: &&str| examined.contains(mutant::file_of(name));
+        let names: BTreeSet<&str> = reasons.names(kind).filter(of_examined).collect();
+        for name in names.iter().filter(|name| !survivors.contains_key(**name)) {
+            let of = mutant::REASONS;
+            complain(format!(
+                "{of} has the reason of no survivor: {} {name}",
+                kind.name()
+            ));
+        }
+        for (name, shown) in &survivors {
+            if !names.contains(&**name) {
+                complain(format!("survives without a reason: {} {name}", kind.name()));
+            } else if !shown.to_all() {
+                complain(format!(
+                    "was not shown to all checks: {} {name}",
+                    kind.name()
+                ));
+            }
+        }
     }
-    let is_current = kind != Kind::Weaken || stale.is_empty();
-    if !is_current {
-        eprintln!(
-            "weakened operations have changed since the report: `ci/mutate.sh weaken changed`"
-        );
-    }
-    Ok(dead.is_empty() && is_current)
+    Ok(is_good)
 }

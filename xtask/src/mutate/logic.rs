@@ -1,22 +1,26 @@
-//! Logic mutants of the concurrent core, as cargo-mutants lists them: conditions, computations and
-//! results are changed.
-//!
-//! They stand behind the switch of [`switched`](super::switched), a function's body at a time; so those
-//! outside of functions, and in constant functions, are not examined.
+//! Logic mutants: conditions, computations and results are changed, as cargo-mutants lists them; and
+//! constants.
 
 use super::mutant::Kind;
-use super::order::lists::{Function, functions};
-use super::switched::{Block, Edit, Program};
-use crate::command::output;
+use super::places::{Place, places};
+use super::switched::{Edit, Program};
+use crate::command::{output, read};
 use crate::rust;
+use quote::ToTokens;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 use std::process::Command;
 use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
 
-/// Logic mutants are many, and most are noticed in a moment.
-const MOST_SECONDS: f64 = 30.0;
+/// The folder that cargo-mutants reads.
+const LISTED: &str = "target/mutate/listed";
+
+/// What it lists, but changes nothing, or is there only in models: bits are joined that have none in
+/// common.
+const LEFT_OUT: &[&str] = &["replace | with ^", "HomelessObjects::take"];
 
 /// A mutant that cargo-mutants lists.
 struct Made {
@@ -28,66 +32,105 @@ struct Made {
     replacement: String,
 }
 
-/// Returns the logic mutants of the files that the settings name.
-pub fn program() -> Result<Program, String> {
-    let mut program = Program::new(Kind::Logic, &[], MOST_SECONDS)?;
-    let list = output(Command::new("cargo").args(["mutants", "--list", "--json"]))?;
-    let listed: Vec<Value> =
-        serde_json::from_str(&list).map_err(|e| format!("cargo mutants --list: {e}"))?;
-    for (source, (path, text)) in program.sources.clone().iter().enumerate() {
-        let of_file = listed.iter().filter(|made| made["file"] == **path);
-        let made = of_file.map(|value| {
-            Made::parse(value, text).ok_or_else(|| format!("no mutant: {}", value["name"]))
-        });
-        let made: Vec<Made> = made.collect::<Result<_, String>>()?;
-        let parsed = rust::parse(path, text)?;
-        let functions = functions(&parsed);
-        // Outer functions stand before those in them.
-        let mut of_functions: BTreeMap<usize, Vec<&Made>> = BTreeMap::new();
-        for made in &made {
-            let holds = |function: &Function<'_>| {
-                let inside = inside(function.body);
-                inside.start <= made.span.start && made.span.end <= inside.end
+/// Adds the logic mutants of all files.
+pub fn add(program: &mut Program) -> Result<(), String> {
+    let listed = list()?;
+    for source in 0..program.sources.len() {
+        let file = &program.sources[source];
+        let of_file = listed.iter().filter(|made| made["file"] == *file.path);
+        let mut found = Vec::new();
+        let places = places(&file.parsed);
+        for value in of_file {
+            let made = Made::parse(value, &file.text);
+            let made = made.ok_or_else(|| format!("no mutant: {}", value["name"]))?;
+            let Some(place) = innermost(&places, &made.span) else {
+                continue;
             };
-            if let Some(function) = functions.iter().rposition(holds) {
-                of_functions.entry(function).or_default().push(made);
+            let edit = Edit {
+                kind: Kind::Logic,
+                function: made.function.unwrap_or_else(|| place.function.clone()),
+                lines: place.lines.clone(),
+                what: made.what,
+                text: replaced(&file.text, &place.inside, &made.span, &made.replacement),
+            };
+            found.push((place.inside.clone(), edit));
+        }
+        // What a table's closure returns.
+        for place in places.iter().filter(|place| place.function == "-") {
+            for value in ["true", "Default::default()"] {
+                let edit = Edit {
+                    kind: Kind::Logic,
+                    function: "-".to_owned(),
+                    lines: place.lines.clone(),
+                    what: format!("replace a closure with {value}"),
+                    text: value.to_owned(),
+                };
+                found.push((place.inside.clone(), edit));
             }
         }
-        for (function, made) in of_functions {
-            let function = &functions[function];
-            let inside = inside(function.body);
-            let edit = |made: &&Made| {
-                let Range { start, end } = made.span.clone();
-                let (before, after) = (&text[inside.start..start], &text[end..inside.end]);
-                Edit {
-                    what: made.what.clone(),
-                    text: [before, &made.replacement, after].concat(),
-                }
-            };
-            let name = made[0].function.clone();
-            let block = Block {
-                source,
-                function: name.unwrap_or_else(|| function.path()),
-                lines: function.lines.clone(),
-                inside: inside.clone(),
-            };
-            program.add(block, made.iter().map(edit).collect::<Vec<_>>());
+        for (inside, edit) in found {
+            program.add(source, inside, edit);
         }
     }
-    Ok(program)
+    add_constants(program);
+    Ok(())
 }
 
-/// What is between the braces, in bytes.
-fn inside(block: &syn::Block) -> Range<usize> {
-    let Range { start, end } = block.span().byte_range();
-    start + 1..end - 1
+/// Returns the innermost place that holds a span.
+pub fn innermost<'p>(places: &'p [Place], span: &Range<usize>) -> Option<&'p Place> {
+    let holds = |place: &&Place| place.inside.start <= span.start && span.end <= place.inside.end;
+    places
+        .iter()
+        .filter(holds)
+        .min_by_key(|place| place.inside.len())
 }
 
-/// Returns the files that the settings of cargo-mutants name. They need not have mutants.
-pub fn files() -> Result<BTreeSet<String>, String> {
-    let list = output(Command::new("cargo").args(["mutants", "--list-files"]))?;
-    let files = list.lines().filter(|file| !rust::is_test_file(file));
-    Ok(files.map(str::to_owned).collect())
+/// Returns the text of a place in which something else stands instead of `span`.
+pub fn replaced(text: &str, place: &Range<usize>, span: &Range<usize>, with: &str) -> String {
+    [
+        &text[place.start..span.start],
+        with,
+        &text[span.end..place.end],
+    ]
+    .concat()
+}
+
+/// Returns what cargo-mutants lists. It leaves out unsafe functions, so it is shown them as safe ones.
+fn list() -> Result<Vec<Value>, String> {
+    let write = |file: &str, text: &str| {
+        let path = Path::new(LISTED).join(file);
+        let parent = path.parent().unwrap_or(Path::new("."));
+        let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
+        written.map_err(|e| format!("{}: {e}", path.display()))
+    };
+    let manifest = "[package]\nname = \"releasepool\"\nedition = \"2024\"\n[workspace]\n";
+    write("Cargo.toml", manifest)?;
+    write(
+        "Cargo.lock",
+        "version = 4\n[[package]]\nname = \"releasepool\"\nversion = \"0.0.0\"\n",
+    )?;
+    for file in rust::files("src")? {
+        let safe = read(&file)?.replace("unsafe fn", "       fn");
+        write(&file, &safe.replace("unsafe extern", "       extern"))?;
+    }
+    let mut command = Command::new("cargo");
+    command.args([
+        "mutants",
+        "--list",
+        "--json",
+        "--dir",
+        LISTED,
+        "--no-config",
+    ]);
+    let list = output(&mut command)?;
+    let mut all: Vec<Value> =
+        serde_json::from_str(&list).map_err(|e| format!("cargo mutants --list: {e}"))?;
+    let is_left_out = |made: &Value| {
+        let name = made["name"].as_str().unwrap_or_default();
+        LEFT_OUT.iter().any(|part| name.contains(part))
+    };
+    all.retain(|made| !is_left_out(made));
+    Ok(all)
 }
 
 impl Made {
@@ -121,6 +164,101 @@ impl Made {
     }
 }
 
+/// Types of constants that can be changed.
+#[rustfmt::skip]
+const CHANGEABLE: &[&str] = &[
+    "u8", "u16", "u32", "u64", "u128", "usize", "i32", "i64", "isize", "Duration",
+];
+
+/// Adds each constant of a number or a time, changed wherever a function uses it.
+fn add_constants(program: &mut Program) {
+    let mut constants = Vec::new();
+    for (source, file) in program.sources.iter().enumerate() {
+        let mut found = Constants(Vec::new());
+        found.visit_file(&file.parsed);
+        constants.extend(found.0.into_iter().map(|constant| (source, constant)));
+    }
+    let mut uses: BTreeMap<usize, Vec<(usize, Range<usize>)>> = BTreeMap::new();
+    for (source, file) in program.sources.iter().enumerate() {
+        let places = places(&file.parsed);
+        let mut found = Uses(Vec::new());
+        found.visit_file(&file.parsed);
+        for (name, range) in found.0 {
+            // Of several constants of a name, the file's own; or none.
+            let is_it = |&n: &usize| constants[n].1.0 == name;
+            let of_name: Vec<usize> = (0..constants.len()).filter(is_it).collect();
+            let own = of_name.iter().find(|&&n| constants[n].0 == source);
+            let constant = own.or(of_name.first().filter(|_| of_name.len() == 1));
+            if let (Some(&constant), Some(_)) = (constant, innermost(&places, &range)) {
+                uses.entry(constant).or_default().push((source, range));
+            }
+        }
+    }
+    for (n, uses) in uses {
+        let (source, (name, lines)) = &constants[n];
+        let edit = Edit {
+            kind: Kind::Logic,
+            function: "-".to_owned(),
+            lines: lines.clone(),
+            what: format!("replace {name} with 2 * {name} + 1"),
+            text: String::new(),
+        };
+        program.add_constant(&uses, *source, edit);
+    }
+}
+
+/// Names and lines of constants.
+struct Constants(Vec<(String, Range<usize>)>);
+
+impl Constants {
+    fn add(&mut self, name: &syn::Ident, of: &syn::Type, whole: proc_macro2::Span) {
+        if CHANGEABLE.contains(&&*of.to_token_stream().to_string()) {
+            let lines = whole.start().line..whole.end().line + 1;
+            self.0.push((name.to_string(), lines));
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Constants {
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        self.add(&item.ident, &item.ty, item.span());
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        self.add(&item.ident, &item.ty, item.span());
+    }
+}
+
+/// Names in expressions that could be those of constants, and where they stand.
+struct Uses(Vec<(String, Range<usize>)>);
+
+impl<'ast> Visit<'ast> for Uses {
+    fn visit_expr(&mut self, expr: &'ast syn::Expr) {
+        if let syn::Expr::Path(path) = expr {
+            if let Some(last) = path.path.segments.last() {
+                self.0
+                    .push((last.ident.to_string(), expr.span().byte_range()));
+            }
+        }
+        visit::visit_expr(self, expr);
+    }
+
+    // Where only a constant may stand.
+    fn visit_pat(&mut self, _: &'ast syn::Pat) {}
+
+    fn visit_type(&mut self, _: &'ast syn::Type) {}
+
+    fn visit_expr_repeat(&mut self, _: &'ast syn::ExprRepeat) {}
+
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,5 +285,16 @@ mod tests {
             assert_eq!((&*made.what, made.span), (what, 5..9));
             assert_eq!(made.replacement, "+");
         }
+    }
+
+    #[test]
+    fn constants_are_changed_where_they_need_not_be_constant() {
+        let file = "const A: u8 = B; fn f(x: [u8; A]) { if let A = x { g(m::A, [0; A]) } }";
+        let file = syn::parse_file(file).unwrap();
+        let (mut constants, mut uses) = (Constants(Vec::new()), Uses(Vec::new()));
+        constants.visit_file(&file);
+        uses.visit_file(&file);
+        assert_eq!(constants.0[0].0, "A");
+        assert_eq!(uses.0.iter().filter(|(name, _)| name == "A").count(), 1);
     }
 }

@@ -12,19 +12,23 @@ pub const REASONS: &str = "ci/mutate/reasons.txt";
 pub enum Kind {
     /// A statement is misplaced or deleted.
     Order,
-    /// A condition, a computation or a result is changed.
+    /// A condition, a computation, a result or a constant is changed.
     Logic,
+    /// A term, a test, or all but the first of several is left out; a decision reads too early, or
+    /// under two locks.
+    Omit,
     /// A memory ordering is weakened by one step.
     Weaken,
 }
 
 impl Kind {
-    pub const ALL: [Self; 3] = [Self::Order, Self::Logic, Self::Weaken];
+    pub const ALL: [Self; 4] = [Self::Order, Self::Logic, Self::Omit, Self::Weaken];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Order => "order",
             Self::Logic => "logic",
+            Self::Omit => "omit",
             Self::Weaken => "weaken",
         }
     }
@@ -36,6 +40,7 @@ impl Kind {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
+    pub kind: Kind,
     /// From the root of the project, with slashes.
     pub file: String,
     /// `-` outside of functions.
@@ -47,9 +52,21 @@ pub struct Mutant {
 
 impl Mutant {
     /// Returns the name in the report and in the list of reasons. It has no line numbers, which
-    /// change, so several mutants of a function may have one name.
+    /// change: see [`number`].
     pub fn name(&self) -> String {
         format!("{} {} -- {}", self.file, self.function, self.what)
+    }
+}
+
+/// Where several mutants have one name, gives all but the first a number.
+pub fn number(mutants: &mut [Mutant]) {
+    let mut seen = BTreeMap::new();
+    for mutant in mutants {
+        let times = seen.entry((mutant.kind, mutant.name())).or_insert(0);
+        *times += 1;
+        if *times > 1 {
+            mutant.what += &format!(" #{times}");
+        }
     }
 }
 
@@ -58,8 +75,20 @@ pub enum Verdict {
     DoesNotCompile,
     NoticedByModel(String),
     NoticedByTest(String),
-    /// This many checks ran, and none noticed it.
-    Survived(usize),
+    /// So many of the checks that reach it were shown the mutant, and none noticed it.
+    Survived {
+        shown: usize,
+        of: usize,
+    },
+}
+
+impl Verdict {
+    pub fn noticed_by(&self) -> Option<&str> {
+        match self {
+            Self::NoticedByModel(by) | Self::NoticedByTest(by) => Some(by),
+            Self::DoesNotCompile | Self::Survived { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -67,10 +96,22 @@ impl fmt::Display for Verdict {
         match self {
             Self::DoesNotCompile => f.write_str("does not compile"),
             Self::NoticedByModel(by) | Self::NoticedByTest(by) => write!(f, "noticed by {by}"),
-            Self::Survived(checks) => write!(f, "SURVIVED {checks} checks"),
+            Self::Survived { shown, of } => write!(f, "SURVIVED {shown} of {of} checks"),
         }
     }
 }
+
+/// What reasons begin with, and whether the name of something that notices the mutant follows.
+const WORDS: [(&str, bool); 4] = [
+    // No execution of a user's program differs.
+    ("equivalent", false),
+    // Only instructions are lost, which this benchmark counts.
+    ("slower", true),
+    // This check, which is not among those that every mutant is shown to, fails.
+    ("noticed", true),
+    // It is there for the models alone.
+    ("models", false),
+];
 
 /// Reasons, by the kind and the name of a mutant.
 #[derive(Default)]
@@ -81,7 +122,7 @@ impl Reasons {
         Self::parse(&read(REASONS)?)
     }
 
-    /// Parses lines of the form `KIND FILE FUNCTION -- MUTANT -- REASON`; a `#` starts a comment.
+    /// Lines are `KIND FILE FUNCTION -- MUTANT -- WORD [NAME]: why`; a `#` starts a comment.
     fn parse(text: &str) -> Result<Self, String> {
         let mut found = BTreeMap::new();
         let is_entry = |line: &&str| !line.is_empty() && !line.starts_with('#');
@@ -90,12 +131,15 @@ impl Reasons {
                 let (kind, rest) = line.split_once(' ')?;
                 let (at, separator) = rest.match_indices(" -- ").nth(1)?;
                 let reason = rest[at + separator.len()..].trim();
+                let (word, why) = reason.split_once(": ")?;
+                let (word, name) = word.split_once(' ').unwrap_or((word, ""));
+                let is_word = WORDS.contains(&(word, !name.is_empty()));
                 let key = (Kind::from_name(kind)?, rest[..at].to_owned());
-                let is_new = !reason.is_empty() && !found.contains_key(&key);
+                let is_new = is_word && !why.is_empty() && !found.contains_key(&key);
                 is_new.then(|| (key, reason.to_owned()))
             };
             let (key, reason) = parse().ok_or_else(|| {
-                format!("{REASONS}: no mutant with a reason, or listed twice: {line}")
+                format!("{REASONS}: no mutant with a reason of one of the kinds, or listed twice: {line}")
             })?;
             found.insert(key, reason);
         }
@@ -103,8 +147,8 @@ impl Reasons {
     }
 
     /// Returns whether a mutant has a reason to survive.
-    pub fn explain(&self, kind: Kind, mutant: &Mutant) -> bool {
-        self.0.contains_key(&(kind, mutant.name()))
+    pub fn explain(&self, mutant: &Mutant) -> bool {
+        self.0.contains_key(&(mutant.kind, mutant.name()))
     }
 
     /// Returns the names of the listed mutants of a kind.
@@ -112,22 +156,19 @@ impl Reasons {
         let of_kind = self.0.keys().filter(move |(of, _)| *of == kind);
         of_kind.map(|(_, name)| &**name)
     }
+
+    /// Returns each mutant whose reason names what notices it, and that name.
+    pub fn claims(&self) -> impl Iterator<Item = (Kind, &str, &str)> {
+        self.0.iter().filter_map(|((kind, name), reason)| {
+            let (_, by) = reason.split_once(": ")?.0.split_once(' ')?;
+            Some((*kind, &**name, by))
+        })
+    }
 }
 
-/// Returns the file and the function in the name of a mutant.
-pub fn place(name: &str) -> (&str, &str) {
-    let place = name.split(" -- ").next().unwrap_or(name);
-    place.split_once(' ').unwrap_or((place, ""))
-}
-
-/// Returns whether the text of a file has a function: `name`, `Type::name`, `<impl Trait for
-/// Type>::name`.
-pub fn has_function(text: &str, function: &str) -> bool {
-    let (of, name) = function.rsplit_once("::").unwrap_or(("", function));
-    let of = of.rsplit(" for ").next().unwrap_or(of);
-    let of = of.split(['<', '>']).next().unwrap_or(of);
-    let starts = |end| text.contains(&format!("fn {name}{end}"));
-    function == "-" || (starts('(') || starts('<')) && text.contains(of)
+/// Returns the file in the name of a mutant.
+pub fn file_of(name: &str) -> &str {
+    name.split(' ').next().unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -136,28 +177,42 @@ mod tests {
 
     #[test]
     fn reasons_are_found_by_kind_and_name() {
-        let list = "# why\n\nlogic src/a.rs A::f -- replace + with - -- a -- b\norder src/a.rs f -- delete: g(); -- c\n";
+        let list = "# why\n\nlogic src/a.rs A::f -- replace + with - -- equivalent: a -- b\n\
+                    order src/a.rs f -- delete: g(); -- noticed miri a::b: c\n";
         let reasons = Reasons::parse(list).unwrap();
         let names: Vec<_> = reasons.names(Kind::Order).collect();
         assert_eq!(names, ["src/a.rs f -- delete: g();"]);
-        assert_eq!(place(names[0]), ("src/a.rs", "f"));
+        assert_eq!(file_of(names[0]), "src/a.rs");
         let names: Vec<_> = reasons.names(Kind::Logic).collect();
         assert_eq!(names, ["src/a.rs A::f -- replace + with -"]);
-        for wrong in "logic a f -- x, logic a f -- x -- , other a f -- x -- y".split(", ") {
+        let claims: Vec<_> = reasons.claims().map(|claim| claim.2).collect();
+        assert_eq!(claims, ["miri a::b"]);
+        for wrong in [
+            "logic a f -- x",
+            "logic a f -- x -- ",
+            "logic a f -- x -- later or sooner",
+            "logic a f -- x -- slower: why",
+            "logic a f -- x -- equivalent b: why",
+            "other a f -- x -- equivalent: y",
+        ] {
             assert!(Reasons::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Reasons::parse("order a f -- x -- y\norder a f -- x -- z").is_err());
+        let twice = "order a f -- x -- models: y\n".repeat(2);
+        assert!(Reasons::parse(&twice).is_err());
     }
 
     #[test]
-    fn functions_are_found_in_the_text() {
-        let text = "impl Drop for A<T> { fn drop(&mut self) {} } fn f<T>(x: T) {}";
-        let is_there = |function: &&str| has_function(text, function);
-        assert!(
-            ["f", "A::drop", "<impl Drop for A<T>>::drop", "-"]
-                .iter()
-                .all(is_there)
-        );
-        assert!(!["B::drop", "dro"].iter().any(is_there));
+    fn a_second_mutant_of_a_name_has_a_number() {
+        let mutant = |kind, what: &str| Mutant {
+            kind,
+            file: "a".to_owned(),
+            function: "f".to_owned(),
+            what: what.to_owned(),
+            lines: 0..1,
+        };
+        let kinds = [Kind::Order, Kind::Order, Kind::Logic, Kind::Order];
+        let mut all = kinds.map(|kind| mutant(kind, "x"));
+        number(&mut all);
+        assert_eq!(all.map(|mutant| mutant.what), ["x", "x #2", "x", "x #3"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Order mutants: in every function that synchronizes with other threads, statements are swapped,
-//! moved and deleted.
+//! Order mutants: in every function that synchronizes with other threads, statements are moved across
+//! operations, and deleted.
 //!
 //! Weakening an ordering does not show whether a model would notice that a statement stands on the
 //! wrong side of it.
@@ -10,86 +10,58 @@
 
 pub mod lists;
 pub mod operations;
-mod text;
+pub mod text;
 
 use super::mutant::Kind;
-use super::switched::{Block, Edit, Program};
-use crate::rust;
+use super::switched::{Edit, Program};
 use lists::{List, Unit, lists};
 use operations::Operations;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use text::{normal, short};
 
-const CANARIES: &[&str] = &[
-    // A message that is found without its link.
-    "src/thread/inbox.rs Inbox::push -- swap: message.node().next.set(next); <-> match self.head.compare_exchange_weak( head, message.0.as_pt..",
-    // A message that is released before it counts.
-    "src/thread/orphans.rs Orphans::adopt -- delete: self.outstanding .fetch_add(weight as usize, Ordering::Relax..",
-];
-
-/// Each survivor costs all of it: it is as long as the longest models take.
-const MOST_SECONDS: f64 = 200.0;
-
-/// Returns the order mutants of all of `src/`, but for the door to loom and what only models use.
-pub fn program() -> Result<Program, String> {
-    let mut program = Program::new(Kind::Order, CANARIES, MOST_SECONDS)?;
-    let parse = |(path, text): &(String, String)| rust::parse(path, text);
-    let files = program.sources.iter().map(parse);
-    let files = files.collect::<Result<Vec<_>, _>>()?;
-    let operations = Operations::of(files.iter());
-    for (source, file) in files.iter().enumerate() {
-        for list in lists(file, &program.sources[source].1, &operations) {
-            let edits = edits(&list);
-            let block = Block {
-                source,
-                function: list.function,
-                lines: list.lines,
-                inside: list.inside,
-            };
-            program.add(block, edits);
+/// Adds the order mutants of all files.
+pub fn add(program: &mut Program) {
+    let operations = Operations::of(program.sources.iter().map(|file| &file.parsed));
+    for source in 0..program.sources.len() {
+        let file = &program.sources[source];
+        for list in lists(&file.parsed, &file.text, &operations) {
+            for (what, text) in changes(&list) {
+                let edit = Edit {
+                    kind: Kind::Order,
+                    function: list.function.clone(),
+                    lines: list.lines.clone(),
+                    what,
+                    text,
+                };
+                program.add(source, list.inside.clone(), edit);
+            }
         }
     }
-    program.number_names();
-    Ok(program)
 }
 
-/// All mutants of `list` that differ from it, and from each other.
-fn edits(list: &List) -> Vec<Edit> {
+/// All mutants of `list` that differ from it, and from each other: the change, and the statements.
+fn changes(list: &List) -> Vec<(String, String)> {
     let units = &list.units;
     let movable: Vec<usize> = (0..units.len()).filter(|&i| !units[i].is_fixed).collect();
     let mut found = Found {
         seen: BTreeSet::from([normal(&in_order(units, 0..units.len()))]),
-        edits: Vec::new(),
+        changes: Vec::new(),
     };
-    // Where nothing synchronizes, no other thread sees the order of two statements.
-    let synchronizes = movable.iter().any(|&i| units[i].synchronizes);
-    for pair in movable.windows(2).filter(|_| synchronizes) {
-        let (a, b) = (pair[0], pair[1]);
-        let (first, second) = (&units[a], &units[b]);
-        let is_same = !first.synchronizes && !second.synchronizes && share_nothing(first, second);
-        if is_same || stays(first) || stays(second) || none_minds(first, second) {
-            continue;
-        }
-        let mut order: Vec<usize> = (0..units.len()).collect();
-        order.swap(a, b);
-        let what = format!(
-            "swap: {} <-> {}",
-            short(&units[a].text),
-            short(&units[b].text)
-        );
-        found.add(what, in_order(units, order));
-    }
     for &across in movable.iter().filter(|&&i| units[i].synchronizes) {
         for &moved in movable
             .iter()
             .filter(|&&i| i != across && !stays(&units[i]))
             .filter(|&&i| !none_minds(&units[i], &units[across]))
+            .filter(|&&i| !is_apart(&units[i], &units[across]))
         {
             let side = if moved < across { "after" } else { "before" };
             let mut order: Vec<usize> = (0..units.len()).filter(|&i| i != moved).collect();
             let at = order.iter().position(|&i| i == across).unwrap_or(0);
             order.insert(at + usize::from(moved < across), moved);
+            if !is_bound(units, &order) {
+                continue;
+            }
             let [this, that] = [moved, across].map(|i| short(&units[i].text));
             found.add(
                 format!("move: {this} {side} {that}"),
@@ -102,7 +74,14 @@ fn edits(list: &List) -> Vec<Edit> {
         let Some([before, operation, after]) = &units[across].split else {
             continue;
         };
-        let may_move = |i: usize| i < across && !stays(&units[i]) && !units[i].only_counts;
+        let is_needed = |i: usize| {
+            let until = units[i + 1..across].iter().map(|unit| &*unit.text);
+            until
+                .chain([&**operation])
+                .any(|text| mentions(text, &units[i].binds))
+        };
+        let is_free = |i: usize| !units[i].only_counts && !is_apart(&units[i], &units[across]);
+        let may_move = |i: usize| i < across && !stays(&units[i]) && is_free(i) && !is_needed(i);
         for &moved in movable.iter().filter(|&&i| may_move(i)) {
             let mut text = in_order(units, (0..across).filter(|&i| i != moved));
             let _ = write!(
@@ -119,21 +98,14 @@ fn edits(list: &List) -> Vec<Edit> {
             found.add(what, text);
         }
     }
-    // Read once, where each turn of a loop reads anew.
-    for &at in &movable {
-        for [read, rest] in &units[at].hoists {
-            let mut text = in_order(units, 0..at);
-            let _ = write!(text, "{read}\n{rest}\n");
-            text += &in_order(units, at + 1..units.len());
-            found.add(format!("hoist: {} out of its loop", short(read)), text);
+    for &deleted in movable.iter().filter(|&&i| !units[i].is_result) {
+        let what = format!("delete: {}", short(&units[deleted].text));
+        let rest: Vec<usize> = (0..units.len()).filter(|&i| i != deleted).collect();
+        if is_bound(units, &rest) {
+            found.add(what, in_order(units, rest));
         }
     }
-    for &deleted in &movable {
-        let what = format!("delete: {}", short(&units[deleted].text));
-        let rest = (0..units.len()).filter(|&i| i != deleted);
-        found.add(what, in_order(units, rest));
-    }
-    found.edits
+    found.changes
 }
 
 /// Returns whether moving it changes nothing, or is the same as deleting others.
@@ -147,21 +119,39 @@ fn none_minds(a: &Unit, b: &Unit) -> bool {
     a.only_counts && !b.locks || b.only_counts && !a.locks
 }
 
-/// Returns whether no variable or field stands in both.
-fn share_nothing(a: &Unit, b: &Unit) -> bool {
-    let all_of = |a: &Unit, b: &Unit| a.names.contains("self") && b.text.contains("self");
-    a.names.is_disjoint(&b.names) && !all_of(a, b) && !all_of(b, a)
+/// Returns whether one of two statements only computes a local variable of others, and the other one mentions
+/// none of these: then no execution differs.
+fn is_apart(a: &Unit, b: &Unit) -> bool {
+    (a.is_local || b.is_local) && a.words.is_disjoint(&b.words)
+}
+
+/// Returns whether each name is bound before it is used, as far as this list binds it.
+fn is_bound(units: &[Unit], order: &[usize]) -> bool {
+    let place = |unit: usize| order.iter().position(|&i| i == unit);
+    order.iter().enumerate().all(|(at, &user)| {
+        let binders =
+            (0..user).filter(|&binder| !units[binder].binds.is_disjoint(&units[user].words));
+        binders
+            .into_iter()
+            .all(|binder| place(binder).is_some_and(|place| place < at))
+    })
+}
+
+/// Returns whether a text has one of these words.
+fn mentions(text: &str, names: &BTreeSet<String>) -> bool {
+    let is_part = |c: char| !(c.is_alphanumeric() || c == '_');
+    text.split(is_part).any(|word| names.contains(word))
 }
 
 struct Found {
     seen: BTreeSet<String>,
-    edits: Vec<Edit>,
+    changes: Vec<(String, String)>,
 }
 
 impl Found {
     fn add(&mut self, what: String, text: String) {
         if self.seen.insert(normal(&text)) {
-            self.edits.push(Edit { what, text });
+            self.changes.push((what, text));
         }
     }
 }
@@ -196,20 +186,21 @@ mod tests {
         lists(&file, source, &Operations::of([&file].into_iter()))
     }
 
-    fn of(body: &str) -> Vec<Edit> {
+    fn of(body: &str) -> Vec<(String, String)> {
         let lists = lists_of(&format!("impl A {{ fn f(&self) {{ {body} }} }}"));
-        lists.first().map_or(Vec::new(), edits)
+        lists.first().map_or(Vec::new(), changes)
     }
 
     /// Asserts that these are the names of all mutants of a function's outermost list.
     #[track_caller]
     fn named(body: &str, names: &[&str]) {
-        let found: Vec<_> = of(body).into_iter().map(|edit| edit.what).collect();
+        let found: Vec<_> = of(body).into_iter().map(|change| change.0).collect();
         assert_eq!(found, names);
     }
 
     fn texts(body: &str) -> Vec<String> {
-        let words = |edit: Edit| Vec::from_iter(edit.text.split_whitespace()).join(" ");
+        let words =
+            |change: (String, String)| Vec::from_iter(change.1.split_whitespace()).join(" ");
         of(body).into_iter().map(words).collect()
     }
 
@@ -224,15 +215,15 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_swapped_deleted_and_moved_across_operations() {
+    fn statements_are_deleted_and_moved_across_operations() {
         let wanted = ["self.x.lock(); a();", "self.x.lock();", "a();"];
         assert_eq!(texts("a(); self.x.lock();"), wanted);
         named(
             "a(); b(); self.x.lock(); c(); d();",
             &[
-                "swap: b(); <-> self.x.lock();",
-                "swap: self.x.lock(); <-> c();",
                 "move: a(); after self.x.lock();",
+                "move: b(); after self.x.lock();",
+                "move: c(); before self.x.lock();",
                 "move: d(); before self.x.lock();",
                 "delete: a();",
                 "delete: b();",
@@ -259,18 +250,6 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_hoisted_out_of_loops() {
-        let body = "a(); loop { let x = self.x.load(Ordering::Acquire); let y = 1; b(x, y); } c();";
-        let hoisted = "a(); let x = self.x.load(Ordering::Acquire); \
-                       loop { let y = 1; b(x, y); } c();";
-        let texts = texts(body).into_iter();
-        let hoists: Vec<_> = texts
-            .filter(|text| text.contains("; loop { let y"))
-            .collect();
-        assert_eq!(hoists, [hoisted]);
-    }
-
-    #[test]
     fn what_stays_is_not_moved_or_deleted() {
         named(
             "debug_assert!(true); self.x.lock();",
@@ -279,7 +258,7 @@ mod tests {
         named("self.x.lock(); self.x.lock();", &["delete: self.x.lock();"]);
         named(
             "let a = &self.a; self.x.lock(); a",
-            &["delete: let a = &self.a;", "delete: self.x.lock();"],
+            &["delete: self.x.lock();"],
         );
         // Blocks that must not reach their end, and a statement that is all of an `if`.
         for (source, counts) in [
@@ -294,7 +273,7 @@ mod tests {
         ] {
             let found: Vec<_> = lists_of(source)
                 .iter()
-                .map(|list| edits(list).len())
+                .map(|list| changes(list).len())
                 .collect();
             assert_eq!(found, counts);
         }
@@ -305,7 +284,7 @@ mod tests {
         named(
             "a(); self.x.lock(); return;",
             &[
-                "swap: a(); <-> self.x.lock();",
+                "move: a(); after self.x.lock();",
                 "delete: a();",
                 "delete: self.x.lock();",
                 "delete: return;",
@@ -314,13 +293,20 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_nothing_stays() {
-        let swap = |body| of(body).remove(0).what;
-        // A method of self may use any field.
-        let method = swap("a(self.a); self.b(); self.x.lock();");
-        assert_eq!(method, "swap: a(self.a); <-> self.b();");
-        let fields = swap("a(self.a); c(self.c); self.x.lock();");
-        assert_eq!(fields, "swap: c(self.c); <-> self.x.lock();");
+    fn local_computations_stay_and_names_are_bound_before_they_are_used() {
+        let moves = |body| {
+            of(body)
+                .into_iter()
+                .filter(|change| change.0.starts_with("move"))
+                .count()
+        };
+        assert_eq!(moves("let n = m + 1; self.x.lock(); a(n);"), 1);
+        assert_eq!(moves("let n = m(); self.x.lock(); a(n);"), 2);
+        assert_eq!(moves("let n = self.x.lock(); a(n);"), 0);
+        named(
+            "let n = a(); self.x.store(n, Ordering::Release);",
+            &["delete: self.x.store(n, Ordering::Release);"],
+        );
     }
 
     #[test]
@@ -329,7 +315,7 @@ mod tests {
                       fn f(x: &A) { a(); self.made.add(1); self.x.swap(1, Ordering::AcqRel); }
                       fn g(x: &A) { let _held = self.x.lock(); self.made.add(1); }";
         let lists = lists_of(source);
-        let [counts, locks] = [0, 1].map(|i| edits(&lists[i]).into_iter().map(|edit| edit.what));
+        let [counts, locks] = [0, 1].map(|i| changes(&lists[i]).into_iter().map(|change| change.0));
         let wanted = [
             "move: a(); after self.x.swap(1, Ordering::AcqRel);",
             "delete: a();",
@@ -340,7 +326,7 @@ mod tests {
         assert!(
             locks
                 .into_iter()
-                .any(|what| what == "swap: let _held = self.x.lock(); <-> self.made.add(1);")
+                .any(|what| what == "move: self.made.add(1); before let _held = self.x.lock();")
         );
     }
 }

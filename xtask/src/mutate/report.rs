@@ -1,6 +1,6 @@
 //! The verdicts on each file's mutants, and the file that keeps them.
 
-use super::mutant::{Kind, Mutant, Reasons, Verdict, place};
+use super::mutant::{Kind, Mutant, Reasons, Verdict, file_of};
 use crate::command::{output, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,18 +11,32 @@ const FILE: &str = "ci/mutate/report.txt";
 const HEAD: &str = "\
 # What became of each file's mutants when all of them were last examined, by `ci/mutate.sh`;
 # `ci/mutate.sh stale` names the files whose text has changed since. Below a file are its survivors,
-# whose reasons are in ci/mutate/reasons.txt.
+# whose reasons are in ci/mutate/reasons.txt, each with the number of checks that it was shown to, of
+# those that reach it; and the checks that have noticed the others, which are asked first the next time.
 #
 # KIND FILE TEXT DATE DO-NOT-COMPILE NOTICED-BY-MODELS NOTICED-BY-TESTS
 ";
 
+/// How the checks that have noticed mutants of a file begin.
+const NOTICED_BY: &str = "by ";
+
 /// The mutants that are examined.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Chosen {
     /// By their indices.
     pub mutants: BTreeSet<usize>,
-    /// The files all of whose mutants these are.
-    pub whole: BTreeSet<String>,
+    /// The kinds and files all of whose mutants these are.
+    pub whole: BTreeSet<(Kind, String)>,
+}
+
+/// How many checks a survivor was shown to, of those that reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown(usize, usize);
+
+impl Shown {
+    pub fn to_all(self) -> bool {
+        self.0 == self.1
+    }
 }
 
 /// The verdicts on the mutants of a file, when all of them were examined.
@@ -34,35 +48,33 @@ pub struct Entry {
     /// In the order of the report's head.
     counts: [usize; 3],
     /// Functions and changes.
-    survivors: Vec<String>,
+    survivors: BTreeMap<String, Shown>,
+    /// The checks that have noticed others, and how many each.
+    noticed_by: BTreeMap<String, usize>,
 }
 
 impl Entry {
     fn add(&mut self, mutant: &Mutant, verdict: &Verdict) {
-        match column(verdict) {
-            Some(column) => self.counts[column] += 1,
-            None => self.survivors.push(survivor(mutant)),
+        self.survivors.remove(&survivor(mutant));
+        match verdict {
+            Verdict::DoesNotCompile => self.counts[0] += 1,
+            Verdict::NoticedByModel(_) => self.counts[1] += 1,
+            Verdict::NoticedByTest(_) => self.counts[2] += 1,
+            Verdict::Survived { shown, of } => {
+                let shown = Shown(*shown, *of);
+                self.survivors.insert(survivor(mutant), shown);
+            }
+        }
+        if let Some(by) = verdict.noticed_by() {
+            *self.noticed_by.entry(by.to_owned()).or_default() += 1;
         }
     }
 
-    /// Moves a survivor that is noticed now to the column of what noticed it.
-    fn strike(&mut self, mutant: &Mutant, verdict: &Verdict) {
-        let survivor = survivor(mutant);
-        let at = self.survivors.iter().position(|of| *of == survivor);
-        if let (Some(at), Some(column @ 1..)) = (at, column(verdict)) {
-            self.survivors.remove(at);
-            self.counts[column] += 1;
+    /// Renews what is known of a survivor.
+    fn renew(&mut self, mutant: &Mutant, verdict: &Verdict) {
+        if self.survivors.contains_key(&survivor(mutant)) && *verdict != Verdict::DoesNotCompile {
+            self.add(mutant, verdict);
         }
-    }
-}
-
-/// Returns where a verdict is counted; survivors are listed.
-fn column(verdict: &Verdict) -> Option<usize> {
-    match verdict {
-        Verdict::DoesNotCompile => Some(0),
-        Verdict::NoticedByModel(_) => Some(1),
-        Verdict::NoticedByTest(_) => Some(2),
-        Verdict::Survived(_) => None,
     }
 }
 
@@ -81,9 +93,22 @@ impl Report {
     fn parse(text: &str) -> Self {
         let mut found: Vec<((Kind, String), Entry)> = Vec::new();
         for line in text.lines() {
-            if let (Some(survivor), Some((_, last))) = (line.strip_prefix("    "), found.last_mut())
-            {
-                last.survivors.push(survivor.to_owned());
+            if let (Some(rest), Some((_, last))) = (line.strip_prefix("    "), found.last_mut()) {
+                let numbers = |two: &str| {
+                    let (a, b) = two.split_once(" of ")?;
+                    Some(Shown(a.parse().ok()?, b.parse().ok()?))
+                };
+                if let Some(checks) = rest.strip_prefix(NOTICED_BY) {
+                    let checks = checks
+                        .split("; ")
+                        .filter_map(|check| check.rsplit_once(" * "));
+                    let with_number =
+                        |(name, n): (&str, &str)| Some((name.to_owned(), n.parse().ok()?));
+                    last.noticed_by = checks.filter_map(with_number).collect();
+                } else if let Some((survivor, shown)) = rest.rsplit_once(" -- ") {
+                    let shown = numbers(shown).unwrap_or(Shown(0, 1));
+                    last.survivors.insert(survivor.to_owned(), shown);
+                }
             } else if let [kind, file, hash, date, counts @ ..] =
                 &line.split(' ').collect::<Vec<_>>()[..]
                 && let Some(kind) = Kind::from_name(kind)
@@ -93,7 +118,7 @@ impl Report {
                     hash: hash.to_string(),
                     date: date.to_string(),
                     counts: std::array::from_fn(|_| counts.next().unwrap_or(0)),
-                    survivors: Vec::new(),
+                    ..Entry::default()
                 };
                 found.push(((kind, file.to_string()), entry));
             }
@@ -111,12 +136,14 @@ impl Report {
                 entry.hash,
                 entry.date
             );
-            text.extend(
-                entry
-                    .survivors
-                    .iter()
-                    .map(|survivor| format!("    {survivor}\n")),
-            );
+            for (survivor, Shown(k, n)) in &entry.survivors {
+                text += &format!("    {survivor} -- {k} of {n}\n");
+            }
+            if !entry.noticed_by.is_empty() {
+                let checks = entry.noticed_by.iter();
+                let checks = Vec::from_iter(checks.map(|(check, n)| format!("{check} * {n}")));
+                text += &format!("    {NOTICED_BY}{}\n", checks.join("; "));
+            }
         }
         text
     }
@@ -138,13 +165,38 @@ impl Report {
     }
 
     /// Returns the survivors of a kind, by the names of mutants.
-    pub fn survivors(&self, kind: Kind) -> BTreeSet<String> {
+    pub fn survivors(&self, kind: Kind) -> BTreeMap<String, Shown> {
         let of_kind = self.0.iter().filter(|((of, _), _)| *of == kind);
         let names = of_kind.flat_map(|((_, file), entry)| {
             let survivors = entry.survivors.iter();
-            survivors.map(move |survivor| format!("{file} {survivor}"))
+            survivors.map(move |(survivor, shown)| (format!("{file} {survivor}"), *shown))
         });
         names.collect()
+    }
+
+    /// Returns the files of a kind that were examined.
+    pub fn files(&self, kind: Kind) -> BTreeSet<String> {
+        let of_kind = self.0.keys().filter(|(of, _)| *of == kind);
+        of_kind.map(|(_, file)| file.clone()).collect()
+    }
+
+    /// Returns the checks that have noticed mutants of each file, those first that have noticed most.
+    pub fn hints(&self) -> BTreeMap<String, Vec<String>> {
+        let mut all: BTreeMap<&String, BTreeMap<&String, usize>> = BTreeMap::new();
+        for ((_, file), entry) in &self.0 {
+            let of_file = all.entry(file).or_default();
+            for (check, n) in &entry.noticed_by {
+                *of_file.entry(check).or_default() += n;
+            }
+        }
+        let sorted = |checks: BTreeMap<&String, usize>| {
+            let mut checks = Vec::from_iter(checks);
+            checks.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+            checks.into_iter().map(|(check, _)| check.clone()).collect()
+        };
+        all.into_iter()
+            .map(|(file, checks)| (file.clone(), sorted(checks)))
+            .collect()
     }
 }
 
@@ -177,69 +229,82 @@ fn hash(text: &str) -> String {
     format!("{hash:016x}").split_off(4)
 }
 
-/// Prints what is wrong with the chosen mutants; keeps what became of them: see [`keep`].
-/// Returns whether each survivor has a reason, and each reason a survivor.
+/// Prints what is wrong with the chosen mutants. Returns whether each survivor has a reason and, if `all`, was
+/// shown to all checks that reach it; and each reason a survivor.
 pub fn judge(
-    kind: Kind,
     all: &[Mutant],
     chosen: &Chosen,
     verdicts: &BTreeMap<usize, Verdict>,
     reasons: &Reasons,
+    to_all: bool,
     mut complaints: Vec<String>,
-) -> Result<bool, String> {
+) -> bool {
     for (&i, verdict) in verdicts {
-        let name = all[i].name();
-        // One of several mutants of a name may be the one that survives.
-        let may_survive = |i| matches!(verdicts.get(&i), None | Some(Verdict::Survived(_)));
-        let mut of_name = (0..all.len()).filter(|&i| all[i].name() == name);
-        let is_explained = reasons.explain(kind, &all[i]);
-        if !is_explained && matches!(verdict, Verdict::Survived(_)) {
-            complaints.push(format!("survives, and has no reason: {name}"));
-        } else if is_explained && !of_name.any(may_survive) {
-            complaints.push(format!(
-                "has a reason, but does not survive: {name}: {verdict}"
-            ));
+        let (mutant, name) = (&all[i], all[i].name());
+        let kind = mutant.kind.name();
+        match (verdict, reasons.explain(mutant)) {
+            (Verdict::Survived { .. }, false) => {
+                complaints.push(format!("survives, and has no reason: {kind} {name}"));
+            }
+            (Verdict::Survived { shown, of }, true) if to_all && shown < of => {
+                complaints.push(format!(
+                    "was shown to {shown} of {of} checks: {kind} {name}"
+                ));
+            }
+            (Verdict::Survived { .. }, true) | (_, false) => {}
+            (_, true) => complaints.push(format!(
+                "has a reason, but does not survive: {kind} {name}: {verdict}"
+            )),
         }
     }
-    let names: BTreeSet<String> = all.iter().map(Mutant::name).collect();
-    let of_files = reasons
-        .names(kind)
-        .filter(|name| chosen.whole.contains(place(name).0));
-    let gone = of_files.filter(|name| !names.contains(*name));
-    complaints.extend(gone.map(|name| format!("has a reason, but is no mutant: {name}")));
-    let failed = |complaint: &String| println!("FAILED: {complaint}");
-    complaints.iter().for_each(failed);
-    keep(kind, all, &chosen.whole, verdicts)?;
-    Ok(complaints.is_empty())
+    for kind in Kind::ALL {
+        let is_mutant = |name: &str| {
+            all.iter()
+                .any(|mutant| mutant.kind == kind && mutant.name() == name)
+        };
+        let is_chosen = |name: &&str| chosen.whole.contains(&(kind, file_of(name).to_owned()));
+        let gone = reasons
+            .names(kind)
+            .filter(is_chosen)
+            .filter(|name| !is_mutant(name));
+        complaints.extend(
+            gone.map(|name| format!("has a reason, but is no mutant: {} {name}", kind.name())),
+        );
+    }
+    complaints
+        .iter()
+        .for_each(|complaint| println!("FAILED: {complaint}"));
+    complaints.is_empty()
 }
 
 /// Keeps what became of these mutants in the report: of files all of whose mutants they are, which may have none; of
-/// others, which survivors are noticed now, unless the text has changed. Once more changes nothing.
+/// others, what is known of survivors, unless the text has changed. Once more changes nothing.
 pub fn keep(
-    kind: Kind,
     all: &[Mutant],
-    whole: &BTreeSet<String>,
+    whole: &BTreeSet<(Kind, String)>,
     verdicts: &BTreeMap<usize, Verdict>,
 ) -> Result<(), String> {
     let mut report = Report::read();
-    let files = verdicts.keys().map(|&i| all[i].file.clone()).collect();
-    let stale: BTreeSet<String> = report.stale(kind, &files)?.into_keys().collect();
-    let new = |file: &String| (file.clone(), Entry::default());
-    let mut entries: BTreeMap<String, Entry> = whole.iter().map(new).collect();
+    let mut stale = BTreeSet::new();
+    for kind in Kind::ALL {
+        let files = report.stale(kind, &report.files(kind))?;
+        stale.extend(files.into_keys().map(|file| (kind, file)));
+    }
+    let new = |of: &(Kind, String)| (of.clone(), Entry::default());
+    let mut entries: BTreeMap<(Kind, String), Entry> = whole.iter().map(new).collect();
     for (&i, verdict) in verdicts {
-        let file = &all[i].file;
-        let last = report.0.get_mut(&(kind, file.clone()));
-        if let Some(entry) = entries.get_mut(file) {
+        let of = (all[i].kind, all[i].file.clone());
+        if let Some(entry) = entries.get_mut(&of) {
             entry.add(&all[i], verdict);
-        } else if let Some(last) = last.filter(|_| !stale.contains(file)) {
-            last.strike(&all[i], verdict);
+        } else if let Some(last) = report.0.get_mut(&of).filter(|_| !stale.contains(&of)) {
+            last.renew(&all[i], verdict);
         }
     }
     let today = output(Command::new("date").arg("+%F"))?;
-    for (file, mut entry) in entries {
-        entry.hash = hash(&read(&file)?);
+    for (of, mut entry) in entries {
+        entry.hash = hash(&read(&of.1)?);
         entry.date = today.trim().to_owned();
-        report.0.insert((kind, file), entry);
+        report.0.insert(of, entry);
     }
     report.0.retain(|(_, file), _| Path::new(file).exists());
     std::fs::write(FILE, report.text()).map_err(|e| format!("{FILE}: {e}"))
@@ -251,8 +316,9 @@ mod tests {
 
     const LINES: &str = "\
 order src/main.rs 0123 2026-01-02 0 1 2
-    A::f -- delete: g();
-    A::f -- swap: a <-> b
+    A::f -- delete: g(); -- 3 of 4
+    A::f -- swap: a <-> b -- 2 of 2
+    by model a, rmw * 1; test b::c * 2
 logic src/main.rs 4567 2026-01-03 0 0 0
 ";
 
@@ -260,24 +326,25 @@ logic src/main.rs 4567 2026-01-03 0 0 0
     fn survivors_are_kept_until_they_are_noticed() {
         let mut report = Report::parse(&format!("{HEAD}{LINES}"));
         assert_eq!(report.text(), format!("{HEAD}{LINES}"));
-        let survivors: Vec<_> = report.survivors(Kind::Order).into_iter().collect();
-        let wanted = [
-            "src/main.rs A::f -- delete: g();",
-            "src/main.rs A::f -- swap: a <-> b",
-        ];
-        assert_eq!(survivors, wanted);
+        let survivors = report.survivors(Kind::Order);
+        let shown = |name| survivors.get(name).map(|shown: &Shown| shown.to_all());
+        assert_eq!(shown("src/main.rs A::f -- delete: g();"), Some(false));
+        assert_eq!(shown("src/main.rs A::f -- swap: a <-> b"), Some(true));
+        assert_eq!(report.hints()["src/main.rs"], ["test b::c", "model a, rmw"]);
         let mutant = Mutant {
+            kind: Kind::Order,
             file: "src/main.rs".to_owned(),
             function: "A::f".to_owned(),
             what: "delete: g();".to_owned(),
             lines: 1..2,
         };
         let entry = report.0.values_mut().next().unwrap();
-        let before = entry.clone();
-        entry.strike(&mutant, &Verdict::Survived(1));
-        assert_eq!(*entry, before);
-        entry.strike(&mutant, &Verdict::NoticedByTest("t".to_owned()));
-        let first = "order src/main.rs 0123 2026-01-02 0 1 3\n    A::f -- swap: a <-> b\n";
+        entry.renew(&mutant, &Verdict::Survived { shown: 4, of: 4 });
+        assert_eq!(entry.survivors["A::f -- delete: g();"], Shown(4, 4));
+        entry.renew(&mutant, &Verdict::NoticedByTest("t".to_owned()));
+        entry.renew(&mutant, &Verdict::NoticedByTest("t".to_owned()));
+        let first =
+            "order src/main.rs 0123 2026-01-02 0 1 3\n    A::f -- swap: a <-> b -- 2 of 2\n";
         assert!(report.text().starts_with(&format!("{HEAD}{first}")));
     }
 

@@ -1,5 +1,5 @@
-//! Mutants that all stand in one copy of the crate, behind a switch: one of them is chosen when a model
-//! or a test starts.
+//! Mutants that all stand in one copy of the crate, behind switches: those of order, logic and omission. Some
+//! are chosen when a model or a test starts.
 //!
 //! * [`render`]: a file with all its mutants in it
 //! * [`errors`]: which mutants the compiler complains about
@@ -7,275 +7,402 @@
 mod errors;
 mod render;
 
-pub use render::Edit;
-
-use super::check::{self, Job, MOST_IF_EXPLAINED, baseline};
-use super::copy::{self, FEATURES, LOOM, NATIVE, Way};
-use super::mutant::{Kind, Mutant, Reasons, Verdict};
+use super::check::{self, Asked, Job, Way, baseline};
+use super::copy::{self, LOOM, TESTS};
+use super::mutant::{self, Kind, Mutant, Verdict};
+use super::order::text::normal;
+use super::places::{Function, functions};
 use super::report::{Chosen, keep};
 use crate::rust;
 use errors::{Culprits, Diagnostic, culprits};
 use render::{Place, Switched, rendered};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::Path;
 
-/// The module that the copy has: the switch.
+/// The module that the copy has: the switches.
 const SWITCH: &str = include_str!("switched/switch.rs.txt");
 
 const ROOT: &str = "src/lib.rs";
 
-/// Code between braces, of which there are mutants.
-pub struct Block {
-    /// The index of its source.
-    pub source: usize,
+/// The mutants that do not compile.
+const WRONG: &str = "target/mutate/wrong";
+
+/// Mutants that are known to be bugs. They are examined whatever else is: if one is not noticed, no other
+/// result counts.
+const CANARIES: &[&str] = &[
+    // A message that is found without its link.
+    "src/thread/inbox.rs Inbox::push -- move: message.node().next.set(next); after match self.head.compare_exchange_weak( head, message.0.as_pt..",
+    // A message that is released before it counts.
+    "src/thread/orphans.rs Orphans::adopt -- delete: self.outstanding .fetch_add(weight as usize, Ordering::Relax..",
+];
+
+/// A change at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub kind: Kind,
     pub function: String,
-    /// The lines whose change changes its mutants.
+    /// A commit that changes one of these lines changes the mutant.
     pub lines: Range<usize>,
-    /// What is between the braces, in bytes.
-    pub inside: Range<usize>,
+    /// The change: `move: A after B`, `replace + with -`.
+    pub what: String,
+    /// The code instead.
+    pub text: String,
+}
+
+/// A file of `src/`.
+pub struct Source {
+    pub path: String,
+    pub text: String,
+    pub parsed: syn::File,
 }
 
 /// The mutants of `src/`, and the copy of the crate with all of them in it.
 pub struct Program {
-    kind: Kind,
-    /// The names of mutants that are known to be bugs. They are examined whatever else is: if one is not
-    /// noticed, no other result counts.
-    canaries: &'static [&'static str],
-    /// [`Job::most`] of mutants without a reason.
-    most: f64,
-    /// Paths and texts.
-    pub sources: Vec<(String, String)>,
-    blocks: Vec<Block>,
+    pub sources: Vec<Source>,
+    /// The source of each place, what is switched there, and whether it is a use of a constant.
+    places: Vec<(usize, Range<usize>, bool)>,
+    by_range: BTreeMap<(usize, usize, usize), usize>,
+    seen: BTreeSet<(usize, String)>,
     /// All mutants. In the copy their numbers start at 1.
     pub mutants: Vec<Mutant>,
-    /// Their blocks and edits, in the same order.
-    edits: Vec<(usize, Edit)>,
+    /// The code of each, and its place. A changed constant has none: its uses name it.
+    code: Vec<(usize, String)>,
+    /// The places of each constant's uses, by mutant.
+    uses: BTreeMap<usize, Vec<usize>>,
     /// The mutants in the copy.
     left: BTreeSet<usize>,
-}
-
-/// Returns which check notices each of these mutants, and keeps in the report what became of each file, so
-/// that a run that is stopped can go on with the other files.
-pub fn examine(
-    program: &mut Program,
-    chosen: &Chosen,
-    reasons: &Reasons,
-) -> Result<BTreeMap<usize, Verdict>, String> {
-    let canaries = program.canaries()?;
-    program.left = canaries.union(&chosen.mutants).copied().collect();
-    program.compile()?;
-    let tests = [NATIVE.build()?, FEATURES.build()?].concat();
-    let checks = check::all(&LOOM.build()?[0], &tests)?;
-    let compile = chosen.mutants.intersection(&program.left).count();
-    println!("{} mutants, {compile} compile", chosen.mutants.len());
-    let blocks = program.blocks.len().max(1);
-    let switch = |file: &Path| {
-        std::fs::write(file, vec![0_u8; blocks]).expect("target/ can be written");
-        let path = std::path::absolute(file).expect("there is a working directory");
-        Some(("RELEASEPOOL_REACHED", path.to_string_lossy().into_owned()))
-    };
-    let reached = |bytes: &[u8], _: &str| {
-        (0..bytes.len())
-            .filter(|&block| bytes[block] != 0)
-            .collect()
-    };
-    let known = baseline(checks, switch, reached)?;
-    let job = |&mutant: &usize| {
-        let is_explained = reasons.explain(program.kind, &program.mutants[mutant]);
-        let block = program.edits[mutant].0;
-        Job {
-            mutant,
-            switch: ("RELEASEPOOL_MUTANT", (mutant + 1).to_string()),
-            place: block,
-            // What only confirms a reason need not take long.
-            named: if is_explained {
-                Vec::new()
-            } else {
-                program.named(block)
-            },
-            most: if is_explained {
-                MOST_IF_EXPLAINED
-            } else {
-                program.most
-            },
-            patience: 5.0,
-        }
-    };
-    let examined = |mutants: &BTreeSet<usize>| {
-        let jobs = mutants.intersection(&program.left).map(job).collect();
-        let mut verdicts = check::verdicts(&program.mutants, jobs, &known);
-        let invalid = mutants.difference(&program.left);
-        verdicts.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
-        verdicts
-    };
-    for (mutant, verdict) in examined(&canaries) {
-        if !matches!(
-            verdict,
-            Verdict::NoticedByModel(_) | Verdict::NoticedByTest(_)
-        ) {
-            let name = program.mutants[mutant].name();
-            return Err(format!(
-                "this canary was not noticed, so no other result counts: {name}"
-            ));
-        }
-    }
-    let mut by_file: BTreeMap<&String, BTreeSet<usize>> = BTreeMap::new();
-    for &mutant in &chosen.mutants {
-        by_file
-            .entry(&program.mutants[mutant].file)
-            .or_default()
-            .insert(mutant);
-    }
-    let mut verdicts = BTreeMap::new();
-    for (file, mutants) in by_file {
-        let of_file = examined(&mutants);
-        let whole = chosen.whole.get(file).cloned().into_iter().collect();
-        keep(program.kind, &program.mutants, &whole, &of_file)?;
-        verdicts.extend(of_file);
-    }
-    Ok(verdicts)
+    /// Functions that must stay constant, as others call them where constants are computed.
+    constant: BTreeSet<String>,
 }
 
 impl Program {
-    /// Returns the program of these sources, without mutants.
-    pub fn new(kind: Kind, canaries: &'static [&'static str], most: f64) -> Result<Self, String> {
+    /// Returns the program of all of `src/`, but for the door to loom and what only models use, without
+    /// mutants.
+    pub fn new() -> Result<Self, String> {
+        let source = |(path, text): (String, String)| {
+            let parsed = rust::parse(&path, &text)?;
+            Ok::<_, String>(Source { path, text, parsed })
+        };
+        let sources = copy::sources()?.into_iter().map(source);
         Ok(Self {
-            kind,
-            canaries,
-            most,
-            sources: copy::sources()?,
-            blocks: Vec::new(),
+            sources: sources.collect::<Result<_, _>>()?,
+            places: Vec::new(),
+            by_range: BTreeMap::new(),
+            seen: BTreeSet::new(),
             mutants: Vec::new(),
-            edits: Vec::new(),
+            code: Vec::new(),
+            uses: BTreeMap::new(),
             left: BTreeSet::new(),
+            constant: BTreeSet::new(),
         })
     }
 
-    /// Adds a block and its mutants; outer blocks before those in them.
-    pub fn add(&mut self, block: Block, edits: impl IntoIterator<Item = Edit>) {
-        for edit in edits {
-            self.mutants.push(Mutant {
-                file: self.sources[block.source].0.clone(),
-                function: block.function.clone(),
-                what: edit.what.clone(),
-                lines: block.lines.clone(),
-            });
-            self.edits.push((self.blocks.len(), edit));
+    /// Adds a mutant: what stands instead of `inside`, between braces or an expression.
+    pub fn add(&mut self, source: usize, inside: Range<usize>, edit: Edit) {
+        let place = self.place(source, inside, false);
+        // Two kinds may make the same of it.
+        if self.seen.insert((place, normal(&edit.text))) {
+            self.add_at(place, edit);
         }
-        self.blocks.push(block);
     }
 
-    /// Where several mutants have one name, gives all but the first a number.
-    pub fn number_names(&mut self) {
-        let mut seen = BTreeMap::new();
-        for mutant in &mut self.mutants {
-            let times = seen.entry(mutant.name()).or_insert(0);
-            *times += 1;
-            if *times > 1 {
-                mutant.what += &format!(" #{times}");
-            }
+    /// Adds a constant that is changed wherever it is used.
+    pub fn add_constant(&mut self, uses: &[(usize, Range<usize>)], of: usize, edit: Edit) {
+        let places: Vec<usize> = uses
+            .iter()
+            .map(|(source, range)| self.place(*source, range.clone(), true))
+            .collect();
+        if let Some(&first) = places.first() {
+            self.uses.insert(self.mutants.len(), places);
+            self.add_at(first, edit);
+            let file = self.sources[of].path.clone();
+            self.mutants.last_mut().expect("it was added").file = file;
         }
+    }
+
+    fn place(&mut self, source: usize, inside: Range<usize>, is_use: bool) -> usize {
+        let key = (source, inside.start, inside.end * 2 + usize::from(is_use));
+        *self.by_range.entry(key).or_insert_with(|| {
+            self.places.push((source, inside, is_use));
+            self.places.len() - 1
+        })
+    }
+
+    fn add_at(&mut self, place: usize, edit: Edit) {
+        self.mutants.push(Mutant {
+            kind: edit.kind,
+            file: self.sources[self.places[place].0].path.clone(),
+            function: edit.function,
+            what: edit.what,
+            lines: edit.lines,
+        });
+        self.code.push((place, edit.text));
     }
 
     /// Returns the indices of the canaries.
     fn canaries(&self) -> Result<BTreeSet<usize>, String> {
         let index = |canary: &&str| {
-            let found = self
-                .mutants
-                .iter()
-                .position(|mutant| mutant.name() == *canary);
+            let is_it = |mutant: &Mutant| mutant.name() == *canary;
+            let found = self.mutants.iter().position(is_it);
             found.ok_or_else(|| format!("this canary is no mutant any more: {canary}"))
         };
-        self.canaries.iter().map(index).collect()
+        CANARIES.iter().map(index).collect()
     }
 
-    /// Returns the models that comments in a block name.
-    fn named(&self, block: usize) -> Vec<String> {
-        let block = &self.blocks[block];
-        let comments = &self.sources[block.source].1[block.inside.clone()];
+    /// Returns what to switch on for a mutant.
+    fn switch(&self, mutant: usize) -> String {
+        let places = match self.uses.get(&mutant) {
+            Some(uses) => uses.clone(),
+            None => vec![self.code[mutant].0],
+        };
+        let switch = |place: &usize| format!("{place}:{}", mutant + 1);
+        Vec::from_iter(places.iter().map(switch)).join(",")
+    }
+
+    /// Returns the models that comments at a place name.
+    fn named(&self, place: usize) -> Vec<String> {
+        let (source, inside, _) = &self.places[place];
+        let comments = &self.sources[*source].text[inside.clone()];
         rust::models_in(comments).map(str::to_owned).collect()
+    }
+
+    /// Returns a file's text with this mutant.
+    pub fn applied(&self, mutant: usize) -> Option<String> {
+        let (place, code) = &self.code[mutant];
+        let (source, inside, is_use) = &self.places[*place];
+        let text = &self.sources[*source].text;
+        let (before, after) = (&text[..inside.start], &text[inside.end..]);
+        (!is_use).then(|| [before, code, after].concat())
+    }
+
+    /// Returns which check notices each of these mutants, and keeps in the report what became of them.
+    pub fn examine(
+        &mut self,
+        chosen: &Chosen,
+        asked: &Asked,
+    ) -> Result<BTreeMap<usize, Verdict>, String> {
+        let canaries = self.canaries()?;
+        // All, so that parts of a long run are of one program.
+        self.left = match asked.all {
+            true => (0..self.mutants.len()).collect(),
+            false => canaries.union(&chosen.mutants).copied().collect(),
+        };
+        self.compile()?;
+        let checks = check::all(&LOOM.build()?[0], &TESTS.build()?)?;
+        for kind in Kind::ALL {
+            let of_kind = |mutant: &&usize| self.mutants[**mutant].kind == kind;
+            let all = chosen.mutants.iter().filter(of_kind).count();
+            let left = chosen
+                .mutants
+                .intersection(&self.left)
+                .filter(of_kind)
+                .count();
+            println!("{}: {all} mutants, {left} compile", kind.name());
+        }
+        let places = self.places.len().max(1);
+        let reached = |bytes: &[u8], _: &str| {
+            let places = 0..bytes.len();
+            places.filter(|&place| bytes[place] != 0).collect()
+        };
+        let way = Way {
+            switch: "RELEASEPOOL_MUTANTS",
+            notes: Some(("RELEASEPOOL_REACHED", places)),
+            at_once: 64,
+            patience: 5.0,
+        };
+        let known = baseline(checks, &way, reached)?;
+        let job = |&mutant: &usize| Job {
+            mutant,
+            switch: self.switch(mutant),
+            places: match self.uses.get(&mutant) {
+                Some(uses) => uses.iter().copied().collect(),
+                None => BTreeSet::from([self.code[mutant].0]),
+            },
+            named: self.named(self.code[mutant].0),
+        };
+        let jobs = |mutants: &BTreeSet<usize>| {
+            let built = mutants.intersection(&self.left);
+            built.map(job).collect::<Vec<_>>()
+        };
+        let of_canaries = check::verdicts(&self.mutants, jobs(&canaries), &known, &way, asked)?;
+        if let Some((&mutant, _)) = of_canaries
+            .iter()
+            .find(|(_, verdict)| verdict.noticed_by().is_none())
+        {
+            let name = self.mutants[mutant].name();
+            return Err(format!(
+                "this canary was not noticed, so no other result counts: {name}"
+            ));
+        }
+        let mut verdicts =
+            check::verdicts(&self.mutants, jobs(&chosen.mutants), &known, &way, asked)?;
+        let invalid = chosen.mutants.difference(&self.left);
+        verdicts.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
+        keep(&self.mutants, &chosen.whole, &verdicts)?;
+        Ok(verdicts)
     }
 
     /// Compiles the copy each way. Mutants that the compiler complains about are taken out, until it does not.
     fn compile(&mut self) -> Result<(), String> {
+        // Those that did not in an earlier run, of files that have not changed since.
+        let known = std::fs::read_to_string(WRONG).unwrap_or_default();
+        let mut known: BTreeSet<String> = known.lines().map(str::to_owned).collect();
+        let all = std::mem::take(&mut self.left);
+        let is_new = |&&mutant: &&usize| !known.contains(&self.key(mutant));
+        self.left = all.iter().filter(is_new).copied().collect();
         let mut before = usize::MAX;
         while before > self.left.len() {
             before = self.left.len();
-            for way in [NATIVE, FEATURES, LOOM] {
-                while !self.check(way)? {}
+            for way in [TESTS, LOOM] {
+                while !self.check(way)? {
+                    known.extend(all.difference(&self.left).map(|&mutant| self.key(mutant)));
+                    let lines: String = known.iter().map(|key| format!("{key}\n")).collect();
+                    std::fs::write(WRONG, lines).map_err(|e| format!("{WRONG}: {e}"))?;
+                }
             }
         }
         Ok(())
     }
 
+    /// Stands for a mutant and the file that it is in.
+    fn key(&self, mutant: usize) -> String {
+        let (place, code) = &self.code[mutant];
+        let (source, inside, _) = &self.places[*place];
+        let mut hasher = DefaultHasher::new();
+        (
+            inside,
+            code,
+            &self.mutants[mutant].what,
+            &self.sources[*source].text,
+        )
+            .hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
     /// Compiles the copy as far as errors go; returns whether it compiles. If not, mutants are taken out.
-    fn check(&mut self, way: Way) -> Result<bool, String> {
+    fn check(&mut self, way: copy::Way) -> Result<bool, String> {
         let places = self.write()?;
         let said = way.check()?;
         if said.status.success() {
             return Ok(true);
         }
         let errors = Diagnostic::all(&String::from_utf8_lossy(&said.stdout));
-        let Culprits {
-            mutants,
-            blocks,
-            others,
-        } = culprits(&errors, &places);
+        let constant = errors.iter().filter_map(Diagnostic::not_constant);
+        let constant: BTreeSet<String> = constant.map(str::to_owned).collect();
         let before = self.left.len();
+        if !constant.is_subset(&self.constant) {
+            self.constant.extend(constant);
+            let must_stay = self.in_constant_functions();
+            self.left.retain(|mutant| !must_stay.contains(mutant));
+            return Ok(false);
+        }
+        let found = culprits(&errors, &places);
+        let Culprits { mutants, .. } = &found;
         self.left.retain(|mutant| !mutants.contains(&(mutant + 1)));
-        for (block, why) in blocks {
-            self.left.retain(|&mutant| self.edits[mutant].0 != block);
-            let Block {
-                source, function, ..
-            } = &self.blocks[block];
-            let file = &self.sources[*source].0;
-            println!("a block of {file} {function} cannot be switched: {why}");
+        for (place, why) in found.places {
+            self.left.retain(|&mutant| self.code[mutant].0 != place);
+            let file = &self.sources[self.places[place].0].path;
+            println!("a place of {file} cannot be switched: {why}");
         }
         if before == self.left.len() {
             let errors = String::from_utf8_lossy(&said.stderr);
-            return Err(format!(
-                "the copy does not compile\n{}{errors}",
-                others.join("\n")
-            ));
+            let others = found.others.join("\n");
+            return Err(format!("the copy does not compile\n{others}{errors}"));
         }
         println!("{} do not compile", before - self.left.len());
         Ok(false)
     }
 
+    /// Returns the constant functions of a source.
+    fn constant_functions(source: &Source) -> Vec<Function<'_>> {
+        let mut all = functions(&source.parsed);
+        all.retain(|function| function.signature.constness.is_some());
+        all
+    }
+
+    /// Returns the mutants in functions that must stay constant.
+    fn in_constant_functions(&self) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        for (at, source) in self.sources.iter().enumerate() {
+            let mut stay = Self::constant_functions(source);
+            stay.retain(|function| self.constant.contains(&function.name));
+            let bodies: Vec<_> = stay.iter().map(Function::inside).collect();
+            let is_in = |place: usize| {
+                let (source, inside, _) = &self.places[place];
+                let holds =
+                    |body: &Range<usize>| body.start <= inside.start && inside.end <= body.end;
+                *source == at && bodies.iter().any(holds)
+            };
+            let all = 0..self.mutants.len();
+            found.extend(all.filter(|&mutant| is_in(self.code[mutant].0)));
+        }
+        found
+    }
+
     /// Writes the copy. Returns where the mutants stand, by the path of their file.
     fn write(&self) -> Result<BTreeMap<String, Vec<Place>>, String> {
-        let blocks = self.blocks.len().max(1);
-        let switch = format!("{SWITCH}\nconst BLOCKS: usize = {blocks};\n");
+        let count = self.places.len().max(1);
+        let switch = format!("{SWITCH}\nconst PLACES: usize = {count};\n");
         let mut changed = BTreeMap::from([("src/mutants.rs".to_owned(), switch)]);
+        let mut mutants: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for &mutant in &self.left {
+            let one = [self.code[mutant].0];
+            let places = self.uses.get(&mutant).map_or(&one[..], |uses| uses);
+            for &place in places {
+                mutants.entry(place).or_default().push(mutant);
+            }
+        }
         let mut places = BTreeMap::new();
-        for (source, (path, text)) in self.sources.iter().enumerate() {
-            let is_of_file = |block: &usize| self.blocks[*block].source == source && path != ROOT;
-            let of_file = (0..self.blocks.len()).filter(is_of_file);
-            let switched: Vec<_> = of_file.map(|block| self.switched(block)).collect();
-            let (mut text, found) = rendered(text, &switched);
-            if path == ROOT {
+        for (at, source) in self.sources.iter().enumerate() {
+            let of_file = mutants
+                .iter()
+                .filter(|(place, _)| self.places[**place].0 == at);
+            let switched = of_file
+                .filter(|_| source.path != ROOT)
+                .map(|(&place, mutants)| {
+                    let (_, inside, is_use) = &self.places[place];
+                    let code = |&mutant: &usize| {
+                        let what = &*self.mutants[mutant].what;
+                        (mutant + 1, what, &*self.code[mutant].1)
+                    };
+                    Switched {
+                        inside: inside.clone(),
+                        place,
+                        mutants: mutants.iter().map(code).collect(),
+                        is_use: *is_use,
+                    }
+                });
+            let switched: Vec<_> = switched.collect();
+            // So that what has many mutants is compiled once. A constant function cannot look at a switch.
+            let mut text = source.text.replace("inline(always)", "inline(never )");
+            for function in Self::constant_functions(source) {
+                let keyword = function.signature.constness.as_ref();
+                if let (Some(keyword), false) = (keyword, self.constant.contains(&function.name)) {
+                    text.replace_range(keyword.span.byte_range(), "     ");
+                }
+            }
+            let (mut text, found) = rendered(&text, &switched);
+            if source.path == ROOT {
                 text += "mod mutants;\n";
             }
-            changed.insert(path.clone(), text);
-            places.insert(path.clone(), found);
+            changed.insert(source.path.clone(), text);
+            places.insert(source.path.clone(), found);
         }
         copy::write(&changed)?;
         Ok(places)
     }
 
-    fn switched(&self, block: usize) -> Switched<'_> {
-        let left = self
-            .left
-            .iter()
-            .map(|&mutant| (mutant, &self.edits[mutant]));
-        let of_block = left.filter(|(_, (of, _))| *of == block);
-        Switched {
-            inside: self.blocks[block].inside.clone(),
-            block,
-            mutants: of_block
-                .map(|(mutant, (_, edit))| (mutant + 1, edit))
-                .collect(),
-        }
+    /// Gives mutants of one name numbers.
+    pub fn number_names(&mut self) {
+        mutant::number(&mut self.mutants);
     }
+}
+
+/// The path of a file in the copy's folder that notes what a check reaches.
+pub fn note(path: &Path, places: usize) -> String {
+    std::fs::write(path, vec![0_u8; places]).expect("target/ can be written");
+    let path = std::path::absolute(path).expect("there is a working directory");
+    path.to_string_lossy().into_owned()
 }

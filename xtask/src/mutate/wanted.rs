@@ -14,13 +14,15 @@ const SAMPLE: usize = 40;
 pub enum Wanted {
     /// Of files with one of these in their paths; of all files if there is none.
     Files(Vec<String>),
-    /// Of files whose text has changed since the report, and survivors without a reason; or at most
-    /// so many of these.
+    /// Of files whose text has changed since the report, and survivors without a reason, or that were not shown
+    /// to all checks; or at most so many of these.
     Changed(Option<usize>),
     /// Of what the last commit changed; at most so many.
     Commit(usize),
     /// None: the files that must be examined are printed.
     Stale,
+    /// None: what reasons say to notice their mutants is run with them; those with this in their names.
+    Prove(String),
 }
 
 impl Wanted {
@@ -33,6 +35,8 @@ impl Wanted {
             ["commit"] => Self::Commit(SAMPLE),
             ["commit", most] => Self::Commit(most.parse().ok()?),
             ["stale"] => Self::Stale,
+            ["prove"] => Self::Prove(String::new()),
+            ["prove", part] => Self::Prove((*part).to_owned()),
             [] => return None,
             files if files.iter().any(|file| file.starts_with('-')) => return None,
             files => Self::Files(files.iter().map(|&file| file.to_owned()).collect()),
@@ -48,13 +52,16 @@ impl Wanted {
         reasons: &Reasons,
     ) -> Result<Chosen, String> {
         let those = |is_chosen: &dyn Fn(&Mutant) -> bool| {
-            let indices = all.iter().enumerate();
+            let indices = all
+                .iter()
+                .enumerate()
+                .filter(|(_, mutant)| mutant.kind == kind);
             let mutants = indices.filter(|(_, mutant)| is_chosen(mutant));
             mutants.map(|(i, _)| i).collect::<BTreeSet<usize>>()
         };
         let whole = |files: BTreeSet<String>| Chosen {
             mutants: those(&|mutant| files.contains(&mutant.file)),
-            whole: files,
+            whole: files.into_iter().map(|file| (kind, file)).collect(),
         };
         Ok(match self {
             Self::Files(parts) => whole(named(files, parts)?),
@@ -63,7 +70,8 @@ impl Wanted {
                 let survivors = report.survivors(kind);
                 let mut chosen = whole(report.stale(kind, files)?.into_keys().collect());
                 chosen.mutants.extend(those(&|mutant| {
-                    !reasons.explain(kind, mutant) && survivors.contains(&mutant.name())
+                    let shown = survivors.get(&mutant.name());
+                    shown.is_some_and(|shown| !shown.to_all() || !reasons.explain(mutant))
                 }));
                 match most {
                     Some(most) => sample(chosen.mutants, *most),
@@ -72,9 +80,11 @@ impl Wanted {
             }
             Self::Commit(most) => {
                 let diff = git(&["diff", "--no-ext-diff", "-U0", "HEAD^", "HEAD", "--", "src"])?;
-                sample(within(all, &changed_lines(&diff)), *most)
+                let mut changed = within(all, &changed_lines(&diff));
+                changed.retain(|&i| all[i].kind == kind);
+                sample(changed, *most)
             }
-            Self::Stale => whole(BTreeSet::new()),
+            Self::Stale | Self::Prove(_) => whole(BTreeSet::new()),
         })
     }
 }
@@ -157,6 +167,7 @@ mod tests {
             ("src/rust.rs", 6),
         ];
         let mutant = |(file, line): (&str, usize)| Mutant {
+            kind: Kind::Order,
             file: file.to_owned(),
             function: "f".to_owned(),
             what: "x".to_owned(),

@@ -5,11 +5,11 @@
 //! Running the models shows which orderings they reach; only the source shows which they do not
 //! reach.
 
-use super::check::{self, Job, MOST_IF_EXPLAINED, baseline};
+use super::check::{self, Asked, Job, Way, baseline};
 use super::copy::{HERE, sources};
-use super::mutant::{Kind, Mutant, Reasons, Verdict};
+use super::mutant::{self, Kind, Mutant, Verdict};
 use super::order::operations::{ATOMIC, FENCE};
-use super::report::Chosen;
+use super::report::{Chosen, keep};
 use crate::command::read;
 use crate::rust::{self, Words, calls};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +79,7 @@ impl Program {
             found.sort();
             found.into_iter().for_each(|at| program.add(at));
         }
+        mutant::number(&mut program.mutants);
         Ok(program)
     }
 
@@ -94,6 +95,7 @@ impl Program {
                 };
                 self.weakened.push((self.orderings.len(), to));
                 self.mutants.push(Mutant {
+                    kind: Kind::Weaken,
                     file: at.file.clone(),
                     function: at.function.clone(),
                     what,
@@ -112,7 +114,7 @@ impl Program {
     pub fn examine(
         &self,
         chosen: &Chosen,
-        reasons: &Reasons,
+        asked: &Asked,
     ) -> Result<(BTreeMap<usize, Verdict>, Vec<String>), String> {
         let checks = check::all(&HERE.build()?[0], &[])?;
         let sites = self.orderings.iter().enumerate();
@@ -132,27 +134,27 @@ impl Program {
                 .extend(others.into_iter().map(str::to_owned));
             found.into_iter().map(|line| sites[line]).collect()
         };
-        let known = baseline(checks, |_| None, reached)?;
+        let way = Way {
+            switch: "RELEASEPOOL_MODEL_WEAKENED",
+            notes: None,
+            at_once: 1,
+            // With a weaker ordering there may be far more to explore.
+            patience: 1000.0,
+        };
+        let known = baseline(checks, &way, reached)?;
         let job = |&mutant: &usize| {
             let (place, to) = self.weakened[mutant];
             let Ordering { site, at, .. } = &self.orderings[place];
-            let is_explained = reasons.explain(Kind::Weaken, &self.mutants[mutant]);
             Job {
                 mutant,
-                switch: ("RELEASEPOOL_MODEL_WEAKENED", format!("{site}={to}")),
-                place,
+                switch: format!("{site}={to}"),
+                places: BTreeSet::from([place]),
                 named: at.models.clone(),
-                most: if is_explained {
-                    MOST_IF_EXPLAINED
-                } else {
-                    f64::INFINITY
-                },
-                // With a weaker ordering there may be far more to explore.
-                patience: 1000.0,
             }
         };
         let jobs = chosen.mutants.iter().map(job).collect();
-        let verdicts = check::verdicts(&self.mutants, jobs, &known);
+        let verdicts = check::verdicts(&self.mutants, jobs, &known, &way, asked)?;
+        keep(&self.mutants, &chosen.whole, &verdicts)?;
         // If something was not found in the source, the rest is worth nothing.
         let unseen = unseen.into_inner().expect("no panic in here");
         let complaint = |line| format!("not found in the source, but reached: {line}");
@@ -175,7 +177,9 @@ impl Program {
             .mutants
             .iter()
             .map(|&mutant| &self.mutants[mutant].file);
-        let examined: BTreeSet<_> = of_mutants.chain(&chosen.whole).collect();
+        let examined: BTreeSet<_> = of_mutants
+            .chain(chosen.whole.iter().map(|(_, file)| file))
+            .collect();
         for (i, Ordering { site, at, .. }) in self.orderings.iter().enumerate() {
             let is_reached = known.iter().any(|known| known.reached.contains(&i));
             if examined.contains(&at.file) && !is_reached {

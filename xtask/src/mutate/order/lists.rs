@@ -1,124 +1,13 @@
 //! The lists of statements of a file.
 
-use super::operations::Operations;
+use super::super::places::{Function, functions};
+use super::operations::{Operations, stand_in};
 use super::text;
-use crate::rust;
-use proc_macro2::Span;
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-
-/// A function with a body.
-pub struct Function<'f> {
-    pub name: String,
-    /// The type whose `impl` it stands in.
-    pub of: Option<String>,
-    pub signature: &'f syn::Signature,
-    pub body: &'f syn::Block,
-    /// Its lines, from 1.
-    pub lines: Range<usize>,
-}
-
-impl Function<'_> {
-    pub fn path(&self) -> String {
-        match &self.of {
-            Some(of) => format!("{of}::{}", self.name),
-            None => self.name.clone(),
-        }
-    }
-}
-
-/// The functions of a file, those in functions included; without those in macros, tests and what only
-/// models use.
-pub fn functions(file: &syn::File) -> Vec<Function<'_>> {
-    let mut found = Functions {
-        of: None,
-        found: Vec::new(),
-    };
-    found.visit_file(file);
-    found.found
-}
-
-struct Functions<'f> {
-    of: Option<String>,
-    found: Vec<Function<'f>>,
-}
-
-impl<'f> Functions<'f> {
-    fn add(
-        &mut self,
-        signature: &'f syn::Signature,
-        body: &'f syn::Block,
-        attributes: &[syn::Attribute],
-        whole: Span,
-    ) {
-        if !is_for_checks(attributes) {
-            self.found.push(Function {
-                name: signature.ident.to_string(),
-                of: self.of.clone(),
-                signature,
-                body,
-                lines: whole.start().line..whole.end().line + 1,
-            });
-        }
-    }
-
-    fn with(&mut self, of: Option<String>, visit: impl FnOnce(&mut Self)) {
-        let before = std::mem::replace(&mut self.of, of);
-        visit(self);
-        self.of = before;
-    }
-}
-
-/// For tests or models alone.
-fn is_for_checks(attributes: &[syn::Attribute]) -> bool {
-    ["test", "loom"]
-        .iter()
-        .any(|name| rust::is_for(name, attributes))
-}
-
-impl<'ast> Visit<'ast> for Functions<'ast> {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_for_checks(&item.attrs) {
-            visit::visit_item_mod(self, item);
-        }
-    }
-
-    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if is_for_checks(&item.attrs) {
-            return;
-        }
-        let of = match &*item.self_ty {
-            syn::Type::Path(path) => path.path.segments.last().map(|s| s.ident.to_string()),
-            _ => None,
-        };
-        self.with(of, |this| visit::visit_item_impl(this, item));
-    }
-
-    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        let of = Some(item.ident.to_string());
-        self.with(of, |this| visit::visit_item_trait(this, item));
-    }
-
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.add(&item.sig, &item.block, &item.attrs, item.span());
-        self.with(None, |this| visit::visit_item_fn(this, item));
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.add(&item.sig, &item.block, &item.attrs, item.span());
-        visit::visit_impl_item_fn(self, item);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        if let Some(body) = &item.default {
-            self.add(&item.sig, body, &item.attrs, item.span());
-        }
-        visit::visit_trait_item_fn(self, item);
-    }
-}
 
 /// A statement of a list.
 #[derive(Clone, Debug)]
@@ -129,13 +18,13 @@ pub struct Unit {
     pub synchronizes: bool,
     /// True if it is the expression that the list evaluates to.
     pub is_value: bool,
+    /// True if the function evaluates to it.
+    pub is_result: bool,
     /// True if it stays where it is: an assertion for debug builds, an item, a value that is
     /// only named, a note for models alone.
     pub is_fixed: bool,
     /// True if it binds a reference or a literal: it may stand wherever it compiles.
     pub is_name: bool,
-    /// The variables and fields that it mentions; `self`, if it may be any field.
-    pub names: BTreeSet<String>,
     /// True if it only counts, for reports and hints.
     pub only_counts: bool,
     /// True if it takes or gives back a lock: what is counted under it is seen at once.
@@ -145,8 +34,12 @@ pub struct Unit {
     /// If it is a `match` or an `if` that looks at an operation: what is before that, the
     /// operation, and what is after it.
     pub split: Option<[String; 3]>,
-    /// If it is a loop: each value that its body names, and the loop without it.
-    pub hoists: Vec<[String; 2]>,
+    /// True if it only computes a local variable of others.
+    pub is_local: bool,
+    /// The variables that it binds or assigns to.
+    pub binds: BTreeSet<String>,
+    /// All names in it.
+    pub words: BTreeSet<String>,
 }
 
 /// A list of statements in a function that synchronizes.
@@ -162,7 +55,7 @@ pub struct List {
 }
 
 /// Returns the lists of statements of a file, outer ones before those in them, of functions with an operation in
-/// their own body. Constant functions are left out, and the outermost list of one that returns `impl Trait`, as it
+/// their own body. The outermost list of one that returns `impl Trait`, as it
 /// has one type only.
 pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> Vec<List> {
     let mut lists = Vec::new();
@@ -170,7 +63,7 @@ pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> Vec<Lis
         let Function {
             signature, body, ..
         } = function;
-        if signature.constness.is_some() || !operations.stand_in(body.to_token_stream()) {
+        if !stand_in(body.to_token_stream()) {
             continue;
         }
         let mut blocks = Blocks {
@@ -206,8 +99,7 @@ impl Blocks<'_> {
     }
 
     fn synchronizes(&self, of: &impl ToTokens) -> bool {
-        let this = self.function.of.as_deref();
-        self.operations.are_in(of.to_token_stream(), this)
+        self.operations.are_in(of.to_token_stream())
     }
 
     fn unit(&self, statement: &syn::Stmt, is_last: bool) -> Unit {
@@ -224,36 +116,16 @@ impl Blocks<'_> {
             only_counts,
             locks: text.contains(".lock(") || text.contains("_locked("),
             is_value: is_value && is_last,
+            is_result: false,
             is_fixed: text::is_fixed(statement),
             is_name,
-            names: text::names(statement),
             is_jump: text::is_jump(statement),
             split: self.split(statement, &text),
-            hoists: self.hoists(statement, &text),
+            is_local: text::is_local(statement),
+            binds: text::binds(statement),
+            words: text::words(statement),
             text,
         }
-    }
-
-    /// See [`Unit::hoists`].
-    fn hoists(&self, statement: &syn::Stmt, text: &str) -> Vec<[String; 2]> {
-        let body = match statement {
-            syn::Stmt::Expr(syn::Expr::Loop(of), _) => &of.body,
-            syn::Stmt::Expr(syn::Expr::While(of), _) => &of.body,
-            syn::Stmt::Expr(syn::Expr::ForLoop(of), _) => &of.body,
-            _ => return Vec::new(),
-        };
-        let start = statement.span().byte_range().start;
-        let is_read = |statement: &&syn::Stmt| {
-            matches!(statement, syn::Stmt::Local(of) if of.init.as_ref().is_some_and(|i| i.diverge.is_none()))
-                && !text::is_name(statement)
-        };
-        let reads = body.stmts.iter().filter(is_read);
-        let hoist = |read: &syn::Stmt| {
-            let range = read.span().byte_range();
-            let rest = [&text[..range.start - start], &text[range.end - start..]].concat();
-            [self.text(read), rest]
-        };
-        reads.map(hoist).collect()
     }
 
     /// See [`Unit::split`].
@@ -288,6 +160,10 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
             .enumerate()
             .map(|(i, statement)| self.unit(statement, i == last))
             .collect();
+        let returns = !matches!(self.function.signature.output, syn::ReturnType::Default);
+        if let (true, true, Some(last)) = (self.found.is_empty(), returns, units.last_mut()) {
+            last.is_result = last.is_value;
+        }
         if let (true, Some(last)) = (std::mem::take(&mut self.keeps_last), units.last_mut()) {
             last.is_fixed = true;
         }

@@ -42,25 +42,58 @@ pub const LOOKS: &[&str] = &[
     "saturating_mul", "as_millis",
 ];
 
-/// The local variables and fields that a statement mentions; and `self`, unless it stands only before the
-/// name of a field.
-pub fn names(statement: &syn::Stmt) -> BTreeSet<String> {
+/// Methods that compute, and read nothing else.
+#[rustfmt::skip]
+const COMPUTES: &[&str] = &[
+    "is_null", "is_some", "is_none", "cast", "cast_mut", "cast_const", "addr", "as_ptr", "min", "max",
+    "checked_sub", "saturating_sub", "saturating_add", "saturating_mul", "wrapping_add", "as_millis",
+];
+
+/// The names of all variables, fields and functions in a statement.
+pub fn words(statement: &syn::Stmt) -> BTreeSet<String> {
+    let words = Words::of(statement.to_token_stream());
+    let is_one = |word: &&str| {
+        let is_lower = !word.starts_with(char::is_uppercase);
+        rust::is_name(word) && is_lower && !KEYWORDS.contains(word) && !COMPUTES.contains(word)
+    };
+    let names = words.texts().into_iter().filter(is_one);
+    names.map(str::to_owned).collect()
+}
+
+/// The variables that a statement binds, or assigns to.
+pub fn binds(statement: &syn::Stmt) -> BTreeSet<String> {
     let words = Words::of(statement.to_token_stream());
     let words = words.texts();
-    let is_name = |at: &usize| {
-        let is_variable = rust::is_name(words[*at]) && !words[*at].starts_with(char::is_uppercase);
-        let is_other = match words[*at..] {
-            // A function, a path, `self` before the name of a field.
-            [_, "(" | "::", ..] => true,
-            ["self", ".", _, next, ..] => next != "(",
-            ["self", ".", _] => true,
-            [word, ..] => KEYWORDS.contains(&word),
-            [] => true,
-        };
-        is_variable && !is_other
+    let end = match words[..] {
+        ["let", ..] => words.iter().position(|word| ["=", ":"].contains(word)),
+        [_, "=" | "+=" | "-=" | "|=" | "&=", ..] => Some(1),
+        _ => None,
     };
-    let names = (0..words.len()).filter(is_name);
-    names.map(|at| words[at].to_owned()).collect()
+    let is_variable = |word: &&&str| {
+        rust::is_name(word) && word.starts_with(char::is_lowercase) && !KEYWORDS.contains(*word)
+    };
+    let bound = words[..end.unwrap_or(0)].iter().filter(is_variable);
+    bound.map(|word| (*word).to_owned()).collect()
+}
+
+/// Returns whether a statement only computes a local variable of others: it calls, reads through, and
+/// leaves nothing.
+pub fn is_local(statement: &syn::Stmt) -> bool {
+    let words = Words::of(statement.to_token_stream());
+    let words = words.texts();
+    let is_other = |word: &&str| {
+        [
+            "return", "break", "continue", "?", "self", "!", "[", "|", "unsafe",
+        ]
+        .contains(word)
+    };
+    let is_value = |word: &str| word.starts_with(char::is_alphanumeric) || word == ")";
+    let reads = |two: &[&str]| two[1] == "*" && !is_value(two[0]);
+    let calls = crate::rust::calls(&words).all(|call| COMPUTES.contains(&call.name));
+    !binds(statement).is_empty()
+        && calls
+        && !words.iter().any(is_other)
+        && !words.windows(2).any(reads)
 }
 
 const KEYWORDS: &[&str] = &[
@@ -207,10 +240,18 @@ mod tests {
     }
 
     #[test]
-    fn names_are_variables_and_fields() {
-        let of = |text| Vec::from_iter(names(&syn::parse_str(text).unwrap())).join(" ");
-        assert_eq!(of("let n = self.list.len() + A::f(m);"), "list m n");
-        assert_eq!(of("self.turn();"), "self");
+    fn local_statements_compute() {
+        agrees(
+            is_local,
+            "let n = m.min(3) + 1; any = true; n += 2 * m; let x = y.z;",
+            "let n = f(m); self.n = 1; let n = *m; let n = m?; return; let n = m[1];",
+        );
+        let of = |text| Vec::from_iter(binds(&syn::parse_str(text).unwrap())).join(" ");
+        assert_eq!(
+            of("let Some(A { mut n, m }) = f(x) else { return };"),
+            "m n"
+        );
+        assert_eq!(of("n += m;"), "n");
     }
 
     #[test]

@@ -34,6 +34,13 @@ impl Diagnostic {
             spans,
         })
     }
+
+    /// If a function is called where only a constant one may be, its name.
+    pub fn not_constant(&self) -> Option<&str> {
+        let (_, rest) = self.message.split_once("cannot call non-const ")?;
+        let path = rest.split('`').nth(1)?;
+        path.rsplit("::").find(|part| !part.starts_with('<'))
+    }
 }
 
 fn add_spans(message: &Value, spans: &mut Vec<(String, Range<usize>, bool)>) {
@@ -57,8 +64,8 @@ fn add_spans(message: &Value, spans: &mut Vec<(String, Range<usize>, bool)>) {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Culprits {
     pub mutants: BTreeSet<usize>,
-    /// Blocks that cannot be switched at all, and why.
-    pub blocks: BTreeMap<usize, String>,
+    /// Places that cannot be switched at all, and why.
+    pub places: BTreeMap<usize, String>,
     /// Errors that no mutant has to do with.
     pub others: Vec<String>,
 }
@@ -74,7 +81,7 @@ pub fn culprits(errors: &[Diagnostic], places: &BTreeMap<String, Vec<Place>>) ->
     for error in errors {
         let mut primary = BTreeSet::new();
         let mut secondary = BTreeSet::new();
-        let mut blocks = Vec::new();
+        let mut around = Vec::new();
         for (file, range, is_primary) in &error.spans {
             let holds =
                 |place: &&Place| place.range.start <= range.start && range.end <= place.range.end;
@@ -82,25 +89,25 @@ pub fn culprits(errors: &[Diagnostic], places: &BTreeMap<String, Vec<Place>>) ->
                 match place.what {
                     What::Mutant(number) if *is_primary => primary.insert(number),
                     What::Mutant(number) => secondary.insert(number),
-                    What::Block(_) => {
-                        blocks.push(place);
+                    What::Place(_) => {
+                        around.push(place);
                         true
                     }
                 };
             }
         }
         let all: BTreeSet<_> = primary.union(&secondary).copied().collect();
-        let innermost = blocks.iter().min_by_key(|place| place.range.len());
+        let innermost = around.iter().min_by_key(|place| place.range.len());
         match (all.len(), innermost) {
             (1, _) => found.mutants.extend(all),
             (
                 0,
                 Some(Place {
-                    what: What::Block(block),
+                    what: What::Place(place),
                     ..
                 }),
             ) => {
-                found.blocks.insert(*block, error.message.clone());
+                found.places.insert(*place, error.message.clone());
             }
             (0, _) if error.spans.is_empty() => {} // "aborting due to ..."
             (0, _) => found.others.push(error.message.clone()),
@@ -114,7 +121,7 @@ pub fn culprits(errors: &[Diagnostic], places: &BTreeMap<String, Vec<Place>>) ->
     if !found.mutants.is_empty() {
         // The compiler may complain about them elsewhere, too.
         found.others.clear();
-        found.blocks.clear();
+        found.places.clear();
     }
     found
 }
@@ -124,13 +131,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_belongs_to_the_mutant_or_block_that_it_is_in() {
+    fn an_error_belongs_to_the_mutant_or_place_that_it_is_in() {
         let place = |range, what| Place { range, what };
         let places = vec![
-            place(0..100, What::Block(1)),
+            place(0..100, What::Place(1)),
             place(10..20, What::Mutant(1)),
             place(20..30, What::Mutant(2)),
-            place(40..50, What::Block(2)),
+            place(40..50, What::Place(2)),
         ];
         let places = BTreeMap::from([("f".to_owned(), places)]);
         let error = |spans: &[(usize, bool)]| Diagnostic {
@@ -143,7 +150,7 @@ mod tests {
         let in_first = error(&[(12, true)]);
         // What names two mutants waits.
         let in_two = error(&[(12, true), (22, false)]);
-        for (errors, mutants, blocks, others) in [
+        for (errors, mutants, wrong, others) in [
             (vec![in_first.clone()], &[1][..], &[][..], 0),
             (vec![error(&[(5, true), (22, false)])], &[2], &[], 0),
             (vec![in_two.clone()], &[2], &[], 0),
@@ -153,7 +160,7 @@ mod tests {
         ] {
             let found = culprits(&errors, &places);
             assert!(found.mutants.iter().eq(mutants), "{errors:?}");
-            assert!(found.blocks.keys().eq(blocks), "{errors:?}");
+            assert!(found.places.keys().eq(wrong), "{errors:?}");
             assert_eq!(found.others.len(), others, "{errors:?}");
         }
     }

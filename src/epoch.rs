@@ -63,15 +63,15 @@ use std::time::Duration;
 /// drain.
 const LONG: Duration = Duration::from_secs(1);
 
-/// While many references wait, a thread collects once for this many that it retires.
+/// While many references wait, a thread collects each time it has retired this many more.
 const EVERY: u64 = 64;
 
 /// After this many milliseconds without a collection, fewer retired references suffice for one.
 const RARE_MS: u64 = 100;
 
-/// References may have been retired since the last collection began.
+/// In [`Epoch::waits`]: references may have been retired since the last collection began.
 const QUEUED: usize = 1;
-/// A collection has taken references, and they wait for pins.
+/// In [`Epoch::waits`], one batch: references that a collection has taken, and that wait for pins.
 const BATCH: usize = 2;
 
 /// The state that all threads share. Times are in milliseconds.
@@ -83,7 +83,7 @@ pub(crate) struct Epoch {
     waits: CachePadded<AtomicUsize>,
     /// How many retired references have been passed on to be released.
     passed_on: AtomicU64,
-    /// The time of the next check which pools hold the epoch; any thread makes it.
+    /// When the next check for pools that hold the epoch is due; any thread makes it.
     next_look: Hint,
     /// The time of the last collection.
     collected: Hint,
@@ -144,7 +144,7 @@ impl Epoch {
     #[cold]
     fn enter(&self) -> &Participant {
         let free = self.participants().find(|participant| {
-            // Relaxed: only looks.
+            // Relaxed: the exchange below decides.
             participant.is_owned.load(Ordering::Relaxed) == 0
                 // Acquire: pairs with the Release in `leave`, so that the former owner's accesses
                 // happen before. Model: epoch_leave.
@@ -168,7 +168,7 @@ impl Epoch {
     }
 }
 
-/// For models; [`EPOCH`] is never dropped otherwise.
+/// Only models drop an [`Epoch`].
 impl Drop for Epoch {
     fn drop(&mut self) {
         let mut at = self.first.load(Ordering::Relaxed);
@@ -205,8 +205,8 @@ pub(crate) struct Participant {
     call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
-    /// Key, name and key as a text of the owner, for reports. The lock is std's even in loom builds, as
-    /// nothing yields while it is held.
+    /// The owner's key, and the label by which reports name it. The lock is std's even in loom
+    /// builds, as nothing yields while it is held.
     label: Mutex<(Option<ThreadKey>, String)>,
 }
 
@@ -281,7 +281,8 @@ impl Participant {
         now
     }
 
-    /// Announces the oldest epoch of what is pinned, unless a call is, which keeps what is announced.
+    /// Announces the oldest epoch of what is pinned. While a call is pinned, the announcement
+    /// stays.
     #[inline(always)]
     fn announce_oldest(&self) {
         if self.calls.get() == 0 {
@@ -292,7 +293,7 @@ impl Participant {
         }
     }
 
-    /// Adds a pin to what is pinned.
+    /// Adds a pin to the list of what is pinned.
     fn pin(&self, pin: &Pin) {
         pin.epoch.set(self.announce());
         let newest = self.newest.replace(pin);
@@ -306,7 +307,7 @@ impl Participant {
         pin.watch.since.start();
     }
 
-    /// Removes a pin from what is pinned.
+    /// Removes a pin from the list of what is pinned.
     fn unpin(&self, pin: &Pin) {
         pin.watch.since.stop();
         let (older, newer) = (pin.older.get(), pin.newer.get());
@@ -315,7 +316,7 @@ impl Participant {
             Some(older) => older.newer.set(newer),
             None => self.oldest.set(newer),
         }
-        // SAFETY: as above.
+        // SAFETY: the neighbors are in the list of what is pinned (invariant 2).
         match unsafe { newer.as_ref() } {
             Some(newer) => newer.older.set(older),
             None => self.newest.set(older),
@@ -410,7 +411,7 @@ struct PinWatch {
     fixed: Cell<Option<&'static str>>,
 }
 
-/// What reports call a pool without a name.
+/// The name of an unnamed pool in reports.
 static UNNAMED: &str = "unnamed";
 
 impl PinWatch {
@@ -598,7 +599,7 @@ impl PoolPin {
         }
     }
 
-    /// Gives the pin back, if there is one. It is not pinned.
+    /// Gives the pin back, if the pool has one. The pool is not pinned.
     pub(crate) fn close(&self) {
         if let Some((pin, participant)) = self.known() {
             participant.put_back(pin);
@@ -613,7 +614,7 @@ impl Participant {
     }
 }
 
-/// A call that reports name.
+/// The function of a slot that a pinned call runs, for reports.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
     With,
@@ -646,7 +647,7 @@ impl Drop for CallPin<'_> {
         participant.calls.set(calls);
         if calls == 0 {
             if call.is_some() {
-                // The first call may have been of the other kind.
+                // The first pinned call started the watch, and may have been of the other kind.
                 for watch in &participant.call_watches {
                     watch.since.stop();
                 }
@@ -712,10 +713,12 @@ pub(crate) fn has_deferred() -> bool {
     EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 
-/// The first step of a collection: calls `take` with each queue that may have anything; `take` returns whether
-/// anything is left there. What it takes counts as a batch, until [`batch_ends`].
+/// The first step of a collection: calls `take` with each queue that may not be empty; `take`
+/// returns whether it has left anything there. What is taken counts as one batch, until
+/// [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
-    // Relaxed: keeps others from seeing that nothing waits. Model: slot_drained_empty.
+    // Before the flag is cleared, so that no thread sees meanwhile that nothing waits. Relaxed:
+    // both change one word. Model: slot_drained_empty.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
@@ -745,8 +748,8 @@ pub(crate) fn seal() -> u64 {
 }
 
 /// The third step: returns the oldest epoch that is announced, or the greatest number if nothing is
-/// pinned. All references that were taken before with a lower tag can be released; if the kernel has
-/// refused the fence, none.
+/// pinned. All references that were taken before with a lower tag can be released. Returns 0 if the
+/// kernel has refused the fence: then none can.
 pub(crate) fn oldest_pin() -> u64 {
     if !fences::heavy(|| EPOCH.participants().map(|participant| &participant.light)) {
         let event = Event::new(EventKind::FenceRefused, current_label());
@@ -771,8 +774,8 @@ pub(crate) fn count_passed_on(n: u64) {
 /// Returns how many retired references have not been passed on. What has been passed on is counted
 /// elsewhere before this returns.
 pub(crate) fn deferred() -> usize {
-    // Reads it first: what was passed on was counted as retired before. Acquire: pairs with the Release in
-    // `count_passed_on`. Model: epoch_passed_on.
+    // Read before `retired`: each reference is counted there before it is passed on. Acquire: pairs
+    // with the Release in `count_passed_on`. Model: epoch_passed_on.
     let passed_on = EPOCH.passed_on.load(Ordering::Acquire);
     let retired = |participant: &Participant| participant.retired.load(Ordering::Relaxed);
     let retired: u64 = EPOCH.participants().map(retired).sum();
@@ -809,8 +812,8 @@ pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     pinned.any(|participant| participant.lock_label().0 != me)
 }
 
-/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the order
-/// of their threads: with the list's, executions under shuttle could not be repeated.
+/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the
+/// order of their threads: in the list's order, executions under shuttle could not be repeated.
 pub(crate) fn holders() -> Vec<(String, String)> {
     let running = |participant: &'static Participant| {
         let watches = participant

@@ -11,7 +11,7 @@ pub(crate) use no_spans::{FrameSpan, of_drain, wants_drains};
 #[cfg(feature = "tracing")]
 pub(crate) use on::{FrameSpan, of_drain, wants_drains};
 
-/// The fields of a span when a drain begins.
+/// The fields of a drain's span that are known at its beginning.
 #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
 pub(crate) struct DrainBegin {
     pub(crate) pool: String,
@@ -158,7 +158,7 @@ mod on {
     }
 }
 
-/// What stands for spans without the feature `tracing`.
+/// Stand-ins for spans without the feature `tracing`.
 #[cfg(not(feature = "tracing"))]
 mod no_spans {
     use super::{DrainBegin, DrainEnd};

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use std::ptr::without_provenance_mut;
 
-    /// The begin of addresses that no allocation has, at a region. Only addresses are looked at.
+    /// An address, aligned to a region, from which on no allocation lies. It is only compared.
     const NOWHERE: usize = if usize::BITS == 64 { 1 << 60 } else { 0 };
 
     fn at(address: usize) -> NonNull<u8> {

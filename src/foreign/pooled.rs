@@ -191,8 +191,8 @@ impl AutoreleasePool {
             return false;
         }
         let adapter = thin.cast::<Adopted<F>>();
-        // SAFETY: the type's name says that the entry is an adapter, and all adapters are one address;
-        // alive as above.
+        // SAFETY: the type's name says that the entry is an adapter, and each adapter consists of
+        // one address; the entry's reference keeps it alive.
         if unsafe { adapter.as_ref() }.0 != object {
             return false;
         }

@@ -19,7 +19,7 @@ struct Namer {
     next: OnceLock<Box<Namer>>,
 }
 
-/// Where the objects of a class have what tells their names.
+/// The places in a class's objects from which their names are found.
 #[derive(Clone, Copy)]
 pub(crate) struct NamePlaces {
     pub(crate) type_info: *const (),
@@ -54,7 +54,7 @@ pub(crate) unsafe fn add_namer(places: NamePlaces, name: NameOfWord) {
     let mut place = &NAMERS;
     while let Err(refused) = place.set(new) {
         new = refused;
-        // `set` has found a value.
+        // `set` was refused, so there is a value.
         let Some(namer) = place.get() else { return };
         place = &namer.next;
     }
@@ -84,7 +84,7 @@ impl Namer {
     }
 }
 
-/// What tells the name of an object. Made without a call of foreign code, so that a lock may be held.
+/// Identifies the name of an object. Making it runs no foreign code, so a lock may be held.
 #[derive(Clone, Copy)]
 pub(crate) struct ObjectName {
     of_type: fn() -> &'static str,
@@ -93,7 +93,7 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
-    /// Reads the word of an object of this type info, which returns the name of the type by `type_name`.
+    /// Reads the word of an object of this type info; `type_name` returns the name of its type.
     ///
     /// # Safety
     /// The object is alive, or its destructor is running.

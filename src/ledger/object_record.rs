@@ -266,7 +266,7 @@ fn grow() -> *mut FreeRecord {
         }
     }
     let _growing = GROWING.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the chunk is ours, as above; nothing else uses its header.
+    // SAFETY: the chunk was just allocated, and nothing else uses its header.
     unsafe { (*chunk).next = LEDGER.newest.get() };
     LEDGER.newest.set(chunk);
     first

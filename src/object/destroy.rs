@@ -449,7 +449,7 @@ unsafe fn release_likely_last(thin: Thin) {
             nesting.likely_last.set(false);
         }
     });
-    // SAFETY: as above.
+    // SAFETY: the caller's reference keeps the object alive.
     if unsafe { checked(thin, count.release()) } {
         // SAFETY: `Count::release` returned true.
         unsafe { last_release(thin) };

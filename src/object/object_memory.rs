@@ -90,8 +90,8 @@ impl Block {
 }
 
 impl PlainBlock {
-    /// Returns the size class of the block for this layout, and the waste; `None` if the layout is
-    /// none of a block.
+    /// Returns the size class of the block for this layout, and the waste; `None` if no block fits
+    /// the layout.
     pub(crate) const fn of(layout: Layout) -> Option<Self> {
         match block_of(layout) {
             Some((size, waste)) => Some(Self {

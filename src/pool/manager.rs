@@ -497,7 +497,7 @@ fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usiz
         let Some(pools) = pools else { return 0 };
         let rearm = || pools.record().into_iter().for_each(rearm);
         if in_destructor() {
-            // A hook's call has led to this one, which the hook's next call must make up for.
+            // This call does nothing, so the hook is called again for what waits.
             rearm();
             return pools.posted() + pools.remote_releases();
         }

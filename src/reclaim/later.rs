@@ -33,7 +33,8 @@ struct Started {
     before: Option<Arc<Started>>,
 }
 
-/// Not by recursion: while a destructor does not end, any number of reclaimers may come after its own.
+/// Drops the chain in a loop, not by recursion: while a destructor does not end, any number of
+/// reclaimers may be started after its own.
 impl Drop for Started {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -149,7 +150,7 @@ fn start() -> Option<(u64, Arc<Started>)> {
     }
     let found = process.number_and_reclaimer();
     drop(process);
-    // Waits for the thread of one that was not needed.
+    // Drops a reclaimer that was not needed, and waits for its thread.
     drop(new);
     found
 }
@@ -307,8 +308,8 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
 /// panics, where a call would be forgotten.
 ///
 /// When not to use it, and where the destructor runs: see [`Reclaimer`]. Not for the links of long
-/// chains: a `Later` in a value that the reclaimer destroys is destroyed at once, one in another,
-/// as with `Box`; a chain of [`Ref`](crate::Ref)s needs no stack.
+/// chains: the reclaimer destroys a `Later` that is inside another value at once, by recursion, as
+/// with `Box`; a chain of [`Ref`](crate::Ref)s needs no stack.
 ///
 /// ```
 /// use releasepool::{Ref, reclaim::Later};

@@ -83,8 +83,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
     ///
     /// # Panics
     /// If the values of a slice have no size, and [`unsize!`](crate::unsize) or a `Box` has made the
-    /// slice: then the object does not know its length. So do all functions that put an object into
-    /// a slot; the slot is then unchanged.
+    /// slice: then the object does not know its length. All functions that put an object into a
+    /// slot panic then, and leave the slot unchanged.
     pub fn new(r: Ref<T>) -> Self {
         Self(RawSlot::new(Some(r)))
     }

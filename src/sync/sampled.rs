@@ -187,7 +187,7 @@ std::thread_local! {
 /// Allocates memory, like std's function of this name.
 ///
 /// # Safety
-/// As std's.
+/// The contract of std's function.
 pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
     if FIRST.get().is_null() {
         // SAFETY: the layout has a size.
@@ -208,7 +208,7 @@ pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
 /// Gives memory up, like std's function of this name, and overwrites it.
 ///
 /// # Safety
-/// As std's.
+/// The contract of std's function.
 pub(crate) unsafe fn dealloc(at: *mut u8, layout: Layout) {
     // SAFETY: by the contract, the memory has this size, and nobody uses it any more.
     unsafe { at.write_bytes(FREED, layout.size()) };

@@ -29,8 +29,8 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Pooled<F>(
-    /// Pinned wherever the `Pooled` is. So the type has no `Drop`, and `Unpin` only by its auto trait:
-    /// if `F` is.
+    /// Pinned whenever the `Pooled` is. So the type has no `Drop`, and is `Unpin` only by the auto
+    /// trait, if `F` is.
     F,
 );
 

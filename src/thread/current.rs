@@ -128,7 +128,7 @@ pub(crate) fn set_exit_hook(of: HookOf, hook: ExitHook) {
 }
 
 /// Has `hook` called after the calling thread's exit, as late as the system allows; never where it has no
-/// pthread keys. For what is left open meanwhile.
+/// pthread keys. For a hook that ends what code has left open since.
 pub(crate) fn set_late_hook(hook: fn()) {
     CURRENT.with(|c| c.late_hook.set(Some(hook)));
     at_thread_exit(thread_exit);

@@ -352,8 +352,8 @@ impl Inbox {
             if head == closed() {
                 return Err(message);
             }
-            // Treats both marks alike, as one test for both costs less: a nudged owner is awake, or
-            // about to be, and need not be woken again.
+            // Treats *armed* and *nudged* alike, as one test costs less: a nudged owner is awake,
+            // or about to be, and need not be woken again.
             let (next, outcome) = if head.addr() & 1 != 0 {
                 (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {

@@ -140,8 +140,7 @@ impl ThreadHandle {
         Ok(())
     }
 
-    /// Sends a closure as a message of `kind`, one of closures, by `push`, which gives a refused message
-    /// back.
+    /// Sends a closure by `push`, which gives a refused message back. `kind` is a closure's.
     pub(crate) fn post_by<F: Carried, R>(
         &self,
         kind: MessageKind,

@@ -311,7 +311,7 @@ impl Drop for AllocatorHandle {
         for heap in self.shared.heaps() {
             // SAFETY: nothing frees a heap before it is closed, below (invariant 5 of `block`).
             let was_ours = thread_heaps::disown(unsafe { heap.as_ref() });
-            // SAFETY: the heap is not freed before `close`, as above.
+            // SAFETY: nothing frees a heap before it is closed (invariant 5 of `block`).
             if unsafe { heap.as_ref() }.remote_frees.close() || was_ours {
                 // SAFETY: this thread owns the heap: it was the owner already, or `close` has made
                 // it the owner.

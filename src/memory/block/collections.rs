@@ -320,7 +320,8 @@ unsafe impl ForCollections for BlockAllocator {
             CollectionMemory::NoBlock(_) => return None,
         };
         let is_aligned = own.addr().get() % new.align() == 0;
-        // By class, as checks of what is freed go by it: the size alone may fit, but not the class.
+        // Compares classes, as the checks of a free do: a size may fit, but have a larger class by
+        // its alignment.
         if class_of(new).is_none_or(|class| class > most) || !is_aligned {
             return None;
         }

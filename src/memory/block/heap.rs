@@ -73,8 +73,8 @@ impl Bin {
     }
 }
 
-/// All heaps, for readers outside of the process: only blocks lead to the heaps of an allocator
-/// that has closed.
+/// All heaps, for readers outside of the process: once an allocator has closed, only blocks lead to
+/// its heaps.
 pub(crate) static HEAPS: Roll = Roll::new();
 
 /// The blocks of one thread, from one allocator.

@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 
 /// Returns whether the pool `state` can be closed by popping its frame: it has no entries, its
 /// frame is the topmost one, and the thread has nothing else to do. `plain` says whether the pool
-/// has no extras but those that the caller handles.
+/// is plain, as its guard or scope sees it.
 #[inline(always)]
 pub(in crate::pool) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let pools = stack.thread_pools();

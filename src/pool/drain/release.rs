@@ -132,17 +132,17 @@ pub(super) unsafe fn release<P: Pace>(
 ) -> bool {
     // SAFETY: alive by the caller's references.
     let object = unsafe { header(thin) };
-    // SAFETY: as above.
+    // SAFETY: alive by the caller's references.
     match unsafe { checked(thin, object.count.release_many(n)) } {
         Released::Alive => {}
         // SAFETY: `release_many` says that this was the last strong reference.
         Released::Unique if scope.deep => unsafe { scope.queue_unique(thin) },
-        // SAFETY: as above.
+        // SAFETY: `release_many` says that this was the last strong reference.
         Released::Last if scope.deep => unsafe { scope.queue_dead(thin) },
-        // SAFETY: as above.
+        // SAFETY: `release_many` says that these were the only references.
         Released::Unique => return unsafe { destroy_unique(thin, object.type_info, scope, pace) },
         Released::Last => {
-            // SAFETY: as above.
+            // SAFETY: `release_many` says that this was the last strong reference.
             pace.destroy(object.type_info, scope, || unsafe { destroy_dead(thin) });
             return true;
         }

@@ -214,7 +214,8 @@ fn at_exit(record: &Arc<Record>) {
     if let Some(pools) = NonNull::new(pools) {
         // SAFETY: `enter` made the pools, which only `pool_closed` frees.
         let this = unsafe { pools.as_ref() };
-        // The pointer that `enter` made: what is left open may be the last to go, and free the pools by it.
+        // Keeps the pointer that `enter` made: the close of the last open pool frees the pools by
+        // it.
         let events = exit(this, record, || set_exited(pools.as_ptr()));
         if this.participant.has_calls() {
             // A suspended coroutine is inside a call on a slot, which uses the pools when it ends: they stay.

@@ -120,7 +120,8 @@ impl<T> Segment<T> {
         // AcqRel: the last one to subtract frees the segment, after the accesses of all others.
         // Model: remote_release_late.
         if late.fetch_sub(n, Ordering::AcqRel) == n {
-            // SAFETY: taker and late pushes are through, and nothing else leads to the segment.
+            // SAFETY: the taker and all late pushers have finished, and no other pointer to the
+            // segment exists.
             unsafe { Self::free(this) };
         }
     }

@@ -212,7 +212,7 @@ impl Meter {
     }
 
     /// Returns a meter that does not time destructors: it is quicker, and the drain may exceed its
-    /// time by the duration of the last sixteen.
+    /// time by the duration of the last sixteen destructors.
     pub(crate) fn coarse(budget: Budget) -> Self {
         Self {
             timed: false,

@@ -94,7 +94,7 @@ impl Place {
     /// Returns the index of the place; takes a place if there is none yet. `first` begins the list.
     #[inline]
     fn index(&'static self, first: &'static AtomicPtr<Self>) -> usize {
-        // Relaxed, here and below: what is read is the same whoever has written it, and says nothing of other
+        // Relaxed, here and below: all threads write the same values, which say nothing of other
         // memory; the places are statics.
         match self.number.load(Ordering::Relaxed) {
             0 => self.find_or_append(first),

@@ -19,7 +19,7 @@ use std::{fmt, iter};
 #[derive(Default)]
 pub(crate) struct Process {
     /// How many were started.
-    started: u64,
+    started_count: u64,
     /// True if the last attempt to start one has failed.
     has_failed: bool,
     /// True if the latest one has not been told to end.
@@ -144,8 +144,8 @@ fn start() -> Option<(u64, Arc<Started>)> {
             started.before = process.latest.take();
             process.latest = new.take();
             process.is_running = true;
-            process.started += 1;
-            RUNNING.set(process.started);
+            process.started_count += 1;
+            RUNNING.set(process.started_count);
         }
     }
     let found = process.number_and_reclaimer();
@@ -163,7 +163,7 @@ impl Process {
 
     fn number_and_reclaimer(&self) -> Option<(u64, Arc<Started>)> {
         let latest = self.latest.clone().filter(|_| self.is_running)?;
-        Some((self.started, latest))
+        Some((self.started_count, latest))
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) trait Pace {
     fn at_most(&self) -> u32;
 
     /// Notes the type of the next object.
-    fn begin(&mut self, _: &'static TypeInfo) {}
+    fn note_type(&mut self, _: &'static TypeInfo) {}
 
     /// Counts `n` references that are about to be released.
     fn count(&mut self, n: usize);
@@ -92,7 +92,7 @@ impl Pace for Unmetered {
     }
 
     #[inline(always)]
-    fn begin(&mut self, type_info: &'static TypeInfo) {
+    fn note_type(&mut self, type_info: &'static TypeInfo) {
         self.last = Some(type_info);
     }
 
@@ -235,7 +235,7 @@ pub(super) fn stretch<'n, P: Pace>(
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let object = unsafe { header(thin) };
         let type_info = object.type_info;
-        pace.begin(type_info);
+        pace.note_type(type_info);
         let way = Way::of::<P>(entries, object, deep);
         if let Way::Alike(block) = way {
             let n = destroy_alike(entries, type_info, block);

@@ -79,7 +79,7 @@ pub(crate) struct Epoch {
     pub(crate) now: CachePadded<AtomicU64>,
     /// The newest participant; the others follow by `next`.
     first: AtomicPtr<Participant>,
-    /// What waits: [`QUEUED`], and [`BATCH`] for each batch.
+    /// Which references wait: [`QUEUED`], and [`BATCH`] for each batch.
     waits: CachePadded<AtomicUsize>,
     /// How many retired references have been passed on to be released.
     passed_on: AtomicU64,
@@ -188,7 +188,8 @@ pub(crate) struct Participant {
     retired: OwnedU64,
     /// The value of `retired` when these references were last taken.
     taken: Hint,
-    /// The newest page of references that were retired and not taken yet. The folder `pool` knows pages.
+    /// The newest page of references that were retired and not taken yet. Untyped: `pool` defines
+    /// pages.
     queue: AtomicPtr<u8>,
     /// 1 while a thread owns the participant.
     is_owned: AtomicUsize,
@@ -448,8 +449,8 @@ impl PinWatch {
     }
 }
 
-/// Copies a text that is behind a lock, and returns it with what else `parts` reads there. Allocates
-/// without the lock: the global allocator is foreign code.
+/// Copies a text that is behind a lock, and returns it with the other value that `parts` reads
+/// there. Allocates without the lock: the global allocator is foreign code.
 fn copied<G, R>(lock: impl Fn() -> G, parts: impl Fn(&G) -> (R, &str)) -> (R, String) {
     let mut text = String::new();
     loop {
@@ -516,8 +517,8 @@ impl Drop for OwnParticipant {
     }
 }
 
-/// Calls `f` with the participant of the calling thread; one that has exited has none, and gets one
-/// for this call.
+/// Calls `f` with the participant of the calling thread. A thread that has exited gets one for this
+/// call.
 #[inline(always)]
 fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant) -> R) -> R {
     struct Visit<'e>(&'e Participant);
@@ -621,7 +622,8 @@ pub(crate) enum Call {
     Rcu,
 }
 
-/// A call that is pinned. Dropping it, also by a panic, unpins the thread if no other call is pinned.
+/// A call that is pinned. Dropping it, also during a panic, unpins the thread if no other call is
+/// pinned.
 struct CallPin<'p>(&'p Participant, Option<Call>);
 
 impl<'p> CallPin<'p> {
@@ -693,8 +695,9 @@ pub(crate) fn retire(
 
 /// Has the next collection look at the queues.
 fn note_retired() {
-    // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note finds what is
-    // in the queue, as it does with the notes of other threads, whose release sequences this continues.
+    // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note
+    // finds what is in the queue. It also finds what other threads noted before: this continues
+    // their release sequences.
     // Model: epoch_flag.
     EPOCH.waits.fetch_or(QUEUED, Ordering::Release);
 }
@@ -717,8 +720,8 @@ pub(crate) fn has_deferred() -> bool {
 /// returns whether it has left anything there. What is taken counts as one batch, until
 /// [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
-    // Before the flag is cleared, so that no thread sees meanwhile that nothing waits. Relaxed:
-    // both change one word. Model: slot_drained_empty.
+    // Counts the batch before the flag is cleared, so that no thread sees meanwhile that nothing
+    // waits. Relaxed: both change one word. Model: slot_drained_empty.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
@@ -789,7 +792,7 @@ pub(crate) fn is_due(waiting: u64) -> bool {
     waiting != 0 && (waiting % EVERY == 0 || waiting.is_power_of_two() && rarely())
 }
 
-/// Notes that a thread has collected; seldom, emits events for what has waited for long.
+/// Notes that a thread has collected; now and then, emits events for what has waited for long.
 pub(crate) fn note_collection() {
     let now = elapsed();
     let at = now.as_millis() as u64;

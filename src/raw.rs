@@ -88,8 +88,8 @@ pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
     unwind::message_of(payload)
 }
 
-/// Returns the name of the object's type, or that of the object if it has [one of its
-/// own](ForeignClass::name_objects_by).
+/// Returns the object's [own name](ForeignClass::name_objects_by) if it has one, else the name of
+/// its type.
 ///
 /// # Safety
 /// The object is alive.

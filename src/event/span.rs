@@ -80,8 +80,8 @@ mod on {
         result
     }
 
-    /// The span of a frame, if a subscriber wants one. Dropping the `FrameSpan` ends the span, also by
-    /// a panic.
+    /// The span of a frame, if a subscriber wants one. Dropping the `FrameSpan`, also during a
+    /// panic, ends the span.
     // Boxed, so that the usual `None` takes only a register.
     pub(crate) struct FrameSpan(Option<Box<Open>>);
 
@@ -127,8 +127,8 @@ mod on {
         });
     }
 
-    /// A span that the thread has entered, or `None`. Dropping the `Open` ends the span, also by a
-    /// panic.
+    /// A span that the thread has entered, or `None`. Dropping the `Open`, also during a panic,
+    /// ends the span.
     struct Open(Option<EnteredSpan>);
 
     impl Open {

@@ -261,7 +261,8 @@ unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
         let is_root = |pending: &&Pending| ForeignClass::of(pending.thin).is_in_library();
         let root = inside.iter().find(is_root).map(|pending| pending.thin);
         let memory = match root {
-            // The class of the object knows the memory; the shares take its weak reference over.
+            // The class frees the memory with the object's last weak reference, which the shares
+            // take over.
             Some(thin) => {
                 mem::forget(memory);
                 KeptMemory::Object(thin)
@@ -382,8 +383,8 @@ pub enum ForeignPlace {
 /// If the caller's strong reference is the only reference of any kind, nothing is left. If there are
 /// weak references, they find nothing from here on, and the memory stays until they are gone. If
 /// there are other strong references, a message says so, and the memory stays for ever. Both need
-/// memory of the library or static memory: with any other, of which `place` tells the kind, the
-/// process aborts.
+/// memory of the library or static memory: with memory of any other kind, as `place` returns it,
+/// the process aborts.
 ///
 /// If `is_held` is false, a release has called the destructor: keeps the memory for ever if the
 /// destructor has made strong references.

@@ -89,8 +89,8 @@ impl<T> HomeRef<T> {
     }
 }
 
-/// Makes a value, unless this is not its home: other threads run the closures of one that has
-/// ended.
+/// Makes a value at its home. Returns an error on any other thread, which runs the closures of a
+/// home that has ended.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 fn make_at<T: 'static>(home: ThreadKey, make: impl FnOnce() -> T) -> Result<HomeRef<T>, NotMade> {
     // A thread has no key here once it has exited, and is no home for new values.
@@ -264,7 +264,7 @@ impl<T> Shared<T> {
             }
         };
         self.decided.wake();
-        // Not under the lock, as the destructor is foreign code.
+        // Dropped without the lock, as the destructor is foreign code.
         drop(late);
     }
 }

@@ -264,7 +264,7 @@ impl BlockSource<'_> {
         }
     }
 
-    /// Allocates memory that no block fits, of an allocator that is not limited.
+    /// Allocates memory for a layout that no block fits, from an allocator without a cap.
     #[inline]
     pub(crate) fn alloc_large(self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let allocator = match self {

@@ -94,7 +94,7 @@ fn forget_reclaimer() {
     NEAR.with(|near| near.set(0, None));
 }
 
-/// Returns the running reclaimer, which it starts if there is none; `None` if values must be
+/// Returns the running reclaimer, and starts one if there is none; `None` if values must be
 /// destroyed on the calling thread.
 fn reclaimer() -> Option<NearReclaimer> {
     let near = NEAR.with(|near| match near.number.get() == RUNNING.get() {
@@ -130,7 +130,7 @@ fn look_up() -> Option<NearReclaimer> {
 
 /// Starts a reclaimer, unless another thread has just done so.
 fn start() -> Option<(u64, Arc<Started>)> {
-    // Not under the lock: this runs the global allocator and another thread.
+    // Made without the lock: this runs the global allocator and another thread.
     let mut new = Reclaimer::new("reclaimer").ok().map(|reclaimer| {
         Arc::new(Started {
             reclaimer,
@@ -156,7 +156,7 @@ fn start() -> Option<(u64, Arc<Started>)> {
 }
 
 impl Process {
-    /// Returns whether the calling thread is that of a reclaimer.
+    /// Returns whether the calling thread is a reclaimer's.
     fn is_own_thread(&self) -> bool {
         chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == current_key())
     }

@@ -476,7 +476,7 @@ impl Reclaimer {
     /// Sends a value to the reclaimer.
     ///
     /// # Safety
-    /// Takes the value, unless it is refused: else the caller does not use it again.
+    /// Takes the value if this returns `Ok`: the caller then does not use it again.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn send_value<T: Send + 'static>(
         &self,

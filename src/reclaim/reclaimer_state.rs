@@ -17,7 +17,7 @@ use std::time::Duration;
 /// A weight that is greater counts as this one.
 const MAX_WEIGHT: u64 = 1 << 40;
 
-/// The state that a reclaimer shares with the threads that send to it, besides that of its loop.
+/// The state that a reclaimer shares with the threads that send to it, besides its loop's.
 pub(super) struct ReclaimerState {
     config: ReclaimerBuilder,
     /// The bytes of the values that wait, as far as senders have weighed them.

@@ -416,7 +416,7 @@ impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache
         let is_same = |last: &Ref<T>| self.slot.0.holds(last);
         if !self.last.as_ref().is_some_and(is_same) {
             let before = self.last.replace(self.slot.load_full());
-            // Drops it only now, as its destructor is foreign code.
+            // Dropped last, as its destructor is foreign code.
             drop(before);
         }
         self.last.as_ref().expect("it was just set")

@@ -121,7 +121,8 @@ impl<T> Monitor<T> {
         locked: Locked<'m, T>,
         limit: Option<Duration>,
     ) -> Locked<'m, T> {
-        // A wait of years is one for a wake-up: if that is lost, shuttle finds a deadlock.
+        // A wait for years has no limit in effect: if its wake-up is lost, shuttle finds a
+        // deadlock.
         let Some(limit) = limit.filter(|limit| *limit < YEARS) else {
             return self.changed.wait(locked).expect(FAILED);
         };

@@ -35,7 +35,7 @@ pub struct Pooled<F>(
 );
 
 /// Gives each poll of `future` a pool of its own, named "poll": it is the current pool during the
-/// poll, and is drained at the poll's end, also by a panic.
+/// poll, and is drained at the poll's end, even if the poll panics.
 ///
 /// A task that may move between threads cannot keep a guard pool across an `.await`, but the code
 /// that it calls may autorelease objects. These objects are released at the next `.await` that

@@ -67,7 +67,7 @@ impl CountedInbox {
         is_within
     }
 
-    /// Counts `n` releases or closures as refused that were announced and are not sent.
+    /// Counts as refused `n` releases or closures that were announced and are not sent.
     pub(crate) fn refuse(&self, n: u64) {
         // Release: pairs with the Acquire in `refused`. Model: inbox_full_counted.
         self.shared.refused.fetch_add(n, Ordering::Release);

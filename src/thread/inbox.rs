@@ -300,7 +300,7 @@ pub(crate) struct Inbox {
 const NUDGED: usize = 3;
 
 /// The mark of an empty inbox whose next message must wake the owner. All marks are below the
-/// address of every message, and those of an open inbox are odd, which no message's address is.
+/// address of every message, and the marks of an open inbox are odd, unlike any message's address.
 fn armed_mark() -> *mut Node {
     ptr::without_provenance_mut(1)
 }

@@ -297,7 +297,7 @@ impl StackAllocator {
 
 // Memory that is reserved in an arena for a value.
 
-/// Memory for a value in an arena. Dropping the reservation frees the memory, also by a panic.
+/// Memory for a value in an arena. Dropping the reservation, also during a panic, frees the memory.
 pub(super) struct Reservation<'s> {
     arena: &'s StackAllocator,
     value: NonNull<u8>,

@@ -223,7 +223,7 @@ impl BlockAllocator {
         or_trimmed(shared, || shared.alloc_large(layout, shared.hard_cap()))
     }
 
-    /// Allocates memory that no block fits, for an object of an allocator with a cap.
+    /// Allocates an object that no block fits, from an allocator with a cap.
     pub(crate) fn alloc_owned(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         or_trimmed(self.shared(), || self.shared().alloc_owned(layout))
     }
@@ -343,7 +343,7 @@ fn heap_of(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
     Some(heap)
 }
 
-/// Allocates a block of `class`, of which `waste` bytes were not asked for: from `heap`, a
+/// Allocates a block of `class`, which is `waste` bytes larger than was asked for: from `heap`, a
 /// heap of the calling thread; if there is none or it has run out, from `allocator`, which has a
 /// handle, or else from the process-wide allocator.
 #[inline(always)]

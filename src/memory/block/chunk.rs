@@ -160,7 +160,7 @@ impl ChunkPtr {
     ///
     /// # Safety
     /// The pointer is from `new`; the caller owns the chunk, which is in no list, and none of its
-    /// blocks is in use or in a list of another place.
+    /// blocks is in use, or in a list elsewhere.
     pub(super) unsafe fn delete(self) {
         block_checks::unregister_chunk(self.0.addr());
         self.owned.witness.write();

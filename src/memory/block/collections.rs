@@ -10,7 +10,7 @@
 //!
 //! Through the recovered pointer the allocators only read their own pointer to the memory, and use
 //! their own pointer from then on: all pointers in their lists have strict provenance. This is the
-//! only integer-to-pointer cast but for those of classes of C (`src/foreign/class.rs`), and
+//! only integer-to-pointer cast except for those of classes of C (`src/foreign/class.rs`), and
 //! `ci/sanitize/miri.sh` allows no others.
 //!
 //! # Blocks

@@ -172,8 +172,8 @@ impl AllocatorShared {
         }
     }
 
-    /// Allocates memory that no block fits, from the global allocator, if no more than `cap` is
-    /// then held. The layout's size is not 0. For callers with a handle.
+    /// Allocates memory for a layout that no block fits, from the global allocator, if no more than
+    /// `cap` is then held. The layout's size is not 0. For callers with a handle.
     #[inline]
     pub(crate) fn alloc_large(
         &self,

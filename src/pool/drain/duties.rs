@@ -32,7 +32,7 @@ const STEPS: usize = 64;
 
 /// One duty, a row of the table.
 struct Duty {
-    /// What the duty releases, for the event about a drain that does not end.
+    /// The duty's releases, in words, for the event about a drain that does not end.
     releases: &'static str,
     /// Returns whether the duty can be served now. Runs no foreign code.
     is_due: fn(&ThreadPools, &PoolStack) -> bool,
@@ -140,7 +140,7 @@ pub(super) struct Agenda {
     /// True if the drain should collect what slots have retired: when it begins, and again when it has
     /// released orphans, whose destructors may have closed pools that held the epoch.
     epoch: bool,
-    /// What the last duty that had anything to do has released.
+    /// The releases, in words, of the last duty that had anything to do.
     pub(super) latest: &'static str,
     /// True once the drain has begun to answer `shutdown`.
     answers: bool,

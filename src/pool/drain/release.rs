@@ -192,8 +192,8 @@ enum Way {
 }
 
 impl Way {
-    /// Chooses the way for the newest of these entries, which is for this object; `deep` is that of the
-    /// scope.
+    /// Chooses the way for the newest of these entries, which is for this object; `deep` is the
+    /// scope's.
     #[inline(always)]
     fn of<P: Pace>(entries: &Entries, object: &Header, deep: bool) -> Self {
         // In the usual case the entry's is the only reference, so the object has no other entry.

@@ -235,8 +235,8 @@ pub(crate) fn arm_if_idle(record: &Record, for_releases: bool) -> bool {
 }
 
 /// Makes the next message to the calling thread call the hook; calls it at once if there is something
-/// to do already. Does so even in a destructor, after which nothing else would. The backlog does not count:
-/// what follows from the call, `run_inbox`, leaves it alone.
+/// to do already. Does so even in a destructor, after which nothing else would. The backlog does
+/// not count: `run_inbox`, which the hook's call leads to, leaves it alone.
 pub(crate) fn rearm(record: &Record) {
     if record.waker.has_hook() && !arm_if(record, true, ThreadPools::has_served) {
         record.waker.wake();
@@ -295,8 +295,8 @@ fn prune(pools: &ThreadPools) {
     }
 }
 
-/// How many drains an exit makes to keep up with destructors that feed its pools, besides those of the
-/// pools that are open when it begins.
+/// How many drains an exit makes to keep up with destructors that feed its pools, besides the
+/// drains of the pools that are open when it begins.
 const DRAINS: usize = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
@@ -344,7 +344,7 @@ pub(in crate::pool) fn exit(
     pools.reviews.leave(&pools.attention);
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
-    // Normally none.
+    // Normally 0.
     let tokens: usize = pools.stacks().map(|stack| stack.tokens().count()).sum();
     pools.detach(guards + tokens + 1);
     if guards > 0 {

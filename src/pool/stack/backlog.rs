@@ -32,7 +32,7 @@ impl Item {
 /// The items of a [`Backlog`].
 #[repr(C)]
 struct Items {
-    /// The next items, the first one last.
+    /// The next items, in reverse order: the drain takes the last one first.
     front: FixedVec<Item>,
     /// The items after those of `front`, the next one first.
     back: FixedVec<Item>,

@@ -126,7 +126,7 @@ impl Outcome {
     }
 }
 
-/// What serving a thread's duties has done.
+/// The result of serving a thread's duties.
 #[derive(Default)]
 pub(crate) struct Served {
     /// How many generations it took until nothing was left; 0 if there was nothing to do.

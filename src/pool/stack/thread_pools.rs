@@ -364,7 +364,7 @@ impl ThreadPools {
         Some(unsafe { &*stack.as_ptr() })
     }
 
-    /// Returns the stacks, the first one first. Others may be added meanwhile.
+    /// Returns all stacks, that of the global manager first. Others may be added meanwhile.
     pub(in crate::pool) fn stacks(&self) -> impl Iterator<Item = &PoolStack> {
         (0..).map_while(|n| self.nth_stack(n))
     }

@@ -535,7 +535,7 @@ fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant
 
 /// The pin of one pool. Owner only.
 pub(crate) struct PoolPin {
-    /// From the first pin until the pool is closed, so that the next pin need not look for one.
+    /// Kept from the first pin until the pool is closed, so that later pins need not look for one.
     pin: Cell<*const Pin>,
     /// True if `pin` is pinned. Quicker to read.
     is_pinned: Cell<bool>,
@@ -774,8 +774,8 @@ pub(crate) fn count_passed_on(n: u64) {
     EPOCH.passed_on.fetch_add(n, Ordering::Release);
 }
 
-/// Returns how many retired references have not been passed on. What has been passed on is counted
-/// elsewhere before this returns.
+/// Returns how many retired references have not been passed on. All others are counted elsewhere by
+/// the time this returns.
 pub(crate) fn deferred() -> usize {
     // Read before `retired`: each reference is counted there before it is passed on. Acquire: pairs
     // with the Release in `count_passed_on`. Model: epoch_passed_on.

@@ -58,7 +58,7 @@ fn cause(kind: EventKind, rest: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The site counts by its file, line and column: the compiler may place one call at several
+/// Hashes the site by its file, line and column: the compiler may place one call at several
 /// addresses.
 fn no_pool_cause(type_name: &str, site: Option<&Location<'_>>, manager_id: u64) -> u64 {
     cause(EventKind::NoPool, (type_name, site, manager_id))

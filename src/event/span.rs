@@ -92,7 +92,8 @@ mod on {
             Self(is_on(FRAME).then(|| enter_frame(index)))
         }
 
-        /// Ends the span, with how many posted closures the frame has run, and the figures of its drain.
+        /// Ends the span, and records how many posted closures the frame has run and the figures of
+        /// its drain.
         #[inline]
         pub(crate) fn end(self, closures: usize, drained: DrainEnd) {
             if let Some(open) = self.0 {

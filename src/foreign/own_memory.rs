@@ -38,7 +38,7 @@ pub(super) fn is_known(known: &KnownRegions, block: NonNull<u8>) -> bool {
 }
 
 /// Returns the layout of the large memory for an object that no block fits: whole regions, which no
-/// other memory shares. `None` if that is more than there can be.
+/// other memory shares. `None` if the size would overflow.
 pub(crate) fn large_layout(object: Layout) -> Option<Layout> {
     Some(object.align_to(REGION).ok()?.pad_to_align())
 }
@@ -74,7 +74,8 @@ mod tests {
     use super::*;
     use std::ptr::without_provenance_mut;
 
-    /// An address, aligned to a region, from which on no allocation lies. It is only compared.
+    /// The first of a range of addresses that no allocation has, aligned to a region. Only
+    /// compared.
     const NOWHERE: usize = if usize::BITS == 64 { 1 << 60 } else { 0 };
 
     fn at(address: usize) -> NonNull<u8> {

@@ -250,10 +250,10 @@ impl Line {
     }
 }
 
-/// Makes one of the retains an entry of `pool`: the retain from which `call`, which autoreleases,
-/// has most likely got its reference. The likeliest is a retain by the same line; else by the same
-/// function on the same thread; else by the same thread. If several match, it is the creation, or
-/// else the latest.
+/// Makes one of the retains an entry of `pool`: the retain that most likely made the reference that
+/// `call` autoreleases. The likeliest is a retain by the same line; else by the same function on
+/// the same thread; else by the same thread. If several match, it is the creation, or else the
+/// latest.
 fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
     let likelihood = |nth: &usize| {
         let line = &lines[*nth];

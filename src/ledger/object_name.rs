@@ -23,13 +23,13 @@ struct Namer {
 #[derive(Clone, Copy)]
 pub(crate) struct NamePlaces {
     pub(crate) type_info: *const (),
-    /// The bytes from the place of the type info's address in a header to the payload.
+    /// The distance in bytes from the type info's address in a header to the payload.
     #[cfg_attr(
         not(feature = "leak-detection"),
         allow(dead_code, reason = "nothing is recorded")
     )]
     pub(crate) to_type_info: usize,
-    /// The bytes from the word before a header to the payload.
+    /// The distance in bytes from the word before a header to the payload.
     pub(crate) to_word: usize,
 }
 
@@ -111,8 +111,8 @@ impl ObjectName {
         }
     }
 
-    /// Reads the word of a recorded object, unless the header in memory has another type info than the
-    /// record, as after an end that the library has not seen.
+    /// Reads the word of a recorded object, unless the header in memory has another type info than
+    /// the record: the library may have missed the object's end.
     ///
     /// # Safety
     /// If the type info has a namer, the memory of the object can be read.

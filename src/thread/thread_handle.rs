@@ -140,7 +140,8 @@ impl ThreadHandle {
         Ok(())
     }
 
-    /// Sends a closure by `push`, which gives a refused message back. `kind` is a closure's.
+    /// Sends a closure by `push`, which gives a refused message back. `kind` is one of the kinds of
+    /// closures.
     pub(crate) fn post_by<F: Carried, R>(
         &self,
         kind: MessageKind,

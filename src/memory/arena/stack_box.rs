@@ -346,7 +346,7 @@ fn dangling(layout: Layout) -> NonNull<u8> {
 
 /// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
 pub(super) struct PartialSlice<'s, T> {
-    /// Freed after the values, even if one of their destructors panics, as fields are.
+    /// As a field, it is freed after the values, even if one of their destructors panics.
     memory: Reservation<'s>,
     len: usize,
     values: PhantomData<T>,

@@ -95,7 +95,7 @@ pub struct BlockAllocatorBuilder(AllocatorSettings);
 
 impl BlockAllocatorBuilder {
     /// Calls `hook` with the statistics when the allocator [holds](BlockAllocator#caps) more than
-    /// `bytes`: once, and again each time that it does after it was below.
+    /// `bytes`: once, and again each time that it exceeds `bytes` after it has been below.
     ///
     /// The hook is called on the thread that got the last memory, perhaps in the middle of an
     /// allocation of any kind. The hook may allocate, free, and [trim](BlockAllocator::trim).

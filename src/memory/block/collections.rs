@@ -54,7 +54,7 @@ pub(crate) unsafe trait ForCollections {
     /// Allocates memory, which a collection can pass back.
     fn reserve_memory(&self, layout: Layout) -> Result<NonNull<u8>, AllocError>;
 
-    /// Finds the memory that a collection passes back, of which `ptr` has the address.
+    /// Finds the memory that a collection passes back; `ptr` has its address.
     ///
     /// # Safety
     /// It is memory of this layout, from this allocator, and was not freed.

@@ -218,7 +218,7 @@ fn at_exit(record: &Arc<Record>) {
         // it.
         let events = exit(this, record, || set_exited(pools.as_ptr()));
         if this.participant.has_calls() {
-            // A suspended coroutine is inside a call on a slot, which uses the pools when it ends: they stay.
+            // A suspended coroutine is inside a slot's call, whose end uses the pools: they stay.
             this.count_open(1);
         }
         // SAFETY: `exit` has counted this, and `this` is not used any more.

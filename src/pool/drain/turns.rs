@@ -182,7 +182,8 @@ impl<'d> Drain<'d> {
         (own, duties)
     }
 
-    /// Reports that duties that release `fed_by`, or else destructors, feed the drain without end.
+    /// Reports that the drain is fed without end: by duties that release `fed_by`, or else by
+    /// destructors.
     #[cold]
     fn report_endless(&self, generations: u32, fed_by: &'static str) {
         let pool = match self.own {

@@ -277,7 +277,7 @@ described! {
 ///
 /// The one word that leads to them is null, [`busy`] while the owner adds an entry, or the newest page.
 /// The owner takes the pages out for that time, by an exchange; so no thread waits for another, and
-/// taking costs a look at each page, however many entries there are.
+/// taking looks at each page once, and at no entry.
 pub(in crate::pool) struct RetiredPages<'q>(pub(in crate::pool) &'q AtomicPtr<u8>);
 
 /// The mark of a queue to which its owner adds an entry. No page is at that address.
@@ -286,8 +286,8 @@ fn busy() -> *mut u8 {
 }
 
 impl RetiredPages<'_> {
-    /// Adds an entry, which takes over one strong reference. Returns whether there was none. Owner only. May
-    /// call the global allocator.
+    /// Adds an entry, which takes over one strong reference. Returns whether the queue was empty.
+    /// Owner only. May call the global allocator.
     pub(in crate::pool) fn push(&self, thin: Thin, pages: &PageCache) -> bool {
         let mut new = ptr::null_mut();
         let was_empty = loop {

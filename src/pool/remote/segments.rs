@@ -109,7 +109,7 @@ impl<T> Segment<T> {
         NonNull::new(self.slots[slot].swap(taken(), Ordering::Acquire))
     }
 
-    /// Subtracts `n` from the count of late pushes, and frees the segment if all are through.
+    /// Subtracts `n` from the count of late pushes, and frees the segment if all have finished.
     ///
     /// # Safety
     /// The taker subtracts the number of late pushes, negated; each late push subtracts one. Neither

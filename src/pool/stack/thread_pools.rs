@@ -42,7 +42,7 @@ const MANY: usize = 1_024;
 type PoolChunk = [PoolState; POOL_CHUNK];
 
 /// The pools of threads that have exited while guards were open. The list is for readers outside of
-/// the process: in it, only the guards lead to these pools.
+/// the process: inside, only the guards lead to these pools.
 pub(crate) static DETACHED: Roll = Roll::new();
 
 /// All pools of one thread, and their shared state. Owner only; stays at its address.

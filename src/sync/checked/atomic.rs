@@ -76,8 +76,8 @@ macro_rules! operations {
             }
         }
 
-        /// Does what a read-modify-write at a place that a mutant splits does: another thread may
-        /// come between the load and the store.
+        /// Does a read-modify-write that a mutant has split: another thread may come between the
+        /// load and the store.
         #[track_caller]
         fn split(&self, change: impl FnOnce($t) -> Option<$t>) -> Result<$t, $t> {
             let before = self.load_in_mode(Ordering::Acquire);

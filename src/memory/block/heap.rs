@@ -231,7 +231,7 @@ impl Heap {
         class: usize,
         waste: usize,
     ) {
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: the caller owns the heap; a block's class is a size class.
         unsafe { self.count_freed(class, 1, waste) };
         self.witness.write();
         // SAFETY: a block of the chunk that the caller gives up.

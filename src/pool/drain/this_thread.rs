@@ -122,7 +122,8 @@ impl Drop for Held {
     }
 }
 
-/// Counts a pool that has been closed. The last one of a detached `ThreadPools` frees it.
+/// Counts a pool that has been closed. If it was the last open one of a detached `ThreadPools`,
+/// frees that.
 ///
 /// # Safety
 /// The caller does not use `pools` any more, and has no reference into it.
@@ -138,7 +139,7 @@ pub(in crate::pool) unsafe fn pool_closed(pools: NonNull<ThreadPools>) {
 /// Counts a pool of a detached `ThreadPools` that has been closed.
 ///
 /// # Safety
-/// As [`pool_closed`].
+/// The contract of [`pool_closed`].
 #[cold]
 #[inline(never)]
 unsafe fn detached_pool_closed(pools: NonNull<ThreadPools>) {

@@ -91,8 +91,8 @@ impl ReclaimerState {
             return None;
         }
         if bytes != 0 {
-            // Relaxed: only the count matters; the room publishes what was subtracted. Model:
-            // drop_later_bytes.
+            // Relaxed: only the count matters; the room publishes what was subtracted.
+            // Model: drop_later_bytes.
             let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before >= self.config.bytes {
                 self.bytes.fetch_sub(bytes, Ordering::Relaxed);

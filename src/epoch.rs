@@ -63,15 +63,15 @@ use std::time::Duration;
 /// drain.
 const LONG: Duration = Duration::from_secs(1);
 
-/// While many references wait, a thread collects once for this many that it retires.
+/// While many references wait, a thread collects each time it has retired this many more.
 const EVERY: u64 = 64;
 
 /// After this many milliseconds without a collection, fewer retired references suffice for one.
 const RARE_MS: u64 = 100;
 
-/// References may have been retired since the last collection began.
+/// In [`Epoch::waits`]: references may have been retired since the last collection began.
 const QUEUED: usize = 1;
-/// A collection has taken references, and they wait for pins.
+/// In [`Epoch::waits`], one batch: references that a collection has taken, and that wait for pins.
 const BATCH: usize = 2;
 
 /// The state that all threads share. Times are in milliseconds.
@@ -79,11 +79,11 @@ pub(crate) struct Epoch {
     pub(crate) now: CachePadded<AtomicU64>,
     /// The newest participant; the others follow by `next`.
     first: AtomicPtr<Participant>,
-    /// What waits: [`QUEUED`], and [`BATCH`] for each batch.
+    /// Which references wait: [`QUEUED`], and [`BATCH`] for each batch.
     waits: CachePadded<AtomicUsize>,
     /// How many retired references have been passed on to be released.
     passed_on: AtomicU64,
-    /// The time of the next check which pools hold the epoch; any thread makes it.
+    /// When the next check for pools that hold the epoch is due; any thread makes it.
     next_look: Hint,
     /// The time of the last collection.
     collected: Hint,
@@ -144,7 +144,7 @@ impl Epoch {
     #[cold]
     fn enter(&self) -> &Participant {
         let free = self.participants().find(|participant| {
-            // Relaxed: only looks.
+            // Relaxed: the exchange below decides.
             participant.is_owned.load(Ordering::Relaxed) == 0
                 // Acquire: pairs with the Release in `leave`, so that the former owner's accesses
                 // happen before. Model: epoch_leave.
@@ -168,7 +168,7 @@ impl Epoch {
     }
 }
 
-/// For models; [`EPOCH`] is never dropped otherwise.
+/// Only models drop an [`Epoch`].
 impl Drop for Epoch {
     fn drop(&mut self) {
         let mut at = self.first.load(Ordering::Relaxed);
@@ -188,7 +188,8 @@ pub(crate) struct Participant {
     retired: OwnedU64,
     /// The value of `retired` when these references were last taken.
     taken: Hint,
-    /// The newest page of references that were retired and not taken yet. The folder `pool` knows pages.
+    /// The newest page of references that were retired and not taken yet. Untyped: `pool` defines
+    /// pages.
     queue: AtomicPtr<u8>,
     /// 1 while a thread owns the participant.
     is_owned: AtomicUsize,
@@ -205,8 +206,8 @@ pub(crate) struct Participant {
     call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
-    /// Key, name and key as a text of the owner, for reports. The lock is std's even in loom builds, as
-    /// nothing yields while it is held.
+    /// The owner's key, and the label by which reports name it. The lock is std's even in loom
+    /// builds, as nothing yields while it is held.
     label: Mutex<(Option<ThreadKey>, String)>,
 }
 
@@ -281,7 +282,8 @@ impl Participant {
         now
     }
 
-    /// Announces the oldest epoch of what is pinned, unless a call is, which keeps what is announced.
+    /// Announces the oldest epoch of what is pinned. While a call is pinned, the announcement
+    /// stays.
     #[inline(always)]
     fn announce_oldest(&self) {
         if self.calls.get() == 0 {
@@ -292,7 +294,7 @@ impl Participant {
         }
     }
 
-    /// Adds a pin to what is pinned.
+    /// Adds a pin to the list of what is pinned.
     fn pin(&self, pin: &Pin) {
         pin.epoch.set(self.announce());
         let newest = self.newest.replace(pin);
@@ -306,7 +308,7 @@ impl Participant {
         pin.watch.since.start();
     }
 
-    /// Removes a pin from what is pinned.
+    /// Removes a pin from the list of what is pinned.
     fn unpin(&self, pin: &Pin) {
         pin.watch.since.stop();
         let (older, newer) = (pin.older.get(), pin.newer.get());
@@ -315,7 +317,7 @@ impl Participant {
             Some(older) => older.newer.set(newer),
             None => self.oldest.set(newer),
         }
-        // SAFETY: as above.
+        // SAFETY: the neighbors are in the list of what is pinned (invariant 2).
         match unsafe { newer.as_ref() } {
             Some(newer) => newer.older.set(older),
             None => self.newest.set(older),
@@ -410,7 +412,7 @@ struct PinWatch {
     fixed: Cell<Option<&'static str>>,
 }
 
-/// What reports call a pool without a name.
+/// The name of an unnamed pool in reports.
 static UNNAMED: &str = "unnamed";
 
 impl PinWatch {
@@ -447,8 +449,8 @@ impl PinWatch {
     }
 }
 
-/// Copies a text that is behind a lock, and returns it with what else `parts` reads there. Allocates
-/// without the lock: the global allocator is foreign code.
+/// Copies a text that is behind a lock, and returns it with the other value that `parts` reads
+/// there. Allocates without the lock: the global allocator is foreign code.
 fn copied<G, R>(lock: impl Fn() -> G, parts: impl Fn(&G) -> (R, &str)) -> (R, String) {
     let mut text = String::new();
     loop {
@@ -515,8 +517,8 @@ impl Drop for OwnParticipant {
     }
 }
 
-/// Calls `f` with the participant of the calling thread; one that has exited has none, and gets one
-/// for this call.
+/// Calls `f` with the participant of the calling thread. A thread that has exited gets one for this
+/// call.
 #[inline(always)]
 fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant) -> R) -> R {
     struct Visit<'e>(&'e Participant);
@@ -533,7 +535,7 @@ fn with_participant<R>(own: Option<&OwnParticipant>, f: impl FnOnce(&Participant
 
 /// The pin of one pool. Owner only.
 pub(crate) struct PoolPin {
-    /// From the first pin until the pool is closed, so that the next pin need not look for one.
+    /// Kept from the first pin until the pool is closed, so that later pins need not look for one.
     pin: Cell<*const Pin>,
     /// True if `pin` is pinned. Quicker to read.
     is_pinned: Cell<bool>,
@@ -598,7 +600,7 @@ impl PoolPin {
         }
     }
 
-    /// Gives the pin back, if there is one. It is not pinned.
+    /// Gives the pin back, if the pool has one. The pool is not pinned.
     pub(crate) fn close(&self) {
         if let Some((pin, participant)) = self.known() {
             participant.put_back(pin);
@@ -613,14 +615,15 @@ impl Participant {
     }
 }
 
-/// A call that reports name.
+/// The function of a slot that a pinned call runs, for reports.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
     With,
     Rcu,
 }
 
-/// A call that is pinned. Dropping it, also by a panic, unpins the thread if no other call is pinned.
+/// A call that is pinned. Dropping it, also during a panic, unpins the thread if no other call is
+/// pinned.
 struct CallPin<'p>(&'p Participant, Option<Call>);
 
 impl<'p> CallPin<'p> {
@@ -646,7 +649,7 @@ impl Drop for CallPin<'_> {
         participant.calls.set(calls);
         if calls == 0 {
             if call.is_some() {
-                // The first call may have been of the other kind.
+                // The first pinned call started the watch, and may have been of the other kind.
                 for watch in &participant.call_watches {
                     watch.since.stop();
                 }
@@ -692,8 +695,9 @@ pub(crate) fn retire(
 
 /// Has the next collection look at the queues.
 fn note_retired() {
-    // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note finds what is
-    // in the queue, as it does with the notes of other threads, whose release sequences this continues.
+    // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note
+    // finds what is in the queue. It also finds what other threads noted before: this continues
+    // their release sequences.
     // Model: epoch_flag.
     EPOCH.waits.fetch_or(QUEUED, Ordering::Release);
 }
@@ -712,10 +716,12 @@ pub(crate) fn has_deferred() -> bool {
     EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 
-/// The first step of a collection: calls `take` with each queue that may have anything; `take` returns whether
-/// anything is left there. What it takes counts as a batch, until [`batch_ends`].
+/// The first step of a collection: calls `take` with each queue that may not be empty; `take`
+/// returns whether it has left anything there. What is taken counts as one batch, until
+/// [`batch_ends`].
 pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
-    // Relaxed: keeps others from seeing that nothing waits. Model: slot_drained_empty.
+    // Counts the batch before the flag is cleared, so that no thread sees meanwhile that nothing
+    // waits. Relaxed: both change one word. Model: slot_drained_empty.
     EPOCH.waits.fetch_add(BATCH, Ordering::Relaxed);
     // Acquire: pairs with the Release in `note_retired`. Model: epoch_flag.
     EPOCH.waits.fetch_and(!QUEUED, Ordering::Acquire);
@@ -745,8 +751,8 @@ pub(crate) fn seal() -> u64 {
 }
 
 /// The third step: returns the oldest epoch that is announced, or the greatest number if nothing is
-/// pinned. All references that were taken before with a lower tag can be released; if the kernel has
-/// refused the fence, none.
+/// pinned. All references that were taken before with a lower tag can be released. Returns 0 if the
+/// kernel has refused the fence: then none can.
 pub(crate) fn oldest_pin() -> u64 {
     if !fences::heavy(|| EPOCH.participants().map(|participant| &participant.light)) {
         let event = Event::new(EventKind::FenceRefused, current_label());
@@ -768,11 +774,11 @@ pub(crate) fn count_passed_on(n: u64) {
     EPOCH.passed_on.fetch_add(n, Ordering::Release);
 }
 
-/// Returns how many retired references have not been passed on. What has been passed on is counted
-/// elsewhere before this returns.
+/// Returns how many retired references have not been passed on. All others are counted elsewhere by
+/// the time this returns.
 pub(crate) fn deferred() -> usize {
-    // Reads it first: what was passed on was counted as retired before. Acquire: pairs with the Release in
-    // `count_passed_on`. Model: epoch_passed_on.
+    // Read before `retired`: each reference is counted there before it is passed on. Acquire: pairs
+    // with the Release in `count_passed_on`. Model: epoch_passed_on.
     let passed_on = EPOCH.passed_on.load(Ordering::Acquire);
     let retired = |participant: &Participant| participant.retired.load(Ordering::Relaxed);
     let retired: u64 = EPOCH.participants().map(retired).sum();
@@ -786,7 +792,7 @@ pub(crate) fn is_due(waiting: u64) -> bool {
     waiting != 0 && (waiting % EVERY == 0 || waiting.is_power_of_two() && rarely())
 }
 
-/// Notes that a thread has collected; seldom, emits events for what has waited for long.
+/// Notes that a thread has collected; now and then, emits events for what has waited for long.
 pub(crate) fn note_collection() {
     let now = elapsed();
     let at = now.as_millis() as u64;
@@ -809,8 +815,8 @@ pub(crate) fn is_held_elsewhere(me: Option<ThreadKey>) -> bool {
     pinned.any(|participant| participant.lock_label().0 != me)
 }
 
-/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the order
-/// of their threads: with the list's, executions under shuttle could not be repeated.
+/// Returns the pools and calls that hold the epoch, each as its thread's label and its name, in the
+/// order of their threads: in the list's order, executions under shuttle could not be repeated.
 pub(crate) fn holders() -> Vec<(String, String)> {
     let running = |participant: &'static Participant| {
         let watches = participant

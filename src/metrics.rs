@@ -51,7 +51,7 @@
 //! |---|---|---|---|
 //! | `releasepool_pools_opened_total` | counter | pools | pools opened |
 //! | `releasepool_open_pools` | gauge | pools | pools open |
-//! | `releasepool_autoreleased_total` | counter | entries | entries added to pools, as far as they have been released or are in a root pool |
+//! | `releasepool_autoreleased_total` | counter | entries | entries added to pools, without those that an open pool other than a root pool still holds |
 //! | `releasepool_drained_total` | counter | entries | entries released by drains |
 //! | `releasepool_root_entries` | gauge | entries | entries of root pools |
 //! | `releasepool_backlog` | gauge | releases | releases that drains within a budget have left |

@@ -107,7 +107,7 @@ pub mod parts {
         pin::pinned(f)
     }
 
-    /// Makes what a collection makes of references that it has taken: a tag.
+    /// Returns a tag, as a collection does for the references that it has taken.
     pub fn epoch_seal() -> u64 {
         epoch::seal()
     }
@@ -198,8 +198,8 @@ pub mod parts {
             wakes(self.0.send(message(number))).is_some()
         }
 
-        /// Counts a number as sent, and as refused. Does not look at what was refused before, as
-        /// [`CountedInbox::announce_within`] does: loom finds no more schedules then.
+        /// Counts a number as sent, and as refused. [`CountedInbox::announce_within`] first reads
+        /// what was refused before; here, that would add no schedule.
         pub fn refuse(&self) {
             self.0.announce(1);
             self.0.refuse(1);

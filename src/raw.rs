@@ -35,7 +35,8 @@ use std::ptr::NonNull;
 #[derive(Debug)]
 pub struct Object([u8; 0]);
 
-/// True if references must be counted by calls, so that checks and the ledger see them.
+/// True if C++ headers must not change a count inline: they call the library, so that checks and
+/// the ledger see it.
 pub const COUNTED_BY_CALLS: bool = cfg!(any(
     debug_assertions,
     feature = "checks",
@@ -87,8 +88,8 @@ pub fn panic_message(payload: Box<dyn Any + Send>) -> Option<String> {
     unwind::message_of(payload)
 }
 
-/// Returns the name of the object's type, or that of the object if it has [one of its
-/// own](ForeignClass::name_objects_by).
+/// Returns the object's [own name](ForeignClass::name_objects_by) if it has one, else the name of
+/// its type.
 ///
 /// # Safety
 /// The object is alive.
@@ -105,7 +106,7 @@ pub fn close_pool(token: PoolToken) -> Result<usize, PopError> {
     token::close_alone(PoolManager::global().shared(), token)
 }
 
-/// Returns a token pool of the global manager as a guard's, for all but closing it.
+/// Returns a guard for a token pool of the global manager, to use the pool, but not to close it.
 ///
 /// # Errors
 /// As [`PoolManager::pop`] has, but not if the pool is being drained.

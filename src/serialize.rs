@@ -27,9 +27,9 @@ impl Serialize for ThreadKey {
     }
 }
 
-/// Implements `Serialize` for structures, with all their fields, and before them, in parentheses, figures
-/// that a function returns, converted by another one after `as`: a field that is missing in the list does
-/// not compile, unless it ends with two dots.
+/// Implements `Serialize` for structures, with all their fields: a list that lacks a field does not
+/// compile, unless it ends with two dots. Names in parentheses are figures before the fields: each
+/// is the result of the function of that name, converted by the function after `as`.
 macro_rules! serialize_fields {
     ($($type:ident $(<$life:lifetime>)? { $(($figure:ident $(as $shown:ident)?))* $($field:ident),* $(,)? $(; $dots:tt)? })+) => {$(
         impl Serialize for $type $(<$life>)? {

@@ -121,7 +121,7 @@ pub(crate) fn stack_address() -> usize {
 /// below the other. So destructors run in the same order as natively, and in each run.
 #[cfg(miri)]
 fn miri_stack_address() -> usize {
-    /// What a frame of a build without optimization has on the average.
+    /// The average number of bytes of a frame in a build without optimization.
     const FRAME: usize = 88;
     /// The high end of the stack.
     const HIGH: usize = 1 << (usize::BITS - 3);

@@ -38,7 +38,7 @@ impl FirstPanic {
         self.0.is_none()
     }
 
-    /// Forgets that there was no panic: to drop an empty value takes a call.
+    /// Forgets this value, which has no panic: dropping it would take a call.
     #[inline(always)]
     pub(crate) fn expect_none(self) {
         debug_assert!(self.is_none(), "a panic would be lost");

@@ -58,7 +58,7 @@ fn cause(kind: EventKind, rest: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The site counts by its file, line and column: the compiler may place one call at several
+/// Hashes the site by its file, line and column: the compiler may place one call at several
 /// addresses.
 fn no_pool_cause(type_name: &str, site: Option<&Location<'_>>, manager_id: u64) -> u64 {
     cause(EventKind::NoPool, (type_name, site, manager_id))
@@ -95,7 +95,7 @@ struct CauseCount {
     /// Number of occurrences at the last report.
     reported: u64,
     /// Time of the last occurrence, by [`Limiter::now`].
-    used: u64,
+    last_at: u64,
 }
 
 pub(crate) struct Limiter {
@@ -123,7 +123,7 @@ impl CauseCount {
         cause: 0,
         occurrences: 0,
         reported: 0,
-        used: 0,
+        last_at: 0,
     };
 
     /// Returns the number of occurrences if it has more digits than at the last report.
@@ -154,14 +154,14 @@ impl Limiter {
             .iter()
             .position(|entry| entry.cause == cause)
             .unwrap_or_else(|| {
-                let oldest = (0..WAYS).min_by_key(|&at| set[at].used).unwrap_or(0);
+                let oldest = (0..WAYS).min_by_key(|&at| set[at].last_at).unwrap_or(0);
                 set[oldest] = CauseCount::UNUSED;
                 oldest
             });
         let entry = &mut set[at];
         entry.cause = cause;
         entry.occurrences = entry.occurrences.saturating_add(times);
-        entry.used = self.now;
+        entry.last_at = self.now;
         entry
     }
 }

@@ -11,7 +11,7 @@ pub(crate) use no_spans::{FrameSpan, of_drain, wants_drains};
 #[cfg(feature = "tracing")]
 pub(crate) use on::{FrameSpan, of_drain, wants_drains};
 
-/// The fields of a span when a drain begins.
+/// The fields of a drain's span that are known at its beginning.
 #[cfg_attr(not(feature = "tracing"), expect(dead_code))]
 pub(crate) struct DrainBegin {
     pub(crate) pool: String,
@@ -80,8 +80,8 @@ mod on {
         result
     }
 
-    /// The span of a frame, if a subscriber wants one. Dropping the `FrameSpan` ends the span, also by
-    /// a panic.
+    /// The span of a frame, if a subscriber wants one. Dropping the `FrameSpan`, also during a
+    /// panic, ends the span.
     // Boxed, so that the usual `None` takes only a register.
     pub(crate) struct FrameSpan(Option<Box<Open>>);
 
@@ -92,7 +92,8 @@ mod on {
             Self(is_on(FRAME).then(|| enter_frame(index)))
         }
 
-        /// Ends the span, with how many posted closures the frame has run, and the figures of its drain.
+        /// Ends the span, and records how many posted closures the frame has run and the figures of
+        /// its drain.
         #[inline]
         pub(crate) fn end(self, closures: usize, drained: DrainEnd) {
             if let Some(open) = self.0 {
@@ -127,8 +128,8 @@ mod on {
         });
     }
 
-    /// A span that the thread has entered, or `None`. Dropping the `Open` ends the span, also by a
-    /// panic.
+    /// A span that the thread has entered, or `None`. Dropping the `Open`, also during a panic,
+    /// ends the span.
     struct Open(Option<EnteredSpan>);
 
     impl Open {
@@ -158,7 +159,7 @@ mod on {
     }
 }
 
-/// What stands for spans without the feature `tracing`.
+/// Stand-ins for spans without the feature `tracing`.
 #[cfg(not(feature = "tracing"))]
 mod no_spans {
     use super::{DrainBegin, DrainEnd};

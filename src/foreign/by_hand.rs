@@ -5,8 +5,8 @@
 //! its class's destructor, which is a `delete`: it ends the value and then frees the memory by
 //! [`free_by_hand`]. If weak references are left, the memory must stay until they are gone; but only
 //! the end of the `delete` tells where the memory begins. So an object is *pending* between the end
-//! of its value and that of its memory, and [`free_by_hand`] looks which pending objects the memory
-//! contains. The end of an object that a [`ForeignClass`] frees does so for the members, too.
+//! of its value and that of its memory, and [`free_by_hand`] looks for pending objects in the
+//! memory. A [`ForeignClass`] that frees an object looks for pending members of it.
 
 use super::class::{ForeignClass, WORD_BEFORE_HEADER};
 use super::own_memory;
@@ -29,15 +29,16 @@ struct Pending {
     is_kept: bool,
 }
 
-/// Memory that weak references keep: each object in it that has any owns a share.
+/// Memory that weak references keep: each object in it that has weak references owns a share.
 enum KeptMemory {
     /// Memory that is freed with the last share.
     Whole { begin: NonNull<u8>, layout: Layout },
-    /// The memory of an object, of which the last share gives up a weak reference.
+    /// The memory of an object, kept by a weak reference to it, which the last share gives up.
     Object(Thin),
 }
 
-// SAFETY: each field is given up by any thread, once.
+// SAFETY: any thread may free the memory or give up the weak reference, and the last share does so
+// once.
 unsafe impl Send for KeptMemory {}
 // SAFETY: shares only read the fields.
 unsafe impl Sync for KeptMemory {}
@@ -211,7 +212,7 @@ pub(super) fn has_no_pending() -> bool {
 
 /// Takes the pending objects in this memory out of the list.
 fn take_pending(memory: NonNull<u8>, layout: Layout) -> Vec<Pending> {
-    // An object without fields of its own has its payload, which is empty, behind the memory.
+    // Tests the last byte of the header: an empty payload may begin where the memory ends.
     let in_header = |thin: Thin| thin.addr().get() - 1;
     let range = memory.addr().get()..memory.addr().get() + layout.size();
     let is_inside = |pending: &Pending| range.contains(&in_header(pending.thin));
@@ -225,7 +226,7 @@ fn take_pending(memory: NonNull<u8>, layout: Layout) -> Vec<Pending> {
             };
             inside.push(all.remove(at));
         }
-        // The thread-local has no destructor that would free the memory.
+        // Frees the memory of an empty list, as the thread-local has no destructor that would.
         if all.is_empty() {
             mem::take(all)
         } else {
@@ -260,7 +261,8 @@ unsafe fn keep(memory: KeptMemory, inside: Vec<Pending>) {
         let is_root = |pending: &&Pending| ForeignClass::of(pending.thin).is_in_library();
         let root = inside.iter().find(is_root).map(|pending| pending.thin);
         let memory = match root {
-            // The class of the object knows the memory; the shares take its weak reference over.
+            // The class frees the memory with the object's last weak reference, which the shares
+            // take over.
             Some(thin) => {
                 mem::forget(memory);
                 KeptMemory::Object(thin)
@@ -299,7 +301,7 @@ pub(super) unsafe fn destroy(thin: Thin) {
 /// Prepares for a destructor that frees the memory of the object, too.
 #[inline(always)]
 pub(super) fn begin_delete(thin: Thin) {
-    // Makes up for the count of the caller, as `free_by_hand` counts the object if its memory is
+    // Cancels the caller's count of a destroyed object: `free_by_hand` counts it, if its memory is
     // the library's.
     tally_created(1);
     ledger::died(thin);
@@ -356,8 +358,8 @@ unsafe fn add_weak(thin: Thin) {
 /// # Safety
 /// The contract of `TypeInfo::free`, for an object of a class with `ForeignMemory::Destructor`.
 pub(super) unsafe fn free(thin: Thin) {
-    // SAFETY: no reference is left; `keep` has written the pointer, which owns a share, as the weak
-    // reference that stands for the memory is given up only then.
+    // SAFETY: no reference is left, so the one that stood for the memory is given up. `keep` does
+    // that, after it has written this pointer, which owns a share.
     unsafe {
         let share = Arc::from_raw(kept_place(thin).read());
         thin.cast::<Header>().sub(1).as_mut().freed();
@@ -381,8 +383,8 @@ pub enum ForeignPlace {
 /// If the caller's strong reference is the only reference of any kind, nothing is left. If there are
 /// weak references, they find nothing from here on, and the memory stays until they are gone. If
 /// there are other strong references, a message says so, and the memory stays for ever. Both need
-/// memory of the library or static memory: anywhere else, of which `place` tells, the process
-/// aborts.
+/// memory of the library or static memory: with memory of any other kind, as `place` returns it,
+/// the process aborts.
 ///
 /// If `is_held` is false, a release has called the destructor: keeps the memory for ever if the
 /// destructor has made strong references.
@@ -401,12 +403,12 @@ pub unsafe fn end_by_hand(thin: NonNull<u8>, is_held: bool, place: impl FnOnce()
         return object.count.begin_unique_destruction();
     }
     if !is_held {
-        // SAFETY: as above; a release has called the destructor.
+        // SAFETY: the value is ending, and a release has called the destructor.
         return unsafe { check_revived(thin) };
     }
     let (strong, weak) = (object.count.strong(), object.count.weak());
     let describe = || {
-        // SAFETY: as above.
+        // SAFETY: the value is ending, so the memory exists.
         let name = unsafe { raw_checks::type_name(thin) };
         let thread = current_label();
         format!(

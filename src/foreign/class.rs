@@ -73,8 +73,8 @@ pub struct ForeignClassSpec {
 /// assert!(pool.dump().to_string().contains("Texture"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// On cache lines of its own: all threads read it for each object, and beside it, the global allocator might put
-// what another thread writes for each object.
+// On cache lines of its own: all threads read it for each object, and the global allocator might
+// put data beside it that a thread writes for each object.
 #[repr(C, align(128))]
 pub struct ForeignClass {
     info: TypeInfo,
@@ -167,10 +167,10 @@ impl ForeignClass {
         self.info.type_name()
     }
 
-    /// Has reports name each object of this class by the word before its header, for which `name` returns
-    /// the name; `None` stands for that of the class. In C++, that word leads to the virtual functions of
-    /// the object's class. Returns whether objects have such a word: their headers are embedded, and the
-    /// destructor frees their memory.
+    /// Has reports name each object of this class by the word before its header, for which `name`
+    /// returns the object's name, or `None` for the name of the class. In C++, that word leads to
+    /// the virtual functions of the object's class. Returns whether objects have such a word: their
+    /// headers are embedded, and the destructor frees their memory.
     ///
     /// `name` may be called on any thread.
     pub fn name_objects_by(
@@ -315,7 +315,8 @@ impl ForeignClass {
     /// `memory` is from [`alloc`](Self::alloc) of this class, and is given up.
     #[inline(always)]
     unsafe fn dealloc(&self, memory: NonNull<u8>) {
-        // SAFETY: allocated by `alloc` with this layout, which has a block's class or not.
+        // SAFETY: `alloc` allocated it for this class: as a block if the class has one, else as
+        // large memory.
         unsafe {
             match self.block {
                 Some(block) => Block::free_class(memory, block),
@@ -358,7 +359,7 @@ pub(crate) struct ForeignDestroyer {
 }
 
 impl ForeignDestroyer {
-    /// Returns a destroyer for objects of this type; `None` if the type is none of a foreign class
+    /// Returns a destroyer for objects of this type; `None` unless the type is of a foreign class
     /// with a destructor.
     #[inline(always)]
     pub(crate) fn begin(type_info: &'static TypeInfo) -> Option<Self> {
@@ -394,8 +395,8 @@ impl ForeignDestroyer {
     }
 }
 
-/// Runs the destructor and frees the memory, unless references to the object or its members that the
-/// destructor has left keep the memory.
+/// Runs the destructor and frees the memory, unless the destructor has left references to the
+/// object or its members.
 ///
 /// # Safety
 /// The contract of [`TypeInfo::destroy`], for an object of a foreign class.
@@ -459,7 +460,7 @@ impl ForeignClass {
         }
     }
 
-    /// Gives up the memory of an object that references to the object or its members may keep.
+    /// Frees the memory of an object, unless references to the object or its members keep it.
     ///
     /// # Safety
     /// A unique owner has called the destructor, and gives the object up.

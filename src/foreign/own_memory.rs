@@ -38,7 +38,7 @@ pub(super) fn is_known(known: &KnownRegions, block: NonNull<u8>) -> bool {
 }
 
 /// Returns the layout of the large memory for an object that no block fits: whole regions, which no
-/// other memory shares. `None` if that is more than there can be.
+/// other memory shares. `None` if the size would overflow.
 pub(crate) fn large_layout(object: Layout) -> Option<Layout> {
     Some(object.align_to(REGION).ok()?.pad_to_align())
 }
@@ -74,7 +74,8 @@ mod tests {
     use super::*;
     use std::ptr::without_provenance_mut;
 
-    /// The begin of addresses that no allocation has, at a region. Only addresses are looked at.
+    /// The first of a range of addresses that no allocation has, aligned to a region. Only
+    /// compared.
     const NOWHERE: usize = if usize::BITS == 64 { 1 << 60 } else { 0 };
 
     fn at(address: usize) -> NonNull<u8> {
@@ -100,7 +101,7 @@ mod tests {
             assert!(whole >= size && whole % REGION == 0 && whole - size < REGION);
             let inside = [1, 2, size / 2, size, whole];
             assert!(!inside.iter().any(|offset| contains(thin(memory, *offset))));
-            // Again, as the thread forgets all but the last regions.
+            // Twice, as the thread forgets all but the last regions.
             for _ in 0..2 {
                 note(memory, object);
             }

@@ -151,7 +151,7 @@ impl AutoreleasePool {
     /// The caller owns one reference and passes it on. The reference may be given up wherever this
     /// thread releases entries of this pool:
     ///
-    /// * in a drain of the pool, or when the pool is closed, also by a panic;
+    /// * in a drain of the pool, or when the pool is closed, even during a panic;
     /// * after a [drain within a budget](Self::drain_within), in any later drain of this thread's backlog;
     /// * if the pool was drained inside a destructor, when the outermost release of this thread is
     ///   done;
@@ -191,8 +191,8 @@ impl AutoreleasePool {
             return false;
         }
         let adapter = thin.cast::<Adopted<F>>();
-        // SAFETY: the type's name says that the entry is an adapter, and all adapters are one address;
-        // alive as above.
+        // SAFETY: the type's name says that the entry is an adapter, and each adapter consists of
+        // one address; the entry's reference keeps it alive.
         if unsafe { adapter.as_ref() }.0 != object {
             return false;
         }
@@ -387,8 +387,8 @@ pub struct NotOwner;
 ///
 /// # Cost
 /// A push is two atomic exchanges, and one in 62 allocates 512 bytes; after a drain, the next push
-/// does. A drain of an empty queue is one load; else one exchange a reference. Lock-free: no thread waits for
-/// another one.
+/// does. A drain of an empty queue is one load, any other drain one exchange for each reference.
+/// Lock-free: no thread waits for another one.
 pub struct RemoteRelease<F: Foreign, C: Fn() -> bool = fn() -> bool> {
     given_up: Segments<F>,
     is_owner: C,

@@ -54,7 +54,8 @@ enum Stage<F, R> {
     Done(Result<R>),
 }
 
-/// A call. Its caller and its message share it; the one that comes first takes the closure.
+/// A call, shared by its caller and the posted message: whichever gets to it first takes the
+/// closure.
 pub(super) struct Call<F, R> {
     stage: Lock<Stage<F, R>>,
     caller: Parker,

@@ -164,7 +164,7 @@ impl FrameLoop {
     fn hook(&mut self, hook: Option<WakeHook>) {
         let waker = &self.state.thread.0.waker;
         self.hook.set(waker, hook);
-        // Arms for this loop's hook, or for the one before it.
+        // Arms for the hook that is now the last one: this loop's, or an outer loop's.
         if waker.has_hook() {
             self.state.thread.0.disarm();
             self.state.arm();
@@ -329,7 +329,7 @@ impl FrameLoop {
     }
 }
 
-/// A guard. Dropping it lets messages call the wake hook again, also by a panic.
+/// A guard. Its drop, also during a panic, lets messages call the wake hook again.
 struct ArmAtEnd(Arc<LoopState>);
 
 impl Drop for ArmAtEnd {

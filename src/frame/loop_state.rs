@@ -227,8 +227,8 @@ impl LoopState {
         self.timers.lock().has_ended = true;
     }
 
-    /// Puts the delayed posts that are due before the thread's posted closures: the thread's next
-    /// loop, `run_inbox` or end runs them.
+    /// Moves the delayed posts that are due to the front of the thread's posted closures: the
+    /// thread's next loop, `run_inbox` or end runs them.
     fn leave_to_thread(&self) {
         let message = |post| {
             self.thread.0.calls.announce(1);

@@ -120,7 +120,7 @@ impl Looper {
             return Ok(());
         };
         self.ask_to_close();
-        // Also after the exit of that thread.
+        // `own_key` has a key even after the thread's exit.
         if own_key() == Some(self.thread().key()) {
             return Ok(());
         }
@@ -132,8 +132,8 @@ impl Looper {
 pub(crate) struct Served(Arc<LoopState>);
 
 impl Served {
-    /// Runs commands and makes releases until the looper is closed, then the thread's exit. Each
-    /// round is a call of `around`, which calls the round.
+    /// Runs commands and makes releases until the looper is closed, then runs the thread's exit.
+    /// Passes each round to `around`, which calls it.
     pub(crate) fn serve(self, mut around: impl FnMut(&ThreadHandle, &mut dyn FnMut())) {
         let state = self.0;
         while state.wait_for_work() {

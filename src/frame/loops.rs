@@ -39,8 +39,8 @@ fn close_all(record: &Arc<Record>) {
     });
 }
 
-/// Closes the frame loops of the calling thread, whose last pool is drained until the clock is past
-/// `until`, and asks all other loops to end; does not wait.
+/// Closes the frame loops of the calling thread, and drains their last pool until the clock is past
+/// `until`; asks all other loops to end, and does not wait.
 pub(crate) fn ask_all(until: Duration) {
     let own = current_key().map(of_thread).unwrap_or_default();
     if !own.is_empty() {

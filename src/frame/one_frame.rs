@@ -140,7 +140,7 @@ debug_fields! {
         index = this.index, delta = this.delta(), steps = this.steps(), pool = this.pool, ..
 }
 
-/// A guard. Dropping it resets the arena of a frame, also by a panic.
+/// A guard. Its drop, also during a panic, resets the arena of a frame.
 pub(super) struct ResetAtEnd<'a>(pub(super) &'a mut OnceCell<StackAllocator>);
 
 impl Drop for ResetAtEnd<'_> {

@@ -51,8 +51,8 @@ impl LoopProxy {
     /// sleeps.
     ///
     /// # Errors
-    /// Returns [`Closed`] with the closure once the loop is closed; so closures that run while
-    /// it is closed cannot post to it.
+    /// Returns [`Closed`] with the closure once the loop is closed; so closures that run while the
+    /// loop closes cannot post to it.
     pub fn post<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), Closed<F>> {
         let push = |message| self.0.push(message);
         self.thread().post_by(MessageKind::LoopClosure, f, push)

@@ -515,8 +515,8 @@ impl<T: ?Sized> HomeWeak<T> {
 
     /// Returns the number of strong references; 0 after the last release.
     ///
-    /// It orders nothing, as [`Ref::strong_count`](crate::Ref::strong_count): 0 does not say that the value has been
-    /// destroyed, and 1 not that its home alone has a reference from now on.
+    /// It orders nothing, as [`Ref::strong_count`](crate::Ref::strong_count): 0 does not mean that
+    /// the value has been destroyed, nor 1 that only its home has a reference from now on.
     pub fn strong_count(&self) -> usize {
         self.0.strong_count()
     }

@@ -89,7 +89,8 @@ impl<T> HomeRef<T> {
     }
 }
 
-/// Makes a value at its home. Elsewhere, where a closure runs whose thread has ended, does not.
+/// Makes a value at its home. Returns an error on any other thread, which runs the closures of a
+/// home that has ended.
 #[cfg_attr(feature = "leak-detection", track_caller)]
 fn make_at<T: 'static>(home: ThreadKey, make: impl FnOnce() -> T) -> Result<HomeRef<T>, NotMade> {
     // A thread has no key here once it has exited, and is no home for new values.
@@ -106,7 +107,7 @@ impl<T> PendingHome<T> {
     /// made it.
     pub fn try_get(&self) -> Option<Result<HomeRef<T>, NotMade>> {
         let mut outcome = self.shared.outcome.lock();
-        // The home decides before it closes its inbox, so nothing decides any more.
+        // A home decides before it closes its inbox. This one has closed it, so no value will come.
         if outcome.is_none() && !self.home.is_alive() {
             *outcome = Some(Err(NotMade::HomeEnded));
         }
@@ -263,7 +264,7 @@ impl<T> Shared<T> {
             }
         };
         self.decided.wake();
-        // Not under the lock, as the destructor is foreign code.
+        // Dropped without the lock, as the destructor is foreign code.
         drop(late);
     }
 }

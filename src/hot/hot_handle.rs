@@ -226,7 +226,7 @@ pub(crate) fn release_all(panics: &mut FirstPanic) -> usize {
     overdue();
     let scope = ReleaseScope::enter();
     if scope.deep {
-        // In a deep scope, the objects would only be queued, but count as released.
+        // A deep scope would only queue the objects, but count them as released.
         return 0;
     }
     review::all(|object| {

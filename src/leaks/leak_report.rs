@@ -253,8 +253,9 @@ fn names() -> HashMap<usize, &'static str> {
             named.push(record.address.get());
         }
     });
-    // Without a lock of the ledger, as this takes locks under which memory is allocated. The library cannot
-    // know whether any other memory, such as the stack, has been given up without a destructor.
+    // Reads only names in the library's own memory: other memory, such as a stack, may have been
+    // given up without a destructor. No lock of the ledger is held: `contains` takes a lock under
+    // which memory is allocated.
     let thin = |address: usize| NonNull::new(ptr::without_provenance_mut(address));
     named.retain(|&address| thin(address).is_some_and(own_memory::contains));
     let mut known = HashMap::new();

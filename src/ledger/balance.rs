@@ -184,7 +184,7 @@ fn with_lines(
     };
     let address = Hidden::new(thin.addr().get());
     if LINES_OF.contains_key(&address) {
-        // Not under the lock, as it may read symbols.
+        // Made without the lock, as it may read symbols.
         let call = line(place, retains, releases);
         if let Some(mut lines) = LINES_OF.get_mut(&address) {
             f(&mut lines, call);
@@ -250,10 +250,10 @@ impl Line {
     }
 }
 
-/// Makes one of the retains an entry of `pool`: the retain from which `call`, which autoreleases,
-/// has most likely got its reference. The likeliest is a retain by the same line; else by the same
-/// function on the same thread; else by the same thread. If several match, it is the creation, or
-/// else the latest.
+/// Makes one of the retains an entry of `pool`: the retain that most likely made the reference that
+/// `call` autoreleases. The likeliest is a retain by the same line; else by the same function on
+/// the same thread; else by the same thread. If several match, it is the creation, or else the
+/// latest.
 fn enter(lines: &mut Vec<Line>, call: &Line, pool: PoolLabel) {
     let likelihood = |nth: &usize| {
         let line = &lines[*nth];
@@ -345,7 +345,7 @@ pub(crate) fn fold(lines: &[Line]) -> Vec<Line> {
 //
 // Only retains are sampled, one in [`SAMPLE`] on each thread, as a sample locks the object's record.
 
-/// The number of a thread's retains of which one is sampled.
+/// One of this many retains of a thread is sampled.
 const SAMPLE: u32 = 32;
 
 local! {

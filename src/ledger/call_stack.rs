@@ -11,7 +11,7 @@ const DEPTH: usize = 48;
 /// Returns whether the file is of the standard library, which calls this crate for the user, as
 /// `collect()` does.
 pub(super) fn is_std_file(file: &str) -> bool {
-    // The path is `/rustc/HASH/library/core/...`, or that of the sources in a toolchain.
+    // The path is `/rustc/HASH/library/core/...`, or leads to the sources in a toolchain.
     file.starts_with("/rustc/") || file.contains("/lib/rustlib/src/rust/library/")
 }
 

@@ -96,7 +96,7 @@ pub(super) fn remove(
     Some(place.0)
 }
 
-/// Removes an entry while this thread may hold its lock; gives up if it is locked.
+/// Removes an entry whose lock the calling thread may hold already; gives up if it stays locked.
 #[cold]
 fn remove_inside(
     index: &AddressMap<Place>,

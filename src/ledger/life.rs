@@ -17,7 +17,8 @@ use std::sync::{Mutex, PoisonError};
 /// True if call frames are recorded.
 pub(crate) static FRAMES: Setting = Setting::new(0);
 
-/// True if deaths are noted, to detect misuse. In models, the ledger may have records of earlier executions.
+/// True if deaths are noted, to detect misuse. Not in models, where the ledger may still have
+/// records of earlier executions.
 const NOTES_DEATHS: bool = CHECKS && !CHECKED;
 
 local! {
@@ -71,7 +72,7 @@ pub(crate) fn retyped(thin: NonNull<u8>, type_info: *const (), type_name: fn() -
         }
         begins.then_some(record.site)
     });
-    // Records the object as if it was created now, because only one reference is left.
+    // Restarts the object's balance: its one reference is the only retain still to be matched.
     if let (Some(Some(site)), Some(_inside)) = (begins, Inside::enter()) {
         balance::begin(address, site);
     }
@@ -118,7 +119,7 @@ fn remove(address: usize, freed: bool) -> bool {
             unsafe { destroyed_while_held(record) };
         }
     }
-    // SAFETY: as above.
+    // SAFETY: `index::remove` has passed us the record (invariant 1 of `ledger`).
     let flags = unsafe { object_record::take_back(record) };
     if flags & BALANCED != 0 {
         balance::end(address);

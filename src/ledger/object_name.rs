@@ -19,17 +19,17 @@ struct Namer {
     next: OnceLock<Box<Namer>>,
 }
 
-/// Where the objects of a class have what tells their names.
+/// The places in a class's objects from which their names are found.
 #[derive(Clone, Copy)]
 pub(crate) struct NamePlaces {
     pub(crate) type_info: *const (),
-    /// The bytes from the place of the type info's address in a header to the payload.
+    /// The distance in bytes from the type info's address in a header to the payload.
     #[cfg_attr(
         not(feature = "leak-detection"),
         allow(dead_code, reason = "nothing is recorded")
     )]
     pub(crate) to_type_info: usize,
-    /// The bytes from the word before a header to the payload.
+    /// The distance in bytes from the word before a header to the payload.
     pub(crate) to_word: usize,
 }
 
@@ -54,7 +54,7 @@ pub(crate) unsafe fn add_namer(places: NamePlaces, name: NameOfWord) {
     let mut place = &NAMERS;
     while let Err(refused) = place.set(new) {
         new = refused;
-        // `set` has found a value.
+        // `set` was refused, so there is a value.
         let Some(namer) = place.get() else { return };
         place = &namer.next;
     }
@@ -84,7 +84,7 @@ impl Namer {
     }
 }
 
-/// What tells the name of an object. Made without a call of foreign code, so that a lock may be held.
+/// Identifies the name of an object. Making it runs no foreign code, so a lock may be held.
 #[derive(Clone, Copy)]
 pub(crate) struct ObjectName {
     of_type: fn() -> &'static str,
@@ -93,7 +93,7 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
-    /// Reads the word of an object of this type info, which returns the name of the type by `type_name`.
+    /// Reads the word of an object of this type info; `type_name` returns the name of its type.
     ///
     /// # Safety
     /// The object is alive, or its destructor is running.
@@ -111,8 +111,8 @@ impl ObjectName {
         }
     }
 
-    /// Reads the word of a recorded object, unless the header in memory has another type info than the
-    /// record, as after an end that the library has not seen.
+    /// Reads the word of a recorded object, unless the header in memory has another type info than
+    /// the record: the library may have missed the object's end.
     ///
     /// # Safety
     /// If the type info has a namer, the memory of the object can be read.

@@ -215,7 +215,7 @@ pub(crate) unsafe fn take_back(record: NonNull<ObjectRecord>) -> u32 {
     let record = record.as_ptr();
     // If the record has no frames, this reads only its first cache line.
     // SAFETY: by the contract, the caller owns the record. A record is larger than a `FreeRecord`,
-    // and needs no drop but for its frames.
+    // and only its frames need a drop.
     unsafe {
         let (address, flags) = ((*record).address.get(), (*record).flags);
         (&raw mut (*record).address).write_volatile(Hidden::NONE);
@@ -266,7 +266,7 @@ fn grow() -> *mut FreeRecord {
         }
     }
     let _growing = GROWING.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the chunk is ours, as above; nothing else uses its header.
+    // SAFETY: the chunk was just allocated, and nothing else uses its header.
     unsafe { (*chunk).next = LEDGER.newest.get() };
     LEDGER.newest.set(chunk);
     first

@@ -143,7 +143,7 @@ mod label {
         pub(crate) const ROOT: Self = Self(&ROOT);
         pub(crate) const TOKEN: Self = Self(&TOKEN);
         pub(crate) const HANDOFF: Self = Self(&HANDOFF);
-        /// Of what slots have retired, which is in no pool.
+        /// The label of references that slots have retired, which are in no pool.
         pub(crate) const SLOTS: Self = Self(&SLOTS);
 
         pub(crate) fn of(name: &str) -> Self {
@@ -181,7 +181,7 @@ mod label {
         fn inside_the_ledger_a_name_is_looked_up_by_nobody() {
             let inside = Inside::enter();
             let known = KNOWN.lock();
-            // As in the allocator that the table has called.
+            // Looks a name up as an allocator would that the locked table has called.
             assert_eq!(PoolLabel::of("nested").0, &OTHER);
             drop((known, inside));
             assert_eq!(PoolLabel::of("nested").name(), "nested");

@@ -253,7 +253,7 @@ impl ReleaseScope {
         }
     }
 
-    /// Queues an object whose unique owner is the caller; for a deep scope.
+    /// Queues an object whose unique owner is the caller. Only for a deep scope.
     ///
     /// # Safety
     /// `Count::release_many` returned `Unique`, and the caller gives the object up.
@@ -263,7 +263,7 @@ impl ReleaseScope {
         NESTING.with(|nesting| nesting.push(thin));
     }
 
-    /// Queues a dead object; for a deep scope.
+    /// Queues a dead object. Only for a deep scope.
     ///
     /// # Safety
     /// The caller made the last release, and gives the object up (invariant 5 of `object`).
@@ -277,7 +277,7 @@ impl ReleaseScope {
         NESTING.with(|nesting| !nesting.is_empty())
     }
 
-    /// Destroys the objects that nested releases have queued; for the outermost scope.
+    /// Destroys the objects that nested releases have queued. Only for the outermost scope.
     #[inline]
     pub(crate) fn settle(&self) {
         debug_assert!(self.outermost);
@@ -449,7 +449,7 @@ unsafe fn release_likely_last(thin: Thin) {
             nesting.likely_last.set(false);
         }
     });
-    // SAFETY: as above.
+    // SAFETY: the caller's reference keeps the object alive.
     if unsafe { checked(thin, count.release()) } {
         // SAFETY: `Count::release` returned true.
         unsafe { last_release(thin) };

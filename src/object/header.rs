@@ -38,7 +38,7 @@ pub(crate) unsafe fn header<'a>(thin: Thin) -> &'a Header {
     unsafe { thin.cast::<Header>().sub(1).as_ref() }
 }
 
-/// Returns what tells the name of an object, for reports: that of its type, unless it has one of its own.
+/// Returns the name of an object, for reports: its own, or else that of its type.
 ///
 /// # Safety
 /// The object is alive, or its destructor is running.
@@ -208,7 +208,7 @@ pub(crate) unsafe fn write_uncounted_header(
     // SAFETY: the payload's offset leaves room for a header before it, and is a multiple of the
     // header's alignment (see `object_layout`).
     let place = unsafe { thin.cast::<Header>().sub(1) };
-    // SAFETY: the place is within the allocation, and aligned, as said above.
+    // SAFETY: the place is within the allocation, and aligned (see `object_layout`).
     unsafe { place.write(header) };
     crate::sync::note_created(place.cast(), type_info.type_name);
     let object = ObjectDescription {

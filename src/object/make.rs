@@ -155,8 +155,8 @@ impl<T> Ref<T> {
     }
 }
 
-// What becomes of the value of an object for which there is no memory. Out of line, and by value,
-// so that `Ref::made_in` need not keep the value or the error in memory if there is some.
+// Take the value of an object for which there is no memory. Out of line, and by value, so that
+// `Ref::made_in` need not keep the value or the error in memory otherwise.
 
 #[cold]
 #[inline(never)]

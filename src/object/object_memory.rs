@@ -90,8 +90,8 @@ impl Block {
 }
 
 impl PlainBlock {
-    /// Returns the size class of the block for this layout, and the waste; `None` if the layout is
-    /// none of a block.
+    /// Returns the size class of the block for this layout, and the waste; `None` if no block fits
+    /// the layout.
     pub(crate) const fn of(layout: Layout) -> Option<Self> {
         match block_of(layout) {
             Some((size, waste)) => Some(Self {
@@ -264,7 +264,7 @@ impl BlockSource<'_> {
         }
     }
 
-    /// Allocates memory that no block fits, of an allocator that is not limited.
+    /// Allocates memory for a layout that no block fits, from an allocator without a cap.
     #[inline]
     pub(crate) fn alloc_large(self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         let allocator = match self {

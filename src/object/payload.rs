@@ -1,5 +1,5 @@
-//! The payloads of objects: a value, or a slice of values. [`boxed`](super::boxed) has that of a
-//! value that was moved out of a box.
+//! The payloads of objects: a value, or a slice of values. A value that was moved out of a box has
+//! its payload in [`boxed`](super::boxed).
 
 use super::header::{Header, ObjectKind, ObjectLayout, Thin, TypeShape, note_write, object_layout};
 use crate::sync::described;

@@ -98,9 +98,10 @@ impl<T: ?Sized> Ref<T> {
     /// Returns the number of strong references, including those of pools. Other threads may change
     /// it at any time.
     ///
-    /// For logs and tests. It orders nothing: a count of 1 does not say that what other threads did with the value
-    /// has happened before, although they have released their references. So `unsafe` code that then changes the
-    /// value is a data race; [`get_mut`](Self::get_mut) tests the count and orders.
+    /// For logs and tests. It orders nothing: at a count of 1 the other threads have released their
+    /// references, but their accesses to the value need not happen before the caller's next one. So
+    /// `unsafe` code that then changes the value is a data race; [`get_mut`](Self::get_mut) tests
+    /// the count and orders.
     pub fn strong_count(this: &Self) -> usize {
         // SAFETY: `this` keeps the object alive.
         unsafe { header(Self::thin(this)) }.count.strong()

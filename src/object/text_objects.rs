@@ -91,7 +91,7 @@ impl Ref<str> {
 
     /// Makes a copy of a text, with memory from `blocks`: [`Ref::new_in`] for texts.
     ///
-    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks.
+    /// The object has 24 bytes before the text, so texts of up to 64,744 bytes fit into blocks.
     ///
     /// # Panics
     /// If the hard cap is reached. Aborts when memory is exhausted.

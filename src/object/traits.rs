@@ -22,7 +22,7 @@ impl Ref<dyn Any + Send + Sync> {
     }
 }
 
-/// Implements the traits that all references implement alike, by those of the value.
+/// Implements the traits that every kind of reference forwards to its value.
 macro_rules! traits_of_value {
     ($reference:ty) => {
         impl<T: ?Sized> std::borrow::Borrow<T> for $reference {

@@ -119,8 +119,8 @@ impl<T> Ref<T> {
 
 impl<T: ?Sized> Ref<T> {
     /// Returns exclusive access to the value if there is no other reference, strong or weak. An
-    /// entry of a pool is a reference, too. What other threads did with the value before they released theirs has
-    /// then happened before, which [`strong_count`](Self::strong_count) does not say.
+    /// entry of a pool is a reference, too. All accesses by threads that have released theirs then
+    /// happen before the caller's, which [`strong_count`](Self::strong_count) does not ensure.
     ///
     /// ```
     /// use releasepool::{AutoreleasePool, Ref};
@@ -143,8 +143,8 @@ impl<T: ?Sized> Ref<T> {
     }
 }
 
-/// Types of which [`Ref::make_mut`] can make a new object. Implemented for every `T: Clone`, for
-/// `[T]` of such `T`, and for `str`, `CStr`, `OsStr` and `Path`; sealed.
+/// Types whose values [`Ref::make_mut`] can clone to a new object. Implemented for every
+/// `T: Clone`, for `[T]` of such `T`, and for `str`, `CStr`, `OsStr` and `Path`; sealed.
 #[diagnostic::on_unimplemented(
     message = "the value of a `Ref<{Self}>` cannot be cloned",
     label = "`Ref::make_mut` takes `T: Clone`, `[T]` of such, and texts",

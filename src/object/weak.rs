@@ -104,8 +104,8 @@ impl<T: ?Sized> Weak<T> {
 
     /// Returns the number of strong references; 0 after the last release.
     ///
-    /// It orders nothing, as [`Ref::strong_count`]: 0 does not say that the value has been destroyed, nor that what
-    /// other threads did with it has happened before.
+    /// It orders nothing, as [`Ref::strong_count`]: 0 does not mean that the value has been
+    /// destroyed, nor that other threads' accesses to it happen before the caller's next step.
     pub fn strong_count(&self) -> usize {
         // SAFETY: `self` keeps the memory.
         self.thin()

@@ -264,7 +264,7 @@ impl Entries {
     pub(crate) unsafe fn pop(&self) {
         // SAFETY: the page has an entry, by the contract.
         let top = unsafe { self.top.get().sub(1) };
-        // SAFETY: the page has the entry, as above; entries below the old `top` are written
+        // SAFETY: the page has the entry, by the contract; entries below the old `top` are written
         // (invariant 6 of `pool`).
         ledger::left_pool(unsafe { *top }, 1, self.label.get());
         self.top.set(top);

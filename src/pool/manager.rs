@@ -490,14 +490,14 @@ impl PoolManager {
 }
 
 /// Has `release` make the releases that were sent to this thread, and then runs the closures that
-/// were posted to it before, as far as `meter` allows. Returns how many messages are left of those
-/// that waited.
+/// were posted to it before, as far as `meter` allows. Returns how many messages that waited are
+/// left.
 fn serve_inbox(meter: &mut Meter, release: impl FnOnce(&mut FirstPanic)) -> usize {
     this_thread::with(|pools| {
         let Some(pools) = pools else { return 0 };
         let rearm = || pools.record().into_iter().for_each(rearm);
         if in_destructor() {
-            // A hook's call has led to this one, which the hook's next call must make up for.
+            // This call does nothing, so the hook is called again for what waits.
             rearm();
             return pools.posted() + pools.remote_releases();
         }

@@ -19,7 +19,7 @@ use std::{fmt, iter};
 #[derive(Default)]
 pub(crate) struct Process {
     /// How many were started.
-    started: u64,
+    started_count: u64,
     /// True if the last attempt to start one has failed.
     has_failed: bool,
     /// True if the latest one has not been told to end.
@@ -33,7 +33,8 @@ struct Started {
     before: Option<Arc<Started>>,
 }
 
-/// Not by recursion: while a destructor does not end, any number of reclaimers may come after its own.
+/// Drops the chain in a loop, not by recursion: while a destructor does not end, any number of
+/// reclaimers may be started after its own.
 impl Drop for Started {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -93,7 +94,7 @@ fn forget_reclaimer() {
     NEAR.with(|near| near.set(0, None));
 }
 
-/// Returns the running reclaimer, which it starts if there is none; `None` if values must be
+/// Returns the running reclaimer, and starts one if there is none; `None` if values must be
 /// destroyed on the calling thread.
 fn reclaimer() -> Option<NearReclaimer> {
     let near = NEAR.with(|near| match near.number.get() == RUNNING.get() {
@@ -129,7 +130,7 @@ fn look_up() -> Option<NearReclaimer> {
 
 /// Starts a reclaimer, unless another thread has just done so.
 fn start() -> Option<(u64, Arc<Started>)> {
-    // Not under the lock: this runs the global allocator and another thread.
+    // Made without the lock: this runs the global allocator and another thread.
     let mut new = Reclaimer::new("reclaimer").ok().map(|reclaimer| {
         Arc::new(Started {
             reclaimer,
@@ -143,26 +144,26 @@ fn start() -> Option<(u64, Arc<Started>)> {
             started.before = process.latest.take();
             process.latest = new.take();
             process.is_running = true;
-            process.started += 1;
-            RUNNING.set(process.started);
+            process.started_count += 1;
+            RUNNING.set(process.started_count);
         }
     }
     let found = process.number_and_reclaimer();
     drop(process);
-    // Waits for the thread of one that was not needed.
+    // Drops a reclaimer that was not needed, and waits for its thread.
     drop(new);
     found
 }
 
 impl Process {
-    /// Returns whether the calling thread is that of a reclaimer.
+    /// Returns whether the calling thread is a reclaimer's.
     fn is_own_thread(&self) -> bool {
         chain(self.latest.as_ref()).any(|reclaimer| Some(reclaimer.thread().key()) == current_key())
     }
 
     fn number_and_reclaimer(&self) -> Option<(u64, Arc<Started>)> {
         let latest = self.latest.clone().filter(|_| self.is_running)?;
-        Some((self.started, latest))
+        Some((self.started_count, latest))
     }
 }
 
@@ -307,8 +308,8 @@ pub(crate) fn end_within(deadline: Duration) -> Vec<(ThreadKey, PendingDrops)> {
 /// panics, where a call would be forgotten.
 ///
 /// When not to use it, and where the destructor runs: see [`Reclaimer`]. Not for the links of long
-/// chains: a `Later` in a value that the reclaimer destroys is destroyed at once, one in another,
-/// as with `Box`; a chain of [`Ref`](crate::Ref)s needs no stack.
+/// chains: the reclaimer destroys a `Later` that is inside another value at once, by recursion, as
+/// with `Box`; a chain of [`Ref`](crate::Ref)s needs no stack.
 ///
 /// ```
 /// use releasepool::{Ref, reclaim::Later};

@@ -190,7 +190,8 @@ impl Reclaimer {
     /// # Deadlocks
     /// Two reclaimers whose destructors call this for each other wait for ever.
     pub fn barrier(&self) -> bool {
-        // One that is told to end refuses the closure, and destroys all before it has ended.
+        // A reclaimer that was told to end refuses the closure, and destroys all that waits before
+        // it ends.
         !is_own(self.thread().key())
             && (self.proxy.call(destroy_all).is_ok()
                 || self.state.room.has_ended_within(Duration::MAX))
@@ -448,8 +449,8 @@ enum Refusal {
 }
 
 impl Reclaimer {
-    /// Sends a value to the reclaimer; where that is not possible, destroys it. The value is not
-    /// moved but into the message: see [`later_value::message`].
+    /// Sends a value to the reclaimer; where that is not possible, destroys it. The value moves
+    /// once, into the message: see [`later_value::message`].
     ///
     /// # Safety
     /// Takes the value: the caller does not use it again.
@@ -475,7 +476,7 @@ impl Reclaimer {
     /// Sends a value to the reclaimer.
     ///
     /// # Safety
-    /// Takes the value, unless it is refused: else the caller does not use it again.
+    /// Takes the value if this returns `Ok`: the caller then does not use it again.
     #[cfg_attr(feature = "leak-detection", track_caller)]
     unsafe fn send_value<T: Send + 'static>(
         &self,

@@ -1,8 +1,8 @@
 //! `ReclaimerState`: the values that wait for a reclaimer, and their bounds.
 //!
-//! A value counts as waiting until it is refused, so a sender may sleep because of one that another
-//! sender is about to get back. That one then waits for room, too, and finds it; or it goes away,
-//! and makes the reclaimer do a round.
+//! A value counts as waiting until it is refused, so a sender may sleep because of a value that
+//! another sender is about to get back. The other sender then either waits for room, too, and finds
+//! it, or goes away, and makes the reclaimer do a round.
 
 use super::reclaimer::{ReclaimerBuilder, WhenFull};
 use super::room::Room;
@@ -17,12 +17,12 @@ use std::time::Duration;
 /// A weight that is greater counts as this one.
 const MAX_WEIGHT: u64 = 1 << 40;
 
-/// The state that a reclaimer shares with the threads that send to it, besides that of its loop.
+/// The state that a reclaimer shares with the threads that send to it, besides its loop's.
 pub(super) struct ReclaimerState {
     config: ReclaimerBuilder,
     /// The bytes of the values that wait, as far as senders have weighed them.
     bytes: AtomicU64,
-    /// Made after each round of the reclaimer.
+    /// The reclaimer makes room after each of its rounds.
     pub(super) room: Room,
     pub(super) types: TypeCounts,
     /// The time since which the reclaimer has never been found idle, in nanoseconds; 0 if it is
@@ -91,8 +91,8 @@ impl ReclaimerState {
             return None;
         }
         if bytes != 0 {
-            // Relaxed: only the count matters; the room publishes what was subtracted. Model:
-            // drop_later_bytes.
+            // Relaxed: only the count matters; the room publishes what was subtracted.
+            // Model: drop_later_bytes.
             let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before >= self.config.bytes {
                 self.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -104,7 +104,8 @@ impl ReclaimerState {
         Some(WaitingValue { bytes, index })
     }
 
-    /// Takes back the count of a value that was not sent; the message has taken back its own.
+    /// Takes back the count of a value that was not sent; the inbox has taken back the count of its
+    /// message.
     pub(super) fn retract(&self, value: WaitingValue) {
         self.forget(&value);
         std::mem::forget(value);

@@ -61,13 +61,13 @@ impl Room {
         self.waiting.wake();
     }
 
-    /// Waits for the end, for `limit` at most; returns whether it has come. What the reclaimer did before
-    /// is seen by a thread that also joins its thread.
+    /// Waits for the end, for `limit` at most; returns whether it has come. Only a thread that also
+    /// joins the reclaimer's thread sees what the reclaimer did before.
     pub(crate) fn has_ended_within(&self, limit: Duration) -> bool {
         let until = elapsed().saturating_add(limit);
         loop {
             let seen = self.waiting.ticket();
-            // Relaxed: see above.
+            // Relaxed: the join orders what the reclaimer did.
             let has_ended = self.state.load(Ordering::Relaxed) & ENDED != 0;
             let left = until.saturating_sub(elapsed());
             if has_ended || left.is_zero() {

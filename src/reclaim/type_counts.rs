@@ -77,7 +77,8 @@ impl TypeCounts {
         TYPES
     }
 
-    /// Returns the names of the types of which values wait, and their numbers, the greatest first.
+    /// Returns the names of the types whose values wait, and how many of each, the most frequent
+    /// first.
     pub(super) fn waiting(&self) -> Vec<(&'static str, usize)> {
         let mut all: Vec<(&'static str, usize)> = Vec::new();
         for (count, done) in self.sent.iter().zip(&*self.done) {

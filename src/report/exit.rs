@@ -44,9 +44,10 @@ use std::time::Duration;
 /// the test. To release what one subsystem has, shut its manager down.
 ///
 /// # Where it may be called
-/// On any thread and at any time, also twice and by several threads at once. It waits no longer than the
-/// deadline, but for what cannot be divided: a destructor, a closure that a loop of the calling thread
-/// has accepted, and the destructors of thread-locals on the thread behind `drop_later`.
+/// On any thread and at any time, also twice and by several threads at once. It waits no longer
+/// than the deadline, except for work that cannot be divided: a destructor, a closure that a loop
+/// of the calling thread has accepted, and the destructors of thread-locals on the thread behind
+/// `drop_later`.
 /// - With a deadline of zero it asks everything to end, does the work of the calling thread, and reports
 ///   what other threads have still to do.
 /// - Inside an open pool, which it does not drain: the pool is reported.
@@ -104,7 +105,7 @@ pub fn finish(deadline: Duration) -> Result<ExitReport, ExitReport> {
     report
 }
 
-/// What one round of [`finish`] has found after its work.
+/// What a round of [`finish`] has found left after its work.
 struct Round {
     /// True if this thread has released or run something for a manager.
     has_run: bool,

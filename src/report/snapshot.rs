@@ -103,8 +103,8 @@ pub struct ThreadSnapshot {
 pub struct Totals {
     /// Number of pools of this manager that were opened.
     pub pools_pushed: u64,
-    /// Number of entries added to pools of this manager, as far as they have been released or are
-    /// in the root pool.
+    /// Number of entries added to this manager's pools, without those that an open pool other than
+    /// the root pool still holds.
     pub autoreleased: u64,
     /// Number of entries that drains of this manager's pools have released.
     pub released: u64,
@@ -205,8 +205,8 @@ impl PoolManager {
     /// Returns a snapshot of the entries and messages that a thread holds; its totals are read
     /// later.
     fn held_by(&self, record: &Record) -> (ThreadSnapshot, Option<Arc<PoolStackStats>>) {
-        // Reads the inbox before the root pool, in which objects are seen that a message has
-        // autoreleased meanwhile.
+        // Reads the inbox before the root pool: an object that a message autoreleases meanwhile is
+        // then seen there.
         let mut inbox = record.waiting();
         if current_key() == Some(record.key()) {
             // Leaves out the messages that are running on this thread, one of which has called this

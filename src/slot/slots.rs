@@ -83,8 +83,8 @@ impl<T: ?Sized + ThinTarget + Send + Sync> Slot<T> {
     ///
     /// # Panics
     /// If the values of a slice have no size, and [`unsize!`](crate::unsize) or a `Box` has made the
-    /// slice: then the object does not know its length. So do all functions that put an object into
-    /// a slot; the slot is then unchanged.
+    /// slice: then the object does not know its length. All functions that put an object into a
+    /// slot panic then, and leave the slot unchanged.
     pub fn new(r: Ref<T>) -> Self {
         Self(RawSlot::new(Some(r)))
     }
@@ -416,7 +416,7 @@ impl<S: Deref<Target = Slot<T>>, T: ?Sized + ThinTarget + Send + Sync> SlotCache
         let is_same = |last: &Ref<T>| self.slot.0.holds(last);
         if !self.last.as_ref().is_some_and(is_same) {
             let before = self.last.replace(self.slot.load_full());
-            // Drops it only now, as its destructor is foreign code.
+            // Dropped last, as its destructor is foreign code.
             drop(before);
         }
         self.last.as_ref().expect("it was just set")

@@ -224,7 +224,7 @@ pub(crate) fn reserve<L: List>(access: impl Fn(&mut dyn FnMut(&mut L))) {
 }
 
 /// Gives back most of the memory that a burst has left in a list, if the list has room for more than
-/// `kept` items. `access` is that of [`reserve`].
+/// `kept` items. For `access`, see [`reserve`].
 #[inline]
 pub(crate) fn shrink<L: List>(kept: usize, access: impl Fn(&mut dyn FnMut(&mut L))) {
     let mut smaller = None;
@@ -244,8 +244,8 @@ pub(crate) fn shrink<L: List>(kept: usize, access: impl Fn(&mut dyn FnMut(&mut L
     }
 }
 
-/// Passes the list to `f`, with room for one more item: `f` adds it without allocating. `access` is
-/// that of [`reserve`].
+/// Passes the list to `f`, with room for one more item: `f` adds it without allocating. For
+/// `access`, see [`reserve`].
 #[inline]
 pub(crate) fn with_room<L: List, R>(
     access: impl Fn(&mut dyn FnMut(&mut L)),

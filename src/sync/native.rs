@@ -1,5 +1,5 @@
-//! The standard library's atomics, locks and thread-locals; and what it lacks: values that are made at
-//! their first use even while they are being made, a thread's exit that is noticed in destructors of
+//! The standard library's atomics, locks and thread-locals; and what it lacks: values that are made
+//! at their first use and may be used meanwhile, a thread's exit that is noticed in destructors of
 //! pthread keys, too, thread-locals on systems without native ones, and the kernel's fence.
 
 use super::unchecked::{Locked, Monitor};

@@ -121,7 +121,8 @@ impl<T> Monitor<T> {
         locked: Locked<'m, T>,
         limit: Option<Duration>,
     ) -> Locked<'m, T> {
-        // A wait of years is one for a wake-up: if that is lost, shuttle finds a deadlock.
+        // A wait for years has no limit in effect: if its wake-up is lost, shuttle finds a
+        // deadlock.
         let Some(limit) = limit.filter(|limit| *limit < YEARS) else {
             return self.changed.wait(locked).expect(FAILED);
         };
@@ -187,7 +188,7 @@ std::thread_local! {
 /// Allocates memory, like std's function of this name.
 ///
 /// # Safety
-/// As std's.
+/// The contract of std's function.
 pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
     if FIRST.get().is_null() {
         // SAFETY: the layout has a size.
@@ -208,7 +209,7 @@ pub(crate) unsafe fn alloc(layout: Layout) -> *mut u8 {
 /// Gives memory up, like std's function of this name, and overwrites it.
 ///
 /// # Safety
-/// As std's.
+/// The contract of std's function.
 pub(crate) unsafe fn dealloc(at: *mut u8, layout: Layout) {
     // SAFETY: by the contract, the memory has this size, and nobody uses it any more.
     unsafe { at.write_bytes(FREED, layout.size()) };

@@ -29,13 +29,13 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Pooled<F>(
-    /// Pinned wherever the `Pooled` is. So the type has no `Drop`, and `Unpin` only by its auto trait:
-    /// if `F` is.
+    /// Pinned whenever the `Pooled` is. So the type has no `Drop`, and is `Unpin` only by the auto
+    /// trait, if `F` is.
     F,
 );
 
 /// Gives each poll of `future` a pool of its own, named "poll": it is the current pool during the
-/// poll, and is drained at the poll's end, also by a panic.
+/// poll, and is drained at the poll's end, even if the poll panics.
 ///
 /// A task that may move between threads cannot keep a guard pool across an `.await`, but the code
 /// that it calls may autorelease objects. These objects are released at the next `.await` that

@@ -39,8 +39,8 @@ impl CountedInbox {
         &self.shared.inbox
     }
 
-    /// Counts `n` releases or closures that are about to be sent; returns how many waited before, and more
-    /// if some were refused.
+    /// Counts `n` releases or closures that are about to be sent; returns how many waited before,
+    /// including those that were refused.
     pub(crate) fn announce(&self, n: u64) -> u64 {
         // Relaxed: a thread that sees that the message has run sees this count, too, by the Release
         // of the push, the Acquire of the take, and `done`. Model: shutdown_inbox.
@@ -67,13 +67,14 @@ impl CountedInbox {
         is_within
     }
 
-    /// Counts `n` releases or closures as refused that were announced and are not sent.
+    /// Counts as refused `n` releases or closures that were announced and are not sent.
     pub(crate) fn refuse(&self, n: u64) {
         // Release: pairs with the Acquire in `refused`. Model: inbox_full_counted.
         self.shared.refused.fetch_add(n, Ordering::Release);
     }
 
-    /// Returns the weight of the messages that were not accepted; `sent`, if read after this, has them.
+    /// Returns the weight of the messages that were not accepted; `sent`, if read after this,
+    /// includes them.
     fn refused(&self) -> u64 {
         // Acquire: pairs with the Release in `refuse`, so that the caller sees the announcements, too.
         // Model: inbox_full_counted.

@@ -128,7 +128,7 @@ pub(crate) fn set_exit_hook(of: HookOf, hook: ExitHook) {
 }
 
 /// Has `hook` called after the calling thread's exit, as late as the system allows; never where it has no
-/// pthread keys. For what is left open meanwhile.
+/// pthread keys. For a hook that ends what code has left open since.
 pub(crate) fn set_late_hook(hook: fn()) {
     CURRENT.with(|c| c.late_hook.set(Some(hook)));
     at_thread_exit(thread_exit);
@@ -289,8 +289,8 @@ pub(crate) fn tally_handed_over(n: u64) {
 /// 5. Messages in the inboxes of a thread that never had a pool go to the orphans.
 /// 6. Look-ups no longer find the thread; its registry slot is free.
 ///
-/// Idempotent, but for the late hook. Destructors that run meanwhile cannot undo the exit: afterwards pools work detached,
-/// and implicit releases happen at once.
+/// Idempotent, except for the late hook. Destructors that run meanwhile cannot undo the exit:
+/// afterwards pools work detached, and implicit releases happen at once.
 pub(crate) fn thread_exit() {
     let Some(record) = leaving() else {
         if let Some(hook) = CURRENT.with(|c| c.late_hook.take()) {

@@ -11,13 +11,13 @@
 //! ```
 //!
 //! # Why a heavy fence that finds no note sees every light one
-//! The reader writes, then looks at its note; the caller of the heavy fence makes a fence, then looks at it. If
-//! the caller finds the note as it was before the reader's latest ordinary fence, that fence comes later
-//! in the order of all fences: what the reader reads since is what the caller has written. If another
-//! heavy fence has removed the note, the kernel fenced the reader in between. If that was after the reader's write,
-//! the write is visible to the caller by now; if before, the reader looked at its note later, found it revoked,
-//! and made an ordinary fence. A mark is of one caller alone, so that none removes a note whose revocation
-//! another one has just begun.
+//! The reader writes, then looks at its note; the caller of the heavy fence makes a fence, then
+//! looks at it. If the caller finds the note as it was before the reader's latest ordinary fence,
+//! the reader's fence is the later one, so the reader has since read what the caller wrote. If
+//! another heavy fence has removed the note, the kernel fenced the reader in between. If that was
+//! after the reader's write, the write is visible to the caller by now; if before, the reader
+//! looked at its note later, found it revoked, and made an ordinary fence. Each caller has a mark
+//! of its own, so that none removes a note that another caller has just begun to revoke.
 
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::membarrier;
@@ -62,30 +62,31 @@ impl LightFence {
         // thread is visible to this one. Model: epoch_quick.
         let note = self.0.load(Ordering::Acquire);
         if note == QUICK {
-            // Relaxed: the kernel's fence orders it. Whatever it replaces, the fence comes later.
+            // Relaxed: the kernel's fence orders it. Whatever value this replaces, the fence comes
+            // later.
             self.0.store(mark, Ordering::Relaxed);
         }
         note != NONE
     }
 }
 
-/// A fence that is sequentially consistent with every other one, light or heavy. `lights` returns those of all
-/// threads. Returns false if the kernel has refused it: the caller must then do as if other threads' accesses before
-/// their light fences were not visible.
+/// A fence that is sequentially consistent with every other one, light or heavy. `lights` returns
+/// the light fences of all threads. Returns false if the kernel has refused it: the caller must
+/// then do as if other threads' accesses before their light fences were not visible.
 pub(crate) fn heavy<'l, L: Iterator<Item = &'l LightFence>>(lights: impl Fn() -> L) -> bool {
     // SeqCst: as in `ordinary`. Model: epoch_quick.
     fence(Ordering::SeqCst);
     let local = 0_u8;
     // No other call that runs now has this address.
     let mark = (&raw const local).addr();
-    // After the fence, as whoever is not there yet makes a fence later.
+    // After the fence: a reader that is not in the list yet makes an ordinary fence later.
     if lights().filter(|light| light.revoke(mark)).count() == 0 {
         return true;
     }
     if !membarrier::fence_all() {
         return false;
     }
-    // Readers may have noted anew.
+    // A reader may have set its note again meanwhile.
     let revoked = |light: &&LightFence| light.0.load(Ordering::Relaxed) == mark;
     for LightFence(note) in lights().filter(revoked) {
         // Release: pairs with the Acquire in `revoke`. Model: epoch_quick.

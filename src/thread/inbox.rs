@@ -292,7 +292,7 @@ impl Queue {
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Inbox {
-    /// The newest message; or null, [`armed`], [`closed`] or [`nudged`].
+    /// The newest message; or null, [`armed_mark`], [`closed_mark`] or [`nudge_mark`].
     head: AtomicPtr<Node>,
 }
 
@@ -300,18 +300,18 @@ pub(crate) struct Inbox {
 const NUDGED: usize = 3;
 
 /// The mark of an empty inbox whose next message must wake the owner. All marks are below the
-/// address of every message, and those of an open inbox are odd, which no message's address is.
-fn armed() -> *mut Node {
+/// address of every message, and the marks of an open inbox are odd, unlike any message's address.
+fn armed_mark() -> *mut Node {
     ptr::without_provenance_mut(1)
 }
 
 /// The mark of a closed inbox.
-fn closed() -> *mut Node {
+fn closed_mark() -> *mut Node {
     ptr::without_provenance_mut(2)
 }
 
 /// The mark of an empty inbox whose owner has been nudged.
-const fn nudged() -> *mut Node {
+const fn nudge_mark() -> *mut Node {
     ptr::without_provenance_mut(NUDGED)
 }
 
@@ -349,11 +349,11 @@ impl Inbox {
     pub(crate) fn push(&self, message: Message) -> Result<PushOutcome, Message> {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            if head == closed() {
+            if head == closed_mark() {
                 return Err(message);
             }
-            // Treats both marks alike, as one test for both costs less: a nudged owner is awake, or
-            // about to be, and need not be woken again.
+            // Treats *armed* and *nudged* alike, as one test costs less: a nudged owner is awake,
+            // or about to be, and need not be woken again.
             let (next, outcome) = if head.addr() & 1 != 0 {
                 (ptr::null_mut(), PushOutcome::WakeOwner)
             } else {
@@ -380,17 +380,17 @@ impl Inbox {
     pub(crate) fn nudge(&self) -> PushOutcome {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            if head == closed() {
+            if head == closed_mark() {
                 return PushOutcome::OwnerAwake;
             }
-            let now = if is_message(head) { head } else { nudged() };
+            let now = if is_message(head) { head } else { nudge_mark() };
             // Release: pairs with the Acquire of `take`, even if the exchange keeps the head.
             // Model: inbox_nudge.
             match self
                 .head
                 .compare_exchange_weak(head, now, Ordering::Release, Ordering::Relaxed)
             {
-                Ok(_) if head == armed() => return PushOutcome::WakeOwner,
+                Ok(_) if head == armed_mark() => return PushOutcome::WakeOwner,
                 Ok(_) => return PushOutcome::OwnerAwake,
                 Err(now) => head = now,
             }
@@ -406,7 +406,7 @@ impl Inbox {
 
     /// Returns whether the inbox is closed.
     pub(crate) fn is_closed(&self) -> bool {
-        self.head.load(Ordering::Relaxed) == closed()
+        self.head.load(Ordering::Relaxed) == closed_mark()
     }
 
     /// Takes all messages, oldest first. If the inbox is ever closed, only its owner may call this:
@@ -438,7 +438,7 @@ impl Inbox {
         // lock; and the owner reads messages only after `take`.
         let was_empty = self.head.compare_exchange(
             ptr::null_mut(),
-            armed(),
+            armed_mark(),
             Ordering::Relaxed,
             Ordering::Relaxed,
         );
@@ -449,9 +449,9 @@ impl Inbox {
     /// came before may still wake it.
     pub(crate) fn disarm(&self) {
         // Relaxed: publishes nothing, as in `arm`.
-        if self.head.load(Ordering::Relaxed) == armed() {
+        if self.head.load(Ordering::Relaxed) == armed_mark() {
             let _ = self.head.compare_exchange(
-                armed(),
+                armed_mark(),
                 ptr::null_mut(),
                 Ordering::Relaxed,
                 Ordering::Relaxed,
@@ -462,7 +462,7 @@ impl Inbox {
     /// Closes the inbox for good and takes all messages, oldest first. Owner only.
     pub(crate) fn close(&self) -> Chain {
         // Acquire: pairs with the Release of `push`. Model: inbox_push_take_close.
-        let head = self.head.swap(closed(), Ordering::Acquire);
+        let head = self.head.swap(closed_mark(), Ordering::Acquire);
         // SAFETY: the swap made the messages ours (invariant 5 of `thread`). Null ends the chain.
         unsafe { Chain::reversed(messages(head)) }
     }

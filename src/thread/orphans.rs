@@ -209,10 +209,10 @@ impl Orphans {
     /// Calls `run`, which runs an orphan of this weight to its end.
     fn run_one(&self, weight: u64, run: impl FnOnce()) {
         run_counted(run);
-        self.done(weight);
+        self.count_ran(weight);
     }
 
-    fn done(&self, n: u64) {
+    fn count_ran(&self, n: u64) {
         // Release: pairs with the Acquire in `ran`, so that a thread that sees this count sees the
         // release's effects. Model: shutdown_orphan_to_root.
         self.ran.fetch_add(n, Ordering::Release);
@@ -236,13 +236,13 @@ impl Orphans {
         run_counted(|| left = part(message));
         let after = left.map_or(0, |message| claim.put_back(message));
         self.ready.subtract_shared(before - after);
-        self.done(before - after);
+        self.count_ran(before - after);
         true
     }
 
     /// Returns how many orphans have ever run: while the number does not change, none runs.
     pub(crate) fn ran(&self) -> u64 {
-        // Acquire: pairs with the Release in `done`. Model: shutdown_orphan_to_root.
+        // Acquire: pairs with the Release in `count_ran`. Model: shutdown_orphan_to_root.
         self.ran.load(Ordering::Acquire)
     }
 
@@ -253,7 +253,7 @@ impl Orphans {
     }
 
     fn all(&self) -> usize {
-        // Acquire: pairs with the Release in `done`. Model: orphans_quiesce.
+        // Acquire: pairs with the Release in `count_ran`. Model: orphans_quiesce.
         self.outstanding.load(Ordering::Acquire)
     }
 }

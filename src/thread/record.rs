@@ -169,9 +169,9 @@ impl Record {
         }
     }
 
-    /// Makes the thread wake senders that wait for room: a release counts as waiting until it is
-    /// refused, so they may have found none because of it, and nothing else may wait that would wake
-    /// them. For senders that go away after a refusal.
+    /// Makes the thread wake senders that wait for room; for a sender that goes away after a
+    /// refusal. Its release counted as waiting until then, so others may have found no room because
+    /// of it, and perhaps nothing else that waits would wake them.
     pub(crate) fn look_for_room_again(&self) {
         // Model: drop_later_refused, drop_later_refused_release.
         self.nudge();

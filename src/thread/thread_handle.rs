@@ -140,8 +140,8 @@ impl ThreadHandle {
         Ok(())
     }
 
-    /// Sends a closure as a message of `kind`, one of closures, by `push`, which gives a refused message
-    /// back.
+    /// Sends a closure by `push`, which gives a refused message back. `kind` is one of the kinds of
+    /// closures.
     pub(crate) fn post_by<F: Carried, R>(
         &self,
         kind: MessageKind,

@@ -17,8 +17,8 @@ pub(crate) type WakeHook = Arc<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 pub(crate) struct ThreadWaker {
     parker: Parker,
-    /// The hooks, the one that is called last. The lock is std's even in loom builds, as nothing yields
-    /// while it is held.
+    /// The hooks, of which only the last one is called. The lock is std's even in loom builds, as
+    /// nothing yields while it is held.
     hooks: Mutex<Vec<WakeHook>>,
 }
 

@@ -268,7 +268,8 @@ impl StackAllocator {
         let mut header = unsafe { self.header(offset).read() };
         if offset != self.last.get() {
             header.link |= HOLE;
-            // SAFETY: the entry is below the top, as above; nothing else refers to its header.
+            // SAFETY: the entry is below the top (invariant 2 of `arena`); nothing else refers to
+            // its header.
             unsafe { self.header(offset).write(header) };
             self.holes.set(self.holes.get() + 1);
             return;
@@ -314,7 +315,7 @@ impl StackAllocator {
     pub(super) unsafe fn own(&self, value: NonNull<u8>) -> NonNull<u8> {
         let offset = self.offset(value);
         if offset < self.capacity {
-            // SAFETY: below the capacity.
+            // SAFETY: the offset is below the capacity.
             unsafe { self.base.add(offset) }
         } else {
             // SAFETY: `value` is not in the arena, so it is from `overflow`; by the contract it was

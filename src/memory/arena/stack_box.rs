@@ -297,7 +297,7 @@ impl StackAllocator {
 
 // Memory that is reserved in an arena for a value.
 
-/// Memory for a value in an arena. Dropping the reservation frees the memory, also by a panic.
+/// Memory for a value in an arena. Dropping the reservation, also during a panic, frees the memory.
 pub(super) struct Reservation<'s> {
     arena: &'s StackAllocator,
     value: NonNull<u8>,
@@ -346,7 +346,7 @@ fn dangling(layout: Layout) -> NonNull<u8> {
 
 /// A slice that is being filled. Dropping it, before `finish`, drops the values written so far.
 pub(super) struct PartialSlice<'s, T> {
-    /// Freed after the values, even if one of their destructors panics, as fields are.
+    /// As a field, it is freed after the values, even if one of their destructors panics.
     memory: Reservation<'s>,
     len: usize,
     values: PhantomData<T>,

@@ -95,7 +95,7 @@ pub struct BlockAllocatorBuilder(AllocatorSettings);
 
 impl BlockAllocatorBuilder {
     /// Calls `hook` with the statistics when the allocator [holds](BlockAllocator#caps) more than
-    /// `bytes`: once, and again each time that it does after it was below.
+    /// `bytes`: once, and again each time that it exceeds `bytes` after it has been below.
     ///
     /// The hook is called on the thread that got the last memory, perhaps in the middle of an
     /// allocation of any kind. The hook may allocate, free, and [trim](BlockAllocator::trim).
@@ -223,7 +223,7 @@ impl BlockAllocator {
         or_trimmed(shared, || shared.alloc_large(layout, shared.hard_cap()))
     }
 
-    /// Allocates memory that no block fits, for an object of an allocator with a cap.
+    /// Allocates an object that no block fits, from an allocator with a cap.
     pub(crate) fn alloc_owned(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
         or_trimmed(self.shared(), || self.shared().alloc_owned(layout))
     }
@@ -311,7 +311,7 @@ impl Drop for AllocatorHandle {
         for heap in self.shared.heaps() {
             // SAFETY: nothing frees a heap before it is closed, below (invariant 5 of `block`).
             let was_ours = thread_heaps::disown(unsafe { heap.as_ref() });
-            // SAFETY: the heap is not freed before `close`, as above.
+            // SAFETY: nothing frees a heap before it is closed (invariant 5 of `block`).
             if unsafe { heap.as_ref() }.remote_frees.close() || was_ours {
                 // SAFETY: this thread owns the heap: it was the owner already, or `close` has made
                 // it the owner.
@@ -343,7 +343,7 @@ fn heap_of(allocator: &Arc<AllocatorShared>) -> Option<NonNull<Heap>> {
     Some(heap)
 }
 
-/// Allocates a block of `class`, of which `waste` bytes were not asked for: from `heap`, a
+/// Allocates a block of `class`, which is `waste` bytes larger than was asked for: from `heap`, a
 /// heap of the calling thread; if there is none or it has run out, from `allocator`, which has a
 /// handle, or else from the process-wide allocator.
 #[inline(always)]

@@ -80,9 +80,9 @@ pub(super) fn unpoison(at: NonNull<u8>, size: usize) {
     let _ = (at, size);
 }
 
-/// Addresses of chunks, in several tables, as every free looks one up. Models use std's locks here,
-/// too: they have nothing to check in these tables, which must outlive an execution, as the
-/// process-wide allocator frees its chunks at its very end.
+/// The addresses of chunks. Every free looks one up, so there are several tables, each with a lock.
+/// Models use std's locks here, too: they have nothing to check in these tables, which must outlive
+/// an execution, as the process-wide allocator frees its chunks at its very end.
 static CHUNKS: [PlainMap<usize, ()>; 16] = [const { PlainMap::new() }; 16];
 
 fn table(chunk: usize) -> &'static PlainMap<usize, ()> {

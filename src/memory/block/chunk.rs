@@ -84,9 +84,9 @@ pub(super) struct OwnedHeader {
     /// The list of blocks that were freed.
     free: Cell<*mut Block>,
     /// The number of blocks that were cut and are not in `free`: in use, or in the heap's bin.
-    used: Cell<usize>,
+    taken: Cell<usize>,
     /// The number of blocks that were cut.
-    cut: Cell<usize>,
+    cut_blocks: Cell<usize>,
     state: Cell<ChunkState>,
     /// Links of the list that the chunk is in.
     in_list: Links,
@@ -142,8 +142,8 @@ impl ChunkPtr {
         };
         let owned = OwnedHeader {
             free: Cell::new(ptr::null_mut()),
-            used: Cell::new(0),
-            cut: Cell::new(0),
+            taken: Cell::new(0),
+            cut_blocks: Cell::new(0),
             state: Cell::new(ChunkState::Full),
             in_list: Links::default(),
             of_all: Links::default(),
@@ -160,7 +160,7 @@ impl ChunkPtr {
     ///
     /// # Safety
     /// The pointer is from `new`; the caller owns the chunk, which is in no list, and none of its
-    /// blocks is in use or in a list of another place.
+    /// blocks is in use, or in a list elsewhere.
     pub(super) unsafe fn delete(self) {
         block_checks::unregister_chunk(self.0.addr());
         self.owned.witness.write();
@@ -212,11 +212,11 @@ impl ChunkPtr {
         unsafe { self.0.cast::<u8>().add(offset).cast() }
     }
 
-    /// Takes all free blocks, as a list; null if no block is free. From then on they count as used.
+    /// Takes all free blocks as a list; null if no block is free. From then on they count as taken.
     /// Owner only.
     pub(super) fn take_free(self) -> *mut Block {
         self.owned.witness.write();
-        self.owned.used.set(self.owned.cut.get());
+        self.owned.taken.set(self.owned.cut_blocks.get());
         let list = self.owned.free.replace(ptr::null_mut());
         if list.is_null() {
             self.cut_more()
@@ -229,7 +229,7 @@ impl ChunkPtr {
     fn cut_more(self) -> *mut Block {
         let class = self.class();
         let size = SIZES[class];
-        let from = self.owned.cut.get();
+        let from = self.owned.cut_blocks.get();
         let to = capacity(class).min(from + CUT_BYTES.div_ceil(size));
         let mut list = ptr::null_mut();
         for i in (from..to).rev() {
@@ -242,8 +242,8 @@ impl ChunkPtr {
             }
             list = block.as_ptr();
         }
-        self.owned.cut.set(to);
-        self.owned.used.set(to);
+        self.owned.cut_blocks.set(to);
+        self.owned.taken.set(to);
         list
     }
 }
@@ -277,14 +277,14 @@ impl Chunk {
     /// Gives a chunk without a block in use another size class. Owner only.
     pub(super) fn assign(&self, class: usize) {
         self.owned.witness.write();
-        debug_assert_eq!(self.owned.used.get(), 0);
+        debug_assert_eq!(self.owned.taken.get(), 0);
         self.shared.class.set(class);
         self.owned.free.set(ptr::null_mut());
-        self.owned.cut.set(0);
+        self.owned.cut_blocks.set(0);
     }
 
     /// Puts a block back. Owner only. Returns whether no block was free before, and whether no
-    /// block is used any more.
+    /// block is taken any more.
     ///
     /// # Safety
     /// The block is in this chunk and belongs to the caller: it is not in use, and in no list.
@@ -295,19 +295,19 @@ impl Chunk {
         // SAFETY: the caller gives up the block.
         unsafe { set_next(block, next) };
         self.owned.free.set(block.as_ptr());
-        let used = self.owned.used.get() - 1;
-        self.owned.used.set(used);
-        (next.is_null(), used == 0)
+        let taken = self.owned.taken.get() - 1;
+        self.owned.taken.set(taken);
+        (next.is_null(), taken == 0)
     }
 
     /// Returns whether `take_free` would find a block. Owner only.
     pub(super) fn has_room(&self) -> bool {
-        !self.owned.free.get().is_null() || self.owned.cut.get() < capacity(self.class())
+        !self.owned.free.get().is_null() || self.owned.cut_blocks.get() < capacity(self.class())
     }
 
-    /// Returns whether no block is used. Owner only.
+    /// Returns whether no block is taken. Owner only.
     pub(super) fn is_unused(&self) -> bool {
-        self.owned.used.get() == 0
+        self.owned.taken.get() == 0
     }
 
     /// Returns the index of a block; `None` if no block begins at that address.
@@ -324,7 +324,7 @@ impl Chunk {
 pub(super) struct BulkPut {
     pub(super) chunk: ChunkPtr,
     free: *mut Block,
-    used: usize,
+    taken: usize,
 }
 
 impl BulkPut {
@@ -332,8 +332,8 @@ impl BulkPut {
     /// [`end`](Self::end).
     #[inline(always)]
     pub(super) fn begin(chunk: ChunkPtr) -> Self {
-        let (free, used) = (chunk.owned.free.get(), chunk.owned.used.get());
-        Self { chunk, free, used }
+        let (free, taken) = (chunk.owned.free.get(), chunk.owned.taken.get());
+        Self { chunk, free, taken }
     }
 
     /// Puts a block back.
@@ -345,18 +345,18 @@ impl BulkPut {
         // SAFETY: the caller gives up the block.
         unsafe { set_next(block, self.free) };
         self.free = block.as_ptr();
-        self.used -= 1;
+        self.taken -= 1;
     }
 
     /// Writes the free list and count to the chunk. Returns whether the chunk belongs in another
-    /// list, because it had no free block before, or has no used block any more.
+    /// list, because it had no free block before, or has no taken block any more.
     #[inline(always)]
     pub(super) fn end(self) -> bool {
         let owned = &self.chunk.owned;
         owned.witness.write();
         let was_full = owned.free.replace(self.free).is_null();
-        owned.used.set(self.used);
-        was_full || self.used == 0
+        owned.taken.set(self.taken);
+        was_full || self.taken == 0
     }
 }
 
@@ -505,8 +505,8 @@ described! {
             heap = offset_of!(Chunk, shared.heap),
             class = offset_of!(Chunk, shared.class),
             free = OWNED + offset_of!(OwnedHeader, free),
-            cut = OWNED + offset_of!(OwnedHeader, cut),
-            used = OWNED + offset_of!(OwnedHeader, used),
+            cut = OWNED + offset_of!(OwnedHeader, cut_blocks),
+            used = OWNED + offset_of!(OwnedHeader, taken),
             next = OWNED + offset_of!(OwnedHeader, of_all.next),
         }
         block {

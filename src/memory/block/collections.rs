@@ -10,7 +10,7 @@
 //!
 //! Through the recovered pointer the allocators only read their own pointer to the memory, and use
 //! their own pointer from then on: all pointers in their lists have strict provenance. This is the
-//! only integer-to-pointer cast but for those of classes of C (`src/foreign/class.rs`), and
+//! only integer-to-pointer cast except for those of classes of C (`src/foreign/class.rs`), and
 //! `ci/sanitize/miri.sh` allows no others.
 //!
 //! # Blocks
@@ -54,7 +54,7 @@ pub(crate) unsafe trait ForCollections {
     /// Allocates memory, which a collection can pass back.
     fn reserve_memory(&self, layout: Layout) -> Result<NonNull<u8>, AllocError>;
 
-    /// Finds the memory that a collection passes back, of which `ptr` has the address.
+    /// Finds the memory that a collection passes back; `ptr` has its address.
     ///
     /// # Safety
     /// It is memory of this layout, from this allocator, and was not freed.
@@ -320,7 +320,8 @@ unsafe impl ForCollections for BlockAllocator {
             CollectionMemory::NoBlock(_) => return None,
         };
         let is_aligned = own.addr().get() % new.align() == 0;
-        // By class, as checks of what is freed go by it: the size alone may fit, but not the class.
+        // Compares classes, as the checks of a free do: a size may fit, but have a larger class by
+        // its alignment.
         if class_of(new).is_none_or(|class| class > most) || !is_aligned {
             return None;
         }

@@ -73,8 +73,8 @@ impl Bin {
     }
 }
 
-/// All heaps, for readers outside of the process: only blocks lead to the heaps of an allocator
-/// that has closed.
+/// All heaps, for readers outside of the process: once an allocator has closed, only blocks lead to
+/// its heaps.
 pub(crate) static HEAPS: Roll = Roll::new();
 
 /// The blocks of one thread, from one allocator.
@@ -231,7 +231,7 @@ impl Heap {
         class: usize,
         waste: usize,
     ) {
-        // SAFETY: the contract of this function is that of the call.
+        // SAFETY: the caller owns the heap; a block's class is a size class.
         unsafe { self.count_freed(class, 1, waste) };
         self.witness.write();
         // SAFETY: a block of the chunk that the caller gives up.

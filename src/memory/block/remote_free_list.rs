@@ -112,7 +112,8 @@ impl RemoteFreeList {
         ptr::null_mut()
     }
 
-    /// Gives up the ownership of the heap, if possible. Returns whether it was. Owner only.
+    /// Gives up the ownership of the heap, if possible. Returns whether that was possible. Owner
+    /// only.
     ///
     /// Not possible if the allocator has closed and a batch waits, or if it has closed since the
     /// owner read `was_closed`: no other thread would come to free the rest.

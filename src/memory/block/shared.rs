@@ -129,7 +129,7 @@ impl AllocatorShared {
         let bytes = bytes as u64;
         let Some(cap) = cap else {
             let made = make().ok_or(AllocError::OutOfMemory { layout: asked })?;
-            // Relaxed: as below. Nobody can free the memory yet.
+            // Relaxed: it publishes nothing. Nobody can free the memory yet.
             let before = self.held.fetch_add(bytes, Ordering::Relaxed);
             self.peak.raise_shared(before + bytes);
             return Ok(made);
@@ -145,7 +145,7 @@ impl AllocatorShared {
             held: held as usize,
         })?;
         let Some(made) = make() else {
-            // The count that was too high may have had the soft cap reported.
+            // Also forgets that the hook was called for the soft cap, if this count was the reason.
             self.release(bytes);
             return Err(AllocError::OutOfMemory { layout: asked });
         };
@@ -172,8 +172,8 @@ impl AllocatorShared {
         }
     }
 
-    /// Allocates memory that no block fits, from the global allocator, if no more than `cap` is
-    /// then held. The layout's size is not 0. For callers with a handle.
+    /// Allocates memory for a layout that no block fits, from the global allocator, if no more than
+    /// `cap` is then held. The layout's size is not 0. For callers with a handle.
     #[inline]
     pub(crate) fn alloc_large(
         &self,
@@ -276,7 +276,7 @@ impl AllocatorShared {
     }
 }
 
-/// What precedes a large object of a limited allocator.
+/// Stands before a large object of a limited allocator, and names that allocator.
 #[repr(C, align(16))]
 struct Owner(Arc<AllocatorShared>);
 

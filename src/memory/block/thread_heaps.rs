@@ -301,8 +301,8 @@ unsafe fn free_elsewhere(chunk: ChunkPtr, block: NonNull<u8>, class: usize, wast
         } else {
             heaps.batches.add(at, block, waste);
             if closed || SIZES[class] > GATHERED_BYTES {
-                // At once, with what was gathered before: after a close, the heap's last block may
-                // be among these, for which the heap's memory waits.
+                // Sends them at once, with what was gathered before: after a close, the heap's last
+                // block may be among these, and its arrival frees the heap.
                 heaps.batches.send_to(at);
             }
         }
@@ -464,7 +464,8 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: us
         // `block`).
         let heap = unsafe { heap.as_ref() };
         let counters = &heap.counters;
-        // Models do not see counters, and this must come before the push, after which the heap may be freed.
+        // Shows models that the counters are changed before the push, after which the heap may be
+        // freed: they do not see counters.
         heap.made.read();
         counters.inbox.add_shared(len as u64);
         counters.waste_lowered.add_shared(waste as u64);

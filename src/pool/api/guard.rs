@@ -185,7 +185,7 @@ impl AutoreleasePool {
     /// Creates a text that the pool owns: a copy of `text`, in a block like other [created
     /// objects](Self::create).
     ///
-    /// The object has 24 bytes before the text, so texts of up to 616 bytes fit into blocks.
+    /// The object has 24 bytes before the text, so texts of up to 64,744 bytes fit into blocks.
     ///
     /// # Panics
     /// As [`create`](Self::create) does.

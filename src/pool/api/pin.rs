@@ -62,7 +62,7 @@ pub(crate) fn pinned_while<R>(call: Call, f: impl FnOnce() -> R) -> R {
         }
     }
     this_thread::with(|pools| {
-        // This guard is dropped after the pin has ended, also by a panic.
+        // This guard is dropped after the pin has ended, even if `f` panics.
         let _turn = TurnAtEnd(pools);
         epoch::pinned_while(pools.map(|p| &p.participant), Some(call), f)
     })

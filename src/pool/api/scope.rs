@@ -64,8 +64,8 @@ struct PoolScope {
     /// The pool that the scope has opened. Its state exists until the scope ends, even if its guard
     /// is dropped earlier.
     own: NonNull<PoolState>,
-    /// The guard, which `f` may have replaced. A pointer, so that the guard, which `f` may change,
-    /// is not part of this struct: the compiler then keeps `own` in a register.
+    /// The guard, which `f` may replace. A pointer, as `f` could change a guard in this struct, so
+    /// the compiler would not keep `own` in a register.
     pool: *mut AutoreleasePool,
 }
 

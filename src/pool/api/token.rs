@@ -196,7 +196,7 @@ pub(crate) fn close_alone(
     })
 }
 
-/// Returns the pool of `token` as a guard's, for all but closing it.
+/// Returns a guard for the pool of `token`, to use the pool, but not to close it.
 ///
 /// # Safety
 /// The result is not used once the pool is closed, and never dropped.
@@ -236,8 +236,8 @@ fn find_open<'p>(
 ) -> Result<(&'p PoolStack, &'p PoolState), PopError> {
     let stack = pools.find(manager).ok_or(PopError::Stale)?;
     let pool = pools.pool(token.index).ok_or(PopError::Stale)?;
-    // A pool is opened once in each generation, so the token's manager opened this one, unless the token
-    // was made of other words.
+    // A pool is opened once in each generation, so the token's manager opened this one, unless the
+    // token was made of words that no token has had.
     if !pool.life.is_token_of(token.generation) || !ptr::eq(pool.stack.get(), stack) {
         return Err(PopError::Stale);
     }

@@ -14,8 +14,8 @@ use crate::unwind::FirstPanic;
 use std::ptr::NonNull;
 
 /// Returns whether the pool `state` can be closed by popping its frame: it has no entries, its
-/// frame is the topmost one, and the thread has nothing else to do. `plain` says whether the pool
-/// has no extras but those that the caller handles.
+/// frame is the topmost one, and the thread has nothing else to do. `plain` is the result of
+/// `is_plain_guard` or `is_plain_scope`.
 #[inline(always)]
 pub(in crate::pool) fn can_just_pop(state: &PoolState, stack: &PoolStack, plain: bool) -> bool {
     let pools = stack.thread_pools();

@@ -32,7 +32,7 @@ const STEPS: usize = 64;
 
 /// One duty, a row of the table.
 struct Duty {
-    /// What the duty releases, for the event about a drain that does not end.
+    /// The duty's releases, in words, for the event about a drain that does not end.
     releases: &'static str,
     /// Returns whether the duty can be served now. Runs no foreign code.
     is_due: fn(&ThreadPools, &PoolStack) -> bool,
@@ -129,8 +129,8 @@ const DUTIES: &[Duty] = &[
 /// A drain's progress with the duties.
 #[derive(Default)]
 pub(super) struct Agenda {
-    /// How many of the releases that other threads had sent when the drain took its mail in are
-    /// left. Releases that arrive meanwhile wait for later drains, as they may arrive for ever.
+    /// How many releases are left of those that had been sent when the drain took its mail in.
+    /// Releases that arrive meanwhile wait for later drains, as they may arrive for ever.
     mail: Option<usize>,
     /// The orphans that the drain has claimed.
     orphans: Option<OrphanClaim>,
@@ -140,7 +140,7 @@ pub(super) struct Agenda {
     /// True if the drain should collect what slots have retired: when it begins, and again when it has
     /// released orphans, whose destructors may have closed pools that held the epoch.
     epoch: bool,
-    /// What the latest duty released that had anything to do.
+    /// The releases, in words, of the last duty that had anything to do.
     pub(super) latest: &'static str,
     /// True once the drain has begun to answer `shutdown`.
     answers: bool,
@@ -269,7 +269,8 @@ fn collect_retired(drain: &mut Drain<'_>) -> bool {
     }
     let mine = drain.thread.map(|pools| &pools.attention);
     let mine = mine.filter(|attention| attention.has(Attention::EPOCH));
-    // A destructor that retires many collects, too: then only the claim is left to do.
+    // If nothing is deferred any more, a destructor that retired many references has collected, and
+    // only the claim is left to do.
     let is_ready = match epoch::has_deferred() {
         true => retired::collect(),
         false => mine.is_some() && ORPHANS.has_releases(),
@@ -322,7 +323,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         }
     };
     let until = drain.until(usize::MAX);
-    // Makes the releases, too, that were claimed with these: ordinary drains skip claimed messages.
+    // Also makes the releases that were claimed with these: ordinary drains skip claimed messages.
     let is_left = |left| left > 0 && !claimed_only || pools.has_claimed();
     while is_left(left) && !drain.is_done(until) {
         match pools.claimed.next(inbox) {

@@ -113,8 +113,8 @@ fn lower(
     run: &PlainDrain<'_>,
     panics: &mut FirstPanic,
 ) {
-    // Whoever pops a token pool pops those that its destructors have pushed, one after the other: here,
-    // they would nest without a limit.
+    // The code that pops a token pool also pops those that its destructors have pushed, one after
+    // the other: here, the pops would nest without a limit.
     if !stack.is_popping(pool) {
         leave(stack, barrier.frame(), run.limit, panics);
         // Foreign code, such as an event's hook, may have fed the pool, which is current again.

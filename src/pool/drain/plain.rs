@@ -123,8 +123,8 @@ impl<'d> PlainDrain<'d> {
     }
 }
 
-/// The figures of one stretch of entries, in registers. The stretch's end, also by a panic, adds
-/// them to the drain's figures.
+/// The figures of one stretch of entries, in registers. The stretch's end, also during a panic,
+/// adds them to the drain's figures.
 struct Figures<'r, 'd>(&'r PlainDrain<'d>, Unmetered);
 
 impl Drop for Figures<'_, '_> {

@@ -32,7 +32,7 @@ pub(super) trait Pace {
     fn at_most(&self) -> u32;
 
     /// Notes the type of the next object.
-    fn begin(&mut self, _: &'static TypeInfo) {}
+    fn note_type(&mut self, _: &'static TypeInfo) {}
 
     /// Counts `n` references that are about to be released.
     fn count(&mut self, n: usize);
@@ -92,7 +92,7 @@ impl Pace for Unmetered {
     }
 
     #[inline(always)]
-    fn begin(&mut self, type_info: &'static TypeInfo) {
+    fn note_type(&mut self, type_info: &'static TypeInfo) {
         self.last = Some(type_info);
     }
 
@@ -132,17 +132,17 @@ pub(super) unsafe fn release<P: Pace>(
 ) -> bool {
     // SAFETY: alive by the caller's references.
     let object = unsafe { header(thin) };
-    // SAFETY: as above.
+    // SAFETY: alive by the caller's references.
     match unsafe { checked(thin, object.count.release_many(n)) } {
         Released::Alive => {}
         // SAFETY: `release_many` says that this was the last strong reference.
         Released::Unique if scope.deep => unsafe { scope.queue_unique(thin) },
-        // SAFETY: as above.
+        // SAFETY: `release_many` says that this was the last strong reference.
         Released::Last if scope.deep => unsafe { scope.queue_dead(thin) },
-        // SAFETY: as above.
+        // SAFETY: `release_many` says that these were the only references.
         Released::Unique => return unsafe { destroy_unique(thin, object.type_info, scope, pace) },
         Released::Last => {
-            // SAFETY: as above.
+            // SAFETY: `release_many` says that this was the last strong reference.
             pace.destroy(object.type_info, scope, || unsafe { destroy_dead(thin) });
             return true;
         }
@@ -192,8 +192,8 @@ enum Way {
 }
 
 impl Way {
-    /// Chooses the way for the newest of these entries, which is for this object; `deep` is that of the
-    /// scope.
+    /// Chooses the way for the newest of these entries, which is for this object; `deep` is the
+    /// scope's.
     #[inline(always)]
     fn of<P: Pace>(entries: &Entries, object: &Header, deep: bool) -> Self {
         // In the usual case the entry's is the only reference, so the object has no other entry.
@@ -235,7 +235,7 @@ pub(super) fn stretch<'n, P: Pace>(
         // SAFETY: alive by the entry's reference (invariant 5 of `pool`).
         let object = unsafe { header(thin) };
         let type_info = object.type_info;
-        pace.begin(type_info);
+        pace.note_type(type_info);
         let way = Way::of::<P>(entries, object, deep);
         if let Way::Alike(block) = way {
             let n = destroy_alike(entries, type_info, block);

@@ -122,7 +122,8 @@ impl Drop for Held {
     }
 }
 
-/// Counts a pool that has been closed. The last one of a detached `ThreadPools` frees it.
+/// Counts a pool that has been closed. If it was the last open one of a detached `ThreadPools`,
+/// frees that.
 ///
 /// # Safety
 /// The caller does not use `pools` any more, and has no reference into it.
@@ -138,7 +139,7 @@ pub(in crate::pool) unsafe fn pool_closed(pools: NonNull<ThreadPools>) {
 /// Counts a pool of a detached `ThreadPools` that has been closed.
 ///
 /// # Safety
-/// As [`pool_closed`].
+/// The contract of [`pool_closed`].
 #[cold]
 #[inline(never)]
 unsafe fn detached_pool_closed(pools: NonNull<ThreadPools>) {
@@ -214,10 +215,11 @@ fn at_exit(record: &Arc<Record>) {
     if let Some(pools) = NonNull::new(pools) {
         // SAFETY: `enter` made the pools, which only `pool_closed` frees.
         let this = unsafe { pools.as_ref() };
-        // The pointer that `enter` made: what is left open may be the last to go, and free the pools by it.
+        // Keeps the pointer that `enter` made: the close of the last open pool frees the pools by
+        // it.
         let events = exit(this, record, || set_exited(pools.as_ptr()));
         if this.participant.has_calls() {
-            // A suspended coroutine is inside a call on a slot, which uses the pools when it ends: they stay.
+            // A suspended coroutine is inside a slot's call, whose end uses the pools: they stay.
             this.count_open(1);
         }
         // SAFETY: `exit` has counted this, and `this` is not used any more.
@@ -234,8 +236,8 @@ pub(crate) fn arm_if_idle(record: &Record, for_releases: bool) -> bool {
 }
 
 /// Makes the next message to the calling thread call the hook; calls it at once if there is something
-/// to do already. Does so even in a destructor, after which nothing else would. The backlog does not count:
-/// what follows from the call, `run_inbox`, leaves it alone.
+/// to do already. Does so even in a destructor, after which nothing else would. The backlog does
+/// not count: `run_inbox`, which the hook's call leads to, leaves it alone.
 pub(crate) fn rearm(record: &Record) {
     if record.waker.has_hook() && !arm_if(record, true, ThreadPools::has_served) {
         record.waker.wake();
@@ -294,8 +296,8 @@ fn prune(pools: &ThreadPools) {
     }
 }
 
-/// How many drains an exit makes to keep up with destructors that feed its pools, besides those of the
-/// pools that are open when it begins.
+/// How many drains an exit makes to keep up with destructors that feed its pools, besides the
+/// drains of the pools that are open when it begins.
 const DRAINS: usize = 100_000;
 
 /// Drains root and token pools until they stay empty, closes the inbox, and hands the closures that
@@ -343,7 +345,7 @@ pub(in crate::pool) fn exit(
     pools.reviews.leave(&pools.attention);
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
-    // Normally none.
+    // Normally 0.
     let tokens: usize = pools.stacks().map(|stack| stack.tokens().count()).sum();
     pools.detach(guards + tokens + 1);
     if guards > 0 {

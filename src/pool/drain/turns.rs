@@ -160,8 +160,8 @@ impl<'d> Drain<'d> {
     /// Takes a turn of the drain's own releases and of each duty. Returns whether the drain had
     /// releases of its own, and whether a duty had anything to do.
     ///
-    /// With a budget, the first turn is the one after that in which the thread's last budget was
-    /// spent: otherwise the same turn could take the whole budget each time.
+    /// With a budget, begins with the turn after the one that spent the thread's last budget:
+    /// otherwise one turn could take the whole budget each time.
     fn round_of_turns(&mut self) -> (bool, bool) {
         const TURNS: usize = duties::COUNT + 1;
         let next = self.thread.filter(|_| self.meter.is_limited());
@@ -182,7 +182,8 @@ impl<'d> Drain<'d> {
         (own, duties)
     }
 
-    /// Reports that duties that release `fed_by`, or else destructors, feed the drain without end.
+    /// Reports that the drain is fed without end: by duties that release `fed_by`, or else by
+    /// destructors.
     #[cold]
     fn report_endless(&self, generations: u32, fed_by: &'static str) {
         let pool = match self.own {

@@ -94,7 +94,7 @@ pub(super) fn backlog(stack: &PoolStack, pool: &PoolState) {
 
 #[cold]
 fn report_backlog(stack: &PoolStack, pool: &PoolState, len: usize) {
-    let sample = Sample::take(len, |f| look_through_left(stack, f));
+    let sample = Sample::collect(len, |f| look_through_left(stack, f));
     sample
         .add_to(about(EventKind::BacklogWatermark, stack, pool, len))
         .emit();
@@ -120,7 +120,7 @@ struct Sample {
 impl Sample {
     /// Samples the newest of the `len` entries of a pool.
     fn of_entries(pool: &PoolState, len: usize) -> Self {
-        Self::take(len, |f| {
+        Self::collect(len, |f| {
             // SAFETY: `f` only reads the entries' headers, so no entry is taken out meanwhile.
             unsafe { pool.entries.newest_first() }.all(f);
         })
@@ -132,7 +132,7 @@ impl Sample {
 
     /// Samples some of `len` objects. `look_through` passes objects to the closure that it gets, as
     /// long as that returns `true`.
-    fn take(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
+    fn collect(len: usize, look_through: impl FnOnce(&mut dyn FnMut(Thin) -> bool)) -> Self {
         // Allocates before reading the first object: the global allocator is foreign code, which
         // may drain the pool.
         let mut names: Vec<ObjectName> = Vec::with_capacity(len.min(SAMPLE));
@@ -146,7 +146,7 @@ impl Sample {
             }
             has_room
         });
-        // Only now, as foreign code may tell the names.
+        // Only now: reading a name may run foreign code.
         let mut names: Vec<_> = names.into_iter().map(ObjectName::get).collect();
         let (first, size) = (names.first().copied(), names.len());
         names.sort_unstable();

@@ -277,7 +277,7 @@ described! {
 ///
 /// The one word that leads to them is null, [`busy`] while the owner adds an entry, or the newest page.
 /// The owner takes the pages out for that time, by an exchange; so no thread waits for another, and
-/// taking is as quick for many entries as for few, but for a look at each page.
+/// taking looks at each page once, and at no entry.
 pub(in crate::pool) struct RetiredPages<'q>(pub(in crate::pool) &'q AtomicPtr<u8>);
 
 /// The mark of a queue to which its owner adds an entry. No page is at that address.
@@ -286,8 +286,8 @@ fn busy() -> *mut u8 {
 }
 
 impl RetiredPages<'_> {
-    /// Adds an entry, which takes over one strong reference. Returns whether there was none. Owner only. May
-    /// call the global allocator.
+    /// Adds an entry, which takes over one strong reference. Returns whether the queue was empty.
+    /// Owner only. May call the global allocator.
     pub(in crate::pool) fn push(&self, thin: Thin, pages: &PageCache) -> bool {
         let mut new = ptr::null_mut();
         let was_empty = loop {
@@ -297,8 +297,8 @@ impl RetiredPages<'_> {
             }
         };
         if !new.is_null() {
-            // SAFETY: a page from the cache that was not used: the global allocator is foreign code, and
-            // may have retired something meanwhile.
+            // SAFETY: the page is from the cache, and was not used: the global allocator is foreign
+            // code, and has retired something meanwhile.
             unsafe { pages.put(new) };
         }
         was_empty
@@ -308,8 +308,8 @@ impl RetiredPages<'_> {
     /// number of entries before; `None` if there was no room.
     #[inline]
     fn try_push(&self, thin: Thin, new: &mut *mut Page) -> Option<usize> {
-        // Relaxed: other threads write no pages here but former owners, and `enter` in `epoch` acquires
-        // what those have written.
+        // Relaxed: only owners write pages here, and `enter` in `epoch` acquires what former owners
+        // wrote.
         let newest = self.0.swap(busy(), Ordering::Relaxed).cast::<Page>();
         // SAFETY: the exchange made the pages ours.
         let all = unsafe { newest.as_ref() }.map_or(0, Page::below);

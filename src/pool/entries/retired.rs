@@ -19,8 +19,8 @@ use crate::thread::inbox::Chain;
 use crate::thread::key::ThreadKey;
 use crate::thread::orphans::ORPHANS;
 
-/// How many batches may wait for pins at a time. Two, as pins that overlap may hold back one after the
-/// other.
+/// How many batches may wait for pins at a time. Two, as pins that overlap may hold back one batch
+/// after the other.
 const PLACES: usize = 2;
 
 /// The tag of a place without a batch.
@@ -128,7 +128,7 @@ impl Retired {
         self.0.each_ref().map(Place::tag)
     }
 
-    /// Returns whether a collection can do anything, as far as can be told without a fence.
+    /// Returns whether a collection may find anything to do; a hint, without a fence.
     fn is_worth(&self) -> bool {
         let tags = self.tags();
         let is_ready = || {
@@ -167,8 +167,8 @@ pub(crate) fn outstanding() -> usize {
     deferred + ORPHANS.outstanding()
 }
 
-/// Collects: makes ready what slots have retired, as far as no pin delays it. Returns whether any
-/// reference is ready.
+/// Collects: makes ready the references that slots have retired and no pin delays. Returns whether
+/// any reference is ready.
 #[cold]
 #[inline(never)]
 pub(crate) fn collect() -> bool {

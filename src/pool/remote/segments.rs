@@ -109,7 +109,7 @@ impl<T> Segment<T> {
         NonNull::new(self.slots[slot].swap(taken(), Ordering::Acquire))
     }
 
-    /// Subtracts `n` from the count of late pushes, and frees the segment if all are through.
+    /// Subtracts `n` from the count of late pushes, and frees the segment if all have finished.
     ///
     /// # Safety
     /// The taker subtracts the number of late pushes, negated; each late push subtracts one. Neither
@@ -120,7 +120,8 @@ impl<T> Segment<T> {
         // AcqRel: the last one to subtract frees the segment, after the accesses of all others.
         // Model: remote_release_late.
         if late.fetch_sub(n, Ordering::AcqRel) == n {
-            // SAFETY: taker and late pushes are through, and nothing else leads to the segment.
+            // SAFETY: the taker and all late pushers have finished, and no other pointer to the
+            // segment exists.
             unsafe { Self::free(this) };
         }
     }

@@ -32,7 +32,7 @@ impl Item {
 /// The items of a [`Backlog`].
 #[repr(C)]
 struct Items {
-    /// The next items, the first one last.
+    /// The next items, in reverse order: the drain takes the last one first.
     front: FixedVec<Item>,
     /// The items after those of `front`, the next one first.
     back: FixedVec<Item>,
@@ -65,7 +65,7 @@ impl Items {
 /// Entries that a drain has taken out of the backlog and is releasing.
 struct Releasing {
     entries: *const Entries,
-    /// Those of the drain around it.
+    /// The entries of the drain around this one; null if there is none.
     outer: *const Releasing,
 }
 
@@ -159,7 +159,8 @@ impl Backlog {
         // SAFETY: `releasing` has these on the stack until it returns, and takes each off the list
         // then: releases catch the panics of destructors.
         while let Some(releasing) = unsafe { next.as_ref() } {
-            // SAFETY: as above; `f` runs no foreign code, so no entry is taken out.
+            // SAFETY: `releasing` has lent the entries; `f` runs no foreign code, so no entry is
+            // taken out.
             if !unsafe { (*releasing.entries).newest_first() }.all(&mut f) {
                 return;
             }

@@ -126,7 +126,7 @@ impl Outcome {
     }
 }
 
-/// What serving a thread's duties has done.
+/// The result of serving a thread's duties.
 #[derive(Default)]
 pub(crate) struct Served {
     /// How many generations it took until nothing was left; 0 if there was nothing to do.
@@ -212,7 +212,7 @@ impl Meter {
     }
 
     /// Returns a meter that does not time destructors: it is quicker, and the drain may exceed its
-    /// time by the duration of the last sixteen.
+    /// time by the duration of the last sixteen destructors.
     pub(crate) fn coarse(budget: Budget) -> Self {
         Self {
             timed: false,

@@ -174,7 +174,7 @@ impl PoolStack {
         }
         self.stats.count_closed();
         if pools.is_detached() {
-            // The caller keeps `pools`: it was not the last.
+            // The caller keeps another pool of `pools` open, so this was not the last.
             pools.count_closed();
         }
     }

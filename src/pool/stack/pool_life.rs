@@ -347,8 +347,8 @@ impl ChainFrame {
         self.own_life().is_none_or(is_scope)
     }
 
-    /// Notes that the pool below, which was current when this frame's was opened, is closed, if the
-    /// frame's pool is that of a scope or token. The frame must be in the chain.
+    /// If the frame's pool belongs to a scope or a token, notes that the pool below, which was
+    /// current when it was opened, is closed. The frame must be in the chain.
     pub(super) fn note_former_closed(&self) {
         if let Some(life) = self.own_life() {
             if life.is(PoolKind::Token) || self.is_barrier() {

@@ -42,7 +42,7 @@ const MANY: usize = 1_024;
 type PoolChunk = [PoolState; POOL_CHUNK];
 
 /// The pools of threads that have exited while guards were open. The list is for readers outside of
-/// the process: in it, only the guards lead to these pools.
+/// the process: inside, only the guards lead to these pools.
 pub(crate) static DETACHED: Roll = Roll::new();
 
 /// All pools of one thread, and their shared state. Owner only; stays at its address.
@@ -364,7 +364,7 @@ impl ThreadPools {
         Some(unsafe { &*stack.as_ptr() })
     }
 
-    /// Returns the stacks, the first one first. Others may be added meanwhile.
+    /// Returns all stacks, that of the global manager first. Others may be added meanwhile.
     pub(in crate::pool) fn stacks(&self) -> impl Iterator<Item = &PoolStack> {
         (0..).map_while(|n| self.nth_stack(n))
     }

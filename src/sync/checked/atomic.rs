@@ -32,8 +32,8 @@ fn as_rmw(order: Ordering) -> Ordering {
 }
 
 /// Defines the constructor and the operations that all kinds of atomics have. In the mode `Rmw`,
-/// `load` calls the method `$load` with an argument that changes nothing; that of a `pointer` makes
-/// an exchange.
+/// `load` calls the method `$load` with an argument that changes nothing; the `load` of a `pointer`
+/// makes an exchange.
 macro_rules! operations {
     ($name:ident $t:ty, $($load:tt)*) => {
         /// Creates the atomic, like std's `new`.
@@ -76,8 +76,8 @@ macro_rules! operations {
             }
         }
 
-        /// Does what a read-modify-write at a place that a mutant splits does: another thread may
-        /// come between the load and the store.
+        /// Does a read-modify-write that a mutant has split: another thread may come between the
+        /// load and the store.
         #[track_caller]
         fn split(&self, change: impl FnOnce($t) -> Option<$t>) -> Result<$t, $t> {
             let before = self.load_in_mode(Ordering::Acquire);

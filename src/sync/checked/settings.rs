@@ -34,12 +34,12 @@ pub struct Site {
     pub part: &'static str,
 }
 
-/// What an operation becomes that is weakened.
+/// What a weakened operation becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weaker {
-    /// Has this ordering.
+    /// An operation with this ordering.
     Ordering(Ordering),
-    /// Is a load, and then a store.
+    /// A load, and then a store.
     Split,
 }
 

@@ -4,8 +4,9 @@
 //! There std keeps each thread-local under a key of the system, and at the thread's end frees them in
 //! the order of the keys: a destructor that comes later finds a new value. Here the values of a thread are
 //! in one table under one pthread key. The destructors of keys run in [`ROUNDS`] rounds, as long as keys
-//! have values; that of this key puts the table back in all rounds but the last, and then frees it. So the
-//! values outlast std's thread-locals, whose destructors run in the first rounds.
+//! have values; the destructor of this key puts the table back in all rounds but the last, in which
+//! it frees the table. So the values outlast std's thread-locals, whose destructors run in the
+//! first rounds.
 //!
 //! A destructor of a key that is older than this one, in the last round, finds new values, which are never
 //! freed.
@@ -94,7 +95,7 @@ impl Place {
     /// Returns the index of the place; takes a place if there is none yet. `first` begins the list.
     #[inline]
     fn index(&'static self, first: &'static AtomicPtr<Self>) -> usize {
-        // Relaxed, here and below: what is read is the same whoever has written it, and says nothing of other
+        // Relaxed, here and below: all threads write the same values, which say nothing of other
         // memory; the places are statics.
         match self.number.load(Ordering::Relaxed) {
             0 => self.find_or_append(first),

@@ -63,7 +63,7 @@ impl Roll {
             Some(prev) => prev.next.set(next),
             None => self.first.set(next),
         }
-        // SAFETY: as above.
+        // SAFETY: links in the list exist, by the contract of `add`, and the lock is held.
         if let Some(next) = unsafe { next.as_ref() } {
             next.prev.set(prev);
         }

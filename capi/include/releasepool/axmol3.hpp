@@ -22,7 +22,7 @@
 #endif
 #if __has_include("axmol/tlx/memory.hpp")
 #include "axmol/tlx/memory.hpp"
-// Its namespace was axstd before it was tlx.
+// axmol called this namespace axstd before it was tlx.
 namespace tlx {}
 namespace axstd {}
 #else
@@ -101,10 +101,11 @@ public:
     // than their number.
     static void printLeaks();
 
-    // An operator of its own has rp::make call `new`, which keeps the class that calls dispose.
+    // With an operator new here, rp::make calls `new`, whose objects keep the class set below, which calls
+    // dispose.
     using rp::Object::operator new;
     static void* operator new(std::size_t size) { return rp::Object::operator new(size); }
-    // Beside it, so that g++ sees a pair.
+    // Declared, too, as g++ warns of an operator new without a matching delete.
     using rp::Object::operator delete;
     static void operator delete(void* memory, std::size_t size) noexcept { rp::Object::operator delete(memory, size); }
 

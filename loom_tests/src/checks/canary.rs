@@ -12,14 +12,14 @@ pub fn models() -> Vec<Model> {
             "a thread's own load does not hide another thread's access (rmw mode)",
             &["0", "1"],
         )
-        // loom alone explores one of the two orders.
+        // Without the rmw mode, loom explores only one of the two orders.
         .plain(&["0"]),
         model!(
             canary_redundant_load,
             "a load whose value is not used hides no order of the stores around it",
             &["0 0", "0 1", "1 0", "1 1"],
         ),
-        // "0 then 0" is impossible: loom alone explores it, too.
+        // "0 then 0" is impossible, but loom explores it in the plain mode.
         model!(
             canary_swap_store,
             "a store is before an exchange or after it (rmw mode)",
@@ -137,7 +137,7 @@ fn free() {
 
 fn leak_retired() {
     let slot = Slot::new(Ref::new(1));
-    // Pinned for ever.
+    // A pool that stays pinned for ever, as it is forgotten.
     let pool = AutoreleasePool::new();
     slot.load(&pool);
     std::mem::forget(pool);

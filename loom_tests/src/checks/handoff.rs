@@ -20,7 +20,6 @@ pub fn models() -> Vec<Model> {
             "a budgeted drain claims orphans and leaves some, while another thread drains",
             &["0 here", "1 here"],
         )
-        // Three threads enter the registry, one after the other.
         .bounded(6),
     ]
     .into()

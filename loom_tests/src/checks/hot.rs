@@ -46,7 +46,7 @@ pub fn models() -> Vec<Model> {
             "a thread exits while another one uses hot objects for the first time, and may take over its book",
             DIED,
         )
-        // Two threads enter the registry, and one leaves it. With 3: 80,000 executions in each mode.
+        // With 3: 80,000 executions in each mode.
         .bounded(2),
         model!(
             hot_exit_births_only,
@@ -58,7 +58,7 @@ pub fn models() -> Vec<Model> {
             "a reference is dropped on a thread that has exited, while another thread drops the last but one",
             &["an orphan", "in the drain"],
         )
-        // A death after the exit that is not ordered is noticed with five only.
+        // With fewer, no execution shows a death after the exit that nothing orders.
         .plain_bounded(5),
         model!(
             hot_two_after_exit,
@@ -97,7 +97,6 @@ pub fn models() -> Vec<Model> {
         )
         .plain(&["0 and 0", "1 and 1"]),
     ]
-    // Two or three threads enter the registry.
     .map(|model| model.else_bounded(3))
     .into()
 }
@@ -143,7 +142,7 @@ pub fn assert_all_over() {
     assert_eq!((hot_unreleased(), hot_releasing_here()), (0, 0));
 }
 
-/// Returns where the only probe has died, which a last review must not have been needed for.
+/// Returns where the only probe has died; asserts that a last review finds nothing more.
 pub fn found_in_time(threads: &[ThreadId]) -> usize {
     let outcome = died_on(threads);
     assert_eq!(Hot::review(), 0);
@@ -254,7 +253,7 @@ fn during_review(f: impl FnOnce(Arc<HotRef<Probe>>) -> HotRef<Probe>) -> bool {
 }
 
 fn hot_exit_and_adoption() -> usize {
-    // The second one's book may be the first one's.
+    // The second thread may take over the first one's book.
     let threads = references::<2>().map(|reference| {
         spawn(move || {
             drop(reference.clone());
@@ -360,7 +359,7 @@ fn hot_budgeted() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-/// Says on which thread it died.
+/// A hot object that holds another; its probe records the thread on which it died.
 struct Outer {
     _inner: HotRef<Probe>,
     _probe: Probe,

@@ -123,7 +123,7 @@ fn take_drain() -> bool {
     ends(slot, reader, 1)
 }
 
-/// The part of a thread's steps that another thread wants to hit. Not an operation of the model.
+/// The span of a thread's steps that another thread must meet. loom does not see its accesses.
 #[derive(Clone, Default)]
 struct Window(std::sync::Arc<AtomicU32>);
 
@@ -148,7 +148,7 @@ impl Window {
 /// The outcomes of [`against_reclaimer`].
 const RECLAIMED: &[&str] = &["released meanwhile", "released later"];
 
-/// Those within two preemptions in the plain mode.
+/// The outcomes of [`against_reclaimer`] in the plain mode within two preemptions.
 const LATER: &[&str] = &["released later"];
 
 /// One thread takes the only object out of a slot by `write`, while the main thread reclaims.
@@ -159,14 +159,15 @@ fn against_reclaimer<S: Send + Sync + 'static>(
 ) -> bool {
     let object = Ref::new(Probe::new());
     let address = Ref::as_ptr(&object).expose_provenance();
-    // So that a use after the destructor finds valid memory.
+    // Keeps the memory, so that a use after the destructor reads valid memory.
     let _memory = Ref::downgrade(&object);
     let slot = Arc::new(make(object));
     let writing = Window::default();
     let writer = spawn_with(&(slot.clone(), writing.clone()), move |(slot, window)| {
         window.open();
         let before = write(&slot, std::ptr::with_exposed_provenance(address));
-        // Threads switch before a step; after the call's last one there is none but this.
+        // loom switches threads before a step: only this one lets it switch after the call's last
+        // step.
         Ref::strong_count(&before);
         window.close();
         before.look();

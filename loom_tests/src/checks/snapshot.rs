@@ -14,7 +14,7 @@ pub fn models() -> Vec<Model> {
                 "1 open, 1 left",
                 "2 open, 0 left",
                 "2 open, 1 left",
-                // A pool that was closed before another one was opened may be counted, too.
+                // The snapshot may count a pool that closed before another one opened.
                 "3 open, 0 left",
                 "3 open, 1 left",
             ],

@@ -244,7 +244,7 @@ pub(super) fn judge(analysis: &Analysis<'_>, members: &[NodeId]) -> Option<(Verd
         (0, _) => Verdict::AllocationCycle,
         (_, true) if words => Verdict::CountedCycle,
         (_, true) => Verdict::ProvenCycle,
-        // Something outside may well be a reference.
+        // A word outside may well be a reference.
         (_, false) if suspect => return None,
         (_, false) => Verdict::CycleWithoutHolder,
     };

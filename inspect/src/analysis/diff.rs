@@ -58,11 +58,11 @@ pub struct Diff {
     pub longer: Vec<Longer>,
 }
 
-/// A container has grown if it has at least this many references more; pools and the like, too.
+/// A container, a pool or another list has grown if it has at least this many references more.
 const GROWN_BY: u64 = 16;
 
-/// Returns what says that a container is the same one: the place of the first word that refers to
-/// it, as a buffer moves when it grows.
+/// Returns a key by which a container is recognized in one process: the place of the first word
+/// that refers to it, as a buffer moves when it grows.
 fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     let graph = analysis.graph;
     if (node as usize) < graph.objects {
@@ -81,8 +81,8 @@ fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     }
 }
 
-/// Returns what says that a container is the same one in another process, where all addresses
-/// differ: how it is held, by the names of types and variables.
+/// Returns a key by which a container is recognized in another process, where all addresses differ:
+/// the names of the types and variables that hold it.
 fn way(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     let mut hasher = DefaultHasher::new();
     if let Some(path) = path_to(analysis, node) {
@@ -110,7 +110,8 @@ pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>) -> Diff {
     }
 }
 
-/// Returns whether one graph of a process is older than another one: what is counted never becomes less.
+/// Returns whether one graph of a process is older than another one: the library's counts never
+/// shrink.
 fn is_older(graph: &Graph, than: &Graph) -> bool {
     let counted = |graph: &Graph| (graph.totals.created, graph.totals.destroyed);
     counted(graph) < counted(than)
@@ -186,7 +187,7 @@ fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
     for (at, graph) in [before, after].into_iter().enumerate() {
         for root in graph.roots.iter().filter(|root| root.kind.is_list()) {
             let list = lists.entry((root.kind, graph.label(root))).or_default();
-            // Posted closures are no counted references.
+            // A posted closure stands for no counted reference, but is an entry.
             list[at] += u64::from(root.counted.max(1));
         }
     }

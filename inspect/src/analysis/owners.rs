@@ -26,7 +26,7 @@ pub enum Owner {
     Nothing,
 }
 
-/// Owners, which are looked for once for each allocation.
+/// Finds owners and remembers them, so that each allocation is searched once.
 #[derive(Default)]
 pub struct Owners {
     known: HashMap<NodeId, Owner>,

@@ -91,7 +91,7 @@ fn components_are_the_nodes_that_reach_each_other() {
     let mut rng = fastrand::Rng::with_seed(2);
     for round in 0..600 {
         let successors = random(&mut rng, 1 + round % 14);
-        // A number so large that all words are strong.
+        // Counts so large that all words are strong.
         let graph = graph(&successors, 1_000);
         let analysis = Analysis::new(&graph);
         let part: Vec<bool> = successors.iter().map(|_| rng.u8(0..8) > 0).collect();

@@ -1,5 +1,5 @@
-//! Describes the parts of writable memory that are no items: variables, the rest, and stacks and
-//! thread-locals: of threads, of those that do not exist yet, and of those that have ended.
+//! Divides writable memory outside of items into areas: variables; stacks and thread-locals of
+//! threads that run, that are about to exist, or that have ended; and the rest.
 
 use super::regions::{Region, Regions};
 use crate::graph::RootKind;
@@ -114,7 +114,8 @@ fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, owner: Owner) 
 /// Below the stack pointer, functions that call no others may keep values (the red zone).
 const RED_ZONE: u64 = 128;
 
-/// The most bytes of what the C library knows of a thread, its control block, at its thread pointer.
+/// The most bytes of a thread's control block, where the C library keeps its data, at the thread
+/// pointer.
 const THREAD_BYTES: u64 = 4096;
 
 /// Adds the stack and the thread-locals of a thread.
@@ -136,7 +137,7 @@ fn add_thread(
         // A thread that is not the first has its stack below its thread-locals. It may be on
         // another one now; then it is not known how much of its own is in use.
         let own = region.start..locals.start;
-        // At its end before it has called anything.
+        // At the end of its stack before the thread has called anything.
         if own.contains(&thread.stack_pointer) || thread.stack_pointer == own.end {
             let start = red_zone.max(own.start);
             push(known, start..own.end, RootKind::Stack, own_thread);
@@ -211,10 +212,10 @@ struct IdleStack {
     block: u64,
 }
 
-/// Returns the stacks that the C library keeps for new threads, as their threads have ended, or that
-/// it has prepared for new threads; by address. What is on them was left behind. Only on x86-64 can
-/// they be recognized: the thread pointer of a thread leads to a word with its own address, and
-/// another one after two words.
+/// Returns the stacks that no thread is on, by address: the C library keeps them after their
+/// threads have ended, or has prepared them for new ones. What is on them was left behind. They can
+/// be recognized only on x86-64, where a control block begins with its own address, and has it
+/// again two words later.
 fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleStack> {
     let mut idle = Vec::new();
     if cfg!(not(target_arch = "x86_64")) {

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Allocations that a thread looks at in a row.
 const PART: usize = 1 << 14;
 
-/// How many bytes longer than a page the memory of one is, at most.
+/// The most bytes by which a page's allocation is longer than the page.
 const ROUNDING: u64 = 64;
 
 /// Objects and plain memory.
@@ -86,7 +86,7 @@ impl Items {
                     .to_owned(),
             );
         }
-        // Fast for a few parts each of which is in order.
+        // The sort is fast: the items are a few parts, each of them in order.
         found.items.sort_by_key(|item| item.start);
         found.items.dedup_by(|next, item| next.start < item.end());
         found
@@ -139,7 +139,7 @@ impl Items {
         !overlaps(&self.guessed, &(item.start..item.end()))
     }
 
-    /// Returns whether no allocator is known that has objects.
+    /// Returns whether no allocator that is known has objects.
     pub(super) fn is_guessed(&self) -> bool {
         !self.guessed.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Which allocations a program has made with its C library's allocator.
 //!
-//! Only of glibc's malloc is it known how it keeps its memory, in the versions that [`arena`]
-//! lists. Memory of other allocators is found by the gaps between objects.
+//! The only layout that is known is that of glibc's malloc, in the versions that [`arena`] lists.
+//! Memory of other allocators is found by the gaps between objects.
 
 mod arena;
 mod chunks;

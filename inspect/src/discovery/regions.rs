@@ -18,7 +18,7 @@ pub(super) struct Region<'a> {
     pub(super) end: u64,
     /// The file or a name in brackets; empty if the memory is anonymous.
     pub(super) name: &'a str,
-    /// Writes are seen by other processes.
+    /// True if other processes see writes.
     pub(super) shared: bool,
     /// By address.
     pieces: Vec<Piece<'a>>,
@@ -161,7 +161,7 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
         return;
     }
     if len > PIECE {
-        // Most of it may be at hand, in several places.
+        // Each half may be at hand in one piece, or most parts of it.
         let middle = range.start + (len / 2).next_multiple_of(PAGE);
         read_range(image, range.start..middle, pieces);
         return read_range(image, middle..range.end, pieces);
@@ -175,7 +175,7 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
             start += PAGE;
             continue;
         }
-        // Where reading stopped is an absent page, or the end of what was asked for.
+        // Reading stops at an absent page, or at the end of the range.
         bytes.truncate(read);
         let bytes = Cow::Owned(bytes);
         pieces.push(Piece { start, bytes });

@@ -15,7 +15,7 @@ pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     /// Words that refer to other memory of objects.
     pub(super) inside: Vec<Inside>,
-    /// The addresses that are watched and were found, by their index; some several times.
+    /// The indices of the watched addresses that words refer to, some of them several times.
     pub(super) watched: Vec<u32>,
     /// The texts to which the labels of roots are indices.
     pub(super) labels: Texts,

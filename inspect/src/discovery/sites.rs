@@ -1,4 +1,4 @@
-//! Where objects were created: read from the ledger, which programs have that were built with the
+//! Where objects were created: read from the ledger, which a program has if it was built with the
 //! library's feature `leak-detection`.
 //!
 //! ```text
@@ -28,8 +28,8 @@ const RECORD: u32 = 64;
 /// The most bytes that a chunk has.
 const LARGEST_CHUNK: u64 = 1 << 26;
 
-/// The most chunks that are read: of the library's own they have more records than objects fit into
-/// the memory of most machines.
+/// The most chunks that are read: at the library's chunk size, they have more records than most
+/// machines have memory for objects.
 const MOST_CHUNKS: usize = 1 << 22;
 
 /// The longest name of a file that is read, in bytes.
@@ -38,7 +38,7 @@ const LONGEST_NAME: u32 = 4_096;
 /// The highest bit of a thread's number: it had no key.
 const NO_KEY: u64 = 1 << 63;
 
-/// Takes down where the objects of a graph were created, if the program records it.
+/// Adds to a graph where its objects were created, if the program records it.
 pub(super) fn add_sites(memory: &dyn Memory, library: &Library, graph: &mut Graph) {
     let Some(ledger) = library.ledger() else {
         return;
@@ -154,7 +154,7 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Takes down what a record says.
+    /// Adds what a record says to the graph.
     fn add(&mut self, record: &[u8]) {
         let hidden = word(record, 0);
         if hidden == 0 {

@@ -1,4 +1,4 @@
-//! Core files: what a process was when it crashed, or when someone asked.
+//! Core files: the state of a process when it crashed, or when a tool saved it.
 //!
 //! Linux leaves out of core files what is in other files: code and constants. That is read from the
 //! program and its libraries, if they are those that the process had.
@@ -50,7 +50,7 @@ impl ProgramImage {
 
         let mut mappings: Vec<Mapping> = loads.iter().map(|load| mapping(load, &notes)).collect();
         name_stack_and_heap(&mut mappings, &notes);
-        // First without other files, to know what they must look like.
+        // Memory as the core alone has it: other files must agree with it.
         let bare = regions(&map, &loads, &mappings, &holes, &Files::new());
         let files = open_files(&bare, &mappings, &loads, &notes, program)?;
         let omitted = mappings.iter_mut().zip(&loads);
@@ -95,9 +95,9 @@ fn mapping(load: &Load, notes: &Notes) -> Mapping {
     }
 }
 
-/// Core files do not say which mappings are the first thread's stack and the heap of `brk`. The one
-/// has the stack pointer; the other is the first anonymous one after the program, with a gap before
-/// it.
+/// Core files do not say which mappings are the first thread's stack and the heap of `brk`. The
+/// stack's has the stack pointer; the heap's is the first anonymous one after the program, with a
+/// gap before it.
 fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
     let mut threads = notes.threads.iter();
     let first = threads.find(|thread| Some(thread.tid) == notes.pid);
@@ -146,8 +146,8 @@ fn regions(
         .collect();
     let mut holes = holes.iter().peekable();
     for (load, mapping) in loads.iter().zip(mappings) {
-        // The holes are in the order of the file, which is that of the addresses in all cores that
-        // are known; in others they are only not found.
+        // Holes are in the order of the file, which is the order of addresses in all known cores.
+        // In any other core this misses holes, which costs only time.
         let (mut at, end) = (load.offset, load.offset + load.file_len);
         let address = |offset: u64| load.start + (offset - load.offset);
         let bytes = |at: u64| Backing::Bytes {

@@ -189,7 +189,7 @@ pub(super) fn kept(reader: &mut Reader<'_>, address: u64) -> u64 {
     reader.field(address, of.count)
 }
 
-/// Reads the pools at `address`, and adds them to `thread`, which `whose` is a name of.
+/// Reads the pools at `address`, and adds them to `thread`, which labels call `whose`.
 fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: &mut LibThread) {
     let layout = reader.layout;
     let of = layout.pools;

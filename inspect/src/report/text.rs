@@ -361,7 +361,7 @@ fn path(page: &mut Page, indent: &str, path: &Path) {
     }
 }
 
-/// Says if the snapshots should not be compared in this way.
+/// Adds warnings if the snapshots should not be compared, or not in this order.
 fn warnings(page: &mut Page, diff: &Diff) {
     let mut warn = |warning: &str| {
         page.wrap("warning: ", warning);

@@ -22,7 +22,7 @@ const TASKS: u64 = 200;
 /// Longer than the process lives.
 const LONG: Duration = Duration::from_secs(1_000);
 
-/// Has its argument twice: as it was given, and as it is used.
+/// A future that has its argument twice: as it was given, and as it is used.
 async fn waits<const WAY: usize>(job: Ref<Job<WAY>>) -> u64 {
     pending::<()>().await;
     job.0
@@ -212,7 +212,7 @@ fn with_others(all: &mut All) {
     all.push(Box::new(sender));
 }
 
-/// Tasks that have what others have, too.
+/// Tasks whose objects others hold, too.
 fn shared(all: &mut All) {
     // Some have no task.
     let vector = jobs::<21>().collect::<Vec<_>>();

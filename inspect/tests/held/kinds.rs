@@ -28,7 +28,7 @@ fn many<const WAY: usize>() -> impl Iterator<Item = Ref<Held<WAY>>> {
     (0..MANY).map(|n| Ref::new(Held(n)))
 }
 
-/// A list that each node of is a box.
+/// A list whose nodes are boxes.
 struct Node<const WAY: usize>(Ref<Held<WAY>>, #[allow(dead_code)] Option<Box<Node<WAY>>>);
 
 /// A tree whose nodes have raw pointers to their parents.
@@ -60,7 +60,7 @@ enum Shape<const WAY: usize> {
     Pair(Ref<Held<WAY>>, Ref<Held<WAY>>),
 }
 
-/// A pointer whose lowest bits have marks.
+/// A pointer with marks in its lowest bits.
 struct Marked<const WAY: usize>(*const Held<WAY>);
 
 /// Never ready, and awaited by all futures here.
@@ -68,7 +68,7 @@ async fn never() {
     std::future::pending::<()>().await;
 }
 
-/// Has its argument twice: as it was given, and as it is used.
+/// A future that has its argument twice: as it was given, and as it is used.
 async fn waits<const WAY: usize>(held: Ref<Held<WAY>>) -> u64 {
     never().await;
     held.0

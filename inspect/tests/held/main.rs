@@ -199,7 +199,7 @@ fn play(make: fn() -> Box<dyn Any>) -> ! {
     })
 }
 
-/// Inspects a process; words that are left on stacks may hide so many forgotten objects.
+/// Inspects a process; words that are left on stacks may hide up to `hidden` forgotten objects.
 fn check(role: &str, target: &Target, hidden: u64) {
     let pid = target.pid().to_string();
     let report = inspect(&["leaks", "--json", "--limit", "0", "--pid", &pid]).json();

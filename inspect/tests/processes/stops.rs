@@ -140,7 +140,8 @@ pub fn play(role: &str, argument: &str) {
                 let mut again = Command::new(std::env::current_exe().unwrap());
                 panic!("{}", again.args(std::env::args().skip(1)).exec());
             });
-            // So that it looks again. On a thread, so that no address is left on a stack.
+            // A leak, so that the inspector looks again; on a thread, so that no address is left on
+            // a stack.
             let leak = || std::mem::forget(std::hint::black_box(releasepool::Ref::new([1u64; 4])));
             std::thread::spawn(leak).join().unwrap();
         }

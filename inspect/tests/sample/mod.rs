@@ -63,8 +63,8 @@ thread_local! {
     static LOCAL: RefCell<Option<Ref<InLocal>>> = const { RefCell::new(None) };
 }
 
-/// Returns plain memory that had objects before, whose headers are still there: memory at the end
-/// of malloc's goes back without a trace.
+/// Returns plain memory that had objects before, whose headers are still there. Memory at the end
+/// of malloc's heap would lose them when it is freed.
 fn stale() -> Vec<Vec<u64>> {
     let mut plain = Vec::with_capacity(100);
     let mut objects = Vec::with_capacity(100);
@@ -265,7 +265,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     assert!(thread::spawn(post).join().unwrap());
     pools();
     messages();
-    // On a thread, so that no addresses are left on this stack. Nobody uses that one again.
+    // On a thread, whose stack nothing uses again: so no addresses are left on this one.
     thread::spawn(leak).join().unwrap();
     let retired = retired();
     // A closure that takes a frame.
@@ -276,7 +276,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
         proxy.post_frame(move |_| drop(framed)).is_ok()
     };
     assert!(thread::spawn(post).join().unwrap());
-    // After all drains, each of which may release it.
+    // Only after all drains: any of them may release it.
     gone.release(Ref::new(InOrphan(1)));
     // The worker parks.
     thread::sleep(std::time::Duration::from_millis(50));

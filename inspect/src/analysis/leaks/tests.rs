@@ -1,5 +1,5 @@
-//! Small graphs, each of them one situation; at last references that were moved, so that memory has
-//! copies of them.
+//! Small graphs, each of one situation; the last ones have references that were moved, which leaves
+//! copies in memory.
 
 use super::{Group, leaks, suspects};
 use crate::analysis::Analysis;
@@ -205,7 +205,7 @@ fn forgotten_pool_is_named_and_open_pools_are_healthy_unless_they_are_large() {
             b.counted(kind, &format!("pool of {name}"), entry);
         }
     }
-    // One that is held elsewhere, too.
+    // Entries of a large pool that a static holds, too.
     for _ in 0..10_000 {
         let shared = b.object("Shared", 2, 0);
         b.counted(RootKind::Pool, "pool of Shared", shared);
@@ -273,7 +273,7 @@ fn objects(b: &mut Builder, n: usize, strong: u32) -> Vec<NodeId> {
     (0..n).map(|_| b.object("Job", strong, 0)).collect()
 }
 
-/// Adds an allocation of so many bytes that lives for as long as the program.
+/// Adds an allocation of this size that lives as long as the program.
 fn kept(b: &mut Builder, bytes: u64) -> NodeId {
     let kept = b.plain(bytes);
     b.root(RootKind::Static, "static KEPT", kept);
@@ -365,13 +365,15 @@ fn one_object_does_not_decide_for_others_that_cannot_tell() {
     let others = objects(&mut b, 2, 1);
     let tasks = kept(&mut b, 512);
     each_in_one(&mut b, tasks, &jobs, &TASK);
-    // These words are stale, say those that only a task has.
+    // Stale words of all jobs but the first, which only its task holds: that shows that they are
+    // stale.
     let channels = kept(&mut b, 1024);
     each_in_one(&mut b, channels, &jobs[1..], &STALE);
     let other_tasks = kept(&mut b, 256);
     each_in_one(&mut b, other_tasks, &others, &TASK);
     each_in_one(&mut b, channels, &others[..1], &STALE);
-    // For this one, two of what is in that list have words, so that nothing there seems to hold it.
+    // The second of these has one word in its list, not two, so no group of that list seems to hold
+    // it.
     each_in_one(&mut b, other_tasks, &others[1..], &TASK[..1]);
     let other_channels = kept(&mut b, 2048);
     each_in_one(&mut b, other_channels, &others[1..], &STALE);

@@ -19,9 +19,9 @@ pub(super) struct MallocLayout {
     pub(super) system_bytes: u64,
     /// The size of an arena.
     pub(super) size: u64,
-    /// The size of a number of chunks in a thread's cache.
+    /// The bytes of each counter of chunks in a thread's cache.
     pub(super) count_bytes: u64,
-    /// Links of free chunks are combined with their own address.
+    /// Links of free chunks are XORed with bits of their own address.
     pub(super) hidden_links: bool,
 }
 
@@ -35,7 +35,7 @@ const BINS: u64 = 127;
 pub(super) const CACHE_BINS: u64 = 64;
 
 /// The changes of glibc's malloc, by the first minor version with each: where the lists of small
-/// chunks are, the size of a number of chunks in a thread's cache, and whether links are hidden.
+/// chunks are, the bytes of a counter in a thread's cache, and whether links are hidden.
 const VERSIONS: [(u32, u64, u64, bool); 4] = [
     (26, 8, 1, false),
     // A word that says whether there are fast chunks.

@@ -91,8 +91,8 @@ impl Chunk {
 }
 
 /// Follows the chunks in a range of memory, up to one of the topmost chunks, which are in order.
-/// Adds those that are not free, by address. Returns where the last one ends, and whether there is none
-/// where one should be.
+/// Adds those that are not free, by address. Returns where the last one ends, and whether damage
+/// has ended the walk there.
 pub(super) fn walk(
     regions: &Regions<'_>,
     range: Range<u64>,
@@ -192,7 +192,8 @@ fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
 /// The most chunks in one list of a cache that is believed: what the settings of malloc allow.
 const MOST_CACHED: u64 = u16::MAX as u64;
 
-/// Returns the addresses of the memory of such chunks, in order. `chunks` are by address.
+/// Returns the addresses of memory that looks used but is free, in caches and fast bins, in order.
+/// `chunks` are by address.
 pub(super) fn free(
     regions: &Regions<'_>,
     layout: &MallocLayout,

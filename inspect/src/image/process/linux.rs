@@ -83,7 +83,7 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     let mut dry: Vec<Copies> = (0..threads).map(|_| Copies::dry()).collect();
     let tid = prepared.process.pid as Tid;
     prepared.read(&before, tid, &mut dry)?;
-    // It may grow until it stops.
+    // The process may grow until it stops.
     let prepare = |dry: &Copies| Copies::prepare(dry.kept + dry.kept / 32 + (1 << 20));
     let copies: Result<Vec<Copies>, _> = dry.iter().map(prepare).collect();
     let mut copies = copies.map_err(|error| Error::io("allocate memory".to_owned(), error))?;
@@ -203,12 +203,11 @@ impl Prepared {
         Ok(ranges)
     }
 
-    /// Reads the memory of a process with these mappings, by one of its threads, into copies of which
-    /// each has a thread of its own. Of anonymous memory, only what may refer to other memory is
-    /// kept.
+    /// Reads the memory of a process with these mappings, by its thread `tid`, on a thread of ours
+    /// for each of `copies`. Of anonymous memory, only what may refer to other memory is kept.
     fn read(&self, mappings: &[Mapped], tid: Tid, copies: &mut [Copies]) -> Result<(), Error> {
         let filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
-        // Static variables that are zero at first follow those of the file.
+        // Static variables that are zero at first are in a mapping right after the file's.
         let mut end_of_file = 0;
         let mut ranges = Vec::new();
         for (mapping, inode) in mappings {
@@ -217,7 +216,7 @@ impl Prepared {
                 end_of_file = mapping.end;
             }
             for mut range in self.to_copy(mapping, *inode)? {
-                // A range begins wherever a heap of malloc may begin.
+                // Cut, so that a range begins wherever a heap of malloc may begin.
                 while range.start < range.end {
                     let end = range.end.min((range.start + 1).next_multiple_of(ARENA));
                     ranges.push((range.start..end, anonymous));
@@ -326,17 +325,17 @@ impl Prepared {
 enum Policy {
     /// Cannot be read.
     Skip,
-    /// Those that were not copied are zero.
+    /// Pages that were not copied are zero.
     Zero,
-    /// Those that were not copied are as in the file.
+    /// Pages that were not copied are as in the file.
     File(Arc<Mmap>),
-    /// Shared memory, not of a file: those that are there are copied, others read later.
+    /// Shared memory, not of a file: pages that exist are copied, others read later.
     Shared,
-    /// Those of a file that are not as in the file are copied, others read later.
+    /// Pages that differ from the file are copied, others read later.
     Written,
-    /// All are copied.
+    /// All pages are copied.
     Whole,
-    /// All are read later: the contents of files that the process has mapped to read them.
+    /// All pages are read later: the contents of files that the process has mapped to read them.
     Later,
 }
 

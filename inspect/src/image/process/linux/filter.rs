@@ -8,8 +8,8 @@ use crate::image::elf::PAGE;
 use crate::image::parts::{self, Mapping};
 use std::ops::Range;
 
-/// The most bytes between two mappings that one span has: compilers may compare with few spans at
-/// little cost.
+/// The largest gap between two mappings of one span: the fewer spans, the cheaper is the test of a
+/// word.
 const GAP: u64 = 1 << 36;
 
 /// The multiple at which each heap of glibc's malloc but the first begins.
@@ -62,7 +62,7 @@ impl Filter {
         let Some(((first, _), last)) = self.spans.first().zip(self.spans.last()) else {
             return true;
         };
-        // Few data look like an address in the whole range: the loop does not branch.
+        // First a loop without branches: few data look like an address in the range of all spans.
         let all = last.0 + last.1 - first;
         let near = words().fold(false, |near, word| near | (word.wrapping_sub(*first) < all));
         let is_address = |word: u64| {
@@ -125,7 +125,7 @@ mod tests {
             ..Mapping::default()
         };
         let mappings = [mapping(0x5555_0000_0000, "[heap]"), mapping(START, "")];
-        // No address, and no size of a chunk.
+        // Words that are neither an address nor the size of a chunk.
         let mut bytes = vec![0x5a; 8 * PAGE as usize];
         for (place, word) in words {
             bytes[*place as usize..][..8].copy_from_slice(&word.to_ne_bytes());

@@ -165,7 +165,7 @@ fn scan_pages(
         category_inverted: unwanted,
         category_mask: unwanted,
         category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-        // No page that is found has it: so adjacent pages are always one region.
+        // The kernel splits regions where this property changes, and no page that is found has it.
         return_mask: PAGE_IS_PFNZERO,
         ..ScanArguments::default()
     };

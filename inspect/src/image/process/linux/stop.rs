@@ -54,7 +54,7 @@ impl StoppedProcess {
         };
         let mut known = HashSet::new();
         let mut refused = None;
-        // Since when no thread was found that had to be stopped.
+        // The time since which every thread that was found had stopped already.
         let mut quiet = None;
         // Threads that still run may start others, so it ends when all known ones have stopped and
         // no other exists.
@@ -177,7 +177,7 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
             continue;
         }
         match proc::stat(tid).map(|stat| stat.state) {
-            // The end of the first thread is not told before that of all others was waited for.
+            // The kernel does not report the end of the first thread before those of all others.
             None | Some('Z' | 'X' | 'x') => return Ok(None),
             Some('D') if began.elapsed() > PATIENCE_IN_KERNEL => {
                 return Err(Error::WaitsInKernel { pid, tid });

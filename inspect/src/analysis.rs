@@ -174,7 +174,7 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1 << 24;
     let [strong, weak] = *graph.first_words.get(node as usize - graph.objects)?;
     let counts = PLAUSIBLE.contains(&strong) && PLAUSIBLE.contains(&weak);
-    // One weak reference stands for all the strong ones.
+    // All strong references together count as one weak reference.
     Some(counts && strong + weak - 1 > words as u64)
 }
 
@@ -182,8 +182,8 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
 fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
     let graph = analysis.graph;
     let level = Level::of(root.kind);
-    // An object that the library has without a reference is destroyed, or about to be: nothing else
-    // has it.
+    // If the library lists an object without a reference, the object is destroyed or about to be,
+    // and nothing else holds it.
     if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
         return Some(level);
     }
@@ -220,7 +220,8 @@ fn reach(analysis: &Analysis<'_>) -> Reach {
     let mut queue = Vec::new();
     for (level, roots) in starts {
         if level == Level::Stack {
-            // The thread that destroys an object has it on its stack, unless the library has it.
+            // A dying object is on the stack of the thread that destroys it, unless a list of the
+            // library has it.
             let is_dying = |node: &NodeId| {
                 let roots = analysis.links.roots(*node).iter();
                 let mut roots = roots.map(|root| graph.roots[*root as usize].kind);

@@ -272,7 +272,8 @@ mod tests {
         for (second, created, is_same, is_swapped) in [
             (first, [5, 5], Some(true), false),
             (first, [6, 5], Some(true), true),
-            // A later process with the same id, another process, and an unknown one.
+            // Each is compared with the first: a later process with the same id, another process,
+            // an unknown one.
             (process(1, 11), [6, 5], Some(false), false),
             (process(2, 10), [6, 5], Some(false), false),
             (None, [5, 5], None, false),
@@ -290,7 +291,7 @@ mod tests {
     fn containers_of_another_process_are_known_by_the_way_to_them() {
         for (pid, expected) in [(1, [0, 140]), (2, [100, 140])] {
             let (mut before, mut after) = (registry(100, 0), registry(140, 0));
-            // The variable is elsewhere.
+            // The same variable has another address in the other process.
             after.roots[0].address += 0x1000;
             before.process = process(1, 10);
             after.process = process(pid, 10);

@@ -46,7 +46,7 @@ fn kind(analysis: &Analysis<'_>, hop: Hop) -> (u32, u32) {
 /// Rotates a cycle so that cycles of one kind begin alike in all graphs: each graph numbers types
 /// differently, so names decide. Plain allocations come last.
 pub fn canonical(analysis: &Analysis<'_>, cycle: &mut [Hop]) {
-    // Beyond that, the kinds of the first two hops are enough.
+    // In longer cycles, which would take quadratic time, the first two hops decide.
     let depth = if cycle.len() <= 64 { cycle.len() } else { 2 };
     let kinds = cycle.iter().map(|hop| {
         let name = analysis.type_name(hop.node);

@@ -124,7 +124,7 @@ pub fn dominators<I: Iterator<Item = u32>, J: Iterator<Item = u32>>(
         }
         forest.semi[v as usize] = least;
     }
-    // The dominator of a position is an ancestor, so those are known already.
+    // Ancestors come first, and the dominator is one, so its own dominator is known already.
     for v in 1..n as usize {
         let mut at = tree.dominator[v];
         while at > forest.semi[v] {
@@ -165,7 +165,8 @@ impl Dominators {
         for v in (1..sizes.len()).rev() {
             sizes[self.dominator[v] as usize] += sizes[v];
         }
-        // Where the next subtree below each position begins. Dominators come first.
+        // Where the next subtree below each position begins; dominators come before what they
+        // dominate.
         let mut next = vec![1_u32; self.order.len()];
         let mut starts = vec![0; self.order.len()];
         for v in 1..sizes.len() {

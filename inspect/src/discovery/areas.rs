@@ -134,14 +134,14 @@ fn add_thread(
     let own_thread = Owner::Thread(index);
     if let Some((region, locals)) = &locals {
         push(known, locals.clone(), RootKind::ThreadLocal, own_thread);
-        // A thread that is not the first has its stack below its thread-locals. It may be on
-        // another one now; then it is not known how much of its own is in use.
+        // A thread other than the first has its own stack below its thread-locals. If it now runs
+        // on another stack, it is not known how much of its own is in use.
         let own = region.start..locals.start;
-        // At the end of its stack before the thread has called anything.
+        // Before the thread has called anything, its stack pointer is the stack's end.
         if own.contains(&thread.stack_pointer) || thread.stack_pointer == own.end {
             let start = red_zone.max(own.start);
             push(known, start..own.end, RootKind::Stack, own_thread);
-            // Memory below is not in use: nothing holds anything there.
+            // The part below is not in use, so its words hold nothing.
             push(known, own.start..start, RootKind::Stack, Owner::Nobody);
             return;
         }
@@ -152,7 +152,7 @@ fn add_thread(
     let Some(region) = regions.find(thread.stack_pointer) else {
         return;
     };
-    // A stack in an allocator's memory is an item, which the stack pointer leads to.
+    // A stack in an allocator's memory is an item, to which the stack pointer is a reference.
     let in_use = red_zone.max(region.start)..region.end;
     let is_taken = taken
         .iter()
@@ -190,7 +190,7 @@ fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Ran
         .sum();
     let at = thread.thread_pointer;
     let range = if cfg!(target_arch = "aarch64") {
-        // The blocks come after the thread pointer, and the C library's data before it.
+        // The modules' thread-locals come after the thread pointer, the C library's data before it.
         at.saturating_sub(THREAD_BYTES)..at + 16 + bytes
     } else {
         at.saturating_sub(bytes)..end_of_block(at)
@@ -350,7 +350,7 @@ mod tests {
         let above = CREATOR + BYTES / 2;
         assert_eq!(of_new(&sample(above, block, 0)), [(block, end)]);
         assert_eq!(of_new(&sample(above, 0, block)), [(block, end)]);
-        // Otherwise the thread has ended.
+        // With any other word there, the thread has ended.
         assert_eq!(of_new(&sample(above, block + 8, 0)), []);
         assert_eq!(of_new(&sample(above - 1024, block, 0)), []);
     }

@@ -148,7 +148,7 @@ impl Assembly<'_> {
             // A word on a stack may be left from the allocation, and proves nothing.
             inside.root.kind <= RootKind::Anonymous && begins(inside.word, inside.root.to)
         });
-        // Those that other items hold come first.
+        // Candidates that other items hold come first.
         let mut candidates: Vec<(bool, u32)> = edges.map(|edge| (false, edge.to)).collect();
         candidates.extend(roots.map(|inside| (true, inside.root.to)));
         candidates.sort_unstable_by_key(|(by_root, index)| (*index, *by_root));

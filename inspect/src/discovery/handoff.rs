@@ -113,14 +113,15 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
         pages[*page].end = pages[*page].first + room;
     }
     for mut at in 0..pages.len() {
-        // Each step marks a page, so it ends.
+        // Each step marks a page, so the walk ends.
         while let Some(next) = below[at].filter(|next| pages[at].is_held && !pages[*next].is_held) {
             pages[next].is_held = true;
             at = next;
         }
     }
     for page in pages.iter_mut().filter(|page| page.end == page.first) {
-        // The topmost page of a forgotten pool: entries are objects, without gaps.
+        // In the topmost page of a forgotten pool, the entries are those words at its beginning
+        // that are objects.
         let is_entry = |at: &u64| {
             let word = regions.word(*at);
             word.is_some_and(|word| assembly.targets.is_payload(word))

@@ -48,7 +48,7 @@ impl Items {
         let parts = heap.allocations.par_chunks(PART);
         let items = parts.flat_map_iter(|part| recognizer.in_allocations(regions, part));
         let mut items: Vec<Item> = items.collect();
-        // The library's own memory is no item, but for blocks in it that are in use.
+        // Of the library's own memory, only blocks that are in use are items.
         let mut unmanaged = own.clone();
         unmanaged.retain(|range| !overlaps(&heap.managed, range));
         let mut structures = unmanaged.clone();

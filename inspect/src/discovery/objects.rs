@@ -241,14 +241,14 @@ fn boxed_bytes(word: u64) -> Option<u64> {
 /// Returns whether malloc might have answered a request for an object with this allocation, of
 /// which the object leaves `unused` bytes.
 fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
-    // Sizes are rounded up to 16, and a rest of fewer than 32 bytes is no chunk of its own; with
-    // alignment, there are rests on both sides. The least is 24.
+    // malloc rounds sizes up to 16, and gives away a rest of fewer than 32 bytes, as it is too
+    // small for a chunk; with alignment, there are rests on both sides.
     let (rounding, moved) = if info.align <= 16 {
         (32, 0)
     } else {
         (64, info.align)
     };
-    // Large allocations are mappings, of whole pages, and of what an alignment may need.
+    // Large allocations are mappings of whole pages, longer by what an alignment may need.
     let mapped = allocation.end() % 4096 == 0 && unused < 4096 + rounding + moved;
     unused < rounding || mapped
 }

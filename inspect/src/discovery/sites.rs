@@ -161,7 +161,7 @@ impl<'a> Sites<'a> {
             return;
         }
         let payload = !hidden;
-        // An object that is being created or destroyed may not have been found.
+        // The object of a record may not have been found, while it is created or destroyed.
         let objects = &self.graph.nodes[..self.graph.objects];
         let Ok(node) = objects.binary_search_by_key(&payload, |node| node.address) else {
             return;
@@ -267,7 +267,7 @@ mod tests {
         let graph = graph("Game: 1, Game: 1, Game: 1");
         let mut ledger = Ledger::new([0, 1, 2].map(|at| graph.nodes[at].address));
         change(&mut ledger);
-        // Where objects are, each word is a type info.
+        // In the memory of the objects, each word is the address of a type info.
         let memory = memory(&[(0, &ledger.0), (0xF00, &INFO.to_ne_bytes().repeat(64))]);
         let mut found = Sites::new(&memory, HEADER, &graph);
         let mut caveats = Vec::new();
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn damaged_records_are_left_out() {
         let first = CHUNKS[0] + 8;
-        // No text, and a file whose name is too long.
+        // A name that is not UTF-8, and one that is too long.
         let (text, long) = (u64::from_ne_bytes([0xff; 8]), (9 << 32) | 0xffff_ffff);
         for (at, word, unreadable) in [
             (first, !0x42, 0),

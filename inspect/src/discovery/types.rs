@@ -117,7 +117,7 @@ fn add_infos(image: &dyn Image, mapping: &Mapping, layout: &TypeInfoLayout, foun
         let bytes = match image.slice(start, len) {
             Some(bytes) => bytes,
             None => {
-                // An absent page is skipped with what is after it in this piece: a program's
+                // If a page is absent, the rest of this piece is skipped, too: a program's
                 // constants are all there, or none of them.
                 let n = image.read(start, &mut buffer[..len]);
                 &buffer[..n]

@@ -125,7 +125,7 @@ fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
             }
             return;
         }
-        // Zeroed statics.
+        // The program's statics that begin as zeros.
         end = mapping.end;
     }
 }
@@ -167,7 +167,7 @@ fn regions(
             let offset = usize::try_from(offset).unwrap_or(usize::MAX);
             regions.push(rest..load.end, Backing::Bytes { source, offset });
         } else if !mapping.is_file() {
-            // Anonymous memory that nobody has written to.
+            // The core leaves out anonymous memory that was never written to.
             regions.push(rest..load.end, Backing::Zero);
         }
     }
@@ -244,7 +244,7 @@ fn difference(bare: &Regions, mapping: &Mapping, file: &[u8]) -> Option<String> 
         let differ = format!("its build id is {found}, and that of the core is {expected}");
         return (expected != found).then_some(differ);
     }
-    // Programs without a build id: their headers change with almost any change.
+    // Without a build id, compares headers, which almost any change of a program changes.
     let mut header = vec![0; elf::PAGE as usize];
     let len = bare.read(mapping.start, &mut header).min(file.len());
     (header[..len] != file[..len]).then(|| "their headers differ".to_owned())

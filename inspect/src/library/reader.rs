@@ -216,7 +216,7 @@ impl<'m> Reader<'m> {
     /// Notes that this memory is the library's.
     pub(super) fn own(&mut self, start: u64, len: u64) {
         if start != 0 && start != u64::MAX && len != 0 {
-            // Damaged addresses can be at the very end.
+            // A damaged address can be so high that the end overflows.
             self.found
                 .own_memory
                 .push((start, len.min(u64::MAX - start)));
@@ -308,8 +308,8 @@ impl<'m> Reader<'m> {
             self.unfit("a list is too long to be one");
             return (0, 0);
         }
-        // An empty list may have memory, with what was there before. Without memory, its address is
-        // only aligned.
+        // An empty list may still have memory, whose words are stale. A list without memory has a
+        // small address, which only is aligned.
         if items >= LOWEST {
             self.own(items, (len * size).max(8));
         }
@@ -357,7 +357,7 @@ impl<'m> Reader<'m> {
 
     /// Reads what a thread has retired, in a page and those below it.
     pub(super) fn queue(&mut self, page: u64, kind: RootKind, label: u32) {
-        // 1 while the thread adds an entry.
+        // The address is 1 while the thread adds an entry.
         if page > 1 {
             let of = self.layout.page;
             let all = self.half(page.wrapping_add(of.below));

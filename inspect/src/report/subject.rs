@@ -137,7 +137,7 @@ mod tests {
             ("Player", 0),
             ("List", 3),
             ("eam", 2),
-            // Written so, the end, and a part.
+            // In order: the exact spelling wins, then the end of a name, then a part of it.
             ("player", 1),
             ("PLAYER", 0),
             ("GAME::t", 2),

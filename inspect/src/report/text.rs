@@ -355,7 +355,7 @@ fn path(page: &mut Page, indent: &str, path: &Path) {
         label += " (a stale word: other words explain all counts)";
     }
     page.wrap(indent, &label);
-    // A node of the cycle is in it already.
+    // If the path is only a node of the cycle, the lines above have it already.
     if path.cycle.is_empty() || path.hops.len() > 1 {
         hops(page, &format!("{indent}  "), &path.hops);
     }

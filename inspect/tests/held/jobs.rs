@@ -214,7 +214,7 @@ fn with_others(all: &mut All) {
 
 /// Tasks whose objects others hold, too.
 fn shared(all: &mut All) {
-    // Some have no task.
+    // The first five objects have no task.
     let vector = jobs::<21>().collect::<Vec<_>>();
     for job in vector.iter().skip(5) {
         tokio::spawn(waits(job.clone()));
@@ -237,7 +237,7 @@ fn shared(all: &mut All) {
         (task, ())
     });
     all.push(Box::new(map));
-    // Some have ended, with the object as the result, and some are aborted.
+    // Some tasks end with the object as their result, and some are aborted.
     let results = jobs::<24>().map(|job| {
         let n = job.0;
         let task: JoinHandle<Ref<Job<24>>> = tokio::spawn(async move {

@@ -39,7 +39,7 @@ struct Tree {
 
 // SAFETY: the trees of this program stay on the thread that makes them.
 unsafe impl Send for Tree {}
-// SAFETY: as above.
+// SAFETY: no other thread gets a reference to a tree.
 unsafe impl Sync for Tree {}
 
 fn tree(depth: u32, parent: *const Tree) -> Ref<Tree> {
@@ -236,7 +236,7 @@ fn channels(all: &mut All) {
             for held in many::<$way>() {
                 assert!(sender.try_send(held).is_ok());
             }
-            // Some are received, and kept.
+            // Receives and keeps some of them.
             let received = (0..50).map(|_| receiver.try_recv().unwrap());
             all.keep(received.collect::<Vec<_>>());
             all.keep((sender, receiver));
@@ -307,7 +307,7 @@ fn threads(all: &mut All) {
         made.filter(|held| held.0 % 3 > 0).collect::<Vec<_>>()
     });
     for held in many::<64>().take(20) {
-        // Two run, the others wait.
+        // Two of the jobs run, the others wait.
         jobs.spawn(move || {
             black_box(&held);
             wait();

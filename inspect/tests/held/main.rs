@@ -61,25 +61,25 @@ fn chosen() -> &'static dyn GlobalAlloc {
     }
 }
 
-// SAFETY: all calls go to one allocator, whose promises are these.
+// SAFETY: all calls go to one allocator, which keeps the contract of `GlobalAlloc`.
 unsafe impl GlobalAlloc for Chosen {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().realloc(block, layout, size) }
     }
 }
@@ -117,7 +117,7 @@ impl Memory {
             return start;
         }
         let bytes = PIECE.max(2 * size);
-        // SAFETY: a new mapping, anywhere.
+        // SAFETY: the kernel chooses the place of a new mapping, where nothing else is.
         let piece = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

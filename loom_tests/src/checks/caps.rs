@@ -98,7 +98,7 @@ fn caps_large() -> bool {
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let other = spawn_with(&blocks, |blocks| {
         assert!(alloc_as(&blocks, large(4)).is_none());
-        // Whatever the other thread has, there is room for this.
+        // Whatever the other thread has, there is room for one unit.
         let one = alloc_as(&blocks, large(1)).expect("there is room");
         let two = use_two(&blocks);
         free_as(&blocks, one, large(1));
@@ -133,7 +133,7 @@ fn caps_soft() -> bool {
 fn caps_trim() -> bool {
     let chunk = chunk();
     let blocks = BlockAllocator::new();
-    // One more than fits in a chunk in model builds.
+    // Needs a second chunk: in model builds, three blocks fit in one.
     let held = [(); 4].map(|()| alloc(&blocks));
     held.into_iter().for_each(|block| free(&blocks, block));
     let other = spawn_with(&blocks, |blocks| _ = blocks.trim());

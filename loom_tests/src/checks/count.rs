@@ -264,7 +264,7 @@ fn get_mut_weak() -> bool {
     let r = Ref::new(Probe::new());
     let weak = Ref::downgrade(&r);
     mutable_during(r, || {
-        // A thread that begins with a load, as `upgrade` does, hides schedules from loom.
+        // `upgrade` begins with a load, and loom skips schedules of a thread that begins so.
         drop(weak.clone());
         let other = weak.upgrade().unwrap();
         drop(weak);

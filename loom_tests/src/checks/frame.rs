@@ -222,7 +222,8 @@ fn frame_posts_during_post() -> usize {
     POSTED.store(0, Ordering::Relaxed);
     let mut frames = eager();
     let first = || {
-        // So that loom explores the executions in which both post meanwhile, without a preemption.
+        // Lets loom explore the executions in which both threads post meanwhile, without a
+        // preemption.
         let_others_go_first();
         MEANWHILE.store(POSTED.load(Ordering::Relaxed), Ordering::Relaxed);
     };
@@ -341,7 +342,7 @@ fn frame_claimed() -> bool {
         proxy.request_frame();
         waited
     });
-    // Only the destructor of the last one leads to another frame.
+    // Only the destructor of the last object leads to another frame.
     frames.run(|_| stop_if(true));
     let waited = other.join();
     assert_eq!(first + take_deaths().len(), 2);

@@ -84,7 +84,7 @@ fn orphans_by_parts() -> usize {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert_eq!(here, drained.released);
     sender.join();
-    // Releases here the references that were claimed and not released, which count until then.
+    // Makes here the releases that were claimed and not made, which count as waiting until then.
     assert!(quiesce());
     deaths.append(&mut take_deaths());
     assert_eq!(deaths.len(), 2);

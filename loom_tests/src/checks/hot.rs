@@ -169,7 +169,7 @@ fn hot_send_and_drop() -> usize {
 
 fn hot_hopping() -> bool {
     let [first] = references();
-    // The other thread counts one birth and one death, and so does this one, while the clone lives.
+    // Each of the two threads counts one birth and one death, while the clone lives.
     let other = spawn(move || {
         let clone = first.clone();
         drop(first);
@@ -307,7 +307,7 @@ fn hot_two_after_exit() -> bool {
     let other = spawn_with(&overlap, move |overlap| hops(theirs, &overlap));
     hops(mine, &overlap);
     other.join();
-    // It is an orphan.
+    // Releases the dead object, if it is an orphan by now.
     drain();
     assert_eq!(take_deaths(), [me()]);
     assert_eq!(Hot::review(), 0);

@@ -266,7 +266,7 @@ fn hot_two_releases() -> bool {
 fn hot_unreleased_orphan() -> &'static str {
     let first = hot();
     drop(hot());
-    // Finds room by making the dead object an orphan.
+    // The thread finds a free row by making the dead object an orphan.
     let other = spawn(hot);
     let_others_go_first();
     let dead = hot_unreleased();
@@ -291,7 +291,7 @@ struct Outer {
 
 fn ended() -> &'static str {
     let seen = [Seen::new(), Seen::new()];
-    // In the first row, so it is looked at first.
+    // The inner object has the first row, so a review looks at it first.
     let inner = make(Watched(seen[0].clone()));
     let outer = make(Outer {
         _inner: inner.get(),

@@ -189,7 +189,8 @@ fn inbox_full_counted() -> String {
     waiting.to_string()
 }
 
-/// Sends a number on each of two threads. Returns how many wait then, and whether that overlapped.
+/// Sends a number from each of two threads. Returns how many numbers wait then, and whether the
+/// sends overlapped.
 fn sent_by_two(inbox: &Arc<Counted>, accepted: bool) -> (u64, bool) {
     let shared = inbox.clone();
     let (there, here, at_once) = overlap(move || shared.push(1), || inbox.push(2));

@@ -169,7 +169,7 @@ fn posts_during_post() -> usize {
     let inside = ran();
     join_all(posters);
     assert_eq!(manager().run_inbox(), 2 - inside);
-    // A count that has lost one of two says that this does not wait.
+    // If the count had lost a message, this one would not count as waiting.
     this.post(note).unwrap();
     let waiting = || manager().snapshot().thread(this.key()).unwrap().inbox;
     assert_eq!(waiting(), 1);

@@ -202,7 +202,8 @@ fn compare_exchange() -> usize {
     let storer = spawn(move || {
         let (slot, r) = shared;
         r.look();
-        // The slot was empty, so this retires nothing, which would order the two.
+        // The slot was empty, so this store retires nothing: a retired object would order the two
+        // threads.
         slot.store(Some(r));
     });
     let empty = slot.is_empty();

@@ -192,7 +192,8 @@ type Update<'f> = dyn FnMut(&Numbered) -> Ref<Numbered> + 'f;
 fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'static str {
     let blocks = BlockAllocator::new();
     let make = |n| Ref::new_in((n, Probe::new()), &blocks);
-    // All blocks of a chunk in model builds, so that the next one to be freed is the next one used.
+    // These take all blocks of a chunk in model builds, so the first block to be freed is the next
+    // to be used.
     let [first, _second, _third] = [0; 3].map(make);
     let address = Ref::as_ptr(&first).addr();
     let slot = Arc::new(Slot::new(first));
@@ -219,7 +220,7 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'st
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
         collect_and_release();
-        // In the block of the first object, if that was destroyed.
+        // Takes the block of the first object, if that was destroyed.
         let again = make(20);
         let reused = Ref::as_ptr(&again).addr() == address;
         slot.store(again);

@@ -133,8 +133,8 @@ struct Parts {
 }
 
 impl Overlap {
-    /// Makes one with an atomic that both threads access, for threads that seem to share nothing
-    /// when they begin: loom would try one order only. The atomic orders nothing else.
+    /// Makes one with an atomic that both threads access, for threads that otherwise share nothing
+    /// when they begin: loom would then try one order only. The atomic orders nothing else.
     pub fn shared() -> Self {
         Self(std::sync::Arc::new(Parts {
             shared: Some(Default::default()),

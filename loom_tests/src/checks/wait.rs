@@ -161,7 +161,7 @@ fn shutdown_hot() -> usize {
     let other = spawn(Hot::review);
     let_others_go_first();
     manager().shutdown(LONG).unwrap();
-    // It is dead by now.
+    // By now the object is dead.
     let died_on = died_on(&[me(), other.id]);
     other.join();
     died_on

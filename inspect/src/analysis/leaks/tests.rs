@@ -238,8 +238,8 @@ fn container_of_ten_thousand_is_a_hint() {
 
 #[test]
 fn what_an_object_holds_that_is_being_destroyed_is_no_leak() {
-    // One in its destructor, one that waits for it; and one that is destroyed, or whose destructor
-    // runs while it has weak references.
+    // Three objects without a strong reference: one still counts as alive, one does not, and one
+    // has a weak reference.
     let dying = "Dying: 0, Child: 1, Dying +0 Child,";
     let weak = dying.replace("0,", "0 1,");
     let mut graph = graph(&(dying.repeat(2) + &weak));
@@ -346,7 +346,7 @@ fn stale_words_that_most_objects_have_are_not_taken_for_what_tasks_have() {
 fn references_in_a_vector_are_told_from_copies_of_their_clones_in_tasks() {
     let mut b = Builder::new();
     let jobs = objects(&mut b, 60, 2);
-    // Their tasks have ended.
+    // Objects whose tasks have ended.
     let done = objects(&mut b, 1, 1);
     let more = objects(&mut b, 2, 5);
     let vector = kept(&mut b, 1024);

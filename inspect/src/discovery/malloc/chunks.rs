@@ -77,7 +77,7 @@ impl Chunk {
     }
 
     fn allocation(self) -> Allocation {
-        // The last word of a mapping is not followed by a chunk.
+        // No chunk follows a mapping, whose first word it could use.
         let header = if self.is_mapped() {
             TO_MEMORY
         } else {
@@ -117,7 +117,7 @@ pub(super) fn walk(
         if at == top {
             return (range.end, false);
         }
-        // Two chunks that are smaller than any other mark the end of a part that was extended
+        // Two chunks smaller than any real one mark where a part of the heap ends that goes on
         // elsewhere.
         if size < SMALLEST {
             return (at, size != TO_MEMORY && size != 0);
@@ -139,13 +139,13 @@ pub(super) fn allocations(chunks: Vec<Chunk>, free: &[u64]) -> Vec<Allocation> {
         free.peek() != Some(&allocation.start)
     };
     let allocations = chunks.into_iter().map(Chunk::allocation);
-    // The result takes the memory of the chunks.
+    // The vector is reused in place.
     allocations
         .filter(|allocation| is_used(allocation))
         .collect()
 }
 
-/// The largest distance from the beginning of a mapping to memory with an alignment.
+/// The furthest from the beginning of its mapping that aligned memory is looked for.
 const FURTHEST: u64 = 128 << 10;
 
 /// Adds chunks that are mappings of their own, outside of memory that arenas manage, which is by
@@ -244,7 +244,8 @@ fn add_cache(
         let entry = at + CACHE_BINS * layout.count_bytes + 8 * bin;
         let first = regions.word(entry).filter(|first| *first != 0);
         let from = free.len();
-        // Two more than there should be: one that is not counted yet, and one to see that it ends.
+        // Two more than are counted: one may not be counted yet, and one more shows that the list
+        // ends.
         let most = count.min(MOST_CACHED) + 2;
         let ends = follow(regions, layout, first, most, 0, free);
         let size = 16 * bin + 32;

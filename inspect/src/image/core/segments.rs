@@ -137,7 +137,7 @@ pub(super) fn holes(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
             let Some(start) = start.filter(|&start| start < end) else {
                 break;
             };
-            // After the last data there is none (ENXIO).
+            // After the last data, the search for more fails (ENXIO).
             let next = seek(file, SeekFrom::Data(start)).unwrap_or(end).min(end);
             if next <= start {
                 break;

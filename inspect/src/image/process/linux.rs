@@ -78,7 +78,7 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     for (mapping, inode) in &before {
         prepared.open_file(mapping, *inode);
     }
-    // How much is to be kept is known only from the memory itself.
+    // A first pass counts what is to be kept, as only the memory itself tells.
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS));
     let mut dry: Vec<Copies> = (0..threads).map(|_| Copies::dry()).collect();
     let tid = prepared.process.pid as Tid;
@@ -158,7 +158,7 @@ impl Prepared {
             return;
         }
         let same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == inode);
-        // Opening a device may do anything.
+        // Opens only plain files: opening a device may have any effect.
         let plain = |path: &str| {
             let path = format!("/proc/{}/{path}", self.process.pid);
             fs::metadata(path).map(|metadata| metadata.is_file())
@@ -168,8 +168,8 @@ impl Prepared {
             _ => None,
         };
         let there = format!("root{}", mapping.name);
-        // The first needs privileges; the second may be another file by now; the third is only
-        // the program.
+        // The first path needs privileges; at the second there may be another file by now; the
+        // third is that of the program alone.
         let file = open(&format!("map_files/{:x}-{:x}", mapping.start, mapping.end))
             .or_else(|| open(&there).filter(same))
             .or_else(|| open("exe").filter(same));
@@ -271,7 +271,8 @@ impl Prepared {
             }
             std::thread::sleep(BETWEEN_ATTEMPTS);
             match self.attempt(copies) {
-                // The kernel has not let it go yet.
+                // The thread of the attempt before has ended, but the kernel has not let the
+                // process go yet.
                 Err(Error::Traced { tracer, .. }) if tracer == std::process::id() => {}
                 next => found = next,
             }
@@ -362,7 +363,7 @@ fn policy(mapping: &Mapping, inode: u64, files: &Files) -> Policy {
     match files.get(&(inode, mapping.name.clone())) {
         Some(MappedFile::Elf(file)) => Policy::File(Arc::clone(file)),
         Some(MappedFile::Other) => Policy::Written,
-        // Huge pages have a name and an inode, too.
+        // Anonymous huge pages, too, have a name and an inode.
         _ if name.starts_with("/anon_hugepage") => Policy::Zero,
         _ if mapping.end - mapping.start <= WHOLE => Policy::Whole,
         _ => Policy::Shared,

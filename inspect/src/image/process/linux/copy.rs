@@ -162,7 +162,7 @@ impl Source<'_> {
         match read_memory(self.tid, address, buffer) {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EFAULT) => Ok(0),
-                // A kernel or a container that does not permit it.
+                // The kernel lacks the call, or a container forbids it.
                 Some(libc::ENOSYS | libc::EPERM) => Ok(read_file(self.mem, address, buffer)),
                 _ => Err(error),
             },

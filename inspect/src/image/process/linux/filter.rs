@@ -82,8 +82,8 @@ impl Filter {
         };
         page.chunks_exact(16).any(|pair| {
             let (before, head) = (parts::word(&pair[..8]), parts::word(&pair[8..]));
-            // The size with flags; the lowest four bits are free. A mapping of its own has flag 2, and
-            // what is before the chunk in the first word.
+            // `head` is a size with flags in the lowest four bits. A chunk with a mapping of its
+            // own has flag 2; its first word is its distance from the mapping's beginning.
             let in_heap = head & 8 == 0 && head >= 32 && head < limit;
             in_heap
                 || (head & 7 == 2
@@ -152,7 +152,7 @@ mod tests {
     fn heads_of_chunks_in_heaps_are_kept() {
         let head = (4 * PAGE + 40, 49);
         assert_eq!(kept(0x5555_0000_0000, &[head]), [0, 3, 4, 5, 7]);
-        // An address at which a heap might begin, with other words.
+        // A heap might begin at this address, but the words do not fit.
         assert_eq!(kept(START, &[(0, START), (16, u64::MAX)]), [0, 1, 7]);
         // The heap of an arena, which has five pages.
         let heap = [(0, START + 32), (8, 0), (16, 5 * PAGE), (24, 5 * PAGE)];

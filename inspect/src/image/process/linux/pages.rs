@@ -42,7 +42,7 @@ impl Pages {
         if !self.slow.load(Ordering::Relaxed) {
             match self.scan(range.clone(), files, found) {
                 Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {
-                    // Relaxed: as above.
+                    // Relaxed: nothing else depends on the flag.
                     self.slow.store(true, Ordering::Relaxed);
                 }
                 result => return result,
@@ -165,7 +165,8 @@ fn scan_pages(
         category_inverted: unwanted,
         category_mask: unwanted,
         category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-        // The kernel splits regions where this property changes, and no page that is found has it.
+        // The kernel ends a region where a property of this mask changes. No page that is found has
+        // this one, so adjacent pages are always one region.
         return_mask: PAGE_IS_PFNZERO,
         ..ScanArguments::default()
     };

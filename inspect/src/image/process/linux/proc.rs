@@ -40,7 +40,7 @@ pub(super) fn open(pid: u32) -> Result<Process, Error> {
     }
     let id = i32::try_from(pid).map_err(|_| Error::NoSuchProcess(pid))?;
     let process = Process::new(id).map_err(|_| Error::NoSuchProcess(pid))?;
-    // A thread's id works, too, but a part of a process cannot be inspected.
+    // `/proc` also opens by a thread's id, but one thread of a process cannot be inspected.
     let status = process.status();
     let status = status.map_err(|error| failure(pid, "status", error))?;
     if status.tgid != id {
@@ -80,7 +80,7 @@ fn without_overlaps(mappings: impl Iterator<Item = (Mapping, u64)>) -> Vec<(Mapp
         mapping.start += told;
         if mapping.start < mapping.end {
             end = mapping.end;
-            // Only a file has an offset.
+            // Only the mapping of a file has an offset that moves with its start.
             if inode != 0 {
                 mapping.offset += told;
             }
@@ -146,7 +146,7 @@ pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
         return Error::Died(pid);
     };
     if status.tracerpid != 0 {
-        // It is the id of a thread.
+        // The status has the tracing thread's id, from which this finds its process.
         let tracer = Process::new(status.tracerpid).and_then(|tracer| tracer.status());
         let tracer = tracer.map_or(status.tracerpid, |tracer| tracer.tgid);
         return Error::Traced {

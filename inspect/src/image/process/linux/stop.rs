@@ -56,8 +56,8 @@ impl StoppedProcess {
         let mut refused = None;
         // The time since which every thread that was found had stopped already.
         let mut quiet = None;
-        // Threads that still run may start others, so it ends when all known ones have stopped and
-        // no other exists.
+        // Threads that still run may start others, so the loop ends when all known threads have
+        // stopped and no other exists.
         loop {
             let mut pending = Vec::new();
             for tid in proc::tasks(pid)? {
@@ -69,7 +69,7 @@ impl StoppedProcess {
                         known.insert(tid);
                         pending.push(tid);
                     }
-                    // It has ended meanwhile.
+                    // The thread has ended meanwhile.
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                     Err(_) if proc::has_ended(tid) => {}
                     Err(error) => refused = Some(error),
@@ -79,7 +79,8 @@ impl StoppedProcess {
                 return Err(proc::refusal(pid, error));
             }
             if pending.is_empty() {
-                // The kernel may end the list early, where a thread has ended meanwhile.
+                // The kernel's list may be too short if a thread ends while it is read, so it is
+                // read again for a while.
                 let quiet = *quiet.get_or_insert_with(Instant::now);
                 if quiet.elapsed() > PATIENCE_FOR_OTHERS || !process.others_run(pid)? {
                     break;
@@ -105,8 +106,9 @@ impl StoppedProcess {
     /// thread can start any more.
     fn others_run(&self, pid: u32) -> Result<bool, Error> {
         let stopped: HashSet<Tid> = self.threads.iter().map(|thread| thread.tid).collect();
-        // Those that have ended and are traced, and the first one, count until they are waited for.
-        // They are looked at before they are counted: none of them goes away.
+        // The kernel's count includes threads that have ended, as long as they are traced or are
+        // the first one. Their states are read before the count; no such thread goes away in
+        // between.
         let is = |tid, state| proc::stat(tid).is_some_and(|stat| stat.state == state);
         let tasks = proc::tasks(pid)?.into_iter();
         let others = tasks.filter(|tid| !stopped.contains(tid));
@@ -148,7 +150,7 @@ impl StoppedProcess {
 
     fn detach(&mut self) {
         for thread in self.threads.drain(..) {
-            // It fails only if the thread was killed meanwhile.
+            // Detaching fails only if the thread was killed meanwhile.
             let _ = detach(thread.tid, thread.signal);
         }
     }
@@ -200,7 +202,7 @@ fn thread_pointer(tid: Tid) -> Option<u64> {
         return None;
     }
     let mut word = [0; 8];
-    // There may be a second word, for SME.
+    // The kernel may have a second word, for SME, which is not read.
     let len = registers(tid, NT_ARM_TLS, &mut word).ok()?;
     (len == 8).then(|| u64::from_le_bytes(word))
 }
@@ -277,7 +279,8 @@ fn poll(tid: Tid) -> io::Result<Waited> {
     };
     let stop = status.and_then(|status| status.stopping_signal().or(status.trapping_signal()));
     Ok(match stop {
-        // A stop before a signal is delivered has no event; the signal must not get lost.
+        // A thread that stopped before a signal was delivered reports no event; the signal must not
+        // get lost.
         Some(signal) if signal >> 8 == 0 => Waited::Stopped(signal & 0x7f),
         Some(_) => Waited::Stopped(0),
         None => Waited::Gone,

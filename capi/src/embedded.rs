@@ -116,7 +116,7 @@ pub unsafe extern "C" fn rp_embedded_free(of: *const ForeignClass, memory: *mut 
         // SAFETY: releasepool.h requires a class as `of`.
         let class = unsafe { class(of) }?;
         if let Some(memory) = NonNull::new(memory) {
-            // SAFETY: releasepool.h requires `memory` from `rp_embedded_alloc` of this class, of
+            // SAFETY: releasepool.h requires `memory` from `rp_embedded_alloc` of this class, in
             // which no object was made.
             unsafe { class.free_uninit(memory.cast()) };
         }

@@ -165,7 +165,7 @@ pub enum RootKind {
     Inbox,
     /// The releases that budgeted drains have left.
     Backlog,
-    /// Waits for a thread that has ended, or has been retired by a slot.
+    /// A message to a thread that has ended, or a reference that a slot has retired.
     Orphan,
     /// A value whose home thread has ended, which is never destroyed.
     Kept,
@@ -292,8 +292,8 @@ impl fmt::Display for RootKind {
 }
 
 impl Object {
-    /// Returns whether the object has no reference any more: it waits for its destructor, or that
-    /// runs, and what it holds is released next.
+    /// Returns whether the object has no reference any more: its destructor runs or will run, and
+    /// what it holds is released next.
     pub fn is_dying(&self) -> bool {
         self.strong == 0 && (self.alive || self.weak == 0)
     }

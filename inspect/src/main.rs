@@ -28,8 +28,8 @@ fn return_freed_memory() {
     }
 }
 
-/// Has the program end with a message if a file that it has mapped becomes shorter, as a core file
-/// that is written again: the kernel then sends a signal to whoever reads what is gone.
+/// Has the program end with a message if a mapped file becomes shorter, such as a core file that is
+/// written again: a read beyond the new end raises SIGBUS.
 fn report_truncated_files() {
     #[cfg(target_os = "linux")]
     {

@@ -63,8 +63,8 @@ impl Origins {
             .then_some(component)
     }
 
-    /// Returns a path to a node that no root holds. If it begins at a cycle, that is a shortest one
-    /// through the node at which the first path from that cycle began.
+    /// Returns a path to a node that no root holds. If the path begins at a cycle, this is a
+    /// shortest one through the node at which the first path from its component began.
     pub fn path(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Path {
         let graph = analysis.graph;
         let mut hops = vec![Hop::end(node)];

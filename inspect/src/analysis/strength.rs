@@ -206,9 +206,9 @@ impl Groups {
         }
     }
 
-    /// Decides each group by a clear majority of its votes. To be uncounted, few of its objects may
-    /// be unable to tell: because of stale words, in memory that was never written, a few objects
-    /// may seem to need no word of the group that holds the others.
+    /// Decides each group by a clear majority of its votes. It becomes uncounted only if few of its
+    /// objects cannot tell: stale words, in memory that was never written, may make a few objects
+    /// seem to need no word of the group that holds the others.
     fn decide(&mut self) {
         for (votes, decided) in self.votes.iter_mut().zip(&mut self.decided) {
             let open = std::mem::take(&mut votes[Strength::Unknown as usize]);
@@ -332,7 +332,7 @@ impl Words {
 #[derive(Clone, Copy)]
 struct Unexplained {
     references: i64,
-    /// Words that explain as many more, unless they are copies.
+    /// Words that explain as many further references, unless they are copies.
     copies: i64,
 }
 

@@ -174,7 +174,7 @@ fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> boo
     region.name == NAME || (image.pid() == Some(thread.tid) && !is_known())
 }
 
-/// Returns whether a region is a stack by what is before it: memory that may not be accessed.
+/// Returns whether memory that may not be accessed precedes a region, as it does a stack.
 fn has_guard(image: &dyn Image, region: &Region<'_>) -> bool {
     let mappings = image.mappings();
     let here = mappings.partition_point(|mapping| mapping.start < region.start);
@@ -198,8 +198,8 @@ fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Ran
     range.start.max(region.start) & !7..range.end.min(region.end)
 }
 
-/// Returns where the control block at an address ends, at most: that of a thread that is not the first
-/// is at the end of the stack's mapping, and the next one may be an allocator's.
+/// Returns where the control block at an address ends at the latest: a thread other than the first
+/// has it at the end of its stack's mapping, and the mapping after that may be an allocator's.
 fn end_of_block(at: u64) -> u64 {
     (at + THREAD_BYTES / 2).next_multiple_of(4096)
 }

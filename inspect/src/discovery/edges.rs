@@ -8,7 +8,7 @@ use crate::graph::{Edge, EdgeKind};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// How many parts the work is cut into, so that threads get equally much.
+/// The number of parts of the work, so many that threads get about equally much.
 const PARTS: usize = 64;
 
 /// References between items: nodes are indices of items.

@@ -1,8 +1,8 @@
 //! Handoff pools: nothing in the library leads to their pages, but a handle of the program does,
 //! unless it was forgotten.
 //!
-//! The pages are plain items. A part of the topmost page may be unused, and has what was there
-//! before; the handle says how much. What is left of its words are counted references.
+//! The pages are plain items. The handle says how much of the topmost page is in use: those words
+//! are counted references, the rest are stale.
 
 use super::assembly::Assembly;
 use super::items::is_page;
@@ -132,8 +132,8 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
     }
 }
 
-/// Returns the edges that are not of pages or lead from page to page, and the references in pages,
-/// with whether a handle leads to the page.
+/// Splits the edges: those that stay, which are outside of pages or lead from page to page, and the
+/// references in pages, each with whether a handle leads to its page.
 fn split_edges(assembly: &mut Assembly<'_>, pages: &[Page]) -> (Vec<Edge>, Vec<(Edge, bool)>) {
     let items = assembly.targets.items;
     let mut found = Vec::new();

@@ -25,7 +25,7 @@ pub(super) struct Heap {
     pub(super) caveats: Vec<String>,
 }
 
-/// Finds what glibc's malloc has allocated; nothing with a caveat if the program has another C
+/// Finds what glibc's malloc has allocated; nothing but a caveat if the program has another C
 /// library, or an unknown version of this one.
 pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     let mut heap = Heap::default();

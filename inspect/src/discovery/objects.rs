@@ -82,7 +82,7 @@ pub(super) struct Recognizer<'a> {
     pub(super) types: &'a Types,
     pub(super) count: &'a CountLayout,
     pub(super) header: &'a HeaderLayout,
-    /// The distances from the beginning of memory to payloads that types have.
+    /// The different payload offsets of all types.
     offsets: Vec<u64>,
 }
 
@@ -117,7 +117,8 @@ impl<'a> Recognizer<'a> {
         counts(region.word(header + self.header.count)?, self.count)
     }
 
-    /// Returns how many bytes the values of an object have; `None` if that is not possible.
+    /// Returns how many bytes the values of an object have; `None` if its header says an impossible
+    /// number.
     pub(super) fn value_bytes(
         &self,
         region: &Region<'_>,
@@ -140,8 +141,8 @@ impl<'a> Recognizer<'a> {
         })
     }
 
-    /// Returns the first object that may begin at `start`, if it has the right kind and leaves so many
-    /// bytes that it `fits`, or else plain memory.
+    /// Returns the first object that may begin at `start`, is of the right kind, and `fits` by the
+    /// bytes that it leaves; otherwise plain memory.
     fn first_object(
         &self,
         region: &Region<'_>,

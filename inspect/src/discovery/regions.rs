@@ -96,8 +96,8 @@ impl<'a> Regions<'a> {
         let writable = image.mappings().iter().filter(|mapping| is_memory(mapping));
         let mut regions: Vec<Region<'a>> = Vec::new();
         for mapping in writable {
-            // Memory that belongs together may have several mappings: advice to the kernel splits
-            // them, and core files do.
+            // Adjacent mappings form one region: advice to the kernel may have split them, or a
+            // core file.
             let adjacent = regions.last_mut().filter(|region| {
                 // Only the first part of the heap has its name in core files.
                 let is_rest = mapping.name.is_empty() && region.name.starts_with('[');

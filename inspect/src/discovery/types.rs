@@ -101,8 +101,8 @@ impl Types {
     }
 }
 
-/// Returns whether a mapping may have type infos: constants of a module, which were relocated when
-/// it was loaded, so they may be writable if the linker was told so.
+/// Returns whether a mapping may have type infos: constants of a module. The loader relocates them,
+/// so they are writable if the linker did not have them protected afterwards.
 fn may_have_infos(mapping: &Mapping, modules: &[Module]) -> bool {
     let of_module = |module: &Module| (module.start..module.end).contains(&mapping.start);
     mapping.read && !mapping.execute && !mapping.shared && modules.iter().any(of_module)

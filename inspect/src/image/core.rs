@@ -23,14 +23,16 @@ use notes::Notes;
 use segments::Load;
 
 impl ProgramImage {
-    /// Opens a core file of Linux on x86-64 or AArch64, on any system. `program` is the program, if it is no longer where it was.
+    /// Opens a core file of Linux on x86-64 or AArch64, on any system. `program` is the program's
+    /// path, if it is no longer where it was.
     ///
     /// The files are mapped, not copied.
     ///
     /// # Errors
     ///
-    /// See [`Error`]: no core file, or a truncated one; a program that is not there, or another. A
-    /// library that is not there, or another, is no error: its code and constants are missing.
+    /// See [`Error`]: no core file, or a truncated one; a program that is missing, or a different
+    /// one. A library that is missing or different is no error: its code and constants are left
+    /// out.
     pub fn open(core: &Path, program: Option<&Path>) -> Result<Self, Error> {
         let open = || format!("open {}", core.display());
         let metadata = std::fs::metadata(core).map_err(|error| Error::io(open(), error))?;

@@ -119,7 +119,7 @@ impl ModuleSymbols {
     }
 }
 
-/// Reads the symbols of a file; those for linking, if it was stripped of the others.
+/// Reads the symbols of a file; if it was stripped, those for dynamic linking.
 fn read(file: &[u8]) -> Option<Vec<Symbol>> {
     let parsed = ElfFile::<Header>::parse(file).ok()?;
     let sections = parsed.elf_header().sections(LittleEndian, file).ok()?;

@@ -246,9 +246,9 @@ pub struct Held {
     pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
-    /// Bytes that would be freed with them, their own among them.
+    /// Bytes that would be freed with them, their own included.
     pub retained_bytes: u64,
-    /// Objects that would be destroyed with them, and they themselves.
+    /// Objects that would be destroyed with them, themselves included.
     pub retained_objects: u64,
     /// Nodes that they refer to: one by one for an address, by type and field for a type.
     pub held: Vec<Words>,

@@ -84,8 +84,8 @@ unsafe impl GlobalAlloc for Chosen {
     }
 }
 
-/// An allocator with a list of free blocks for each power of two, like many: the first word of a
-/// free block is the address of the next. The rest of it stays as it was.
+/// An allocator with a list of free blocks for each power of two, as many allocators have. The
+/// first word of a free block is the address of the next one; its other words stay as they were.
 struct Lists(Mutex<Memory>);
 
 struct Memory {

@@ -51,7 +51,8 @@ fn churn(rounds: usize) -> String {
     items
 }
 
-/// Plays the role: allocates on several threads, of which one lives, with a cache, and tells what.
+/// Plays the role: allocates on several threads, one of which lives on with its cache, and prints
+/// the allocations.
 pub fn churns() -> ! {
     let first = churn(200);
     let threads: Vec<_> = (0..3)

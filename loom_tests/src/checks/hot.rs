@@ -274,8 +274,8 @@ fn hot_exit_births_only() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-/// Returns whether the only probe has died as an orphan, which the main thread releases only now, or
-/// in a drain of the other thread.
+/// Returns true if the only probe is an orphan, which this thread now releases, and false if it
+/// died in a drain of the other thread.
 fn orphan_or(other: ThreadId) -> bool {
     let deaths = take_deaths();
     let orphan = deaths.is_empty();

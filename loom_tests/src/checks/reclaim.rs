@@ -234,7 +234,7 @@ fn finish() -> &'static str {
 }
 
 fn room_made() -> usize {
-    /// For each of two values 1 while it waits; and the reclaimer's room for one.
+    /// Two values, each of which is 1 while it waits, and the reclaimer's room for one value.
     #[derive(Default)]
     struct Shared {
         first: Atomic,

@@ -280,7 +280,8 @@ fn kept(b: &mut Builder, bytes: u64) -> NodeId {
     kept
 }
 
-/// Adds an allocation for each object, all in one list. Each has these words with its object's address.
+/// Adds an allocation for each object, to all of which `list` refers. At the offsets `words`, each
+/// has its object's address.
 fn each_in_one(b: &mut Builder, list: NodeId, objects: &[NodeId], words: &[u32]) {
     for (at, object) in (0..).zip(objects) {
         let holder = b.plain(128);
@@ -291,9 +292,9 @@ fn each_in_one(b: &mut Builder, list: NodeId, objects: &[NodeId], words: &[u32])
     }
 }
 
-/// Where a task has its argument, and where it has moved it.
+/// The offsets at which a task has its argument, and to which it has moved it.
 const TASK: [u32; 2] = [56, 72];
-/// Where memory that was never written has what was there before.
+/// The offset of a stale word, in a part of the allocation that was never written.
 const STALE: [u32; 1] = [304];
 
 #[test]

@@ -158,8 +158,8 @@ const HEAP_BYTES: u64 = 64 << 20;
 /// The most arenas that are followed.
 const MOST: usize = 1 << 14;
 
-/// How many bins of an arena, at most, are not well linked, because a thread was stopped while it
-/// changed some.
+/// The most bins of an arena that may be linked wrongly, because a thread was stopped while it
+/// changed them.
 const CHANGING: usize = 2;
 
 /// The size of the header of a heap that is not the first arena's: in versions before 2.35, and

@@ -178,8 +178,8 @@ fn size_of(region: &Region<'_>, at: u64) -> Option<u64> {
     (before == 0 && head & MARKS == MAPPED && fits).then_some(size)
 }
 
-/// Returns the chunk whose memory was handed out: if that is aligned to more than usual, a chunk
-/// within the one at the mapping's beginning, which says how far it is away.
+/// Returns the chunk whose memory was handed out. With a large alignment, that is a chunk inside
+/// the mapping, whose first word is its distance from the mapping's beginning.
 fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
     let within = (TO_MEMORY..FURTHEST.min(size)).step_by(16).find(|&offset| {
         region.word(start + offset) == Some(offset)

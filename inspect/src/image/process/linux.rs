@@ -32,7 +32,7 @@ const WHOLE: u64 = 64 << 20;
 /// The most threads that read memory.
 const THREADS: usize = 4;
 
-/// How often it is tried to stop a process one of whose threads waits in the kernel.
+/// How many times to try to stop a process of which a thread waits in the kernel.
 const ATTEMPTS: usize = 3;
 
 /// How long the process goes on before the next attempt.
@@ -261,8 +261,9 @@ impl Prepared {
         })
     }
 
-    /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
-    /// the machine is busy: it is tried again then, after the process has gone on for a while.
+    /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel
+    /// because the machine is busy: then this tries again, after the process has gone on for a
+    /// while.
     fn moment(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
         let mut found = self.attempt(copies);
         for _ in 1..ATTEMPTS {

@@ -8,8 +8,8 @@ use crate::image::elf::PAGE;
 use crate::image::parts::{self, Mapping};
 use std::ops::Range;
 
-/// The largest gap between two mappings of one span: the fewer spans, the cheaper is the test of a
-/// word.
+/// The largest gap between mappings that form one span: fewer spans make the test of a word
+/// cheaper.
 const GAP: u64 = 1 << 36;
 
 /// The multiple at which each heap of glibc's malloc but the first begins.

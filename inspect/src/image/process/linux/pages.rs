@@ -30,8 +30,8 @@ impl Pages {
         }
     }
 
-    /// Adds the ranges in `range` whose pages are in memory or in swap to `found`, by address; those
-    /// that are unchanged pages of a file or shared with other processes only if `files`.
+    /// Adds to `found`, by address, those parts of `range` whose pages are in memory or in swap.
+    /// Unchanged pages of files, and shared pages, count only if `files`.
     pub(super) fn find(
         &self,
         range: Range<u64>,

@@ -21,8 +21,8 @@ pub(super) fn tasks(pid: u32) -> Result<Vec<Tid>, Error> {
         .collect())
 }
 
-/// Returns what the kernel says of a thread. A thread is opened by its own id: `/proc` lists only
-/// processes, but has all.
+/// Returns what the kernel says of a thread. `/proc` lists only processes, but opens by the id of
+/// any thread.
 pub(super) fn stat(tid: Tid) -> Option<Stat> {
     Process::new(tid as i32).ok()?.stat().ok()
 }
@@ -183,8 +183,8 @@ fn advice(owner: u32, user: u32, scope: &str) -> String {
     }
 }
 
-/// Returns what tells the program of a process from those that it was, and will be, by `exec`: 16
-/// random bytes that the kernel gives each. `None` if they cannot be read.
+/// Returns the 16 random bytes that the kernel gives each program which a process runs, so that
+/// `exec` changes them. `None` if they cannot be read.
 pub(super) fn program_id(process: &Process) -> Option<[u8; 16]> {
     const AT_RANDOM: u64 = 25;
     let at = *process.auxv().ok()?.get(&AT_RANDOM)?;

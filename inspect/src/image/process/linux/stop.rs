@@ -11,17 +11,17 @@ use std::collections::HashSet;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long threads are waited for: long, as the machine may be busy.
+/// How long to wait for threads to stop: long, as the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long threads are waited for that wait in the kernel and cannot be interrupted: short, as the
-/// others have stopped meanwhile.
+/// How long to wait for a thread that waits in the kernel and cannot be interrupted: not long, as
+/// the others have stopped meanwhile.
 const PATIENCE_IN_KERNEL: Duration = Duration::from_millis(250);
 
-/// How long threads are looked for that the kernel counts but does not list.
+/// How long to look for threads that the kernel counts but does not list.
 const PATIENCE_FOR_OTHERS: Duration = Duration::from_millis(250);
 
-/// How much the kernel writes for the vector registers, at most: AMX has 8 KiB.
+/// The most bytes that the kernel writes for the vector registers: AMX has 8 KiB.
 const VECTORS: usize = 16 << 10;
 
 #[cfg(target_arch = "x86_64")]
@@ -250,7 +250,8 @@ fn detach(tid: Tid, signal: i32) -> io::Result<()> {
     unsafe { ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) }
 }
 
-/// Reads the registers of a stopped thread that a core file has in notes of a type; returns how many bytes there are.
+/// Reads the registers of a stopped thread that core files have in notes of the type `set`; returns
+/// how many bytes there are.
 fn registers(tid: Tid, set: NoteType, buffer: &mut [u8]) -> io::Result<usize> {
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
@@ -263,8 +264,8 @@ fn registers(tid: Tid, set: NoteType, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(part.iov_len)
 }
 
-/// Returns what a seized thread does, without waiting. Nothing is taken from whoever else waits for
-/// the thread: its parent still learns of its end.
+/// Returns what a seized thread does, without waiting. Consumes no status: the thread's parent
+/// still learns of its end.
 fn poll(tid: Tid) -> io::Result<Waited> {
     let thread = Pid::from_raw(tid as pid_t).ok_or(io::ErrorKind::InvalidInput)?;
     let options = WaitIdOptions::STOPPED

@@ -757,7 +757,7 @@ typedef struct rp_header_layout {
  * each reference; 2 in a library with the feature `leak-detection`. */
 extern const uint32_t rp_checked;
 
-/* Returns the layout of headers, to be compared with the one that was compiled.
+/* Returns the layout of headers, for a comparison with that which the program was compiled with.
  * Ownership: none.
  * Threads: any thread. Errors: none. */
 rp_header_layout rp_header_layout_get(void);

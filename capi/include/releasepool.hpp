@@ -66,7 +66,7 @@
 #define RP_EXCEPTIONS 0
 #endif
 
-// Whether reports name the classes of objects that `new` has made: with RTTI, where the tables of virtual
+// 1 if reports name the classes of objects that `new` has made: with RTTI, where the tables of virtual
 // functions are as in the Itanium C++ ABI.
 #if (defined(__GXX_RTTI) || defined(__cpp_rtti)) && defined(__GXX_ABI_VERSION) && !defined(_MSC_VER)
 #define RP_TABLE_NAMES 1
@@ -76,7 +76,7 @@
 #define RP_TABLE_NAMES 0
 #endif
 
-// Whether counts go through the library, so that its checks see them. A program that defines it as 0 saves a
+// True if counts go through the library, so that its checks see them. A program that defines it as 0 saves a
 // load and a test, and is not checked. Such a program ends at once with a library that has the feature
 // `leak-detection`.
 #ifndef RP_CHECKED
@@ -111,8 +111,8 @@ inline constexpr std::uint64_t one_strong = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t unique = 1;
 inline constexpr std::uint64_t held = 1;
 
-// The count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not be one. Aligned
-// to its size, as instructions for it want on 32-bit targets, too.
+// The count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not be one.
+// Aligned to its size, as its atomic instructions need on 32-bit targets, too.
 #if defined(_MSC_VER) && !defined(__clang__)
 typedef std::uint64_t Count;
 #else

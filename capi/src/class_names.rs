@@ -21,7 +21,7 @@ fn name<const ROW: usize, const COLUMN: usize>() -> &'static str {
     NAMES[ROW][COLUMN].get().copied().unwrap_or("a class of C")
 }
 
-/// The name of classes for which the table has no place.
+/// Returns the name of classes for which the table has no place.
 fn without_place() -> &'static str {
     "a class beyond the first 2048"
 }

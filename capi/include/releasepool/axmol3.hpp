@@ -97,8 +97,8 @@ public:
     // Returns the object's number, which no other object has had.
     std::uint64_t getObjectID() const noexcept { return rp_object_id_; }
 
-    // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
-    // than their number.
+    // Lists the objects that are alive, by class, if the library has the feature `leak-detection`; otherwise
+    // prints only their number.
     static void printLeaks();
 
     // With an operator new here, rp::make calls `new`, whose objects keep the class set below, which calls

@@ -198,8 +198,8 @@ public:
 
     unsigned int getReferenceCount() const;
 
-    // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
-    // than their number.
+    // Lists the objects that are alive, by class, if the library has the feature `leak-detection`; otherwise
+    // prints only their number.
     static void printLeaks();
 
 #ifndef RP_COCOS_V2

@@ -109,7 +109,7 @@ pub fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// The flags of a program in this language.
+/// Returns the flags for the language of a source file.
 fn language(source: &Path) -> &'static str {
     match source.extension().unwrap().to_str().unwrap() {
         "c" => "-std=c11",

@@ -219,7 +219,7 @@ mod tests {
         diff(&before, &after)
     }
 
-    /// A registry in a vector, and lost objects.
+    /// Returns a graph with a registry in a vector, and lost objects.
     fn registry(entries: u32, lost: u32) -> Graph {
         let mut b = Builder::new();
         let entries: Vec<_> = (0..entries).map(|_| b.object("Entry", 1, 0)).collect();

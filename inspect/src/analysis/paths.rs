@@ -355,7 +355,8 @@ mod tests {
     use crate::analysis::synthetic::graph;
     use crate::graph::{Graph, NodeId};
 
-    /// Two games in cycles with players, each of which has a hat; the third game is forgotten.
+    /// Returns a graph with two games in cycles with players, each of which has a hat, and a third
+    /// game that is forgotten.
     fn games(root: &str) -> Graph {
         let game = "Game: 1, Player: 1, Hat: 1, Game +16 Player, Player +0 Hat,";
         let cycle = format!("{game} Player +8 Game,");

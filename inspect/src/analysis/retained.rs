@@ -359,8 +359,9 @@ mod tests {
         Freed { bytes, objects }
     }
 
-    /// A server in a cycle with two sessions, each of which holds a buffer, and the session's file.
-    /// Objects have addresses in the order of their creation. A stale word refers to the map.
+    /// The graph has a server in a cycle with two sessions, each of which holds a buffer, and the
+    /// session's file. Objects have addresses in the order of their creation. A stale word refers
+    /// to the map.
     #[test]
     fn each_node_of_a_leaked_cycle_retains_all_of_it_whatever_the_addresses_are() {
         let objects = ["Server: 2", "Session: 1", "Other: 1", "File: 1"];

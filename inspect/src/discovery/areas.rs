@@ -246,9 +246,10 @@ fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleSt
     idle
 }
 
-/// Returns the control blocks on idle stacks of threads that are about to exist: another thread is
-/// creating them, so it has the block's address in a register or on its stack. The block has the
-/// argument for the thread's function, such as a box with a closure, perhaps as its only holder.
+/// Returns the control blocks of threads that are about to exist, which are on idle stacks: another
+/// thread is creating each, so it has the block's address in a register or on its stack. The block
+/// has the argument for the thread's function, such as a box with a closure, perhaps as its only
+/// holder.
 fn of_new_threads(
     regions: &Regions<'_>,
     areas: &[Area],
@@ -293,7 +294,8 @@ mod tests {
     const CREATOR: u64 = STACK;
     const IDLE: u64 = STACK + BYTES + 4096;
 
-    /// A thread that has `word` at `at`, and a stack with a control block that no thread has.
+    /// Returns the areas of a program with a thread that has `word` at `at`, and a stack whose
+    /// control block no thread uses.
     fn sample(at: u64, word: u64, register: u64) -> Vec<Area> {
         let mut image = Synthetic::default();
         let block = |stack| {

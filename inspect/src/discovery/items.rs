@@ -11,7 +11,7 @@ use crate::library::Library;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Allocations that a thread looks at in a row.
+/// The number of allocations that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 /// The most bytes by which a page's allocation is longer than the page.

@@ -190,7 +190,7 @@ mod tests {
 
     const START: u64 = 0x7f00_0000_0000;
 
-    /// Four pages: the second is absent, the others have their address in each word.
+    /// Of the four pages the second is absent; the others have their address in each word.
     #[test]
     fn an_absent_page_does_not_hide_those_around_it() {
         let words = (START..START + 4 * PAGE).step_by(8).map(|at| (at, at));

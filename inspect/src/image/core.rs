@@ -97,9 +97,9 @@ fn mapping(load: &Load, notes: &Notes) -> Mapping {
     }
 }
 
-/// Core files do not say which mappings are the first thread's stack and the heap of `brk`. The
-/// stack's has the stack pointer; the heap's is the first anonymous one after the program, with a
-/// gap before it.
+/// Names the mappings of the first thread's stack and of the heap of `brk`, which core files do not
+/// tell. The stack's has the stack pointer; the heap's is the first anonymous one after the
+/// program, with a gap before it.
 fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
     let mut threads = notes.threads.iter();
     let first = threads.find(|thread| Some(thread.tid) == notes.pid);

@@ -156,7 +156,7 @@ pub(super) struct Reader<'m> {
     /// The structures that did not fit, and how often.
     unfit: BTreeMap<&'static str, u64>,
     unfit_in_all: u64,
-    /// How much more work is done.
+    /// How much more work is allowed.
     left: u64,
     /// Addresses of messages and pages that were seen.
     seen: HashSet<u64>,

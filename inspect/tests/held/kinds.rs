@@ -17,7 +17,7 @@ use std::{iter, mem, ptr};
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Held<const WAY: usize>(pub u64);
 
-/// How many objects of each type there are, at most.
+/// The most objects of each type.
 const MANY: u64 = 400;
 
 fn one<const WAY: usize>() -> Ref<Held<WAY>> {

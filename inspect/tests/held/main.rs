@@ -265,7 +265,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// In process after process beside busy threads; the tasks may still be at their beginning.
+/// Inspects process after process beside busy threads, so that tasks may still be at their
+/// beginning.
 #[test]
 #[cfg_attr(not(target_env = "gnu"), ignore = "needs the bounds of allocations")]
 fn what_tasks_have_is_no_leak() {

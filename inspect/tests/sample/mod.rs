@@ -151,7 +151,7 @@ fn messages() {
     assert_eq!(handoff.drain_on(&inbox), 300);
 }
 
-/// Retires objects by slots, while a pin holds the epoch: one waits in a batch.
+/// Retires objects by slots while a pin holds the epoch, so that they wait, one of them in a batch.
 fn retired() -> impl Sized {
     stay("pin", || {
         let pool = AutoreleasePool::new();
@@ -171,8 +171,8 @@ fn retired() -> impl Sized {
 pub fn play(ready: impl FnOnce()) -> ! {
     let stale = stale();
     let blocks = BlockAllocator::new();
-    // So many that pools cannot get the vectors' memory again: addresses of the vectors stay on
-    // this stack, and would be mistaken for guards.
+    // There are so many that pools cannot get the vectors' memory again: addresses of the vectors
+    // stay on this stack, and would be mistaken for guards.
     let mut freed: Vec<_> = (0..600).map(|i| Some(Ref::new(Freed(i)))).collect();
     let in_block = |i| Some(Ref::new_in(FreedBlock(i), &blocks));
     let mut freed_blocks: Vec<_> = (0..600).map(in_block).collect();

@@ -89,7 +89,7 @@ fn canary_load_store() -> String {
     seen.to_string()
 }
 
-/// The program of loom's issue 166.
+/// Runs the program of loom's issue 166.
 fn canary_redundant_load() -> String {
     let shared = Arc::new([Atomic::default(), Atomic::default()]);
     let [key, value] = [0, 1];
@@ -105,7 +105,7 @@ fn canary_redundant_load() -> String {
     seen.join(" ")
 }
 
-/// The program of loom's issues 254 and 389.
+/// Runs the program of loom's issues 254 and 389.
 fn canary_swap_store() -> String {
     let a = Arc::new(Atomic::default());
     let swapper = spawn_with(&a, |a| a.swap(0));
@@ -114,7 +114,7 @@ fn canary_swap_store() -> String {
     format!("{seen} then {}", a.load())
 }
 
-/// The program of loom's issue 180, with fences.
+/// Runs the program of loom's issue 180, with fences.
 fn canary_fence() -> String {
     let shared = Arc::new([Atomic::default(), Atomic::default()]);
     let one = |shared: &[Atomic; 2], mine: usize| {

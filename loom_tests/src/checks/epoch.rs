@@ -135,7 +135,7 @@ struct Place {
     object: Cell,
 }
 
-/// Whether the reader found the object, and the collector freed it.
+/// The outcomes: did the reader find the object, and did the collector free it?
 const ALL: &[&str] = &["found, freed", "found, kept", "gone, freed", "gone, kept"];
 
 fn meet(read: fn(&Place) -> bool, collect: fn(&Place) -> bool) -> String {

@@ -210,7 +210,7 @@ fn memory_exit_in_flight() -> bool {
     overlap.at_once()
 }
 
-/// loom fails the model if memory is left, as it counts allocations.
+/// Closes the allocator; loom, which counts allocations, fails the model if memory is left.
 fn memory_closed() -> bool {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];

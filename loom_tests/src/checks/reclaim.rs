@@ -152,7 +152,8 @@ fn heavy() -> bool {
     is_full
 }
 
-/// While a sender waits for room, another thread calls `send`, which destroys what is refused.
+/// Has another thread call `send`, which destroys what is refused, while this thread waits for
+/// room.
 fn refused(send: fn(&Reclaimer)) -> bool {
     let reclaimer = one_value();
     reclaimer.drop_later(Probe::new());

@@ -98,7 +98,7 @@ pub fn died_here(n: usize) {
     assert_eq!(take_deaths(), vec![me(); n]);
 }
 
-/// Two threads give up a reference each, after `before` others.
+/// Drains while two threads give up a reference each, after `before` others.
 fn drain(before: usize) -> String {
     let queue = queue();
     (0..before).for_each(|_| assert!(give_up(&*queue)));

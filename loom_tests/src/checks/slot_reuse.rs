@@ -151,8 +151,8 @@ const RECLAIMED: &[&str] = &["released meanwhile", "released later"];
 /// The outcomes of [`against_reclaimer`] in the plain mode within two preemptions.
 const LATER: &[&str] = &["released later"];
 
-/// One thread takes the only object out of a slot by `write`, while the main thread reclaims.
-/// Returns whether the slot's reference was released before the writer's call had returned.
+/// Reclaims while another thread takes the only object out of a slot by `write`. Returns whether
+/// the slot's reference was released before the writer's call had returned.
 fn against_reclaimer<S: Send + Sync + 'static>(
     make: fn(Ref<Probe>) -> S,
     write: fn(&S, *const Probe) -> Ref<Probe>,

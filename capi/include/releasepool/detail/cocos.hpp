@@ -73,8 +73,8 @@ namespace rp_detail {
 
 struct RootPool;
 
-// Whether new pools release first in, first out: one answer for the program. A file that defines RP_COCOS_FIFO
-// sets it before main.
+// True if new pools release first in, first out: one answer for the program. A file that defines
+// RP_COCOS_FIFO sets it before main.
 inline std::atomic<bool> is_fifo{false};
 #ifdef RP_COCOS_FIFO
 [[maybe_unused]] static const bool fifo_is_set = (is_fifo.store(true, std::memory_order_relaxed), true);

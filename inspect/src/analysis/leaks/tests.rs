@@ -27,8 +27,8 @@ fn shown(graph: &Graph, groups: &[Group]) -> Vec<String> {
     groups.iter().map(group).collect()
 }
 
-/// Checks the groups of leaks in graphs: each has a line that says what it is, its description, and what
-/// is found in it.
+/// Checks cases, each of them a line that says what it is, a graph as [`graph`] reads it, and after
+/// `=>` the groups of leaks that must be found.
 fn check(cases: &str) {
     for case in cases.split("# ").skip(1) {
         let (text, expected) = case.split_once("=>").expect("what is to be found");

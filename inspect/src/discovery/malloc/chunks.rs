@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// The memory of the chunk of 48 bytes with this number.
+    /// Returns the address of the memory of the chunk of 48 bytes with this number.
     fn memory(number: u64) -> u64 {
         START + 656 + 48 * number + TO_MEMORY
     }

@@ -195,7 +195,7 @@ fn int(bytes: &[u8], offset: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A note with one file.
+    /// Returns a note with one file.
     fn note(start: u64, end: u64, offset: u64, name: &[u8]) -> Vec<u8> {
         let words = [1, 4096, start, end, offset];
         let words = words.iter().flat_map(|word| word.to_le_bytes());

@@ -70,7 +70,7 @@ struct Prepared {
     files: Files,
 }
 
-/// See [`ProgramImage::take`].
+/// Does what [`ProgramImage::take`] says.
 pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     let mut prepared = Prepared::new(pid)?;
     let program = proc::program(&prepared.process);

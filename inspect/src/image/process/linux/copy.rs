@@ -208,7 +208,7 @@ mod tests {
         File::open("/proc/self/mem").unwrap()
     }
 
-    /// Eight pages, each filled with its number; the pages in `holes` cannot be read.
+    /// Maps eight pages, each filled with its number; the pages in `holes` cannot be read.
     fn sample(holes: &[usize]) -> (MmapMut, u64) {
         let mut memory = MmapMut::map_anon(8 * SIZE).unwrap();
         for (number, page) in memory.chunks_mut(SIZE).enumerate() {

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use memmap2::MmapMut;
 
-    /// Sixteen pages, of which some were written to.
+    /// Maps sixteen pages, of which some were written to.
     fn sample() -> (MmapMut, Range<u64>) {
         let page = procfs::page_size() as usize;
         let mut memory = MmapMut::map_anon(16 * page).unwrap();

@@ -202,7 +202,7 @@ fn thread_pointer(tid: Tid) -> Option<u64> {
         return None;
     }
     let mut word = [0; 8];
-    // The kernel may have a second word, for SME, which is not read.
+    // With SME the kernel has a second word, which does not fit into the buffer.
     let len = registers(tid, NT_ARM_TLS, &mut word).ok()?;
     (len == 8).then(|| u64::from_le_bytes(word))
 }
@@ -218,7 +218,7 @@ enum Waited {
     Gone,
 }
 
-/// A request of ptrace to a thread.
+/// Makes a ptrace request about a thread.
 ///
 /// # Safety
 ///

@@ -104,8 +104,8 @@ const rp_class *rp_class_new(const rp_class_desc *desc);
  * Threads: any thread. Errors: NULL if `type` is NULL or there is no memory. */
 void *rp_new(const rp_class *type);
 
-/* Makes an object that the calling thread's current pool owns. After the library's own end of the thread,
- * in the destructor of a static or thread-local, only a pool that was opened since owns it: without one, the
+/* Makes an object that the calling thread's current pool owns. In a destructor of a static or thread-local
+ * that runs after the library has left the thread, only a pool opened since then owns it: without one, the
  * object dies before the call returns.
  * Ownership: the result is lent. Until that pool is drained.
  * Threads: any thread. Errors: as rp_new. */
@@ -121,23 +121,24 @@ void *rp_retain(void *object);
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_release(void *object);
 
-/* Moves a reference into the calling thread's current pool, which gives it up when it is drained; into
- * its root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`. After
- * the library's own end of the thread, in the destructor of a static or thread-local, there is no root pool:
- * unless a pool was opened since, the reference is given up before the call returns.
+/* Moves a reference into the calling thread's current pool, which gives it up when it is drained; into its
+ * root pool, which rp_drain_root and the thread's end drain, if none is open. Returns `object`. In a
+ * destructor of a static or thread-local that runs after the library has left the thread, there is no root
+ * pool: unless a pool was opened since then, the reference is given up before the call returns.
  * Ownership: takes the argument. The result is lent until that pool is drained.
  * Threads: any thread. Errors: NULL if `object` is NULL. */
 void *rp_autorelease(void *object);
 
 /* Has a thread of the library, which the first call starts, give up a reference, so that the end of a large
- * structure does not hold this thread up. The objects must bear to be destroyed there. Waits while very many
- * objects wait. Call rp_finish_releases before the process ends: it ends without a destructor of what waits.
+ * structure does not hold this thread up. The objects' destructors must be allowed to run there. Blocks while
+ * very many objects wait. Call rp_finish_releases before the process ends: objects that still wait then are
+ * never destroyed.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_release_later(void *object);
 
-/* Waits until everything that rp_release_later has got was given up, and until the library's thread for it has
- * ended, at most for this time. The next rp_release_later starts the thread again.
+/* Waits, at most for this time, until all references that rp_release_later got are given up and the library's
+ * thread for them has ended. The next rp_release_later starts the thread again.
  * Ownership: none.
  * Threads: any thread. Errors: RP_TIMED_OUT, at once in a destructor that rp_release_later runs. */
 rp_status rp_finish_releases(uint64_t nanoseconds);
@@ -199,8 +200,8 @@ typedef struct rp_pool_token {
 } rp_pool_token;
 
 /* Opens a pool, which becomes the calling thread's current pool. If it is not popped, the end of the scope
- * around it pops it: of a callback, a frame, or an outer token. After the library's own end of the thread
- * nothing else does.
+ * around it pops it: a callback, a frame, or an outer token. Once the library has left the thread, only
+ * rp_pool_pop does.
  * Ownership: the caller owns the result. Give it up by rp_pool_pop, once.
  * Threads: any thread. Errors: a token that rp_pool_pop refuses. */
 rp_pool_token rp_pool_push(void);
@@ -229,9 +230,9 @@ rp_pool_token rp_callback_begin(void);
 rp_status rp_callback_end(rp_pool_token token);
 
 /* Moves a reference to an object that another runtime counts (GObject, CoreFoundation, Python), or anything
- * else that a function gives up, into the calling thread's current pool: `release(object)` is called when
- * the pool is drained, in the order of its other entries. It must be allowed on this thread then, which may
- * be in a later drain after a drain within a budget, or at the thread's end.
+ * else that a function gives up, into the calling thread's current pool: `release(object)` is called when the
+ * pool is drained, in the order of its other entries. This thread must be allowed to make that call, in a
+ * later drain, too, if a drain had a budget, or at the thread's end.
  * Ownership: takes the argument unless it fails.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_autorelease_foreign(void *object, void (*release)(void *object));
@@ -350,8 +351,8 @@ rp_status rp_manager_autorelease(const rp_manager *manager, void *object);
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_drain_root(const rp_manager *manager, size_t *released);
 
-/* Works off what drains within budgets have left, with a budget as in rp_pool_drain_within. `drained` may
- * be NULL.
+/* Makes the releases that drains within budgets have left, within a budget as in rp_pool_drain_within.
+ * `drained` may be NULL.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_drain_backlog(const rp_manager *manager, size_t count, uint64_t nanoseconds,
@@ -370,7 +371,8 @@ rp_status rp_manager_set_root_watermark(const rp_manager *manager, size_t entrie
  * Threads: any thread. Errors: RP_PANIC. */
 rp_status rp_boundary(const rp_manager *manager, size_t *released);
 
-/* Waits until everything that was let go has been released, at most for this time.
+/* Makes the releases that belong to no thread in particular, such as those sent to threads that have ended,
+ * and waits, at most for this time, for other threads that make some.
  * Ownership: borrows the arguments.
  * Threads: any thread. Errors: RP_TIMED_OUT. */
 rp_status rp_quiesce(const rp_manager *manager, uint64_t nanoseconds);
@@ -458,7 +460,7 @@ rp_handoff *rp_handoff_new(void);
  * Threads: one at a time. Errors: RP_NULL. */
 rp_status rp_handoff_free(rp_handoff *handoff);
 
-/* Moves a reference into the pool. The object must bear to be destroyed on another thread.
+/* Moves a reference into the pool. The object's destructor must be allowed to run on another thread.
  * Ownership: takes the argument unless it fails.
  * Threads: one at a time. Errors: RP_NULL, RP_INVALID. */
 rp_status rp_handoff_add(rp_handoff *handoff, void *object);
@@ -494,8 +496,8 @@ rp_home *rp_home_new(void *object);
  * Threads: any thread. Errors: NULL if `home` is NULL. */
 rp_home *rp_home_retain(rp_home *home);
 
-/* Gives up a reference. The last one gives up the object's: at home, at once; elsewhere, in the home's
- * next outermost drain.
+/* Gives up a reference. The last one releases the object: at once on its home, elsewhere in the home's next
+ * outermost drain.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_home_release(rp_home *home);
@@ -520,7 +522,7 @@ typedef struct rp_slot rp_slot;
  * Threads: any thread. Errors: NULL. */
 rp_slot *rp_slot_new(void *object);
 
-/* Gives a slot up; no other call uses it any more.
+/* Gives a slot up; no other call may use it any more.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: RP_NULL. */
 rp_status rp_slot_free(rp_slot *slot);
@@ -670,7 +672,7 @@ rp_status rp_blocks_stats(const rp_blocks *blocks, rp_blocks_figures *figures);
 /* Memory for one frame or step, which is freed all at once. Used by one thread at a time. */
 typedef struct rp_stack rp_stack;
 
-/* Makes a stack allocator of this many bytes. What does not fit is on the heap.
+/* Makes a stack allocator of this many bytes. What does not fit comes from the heap.
  * Ownership: the caller owns the result. Give it up by rp_stack_free.
  * Threads: any thread. Errors: NULL if there is no memory. */
 rp_stack *rp_stack_new(size_t capacity);
@@ -740,9 +742,9 @@ rp_status rp_set_event_hook(rp_text_fn to, void *data);
 
 /* ---- For releasepool.hpp ------------------------------------------------------------------------- */
 
-/* The functions below serve objects of C++ whose base class embeds the header as data. The address of
- * such an object is that right behind the header. They may change in any version: the header of the same
- * version uses them. */
+/* The functions below serve objects of C++ whose base class embeds the header as data. The address of such an
+ * object is that right behind the header. They may change in any version: only the releasepool.hpp of the
+ * same version uses them. */
 
 typedef struct rp_header_layout {
     uint64_t header_bytes; /* the count word, and a pointer to the class */
@@ -751,11 +753,11 @@ typedef struct rp_header_layout {
     uint64_t held;         /* the bit that a destructor which a release runs finds cleared */
 } rp_header_layout;
 
-/* Not 0 if references must be counted by rp_retain and rp_release, so that checks see them; 2 in a library
- * with the feature `leak-detection`. */
+/* Not 0 if C++ headers must not change counts inline, but call rp_retain and rp_release, so that checks see
+ * each reference; 2 in a library with the feature `leak-detection`. */
 extern const uint32_t rp_checked;
 
-/* Returns the layout of headers, to be compared with the one that was compiled.
+/* Returns the layout of headers, for a comparison with that which the program was compiled with.
  * Ownership: none.
  * Threads: any thread. Errors: none. */
 rp_header_layout rp_header_layout_get(void);
@@ -775,7 +777,7 @@ const rp_thread_context *rp_thread_context_get(void);
  * Threads: any thread. Errors: NULL. */
 void *rp_embedded_alloc(const rp_thread_context *here, const rp_class *type);
 
-/* Frees the memory of an object that was not made. `memory` may be NULL.
+/* Frees memory of rp_embedded_alloc in which no object was made. `memory` may be NULL.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: does nothing if `type` is NULL. */
 void rp_embedded_free(const rp_class *type, void *memory);

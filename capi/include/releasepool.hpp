@@ -66,7 +66,7 @@
 #define RP_EXCEPTIONS 0
 #endif
 
-// Whether reports name the classes of objects that `new` has made: with RTTI, where the tables of virtual
+// 1 if reports name the classes of objects that `new` has made: with RTTI, where the tables of virtual
 // functions are as in the Itanium C++ ABI.
 #if (defined(__GXX_RTTI) || defined(__cpp_rtti)) && defined(__GXX_ABI_VERSION) && !defined(_MSC_VER)
 #define RP_TABLE_NAMES 1
@@ -76,8 +76,8 @@
 #define RP_TABLE_NAMES 0
 #endif
 
-// Whether counts go through the library, so that its checks see them. A program that defines it as 0 saves
-// a load and a test, and is not checked. It does not run with a library that has the feature
+// True if counts go through the library, so that its checks see them. A program that defines it as 0 saves a
+// load and a test, and is not checked. Such a program ends at once with a library that has the feature
 // `leak-detection`.
 #ifndef RP_CHECKED
 #define RP_CHECKED (rp_checked != 0)
@@ -97,7 +97,7 @@
 
 namespace rp {
 
-// The class has a name that no program has, as derived classes see it before a class of the program.
+// Not named Object: in a derived class, that name would hide the program's own class Object.
 class CountedObject;
 using Object = CountedObject;
 class Thread;
@@ -111,8 +111,8 @@ inline constexpr std::uint64_t one_strong = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t unique = 1;
 inline constexpr std::uint64_t held = 1;
 
-// The count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not be one. Aligned
-// to its size, as instructions for it want on 32-bit targets, too.
+// The count word, which Rust shares: a plain word here, as std::atomic<std::uint64_t> need not be one.
+// Aligned to its size, as its atomic instructions need on 32-bit targets, too.
 #if defined(_MSC_VER) && !defined(__clang__)
 typedef std::uint64_t Count;
 #else
@@ -183,8 +183,8 @@ inline bool check_layout() noexcept {
 
 inline const bool layout_is_ours = check_layout();
 
-// The context of the calling thread, for calls that are made for each object: a program finds a variable of its
-// own by one instruction.
+// Caches the calling thread's context, for calls that are made for each object: one instruction reaches a
+// thread-local of the program itself.
 struct Context {
     static inline thread_local const rp_thread_context* own = nullptr;
 
@@ -232,7 +232,8 @@ struct Access;
 } // namespace detail
 
 // The base of counted objects. An object begins with one reference, which rp::make, rp::adopt or
-// rp::autorelease take over. Derived classes see its private names before those of the program: they begin with rp.
+// rp::autorelease take over. Its private names begin with rp, as they would hide names of the program in
+// derived classes.
 class CountedObject {
 public:
     // Returns the number of references. Other threads may change it at any time.
@@ -296,7 +297,7 @@ protected:
     CountedObject(const CountedObject&) noexcept : CountedObject() {}
     CountedObject& operator=(const CountedObject&) noexcept { return *this; }
     virtual ~CountedObject() {
-        // A release that destroys the object has cleared `held`, and the word stays negative unless the
+        // If a release called this destructor, it has cleared `held`, and the word is negative unless the
         // destructor has made references.
         constexpr std::uint64_t negative = std::uint64_t{1} << 63;
         const std::uint64_t word = detail::load_relaxed(&rp_count_);
@@ -364,7 +365,7 @@ private:
     mutable detail::Count rp_count_;
     const rp_class* rp_class_;
 #if UINTPTR_MAX == 0xffffffff
-    // A header has 16 bytes, and derived classes must not use the last ones.
+    // Fills the header to 16 bytes: a derived class could put fields into padding.
     [[maybe_unused]] std::uint32_t rp_gap_;
 #endif
 };
@@ -392,15 +393,15 @@ template <class T, class F> void contain(F end) noexcept {
     end();
 }
 
-// Says whether T derives from Object, at a place that the compiler knows.
+// True if T derives from Object, by no virtual base: the compiler knows at which offset.
 template <class T, class = void> struct HasFixedBase : std::false_type {};
 template <class T>
 struct HasFixedBase<T, std::void_t<decltype(static_cast<T*>(std::declval<Object*>()))>> : std::true_type {};
 
 template <class T> inline constexpr bool is_object = std::is_base_of_v<Object, std::remove_cv_t<T>>;
 
-// Says whether a Ref<U> becomes a Ref<T>: a payload is found by its class only from the same class, or
-// from a base that is an Object.
+// True if a Ref<U> converts to a Ref<T>: only the same class, or a base that is an Object, tells where the
+// payload is.
 template <class U, class T>
 using Converts = std::conjunction<
     std::is_convertible<U*, T*>,
@@ -491,8 +492,8 @@ struct Access {
 
 #if RP_TABLE_NAMES
     // Writes the name of the class whose objects have this pointer to virtual functions; nothing if the class
-    // was compiled without RTTI, or is the base, as that of an object that ends. The word before the first
-    // function points to the class's type_info.
+    // was compiled without RTTI, or is the base, as it is once an object has begun to end. The word before
+    // the first function points to the class's type_info.
     static void name_table(const void* table, char* to, std::size_t size) noexcept {
         const std::type_info* const type = static_cast<const std::type_info* const*>(table)[-1];
         if (type == nullptr || *type == typeid(CountedObject)) {
@@ -537,7 +538,7 @@ struct Access {
         }
     }
 
-    // Says of which class a new object is.
+    // Sets the class of a new object.
     static void set_class(Object* object, const rp_class* type) noexcept {
         object->rp_class_ = type;
         if (RP_UNLIKELY(RP_CHECKED)) {
@@ -545,7 +546,7 @@ struct Access {
         }
     }
 
-    // Of these calls, the compiler knows that they are rare.
+    // Calls for checks, which the compiler keeps out of the usual path.
     RP_RARE static void note(const rp_class* type, void* payload) noexcept { rp_embedded_note(type, payload); }
     RP_RARE static void note_class(const rp_class* type, void* payload) noexcept {
         rp_embedded_note_class(type, payload);
@@ -584,10 +585,10 @@ template <class T> struct ClassOf {
         }
     }
 
-    // The same, of a class that is no Object.
+    // The offset of the payload of a class that is no Object.
     static constexpr std::size_t plain_offset = alignof(T) > sizeof(Header) ? alignof(T) : sizeof(Header);
 
-    // True if the end of an object runs no code, and its value can be copied as bytes.
+    // True if objects have no destructor to run, and their values can be copied as bytes.
     static constexpr bool is_plain = !is_object<T> && std::is_trivially_copyable_v<T>;
 
     static const rp_class* get() noexcept {
@@ -616,7 +617,7 @@ private:
     static inline std::atomic<const rp_class*> known_{nullptr};
 };
 
-// Memory that becomes an object, or is freed.
+// Memory for an object, freed unless a constructor has succeeded and taken it.
 struct Memory {
     const rp_class* type;
     void* memory;
@@ -635,9 +636,9 @@ struct Memory {
     Memory& operator=(const Memory&) = delete;
 };
 
-// Says whether a class that derives from Object has an operator new of its own.
+// True if a class that derives from Object has an operator new of its own.
 template <class T, class = void> struct HasOwnNew : std::true_type {};
-// Compares types, as sanitizers forbid comparisons of the functions in constants.
+// Makes a type of a function: with sanitizers, constants cannot compare functions themselves.
 template <void* (*function)(std::size_t)> struct NewFunction {};
 template <class T>
 struct HasOwnNew<T, std::void_t<decltype(static_cast<void* (*)(std::size_t)>(&T::operator new))>>
@@ -720,7 +721,7 @@ public:
     T* get() const noexcept {
         return payload_ == nullptr ? nullptr : detail::Access::from_payload<T>(payload_);
     }
-    // Not for null.
+    // The reference must not be null.
     T* operator->() const noexcept { return detail::Access::from_payload<T>(payload_); }
     T& operator*() const noexcept { return *detail::Access::from_payload<T>(payload_); }
     explicit operator bool() const noexcept { return payload_ != nullptr; }
@@ -760,7 +761,7 @@ private:
     void* payload_;
 };
 
-// Two references are equal if they are to one object, through whatever classes.
+// Two references are equal if they refer to one object, whatever their classes.
 template <class T, class U> bool operator==(const Ref<T>& a, const Ref<U>& b) noexcept {
     return a.to_c() == b.to_c();
 }
@@ -820,7 +821,7 @@ template <class T, class U> Ref<T> dynamic_pointer_cast(const Ref<U>& r) noexcep
 
 namespace detail {
 
-// Owns a handle of the library, or none: a copy is one more.
+// Owns a handle of the library, or none; a copy owns a handle of its own.
 template <class H, class Copied, H* (*copy)(Copied*), rp_status (*free)(H*)> class Handle {
 public:
     constexpr Handle() noexcept = default;
@@ -899,7 +900,8 @@ public:
         detail::check(rp_pool_drain(&pool_, &released), RP_DRAINING);
         return released;
     }
-    // Releases some entries: see rp_pool_drain_within. In a destructor, as `drain`.
+    // Releases some entries: see rp_pool_drain_within. In a destructor that a drain of this pool has called,
+    // returns zeros.
     rp_drained drain_within(std::size_t count, std::uint64_t nanoseconds) noexcept {
         rp_drained drained{};
         detail::check(rp_pool_drain_within(&pool_, count, nanoseconds, &drained), RP_DRAINING);
@@ -1010,8 +1012,8 @@ inline std::size_t run_inbox() noexcept {
     return ran;
 }
 
-// A reference that any thread may hold, to an object that only the thread which has bound it may use and
-// destroy: its home.
+// A reference that any thread may hold, to an object that only its home, the thread that made the HomeRef,
+// may use and destroy.
 template <class T> class HomeRef {
 public:
     constexpr HomeRef() noexcept = default;

@@ -70,16 +70,17 @@ fn spec(desc: &ClassDesc, name: String) -> Outcome<ForeignClassSpec> {
     })
 }
 
-/// All classes, so that leak checkers find them: the program may have none of their addresses.
+/// All classes: without this list, leak checkers report those whose address the program has
+/// dropped.
 static ALL: Mutex<Vec<&'static ForeignClass>> = Mutex::new(Vec::new());
 
 /// Makes a class.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_class_new(desc: *const ClassDesc) -> *const ForeignClass {
     pointer("rp_class_new", || {
-        // SAFETY: the header says that the argument points to a description.
+        // SAFETY: releasepool.h requires a whole `rp_class_desc` at `desc`.
         let desc = unsafe { non_null(desc.cast_mut(), "desc")?.as_ref() };
-        // SAFETY: the header says that the name ends with a zero.
+        // SAFETY: releasepool.h requires a text that ends with a zero as the `name` of `desc`.
         let name = needed(unsafe { optional_text(desc.name) }, "desc->name")?;
         match ForeignClass::leak(spec(desc, name)?) {
             Some(class) => {

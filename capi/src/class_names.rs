@@ -1,8 +1,7 @@
 //! Names of classes.
 //!
-//! A type info has a function that returns its name, as Rust's types do, and a function of Rust
-//! carries no data. So there are as many functions as a program may have classes with a name of
-//! their own, each of which reads its own place in a table.
+//! A type info names its type by a function pointer, which cannot carry a name. So there are
+//! [`NAMED`] functions, each of which returns its own entry of a table, and each class takes one.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +21,7 @@ fn name<const ROW: usize, const COLUMN: usize>() -> &'static str {
     NAMES[ROW][COLUMN].get().copied().unwrap_or("a class of C")
 }
 
-/// The name of the classes that find no place in the table.
+/// Returns the name of classes for which the table has no place.
 fn without_place() -> &'static str {
     "a class beyond the first 2048"
 }
@@ -44,10 +43,10 @@ static FUNCTIONS: [[NameFn; COLUMNS]; ROWS] = rows!(
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns a function that returns this name. No two calls get the same function, until [`NAMED`]
-/// are taken.
+/// Returns a function that returns this name. Each call takes a function of its own; once all
+/// [`NAMED`] are taken, further classes share one name.
 pub(crate) fn function_for(text: String) -> NameFn {
-    // Relaxed: the number is all that is read; the name's own lock publishes it.
+    // Relaxed: only the number is used; the name's `OnceLock` publishes the name.
     let at = TAKEN.fetch_add(1, Ordering::Relaxed);
     if at >= NAMED {
         return without_place;

@@ -23,7 +23,7 @@ pub struct HeaderLayout {
     pub one_strong: u64,
     /// The count word of a new object.
     pub unique: u64,
-    /// The bit of the count word that a destructor finds cleared.
+    /// The bit of the count word that a release clears before it calls the destructor.
     pub held: u64,
 }
 
@@ -38,8 +38,8 @@ pub extern "C" fn rp_header_layout_get() -> HeaderLayout {
     }
 }
 
-/// Not zero if references must be counted by calls, so that checks and the ledger see them; 2 with the
-/// ledger, to which all objects must be known.
+/// Not zero if C++ headers must not change counts inline, but call the library, so that checks and
+/// the ledger see each reference; 2 with the ledger, which must know all objects.
 #[unsafe(no_mangle)]
 pub static rp_checked: u32 = if cfg!(feature = "leak-detection") {
     2
@@ -48,8 +48,8 @@ pub static rp_checked: u32 = if cfg!(feature = "leak-detection") {
 };
 
 std::thread_local! {
-    /// The context of which C++ keeps the address. It has no destructor, so the address is valid until the
-    /// thread ends.
+    /// The thread's context. C++ keeps its address, which is valid until the thread ends, as it has
+    /// no destructor.
     static CONTEXT: Cell<Option<ThreadContext>> = const { Cell::new(None) };
 }
 
@@ -76,10 +76,11 @@ unsafe fn context<'c>(here: *const c_void) -> Option<&'c ThreadContext> {
     unsafe { here.cast::<ThreadContext>().as_ref() }
 }
 
-// The functions for each object end in a call of what follows if there is more to do than usual. A function
-// that is `extern "C"` does not unwind: so they need no frame that would catch a panic, and no registers but
-// those of the usual way. A panic could only come from an event's hook, and aborts. NULL is left to what
-// follows, too: a branch for each argument is all that it costs.
+// A function that runs for each object does the usual work itself, and leaves all else to a
+// function `*_slowly`, which it calls last. An `extern "C"` function does not unwind, so the usual
+// path needs no frame that catches panics, and saves no registers. Only an event's hook could panic
+// there; the process then aborts. NULL, too, takes the slow path, at the cost of a branch for each
+// argument.
 
 /// Allocates the memory of an object.
 #[unsafe(no_mangle)]
@@ -87,7 +88,8 @@ pub unsafe extern "C" fn rp_embedded_alloc(
     here: *const c_void,
     of: *const ForeignClass,
 ) -> *mut c_void {
-    // SAFETY: the header says that the arguments are the thread's context and a class, or null.
+    // SAFETY: releasepool.h requires the calling thread's context as `here` and a class as `of`;
+    // either may be null.
     unsafe {
         match (context(here).zip(of.as_ref())).and_then(|(here, class)| here.alloc_uninit(class)) {
             Some(memory) => memory.as_ptr().cast(),
@@ -100,21 +102,22 @@ pub unsafe extern "C" fn rp_embedded_alloc(
 #[inline(never)]
 unsafe extern "C" fn alloc_slowly(of: *const ForeignClass) -> *mut c_void {
     pointer("rp_embedded_alloc", || {
-        // SAFETY: a class or null, as `rp_embedded_alloc` has said.
+        // SAFETY: `of` is a class or null: `rp_embedded_alloc` passes on its argument.
         let class = unsafe { class(of) }?;
         let memory = class.alloc_uninit().ok_or_else(|| no_memory(class))?;
         Ok(memory.as_ptr().cast())
     })
 }
 
-/// Frees the memory of an object that was not made.
+/// Frees memory in which no object was made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_free(of: *const ForeignClass, memory: *mut c_void) {
     let _ = status("rp_embedded_free", || {
-        // SAFETY: the header says that the argument is a class.
+        // SAFETY: releasepool.h requires a class as `of`.
         let class = unsafe { class(of) }?;
         if let Some(memory) = NonNull::new(memory) {
-            // SAFETY: the header says that the memory is from `rp_embedded_alloc` of this class.
+            // SAFETY: releasepool.h requires `memory` from `rp_embedded_alloc` of this class, in
+            // which no object was made.
             unsafe { class.free_uninit(memory.cast()) };
         }
         Ok(())
@@ -128,7 +131,7 @@ pub unsafe extern "C" fn rp_memory_alloc(
     size: usize,
     align: usize,
 ) -> *mut c_void {
-    // SAFETY: the header says that this is the thread's context or null.
+    // SAFETY: releasepool.h requires the calling thread's context, or null, as `here`.
     match unsafe { context(here).and_then(|here| here.alloc_by_hand(size, align)) } {
         Some(memory) => memory.as_ptr().cast(),
         None => alloc_by_hand_slowly(size, align),
@@ -160,8 +163,8 @@ pub unsafe extern "C" fn rp_memory_free(
     let Some(memory) = NonNull::new(memory.cast()) else {
         return;
     };
-    // SAFETY: the header says that this is the thread's context or null, and that the memory is from
-    // `rp_memory_alloc` or `rp_embedded_alloc`, for these sizes.
+    // SAFETY: releasepool.h requires the calling thread's context, or null, as `here`, and as
+    // `memory` what `rp_memory_alloc` or `rp_embedded_alloc` returned for this size and alignment.
     unsafe {
         if !context(here).is_some_and(|here| here.free_by_hand(memory, size, align)) {
             free_by_hand_slowly(memory, size, align);
@@ -173,7 +176,8 @@ pub unsafe extern "C" fn rp_memory_free(
 #[inline(never)]
 unsafe extern "C" fn free_by_hand_slowly(memory: NonNull<u8>, size: usize, align: usize) {
     if let Ok(layout) = Layout::from_size_align(size.max(1), align) {
-        // SAFETY: as `rp_memory_free` has said.
+        // SAFETY: `memory` is from the library, with these sizes: `rp_memory_free` passes on its
+        // arguments.
         unsafe { free_by_hand(memory, layout) };
     }
 }
@@ -183,7 +187,7 @@ unsafe extern "C" fn free_by_hand_slowly(memory: NonNull<u8>, size: usize, align
 pub unsafe extern "C" fn rp_embedded_note(of: *const ForeignClass, at: *mut c_void) {
     let _ = status("rp_embedded_note", || {
         let thin = object(at, "object")?;
-        // SAFETY: the header says that the object is a new one of the class.
+        // SAFETY: releasepool.h requires as `at` an object of the class `of` that was just created.
         unsafe { class(of)?.note_created(thin) };
         Ok(())
     });
@@ -194,7 +198,8 @@ pub unsafe extern "C" fn rp_embedded_note(of: *const ForeignClass, at: *mut c_vo
 pub unsafe extern "C" fn rp_embedded_note_class(of: *const ForeignClass, at: *mut c_void) {
     let _ = status("rp_embedded_note_class", || {
         let thin = object(at, "object")?;
-        // SAFETY: the header says that the object is of the class, and has one reference.
+        // SAFETY: releasepool.h requires as `at` an object of the class `of` with exactly one
+        // reference.
         unsafe { class(of)?.note_retyped(thin) };
         Ok(())
     });
@@ -206,7 +211,8 @@ pub unsafe extern "C" fn rp_embedded_create(
     here: *const c_void,
     of: *const ForeignClass,
 ) -> *mut c_void {
-    // SAFETY: the header says that the arguments are the thread's context and a class, or null.
+    // SAFETY: releasepool.h requires the calling thread's context as `here` and a class as `of`;
+    // either may be null.
     unsafe {
         match (context(here).zip(of.as_ref())).and_then(|(here, class)| here.create(class)) {
             Some(thin) => thin.as_ptr().cast(),
@@ -219,11 +225,12 @@ pub unsafe extern "C" fn rp_embedded_create(
 #[inline(never)]
 unsafe extern "C" fn create_slowly(of: *const ForeignClass) -> *mut c_void {
     const NAME: &str = "rp_embedded_create";
-    // SAFETY: a class or null, as `rp_embedded_create` has said.
+    // SAFETY: `of` is a class or null: `rp_embedded_create` passes on its argument.
     let Ok(class) = attempt(NAME, || unsafe { class(of) }) else {
         return ptr::null_mut();
     };
-    // The call is direct, so that the object's place is here, and not in the standard library.
+    // Not called through a closure: the ledger would record a place in the standard library as the
+    // caller.
     let Some(thin) = class.create() else {
         return pointer(NAME, || Err(no_memory(class)));
     };
@@ -235,8 +242,8 @@ unsafe extern "C" fn create_slowly(of: *const ForeignClass) -> *mut c_void {
 /// Moves the reference of a new object into the current pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_autorelease(here: *const c_void, at: *mut c_void) {
-    // SAFETY: the header says that these are the thread's context and an object, of which the caller gives
-    // up a reference, or null.
+    // SAFETY: releasepool.h requires the calling thread's context as `here`, and as `at` an object
+    // with a reference that the caller gives up; either may be null.
     unsafe {
         let both = context(here).zip(NonNull::new(at.cast()));
         if !both.is_some_and(|(here, thin)| here.autorelease(thin)) {
@@ -260,7 +267,8 @@ unsafe extern "C" fn autorelease_slowly(at: *mut c_void) {
 pub unsafe extern "C" fn rp_embedded_end(at: *mut c_void, is_held: bool) {
     let _ = status("rp_embedded_end", || {
         let thin = object(at, "object")?;
-        // SAFETY: the header says that this is the destructor of the object's base class.
+        // SAFETY: releasepool.h requires as `at` an object whose value ends now; releasepool.hpp
+        // calls this only in the destructor of the base class.
         unsafe { end_by_hand(thin, is_held, || place_of(thin)) };
         Ok(())
     });
@@ -272,11 +280,11 @@ pub type TableNameFn = unsafe extern "C" fn(*const c_void, *mut c_char, usize);
 /// The bytes for a name that a function of C++ writes.
 const NAME_BYTES: usize = 1024;
 
-/// Returns the name of the class with this table; `None` if nothing tells it.
+/// Returns the name of the class with this table of virtual functions; `None` if it is unknown.
 fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
     let table: *const c_void = std::ptr::with_exposed_provenance(table);
     let function = NonNull::new(name as *mut c_void)?;
-    // The library that had the class may have been unloaded, and what was taken for a table may be none.
+    // The library that defined the class may have been unloaded, and `table` may be any other word.
     let is_whole = table.cast::<usize>().is_aligned();
     if !is_whole
         || !is_static(NonNull::new(table.cast_mut())?.cast())
@@ -301,7 +309,7 @@ pub unsafe extern "C" fn rp_embedded_name_by(
     name: Option<TableNameFn>,
 ) -> Status {
     status("rp_embedded_name_by", || {
-        // SAFETY: the header says that the argument is a class.
+        // SAFETY: releasepool.h requires a class as `of`.
         let class = unsafe { class(of) }?;
         let name = needed(name, "name")?;
         if class.name_objects_by(move |table| name_of_table(name, table)) {
@@ -321,7 +329,7 @@ pub unsafe extern "C" fn rp_embedded_name_by(
 pub unsafe extern "C" fn rp_type_name(at: *const c_void) -> *mut std::ffi::c_char {
     pointer("rp_type_name", || {
         let thin = object(at.cast_mut(), "object")?;
-        // SAFETY: the header says that the object is alive.
+        // SAFETY: releasepool.h requires a live object as `at`.
         let name = unsafe { raw::type_name(thin) };
         std::ffi::CString::new(name)
             .map(std::ffi::CString::into_raw)
@@ -333,7 +341,8 @@ pub unsafe extern "C" fn rp_type_name(at: *const c_void) -> *mut std::ffi::c_cha
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_text_free(text: *mut std::ffi::c_char) {
     if !text.is_null() {
-        // SAFETY: the header says that the text is from a function of this library that says so.
+        // SAFETY: releasepool.h requires a `text` that a function of this library returned for
+        // `rp_text_free`.
         drop(unsafe { std::ffi::CString::from_raw(text) });
     }
 }

@@ -33,7 +33,7 @@ pub enum Status {
     Panic = 9,
     /// The deadline has passed.
     TimedOut = 10,
-    /// The library was built without it, or the thread is ending.
+    /// This build of the library lacks the function's feature, or the thread is ending.
     Unavailable = 11,
 }
 
@@ -87,12 +87,12 @@ pub(crate) fn or_default<R: Default>(name: &str, body: impl FnOnce() -> Outcome<
     attempt(name, body).unwrap_or_default()
 }
 
-/// Runs the body of a function that makes something, which [`free`] frees.
+/// Runs the body of a function that returns a value on the heap, which [`free`] frees.
 pub(crate) fn boxed<T>(name: &str, body: impl FnOnce() -> Outcome<T>) -> *mut T {
     pointer(name, || Ok(Box::into_raw(Box::new(body()?))))
 }
 
-/// Is the function `name`, which frees what [`boxed`] has made.
+/// Runs the function `name`, which frees a value from [`boxed`].
 ///
 /// # Safety
 /// `at` is null or from [`boxed`], and is given up.
@@ -106,14 +106,13 @@ pub(crate) unsafe fn free<T>(name: &str, at: *mut T, argument: &str) -> Status {
 
 /// Returns what an argument points to, or an error that names the argument.
 ///
-/// # Safety
-/// The pointer is null, or its target is there and not changed during `'t`.
+/// # Safety The pointer is null, or its target exists and is not changed during `'t`.
 pub(crate) unsafe fn shared<'t, T>(pointer: *const T, argument: &str) -> Outcome<&'t T> {
     // SAFETY: the contract of this function.
     Ok(unsafe { non_null(pointer.cast_mut(), argument)?.as_ref() })
 }
 
-/// Returns an argument that is not null, or an error that names it as the header does.
+/// Returns an argument that is not null, or an error that names it as releasepool.h does.
 pub(crate) fn needed<T>(value: Option<T>, argument: &str) -> Outcome<T> {
     value.ok_or_else(|| Fault(Status::Null, format!("the argument `{argument}` is null")))
 }

@@ -73,7 +73,7 @@ unsafe fn frame_loop(at: *mut Loop) -> Outcome<*mut Loop> {
 pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
     boxed("rp_frame_loop_new", || {
         let mut settings = FrameConfig::new();
-        // SAFETY: the header says that the argument is null or settings.
+        // SAFETY: releasepool.h requires an `rp_frame_config`, or null, at `config`.
         if let Some(config) = unsafe { config.as_ref() } {
             settings = match config.frame_nanoseconds {
                 0 => settings.unlimited(),
@@ -98,7 +98,8 @@ pub unsafe extern "C" fn rp_frame_loop_new(config: *const Config) -> *mut Loop {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_loop_free(at: *mut Loop) -> Status {
     status("rp_frame_loop_free", || {
-        // SAFETY: the header says that the loop is from `rp_frame_loop_new`, and is given up.
+        // SAFETY: releasepool.h requires a loop of `rp_frame_loop_new` as `at`, which the caller
+        // gives up.
         drop(unsafe { Box::from_raw(frame_loop(at)?) });
         Ok(())
     })
@@ -120,16 +121,17 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
         }
     }
     let tick = || {
-        // SAFETY: the header says that the argument is a loop.
+        // SAFETY: releasepool.h requires a loop that was not freed as `at`.
         let at = unsafe { frame_loop(at) }?;
         // SAFETY: this is the loop's thread, and no other call uses the loop (`is_ticking`).
         unsafe { (*at).is_ticking = true };
         let _ticking = Ticking(at);
-        // SAFETY: as above; other calls only read `thread` and `is_ticking`.
+        // SAFETY: this is the loop's thread, on which calls during the tick only read `thread` and
+        // `is_ticking`.
         let frames = unsafe { &mut (*at).frames };
         let made = frames.tick(|_| {
             if let Some(f) = f {
-                // SAFETY: the header says what the function must be.
+                // SAFETY: releasepool.h requires an `f` that may be called here with `data`.
                 unsafe { f(data) };
             }
         });
@@ -140,7 +142,7 @@ pub unsafe extern "C" fn rp_frame_loop_tick(
             drained: made.drained.into(),
         })
     };
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires a `report` that may be written, or null.
     unsafe { fill("rp_frame_loop_tick", report, tick) }
 }
 
@@ -152,7 +154,8 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
     data: *mut c_void,
 ) -> Status {
     status("rp_frame_loop_set_wake_hook", || {
-        // SAFETY: the header says that the argument is a loop, which no other call uses.
+        // SAFETY: releasepool.h requires a loop that was not freed as `at`; on its thread, outside
+        // of a tick, no other call uses it.
         let frames = unsafe { &mut (*frame_loop(at)?).frames };
         match f {
             None => frames.clear_wake_hook(),
@@ -169,7 +172,8 @@ pub unsafe extern "C" fn rp_frame_loop_set_wake_hook(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut LoopProxy {
     boxed("rp_frame_proxy_new", || {
-        // SAFETY: the header says that the argument is a loop, which no other call changes.
+        // SAFETY: releasepool.h requires a loop that was not freed as `at`; on its thread, outside
+        // of a tick, no other call changes it.
         let proxy = unsafe { (*frame_loop(at)?).frames.proxy() };
         Ok(proxy)
     })
@@ -178,7 +182,8 @@ pub unsafe extern "C" fn rp_frame_proxy_new(at: *mut Loop) -> *mut LoopProxy {
 /// Gives a handle up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut LoopProxy) -> Status {
-    // SAFETY: the header says that the handle is from `rp_frame_proxy_new`, and is given up.
+    // SAFETY: releasepool.h requires a handle of `rp_frame_proxy_new` as `at`, which the caller
+    // gives up.
     unsafe { free("rp_frame_proxy_free", at, "proxy") }
 }
 
@@ -190,7 +195,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
     data: *mut c_void,
 ) -> Status {
     status("rp_frame_proxy_post", || {
-        // SAFETY: the header says that the argument is a handle.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
         let proxy = unsafe { shared(at, "proxy") }?;
         let f = hook(f, data)?;
         proxy
@@ -208,7 +213,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post_after(
     data: *mut c_void,
 ) -> *mut PostId {
     boxed("rp_frame_proxy_post_after", || {
-        // SAFETY: the header says that the argument is a handle.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
         let proxy = unsafe { shared(at, "proxy") }?;
         let f = hook(f, data)?;
         let posted = proxy.post_after(Duration::from_nanos(nanoseconds), move || f.call());
@@ -221,7 +226,8 @@ pub unsafe extern "C" fn rp_frame_proxy_post_after(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const LoopProxy, post: *mut PostId) -> bool {
     or_default("rp_frame_proxy_cancel", || {
-        // SAFETY: the header says that the arguments are a handle and a post of its loop.
+        // SAFETY: releasepool.h requires a handle as `at` and a post as `post`, neither of which
+        // was freed.
         unsafe { Ok(shared(at, "proxy")?.cancel(*non_null(post, "post")?.as_ref())) }
     })
 }
@@ -229,6 +235,7 @@ pub unsafe extern "C" fn rp_frame_proxy_cancel(at: *const LoopProxy, post: *mut 
 /// Frees the identity of a post.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_post_free(post: *mut PostId) -> Status {
-    // SAFETY: the header says that the post is from `rp_frame_proxy_post_after`, and is given up.
+    // SAFETY: releasepool.h requires a post of `rp_frame_proxy_post_after` as `post`, which the
+    // caller gives up.
     unsafe { free("rp_post_free", post, "post") }
 }

@@ -24,7 +24,7 @@ pub extern "C" fn rp_handoff_new() -> *mut HandoffPool {
 /// Drains a pool and gives it up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_free(at: *mut HandoffPool) -> Status {
-    // SAFETY: the header says that the pool is from `rp_handoff_new`, and is given up.
+    // SAFETY: releasepool.h requires a pool of `rp_handoff_new` as `at`, which the caller gives up.
     unsafe { free("rp_handoff_free", at, "handoff") }
 }
 
@@ -32,8 +32,8 @@ pub unsafe extern "C" fn rp_handoff_free(at: *mut HandoffPool) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_add(at: *mut HandoffPool, object: *mut c_void) -> Status {
     status("rp_handoff_add", || {
-        // SAFETY: the header says that the argument is a pool, and that the caller owns a
-        // reference.
+        // SAFETY: releasepool.h requires a pool as `at` that no other thread uses now, and as
+        // `object` a reference that the caller gives up.
         unsafe { pool(at)?.autorelease(taken(object, "object")?) };
         Ok(())
     })
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn rp_handoff_add(at: *mut HandoffPool, object: *mut c_voi
 /// Returns the number of entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_len(at: *mut HandoffPool) -> usize {
-    // SAFETY: the header says that the argument is a pool.
+    // SAFETY: releasepool.h requires a pool as `at` that no other thread uses now.
     or_default("rp_handoff_len", || Ok(unsafe { pool(at) }?.len()))
 }
 
@@ -53,15 +53,17 @@ pub unsafe extern "C" fn rp_handoff_drain_on(
     to: *const ThreadHandle,
     sent: *mut usize,
 ) -> Status {
-    // SAFETY: the header says that the arguments are a pool and a thread.
+    // SAFETY: releasepool.h requires a pool as `at` that no other thread uses now, and a handle of
+    // a thread as `to`.
     let drain = || Ok(unsafe { pool(at)?.drain_on(shared(to, "thread")?) });
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires a `sent` that may be written, or null.
     unsafe { fill("rp_handoff_drain_on", sent, drain) }
 }
 
 /// Releases all entries here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_drain(at: *mut HandoffPool, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written, and that the argument is a pool.
+    // SAFETY: releasepool.h requires a pool as `at` that no other thread uses now, and a `released`
+    // that may be written, or null.
     unsafe { fill("rp_handoff_drain", released, || Ok(pool(at)?.drain())) }
 }

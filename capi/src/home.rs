@@ -9,8 +9,8 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// A reference that is given up at home only; the cell makes it neither `Send` nor `Sync`, so that
-/// the type `HomeRef` says so, too.
+/// A reference that only its home uses and gives up. The cell makes the type `!Sync`, so that the
+/// compiler, too, keeps it from other threads.
 struct Bound(Ref<Object>, Cell<()>);
 
 /// Returns the reference of an argument, which is not dropped.
@@ -27,7 +27,7 @@ unsafe fn home(at: *mut c_void) -> Outcome<ManuallyDrop<HomeRef<Bound>>> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_home_new(object: *mut c_void) -> *mut c_void {
     pointer("rp_home_new", || {
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `object` a reference that the caller gives up.
         let r = unsafe { taken(object, "object") }?;
         let home = HomeRef::new(Bound(r, Cell::new(())));
         Ok(home_into_raw(home).as_ptr().cast())
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn rp_home_new(object: *mut c_void) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_home_retain(at: *mut c_void) -> *mut c_void {
     pointer("rp_home_retain", || {
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `at` a home reference that the caller owns, and keeps.
         let home = unsafe { home(at) }?;
         Ok(home_into_raw(HomeRef::clone(&home)).as_ptr().cast())
     })
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn rp_home_retain(at: *mut c_void) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_home_release(at: *mut c_void) -> Status {
     status("rp_home_release", || {
-        // SAFETY: the header says that the caller owns a reference, which is given up.
+        // SAFETY: releasepool.h requires as `at` a home reference that the caller gives up.
         drop(ManuallyDrop::into_inner(unsafe { home(at) }?));
         Ok(())
     })
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn rp_home_release(at: *mut c_void) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_home_get(at: *mut c_void) -> *mut c_void {
     pointer("rp_home_get", || {
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `at` a home reference that the caller owns, and keeps.
         let home = unsafe { home(at) }?;
         Ok(home.get().map_or(ptr::null_mut(), |bound| {
             Ref::as_ptr(&bound.0).cast_mut().cast()
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn rp_home_get(at: *mut c_void) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_home_key(at: *mut c_void) -> u64 {
     or_default("rp_home_key", || {
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `at` a home reference that the caller owns, and keeps.
         let home = unsafe { home(at) }?;
         Ok(key_to_word(home.home()))
     })

@@ -1,5 +1,6 @@
 //! The C interface of `releasepool`. `include/releasepool.h` documents the functions: ownership,
-//! threads and errors. Here are only their bodies.
+//! threads and errors. Here are only their bodies. Where a `// SAFETY:` comment names
+//! releasepool.h, it cites what that file requires of an argument that is not null.
 //!
 //! * [`error`]: status codes, and the message of the last error
 //! * [`class`], [`class_names`]: classes, and their names

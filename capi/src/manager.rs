@@ -18,7 +18,7 @@ use std::time::Duration;
 pub unsafe extern "C" fn rp_manager_new(name: *const c_char) -> *mut PoolManager {
     boxed("rp_manager_new", || {
         let mut builder = PoolManager::builder();
-        // SAFETY: the header says that the name is null or ends with a zero.
+        // SAFETY: releasepool.h requires a `name` that ends with a zero, or null.
         if let Some(name) = unsafe { optional_text(name) } {
             builder = builder.name(name);
         }
@@ -29,7 +29,8 @@ pub unsafe extern "C" fn rp_manager_new(name: *const c_char) -> *mut PoolManager
 /// Gives a manager up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_manager_free(at: *mut PoolManager) -> Status {
-    // SAFETY: the header says that the manager is from `rp_manager_new`, and is given up.
+    // SAFETY: releasepool.h requires a manager of `rp_manager_new` as `at`, which the caller gives
+    // up.
     unsafe { free("rp_manager_free", at, "manager") }
 }
 
@@ -37,7 +38,8 @@ pub unsafe extern "C" fn rp_manager_free(at: *mut PoolManager) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_manager_push(at: *const PoolManager, name: *const c_char) -> Token {
     let pushed = attempt("rp_manager_push", || {
-        // SAFETY: the header says that the manager is null or one, and the name null or a text.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`, and a `name` that ends with a
+        // zero, or null.
         Ok(unsafe { push_to(manager(at), optional_text(name)) })
     });
     pushed.unwrap_or(NO_TOKEN)
@@ -50,7 +52,8 @@ pub unsafe extern "C" fn rp_manager_pop(
     token: Token,
     released: *mut usize,
 ) -> Status {
-    // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
+    // SAFETY: releasepool.h requires a manager, or null, as `at`, and a `released` that may be
+    // written, or null.
     unsafe { fill("rp_manager_pop", released, || pop_from(manager(at), token)) }
 }
 
@@ -61,8 +64,8 @@ pub unsafe extern "C" fn rp_manager_autorelease(
     object: *mut c_void,
 ) -> Status {
     status("rp_manager_autorelease", || {
-        // SAFETY: the header says that the argument is null or a manager, and that the caller owns
-        // a reference.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`, and as `object` a reference
+        // that the caller gives up.
         unsafe { manager(at).autorelease(taken(object, "object")?) };
         Ok(())
     })
@@ -77,9 +80,9 @@ pub unsafe extern "C" fn rp_drain_backlog(
     drained: *mut DrainedFigures,
 ) -> Status {
     let budget = budget(count, nanoseconds);
-    // SAFETY: the header says that the argument is null or a manager.
+    // SAFETY: releasepool.h requires a manager, or null, as `at`.
     let drain = || Ok(unsafe { manager(at) }.drain_backlog(budget).into());
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires a `drained` that may be written, or null.
     unsafe { fill("rp_drain_backlog", drained, drain) }
 }
 
@@ -91,7 +94,7 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
     drains: bool,
 ) -> Status {
     status("rp_manager_set_root_watermark", || {
-        // SAFETY: the header says that the argument is null or a manager.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`.
         let manager = unsafe { manager(at) };
         manager.set_root_watermark(entries);
         manager.set_root_policy(if drains {
@@ -106,7 +109,8 @@ pub unsafe extern "C" fn rp_manager_set_root_watermark(
 /// Drains a root pool that has grown beyond its watermark.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
+    // SAFETY: releasepool.h requires a manager, or null, as `at`, and a `released` that may be
+    // written, or null.
     unsafe {
         fill("rp_boundary", released, || {
             Ok(manager(at).drain_root_beyond_watermark())
@@ -118,7 +122,7 @@ pub unsafe extern "C" fn rp_boundary(at: *const PoolManager, released: *mut usiz
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_run_inbox(ran: *mut usize) -> Status {
     let run = || Ok(PoolManager::global().run_inbox());
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires a `ran` that may be written, or null.
     unsafe { fill("rp_run_inbox", ran, run) }
 }
 
@@ -151,7 +155,8 @@ pub extern "C" fn rp_inbox_hook_set(
 pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut SetHook) -> Status {
     status("rp_inbox_hook_clear", || {
         let at = non_null(at, "hook")?;
-        // SAFETY: the header says that the hook is from `rp_inbox_hook_set`; the field never changes.
+        // SAFETY: releasepool.h requires a hook of `rp_inbox_hook_set` that was not removed as
+        // `at`; nothing writes to `thread`.
         if unsafe { (*at.as_ptr()).thread } != own_key() {
             return Err(Fault(
                 Status::WrongThread,
@@ -159,7 +164,8 @@ pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut SetHook) -> Status {
                     .into(),
             ));
         }
-        // SAFETY: the header says that the hook is from `rp_inbox_hook_set`, and is given up.
+        // SAFETY: releasepool.h requires that the caller gives up the hook `at`, which `boxed` has
+        // made.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
         Ok(())
     })
@@ -169,7 +175,7 @@ pub unsafe extern "C" fn rp_inbox_hook_clear(at: *mut SetHook) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_quiesce(at: *const PoolManager, nanoseconds: u64) -> Status {
     status("rp_quiesce", || {
-        // SAFETY: the header says that the argument is null or a manager.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`.
         if unsafe { manager(at) }.quiesce(Duration::from_nanos(nanoseconds)) {
             Ok(())
         } else {
@@ -183,7 +189,7 @@ pub unsafe extern "C" fn rp_quiesce(at: *const PoolManager, nanoseconds: u64) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_shutdown(at: *const PoolManager, nanoseconds: u64) -> Status {
     status("rp_shutdown", || {
-        // SAFETY: the header says that the argument is null or a manager.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`.
         let ended = unsafe { manager(at) }.shutdown(Duration::from_nanos(nanoseconds));
         ended
             .map(|_| ())

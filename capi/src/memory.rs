@@ -18,7 +18,7 @@ pub struct BlockFigures {
     chunk_bytes: u64,
 }
 
-/// Returns the layout of memory, or an error if there is no such memory.
+/// Returns the layout, or an error if the size is 0, or no memory has this size and alignment.
 pub(crate) fn layout(size: usize, align: usize) -> Outcome<Layout> {
     match Layout::from_size_align(size, align) {
         Ok(layout) if size != 0 => Ok(layout),
@@ -41,11 +41,12 @@ pub extern "C" fn rp_blocks_new(hard_cap: usize) -> *mut BlockAllocator {
 /// Gives an allocator up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_free(at: *mut BlockAllocator) -> Status {
-    // SAFETY: the header says that the allocator is from `rp_blocks_new`, and is given up.
+    // SAFETY: releasepool.h requires an allocator of `rp_blocks_new` as `at`, which the caller
+    // gives up.
     unsafe { free("rp_blocks_free", at, "blocks") }
 }
 
-/// Allocates.
+/// Allocates memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_alloc(
     at: *const BlockAllocator,
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn rp_blocks_alloc(
     align: usize,
 ) -> *mut c_void {
     pointer("rp_blocks_alloc", || {
-        // SAFETY: the header says that the argument is an allocator.
+        // SAFETY: releasepool.h requires an allocator that was not freed as `at`.
         let blocks = unsafe { shared(at, "blocks") }?;
         match blocks.alloc(layout(size, align)?) {
             Ok(memory) => Ok(memory.as_ptr().cast()),
@@ -62,7 +63,7 @@ pub unsafe extern "C" fn rp_blocks_alloc(
     })
 }
 
-/// Frees.
+/// Frees memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_dealloc(
     at: *const BlockAllocator,
@@ -72,7 +73,8 @@ pub unsafe extern "C" fn rp_blocks_dealloc(
 ) -> Status {
     status("rp_blocks_dealloc", || {
         let memory = non_null(memory, "memory")?;
-        // SAFETY: the header says that the allocator has allocated the memory for these sizes.
+        // SAFETY: releasepool.h requires an allocator as `at`, and `memory` that it allocated with
+        // this size and alignment.
         unsafe { shared(at, "blocks")?.dealloc(memory.cast(), layout(size, align)?) };
         Ok(())
     })
@@ -81,8 +83,8 @@ pub unsafe extern "C" fn rp_blocks_dealloc(
 /// Frees unused memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_blocks_trim(at: *const BlockAllocator, freed: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written, and that the argument is an
-    // allocator.
+    // SAFETY: releasepool.h requires an allocator that was not freed as `at`, and a `freed` that
+    // may be written, or null.
     unsafe { fill("rp_blocks_trim", freed, || Ok(shared(at, "blocks")?.trim())) }
 }
 
@@ -93,7 +95,7 @@ pub unsafe extern "C" fn rp_blocks_stats(
     figures: *mut BlockFigures,
 ) -> Status {
     let read = || {
-        // SAFETY: the header says that the argument is an allocator.
+        // SAFETY: releasepool.h requires an allocator that was not freed as `at`.
         let stats = unsafe { shared(at, "blocks") }?.stats();
         non_null(figures, "figures")?;
         Ok(BlockFigures {
@@ -102,7 +104,7 @@ pub unsafe extern "C" fn rp_blocks_stats(
             chunk_bytes: stats.chunk_bytes,
         })
     };
-    // SAFETY: the header says that the place may be written.
+    // SAFETY: releasepool.h requires `figures` that may be written.
     unsafe { fill("rp_blocks_stats", figures, read) }
 }
 
@@ -123,15 +125,16 @@ pub extern "C" fn rp_stack_new(capacity: usize) -> *mut StackAllocator {
 /// Frees a stack allocator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_stack_free(at: *mut StackAllocator) -> Status {
-    // SAFETY: the header says that the allocator is from `rp_stack_new`, and is given up.
+    // SAFETY: releasepool.h requires a stack allocator of `rp_stack_new` as `at`, which the caller
+    // gives up.
     unsafe { free("rp_stack_free", at, "stack") }
 }
 
-/// Allocates, until the reset.
+/// Allocates memory, which the next reset frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_stack_alloc(at: *mut StackAllocator, size: usize) -> *mut c_void {
     pointer("rp_stack_alloc", || {
-        // SAFETY: the header says that the argument is an allocator, used by one thread at a time.
+        // SAFETY: releasepool.h requires a stack allocator as `at` that no other thread uses now.
         let stack = unsafe { non_null(at, "stack")?.as_ref() };
         let units = size.div_ceil(size_of::<Unit>()).max(1);
         let made = stack.try_alloc_slice(units, |_| Unit(MaybeUninit::uninit()));
@@ -147,7 +150,7 @@ pub unsafe extern "C" fn rp_stack_alloc(at: *mut StackAllocator, size: usize) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_stack_reset(at: *mut StackAllocator) -> Status {
     status("rp_stack_reset", || {
-        // SAFETY: the header says that the argument is an allocator, used by this call alone.
+        // SAFETY: releasepool.h requires a stack allocator as `at` that no other call uses now.
         unsafe { non_null(at, "stack")?.as_mut() }.reset();
         Ok(())
     })
@@ -157,7 +160,7 @@ pub unsafe extern "C" fn rp_stack_reset(at: *mut StackAllocator) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_stack_high_water(at: *const StackAllocator) -> usize {
     or_default("rp_stack_high_water", || {
-        // SAFETY: the header says that the argument is an allocator, used by one thread at a time.
+        // SAFETY: releasepool.h requires a stack allocator as `at` that no other thread uses now.
         Ok(unsafe { non_null(at.cast_mut(), "stack")?.as_ref() }.high_water())
     })
 }

@@ -46,7 +46,7 @@ pub(crate) fn given(r: Ref<Object>) -> *mut c_void {
     Ref::into_raw(r).cast_mut().cast()
 }
 
-/// Returns the error of a class whose object has found no memory.
+/// Returns the error for an object of this class that got no memory.
 pub(crate) fn no_memory(class: &ForeignClass) -> Fault {
     Fault(
         Status::NoMemory,
@@ -55,7 +55,7 @@ pub(crate) fn no_memory(class: &ForeignClass) -> Fault {
 }
 
 fn create(at: *const ForeignClass) -> Outcome<NonNull<u8>> {
-    // SAFETY: the header says that the argument is a class.
+    // SAFETY: releasepool.h requires a class as `type`, which is `at` here.
     let class = unsafe { class(at) }?;
     if !class.has_own_header() {
         return Err(Fault(
@@ -64,7 +64,7 @@ fn create(at: *const ForeignClass) -> Outcome<NonNull<u8>> {
         ));
     }
     let thin = class.create().ok_or_else(|| no_memory(class))?;
-    // SAFETY: a new object, of whose payload nothing has been written.
+    // SAFETY: a new object, whose payload has this size; nothing refers to it yet.
     unsafe { thin.write_bytes(0, class.payload_bytes()) };
     Ok(thin)
 }
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn rp_new_autoreleased(class: *const ForeignClass) -> *mut
 pub unsafe extern "C" fn rp_retain(at: *mut c_void) -> *mut c_void {
     pointer("rp_retain", || {
         let thin = object(at, "object")?;
-        // SAFETY: the header says that the object is alive.
+        // SAFETY: releasepool.h requires a live object as `at`.
         unsafe { Ref::<Object>::increment_strong_count(thin.cast().as_ptr()) };
         Ok(at)
     })
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn rp_retain(at: *mut c_void) -> *mut c_void {
 pub unsafe extern "C" fn rp_release(at: *mut c_void) -> Status {
     status("rp_release", || {
         let thin = object(at, "object")?;
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `at` a reference that the caller gives up.
         unsafe { Ref::<Object>::decrement_strong_count(thin.cast().as_ptr()) };
         Ok(())
     })
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn rp_release(at: *mut c_void) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_release_later(at: *mut c_void) -> Status {
     status("rp_release_later", || {
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `at` a reference that the caller gives up.
         drop_later(unsafe { taken(at, "object") }?);
         Ok(())
     })
@@ -134,7 +134,7 @@ pub extern "C" fn rp_finish_releases(nanoseconds: u64) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_autorelease(at: *mut c_void) -> *mut c_void {
     pointer("rp_autorelease", || {
-        // SAFETY: the header says that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `at` a reference that the caller gives up.
         autorelease(unsafe { taken(at, "object") }?);
         Ok(at)
     })
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn rp_autorelease(at: *mut c_void) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_strong_count(at: *const c_void) -> usize {
     or_default("rp_strong_count", || {
-        // SAFETY: the header says that the object is alive.
+        // SAFETY: releasepool.h requires a live object as `at`.
         let r = unsafe { borrowed(object(at.cast_mut(), "object")?) };
         Ok(Ref::strong_count(&r))
     })
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn rp_strong_count(at: *const c_void) -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_weak_count(at: *const c_void) -> usize {
     or_default("rp_weak_count", || {
-        // SAFETY: the header says that the object is alive.
+        // SAFETY: releasepool.h requires a live object as `at`.
         let r = unsafe { borrowed(object(at.cast_mut(), "object")?) };
         Ok(Ref::weak_count(&r))
     })
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn rp_weak_count(at: *const c_void) -> usize {
 pub unsafe extern "C" fn rp_is_of(at: *const c_void, of: *const ForeignClass) -> bool {
     or_default("rp_is_of", || {
         let thin = object(at.cast_mut(), "object")?;
-        // SAFETY: the header says that the object is alive, and that the class is one.
+        // SAFETY: releasepool.h requires a live object as `at`, and a class as `of`.
         Ok(unsafe { class(of)?.has(thin) })
     })
 }
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn rp_is_of(at: *const c_void, of: *const ForeignClass) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_weak_new(at: *mut c_void) -> *mut c_void {
     pointer("rp_weak_new", || {
-        // SAFETY: the header says that the object is alive.
+        // SAFETY: releasepool.h requires a live object as `at`.
         let r = unsafe { borrowed(object(at, "object")?) };
         Ok(Ref::downgrade(&r).into_raw().cast_mut().cast())
     })
@@ -196,7 +196,7 @@ unsafe fn borrowed_weak(at: *mut c_void) -> Outcome<ManuallyDrop<Weak<Object>>> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_weak_retain(at: *mut c_void) -> *mut c_void {
     pointer("rp_weak_retain", || {
-        // SAFETY: the header says that the caller owns a weak reference.
+        // SAFETY: releasepool.h requires as `at` a weak reference that the caller owns, and keeps.
         let weak = unsafe { borrowed_weak(at) }?;
         Ok(Weak::clone(&weak).into_raw().cast_mut().cast())
     })
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn rp_weak_retain(at: *mut c_void) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_weak_release(at: *mut c_void) -> Status {
     status("rp_weak_release", || {
-        // SAFETY: the header says that the caller owns a weak reference, which is given up.
+        // SAFETY: releasepool.h requires as `at` a weak reference that the caller gives up.
         drop(ManuallyDrop::into_inner(unsafe { borrowed_weak(at) }?));
         Ok(())
     })
@@ -216,28 +216,29 @@ pub unsafe extern "C" fn rp_weak_release(at: *mut c_void) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_weak_load(at: *mut c_void) -> *mut c_void {
     pointer("rp_weak_load", || {
-        // SAFETY: the header says that the caller owns a weak reference.
+        // SAFETY: releasepool.h requires as `at` a weak reference that the caller owns, and keeps.
         let weak = unsafe { borrowed_weak(at) }?;
         Ok(weak.upgrade().map_or(std::ptr::null_mut(), given))
     })
 }
 
-/// Completes a release that the caller has counted.
+/// Completes a release that has found no other reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_last_release(at: *mut c_void) {
     let _ = status("rp_last_release", || {
         let thin = object(at, "object")?;
-        // SAFETY: the header says what the caller has subtracted.
+        // SAFETY: releasepool.h requires that the caller has subtracted one reference from the
+        // count word of `at`, and found no other.
         unsafe { raw::last_release(thin) };
         Ok(())
     });
 }
 
-/// Aborts because of a retain that the caller has counted.
+/// Aborts: the caller's retain found too many references, or none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_abort_retain(at: *mut c_void) -> ! {
     match NonNull::new(at) {
-        // SAFETY: the header says that the object's memory exists.
+        // SAFETY: releasepool.h requires an object as `at` whose memory still exists.
         Some(thin) => unsafe { raw::abort_retain(thin.cast()) },
         None => std::process::abort(),
     }

@@ -51,8 +51,8 @@ impl From<Drained> for DrainedFigures {
     }
 }
 
-/// Returns the stricter of two limits, of which 0 stands for none. Time is looked at only if there
-/// is no limit in numbers.
+/// Returns the budget for at most `count` releases or, if that is 0, for this time; 0 stands for no
+/// limit.
 pub(crate) fn budget(count: usize, nanoseconds: u64) -> Budget {
     match (count, nanoseconds) {
         (0, 0) => Budget::All,
@@ -90,7 +90,7 @@ pub extern "C" fn rp_pool_push() -> Token {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_push_named(name: *const c_char) -> Token {
     attempt("rp_pool_push_named", || {
-        // SAFETY: the header says that the name is null or ends with a zero.
+        // SAFETY: releasepool.h requires a `name` that ends with a zero, or null.
         Ok(push_to(PoolManager::global(), unsafe {
             optional_text(name)
         }))
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn rp_pool_push_named(name: *const c_char) -> Token {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_pop(token: Token, released: *mut usize) -> Status {
     let pop = || pop_from(PoolManager::global(), token);
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires a `released` that may be written, or null.
     unsafe { fill("rp_pool_pop", released, pop) }
 }
 
@@ -138,7 +138,8 @@ struct Adopted {
 
 impl Drop for Adopted {
     fn drop(&mut self) {
-        // SAFETY: the header says that the function may be called where the pool releases its entries.
+        // SAFETY: releasepool.h requires a `release` that may be called wherever the pool releases
+        // this entry.
         unsafe { (self.release)(self.object.as_ptr()) };
     }
 }
@@ -162,9 +163,9 @@ pub unsafe extern "C" fn rp_autorelease_foreign(
 pub unsafe extern "C" fn rp_pool_open(pool: *mut Pool, name: *const c_char) -> Status {
     status("rp_pool_open", || {
         let place = non_null(pool, "pool")?;
-        // SAFETY: the header says that the name is null or ends with a zero.
+        // SAFETY: releasepool.h requires a `name` that ends with a zero, or null.
         let token = push_to(PoolManager::global(), unsafe { optional_text(name) });
-        // SAFETY: the header says that the place may be written.
+        // SAFETY: releasepool.h requires a `pool` that may be written.
         unsafe { place.write(Pool { token }) };
         Ok(())
     })
@@ -234,8 +235,8 @@ unsafe fn idle_pool(at: *mut Pool) -> Outcome<ManuallyDrop<AutoreleasePool>> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_close(pool: *mut Pool) -> Status {
     status("rp_pool_close", || {
-        // SAFETY: the header says that the pool was opened in place. Destructors find it closed, and may
-        // open it again.
+        // SAFETY: releasepool.h requires a pool opened in place as `pool`. Destructors find it
+        // closed, and may open it again.
         let token = unsafe {
             _ = idle_pool(pool)?;
             ptr::replace(pool, Pool { token: NO_TOKEN }).token
@@ -249,8 +250,8 @@ pub unsafe extern "C" fn rp_pool_close(pool: *mut Pool) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_add(at: *mut Pool, object: *mut c_void) -> Status {
     status("rp_pool_add", || {
-        // SAFETY: the header says that the pool was opened in place, and that the caller owns a
-        // reference.
+        // SAFETY: releasepool.h requires a pool opened in place as `at`, and as `object` a
+        // reference that the caller gives up.
         let (pool, r) = unsafe { (pool(at)?, taken(object, "object")?) };
         pool.autorelease(r);
         Ok(())
@@ -260,8 +261,8 @@ pub unsafe extern "C" fn rp_pool_add(at: *mut Pool, object: *mut c_void) -> Stat
 /// Drains a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_drain(at: *mut Pool, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written, and that the pool was opened in
-    // place; it cannot be closed while it is drained.
+    // SAFETY: releasepool.h requires a pool opened in place as `at`, which nothing can close while
+    // it is drained, and a `released` that may be written, or null.
     unsafe { fill("rp_pool_drain", released, || Ok(idle_pool(at)?.drain())) }
 }
 
@@ -274,16 +275,17 @@ pub unsafe extern "C" fn rp_pool_drain_within(
     drained: *mut DrainedFigures,
 ) -> Status {
     let budget = budget(count, nanoseconds);
-    // SAFETY: as in `rp_pool_drain`.
+    // SAFETY: releasepool.h requires a pool opened in place as `at`; nothing can close it while it
+    // is drained.
     let drain = || Ok(unsafe { idle_pool(at) }?.drain_within(budget).into());
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires a `drained` that may be written, or null.
     unsafe { fill("rp_pool_drain_within", drained, drain) }
 }
 
 /// Returns the number of entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_len(at: *mut Pool) -> usize {
-    // SAFETY: the header says that the pool was opened in place.
+    // SAFETY: releasepool.h requires a pool opened in place as `at`.
     or_default("rp_pool_len", || Ok(unsafe { pool(at) }?.len()))
 }
 
@@ -291,7 +293,7 @@ pub unsafe extern "C" fn rp_pool_len(at: *mut Pool) -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_contains(at: *mut Pool, of: *const c_void) -> bool {
     or_default("rp_pool_contains", || {
-        // SAFETY: the header says that the pool was opened in place, and that the object is alive.
+        // SAFETY: releasepool.h requires a pool opened in place as `at`, and a live object as `of`.
         let (pool, r) = unsafe { (pool(at)?, borrowed(object(of.cast_mut(), "object")?)) };
         Ok(pool.contains(&r))
     })
@@ -301,7 +303,7 @@ pub unsafe extern "C" fn rp_pool_contains(at: *mut Pool, of: *const c_void) -> b
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_pool_is_current(at: *mut Pool) -> bool {
     or_default("rp_pool_is_current", || {
-        // SAFETY: the header says that the pool was opened in place.
+        // SAFETY: releasepool.h requires a pool opened in place as `at`.
         Ok(is_current(&*unsafe { pool(at) }?))
     })
 }
@@ -310,7 +312,7 @@ pub unsafe extern "C" fn rp_pool_is_current(at: *mut Pool) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_is_in_pools(of: *const c_void) -> bool {
     or_default("rp_is_in_pools", || {
-        // SAFETY: the header says that the object is alive.
+        // SAFETY: releasepool.h requires a live object as `of`.
         let r = unsafe { borrowed(object(of.cast_mut(), "object")?) };
         Ok(PoolManager::global().contains(&r))
     })
@@ -330,9 +332,9 @@ pub unsafe extern "C" fn rp_pool_dump(
     data: *mut c_void,
 ) -> Status {
     status("rp_pool_dump", || {
-        // SAFETY: the header says that the pool was opened in place.
+        // SAFETY: releasepool.h requires a pool opened in place as `at`.
         let text = unsafe { pool(at) }?.dump().to_string();
-        // SAFETY: the header says what the function must be.
+        // SAFETY: releasepool.h requires a `to` that may be called here with `data`.
         unsafe { tell(to, &text, data) }
     })
 }
@@ -340,6 +342,7 @@ pub unsafe extern "C" fn rp_pool_dump(
 /// Drains the calling thread's root pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_drain_root(at: *const PoolManager, released: *mut usize) -> Status {
-    // SAFETY: the header says that the place is null or may be written, and the argument null or a manager.
+    // SAFETY: releasepool.h requires a manager, or null, as `at`, and a `released` that may be
+    // written, or null.
     unsafe { fill("rp_drain_root", released, || Ok(manager(at).drain_root())) }
 }

@@ -40,7 +40,7 @@ pub struct Figures {
 pub unsafe extern "C" fn rp_snapshot(at: *const PoolManager, place: *mut Figures) -> Status {
     let read = || {
         non_null(place, "figures")?;
-        // SAFETY: the header says that the argument is null or a manager.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`.
         let snapshot = unsafe { manager(at) }.snapshot();
         let mut figures = Figures {
             threads: snapshot.threads.len(),
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn rp_snapshot(at: *const PoolManager, place: *mut Figures
         }
         Ok(figures)
     };
-    // SAFETY: the header says that the place may be written.
+    // SAFETY: releasepool.h requires a `place` that may be written.
     unsafe { fill("rp_snapshot", place, read) }
 }
 
@@ -72,8 +72,8 @@ pub unsafe extern "C" fn rp_snapshot_text(
     data: *mut c_void,
 ) -> Status {
     status("rp_snapshot_text", || {
-        // SAFETY: the header says that the argument is null or a manager, and what the function
-        // must be.
+        // SAFETY: releasepool.h requires a manager, or null, as `at`, and a `to` that may be called
+        // here with `data`.
         unsafe { tell(to, &manager(at).snapshot().to_string(), data) }
     })
 }
@@ -114,18 +114,18 @@ pub unsafe extern "C" fn rp_leaks(
                         bytes: group.bytes(),
                         pooled: group.pooled(),
                     };
-                    // SAFETY: the header says what the function must be.
+                    // SAFETY: releasepool.h requires a `to` that may be called here with `data`.
                     unsafe { to(&raw const leak, data) };
                 });
             }
         }
         Ok(report.objects())
     };
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires an `objects` that may be written, or null.
     unsafe { fill("rp_leaks", objects, tell) }
 }
 
-/// Says that the library has no ledger.
+/// Returns an error, as the library has no ledger.
 #[cfg(not(feature = "leak-detection"))]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_leaks(_: Option<LeakFn>, _: *mut c_void, _: *mut usize) -> Status {
@@ -138,14 +138,15 @@ pub unsafe extern "C" fn rp_leaks(_: Option<LeakFn>, _: *mut c_void, _: *mut usi
 /// A function for events, and its argument.
 struct EventHook(TextFn, *mut c_void);
 
-// SAFETY: the header says that the function may be called on any thread, and several at once.
+// SAFETY: releasepool.h says that `to` may be called on any thread, so it and `data` must bear
+// that.
 unsafe impl Send for EventHook {}
-// SAFETY: as for `Send`.
+// SAFETY: two threads may call `to` at once, for the same reason.
 unsafe impl Sync for EventHook {}
 
 impl EventHook {
     fn tell(&self, text: &str) {
-        // SAFETY: the header says what the function must be.
+        // SAFETY: releasepool.h requires a `to` that may be called with `data`, on any thread.
         with_c_text(text, |text| unsafe { self.0(text, self.1) });
     }
 }

@@ -20,7 +20,7 @@ fn given_or_null(r: Option<Ref<Object>>) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_new(object: *mut c_void) -> *mut Slot {
     boxed("rp_slot_new", || {
-        // SAFETY: the header says that the argument is null, or that the caller owns a reference.
+        // SAFETY: releasepool.h requires as `object` a reference that the caller gives up, or null.
         let r = unsafe { taken_or_none(object) }?;
         Ok(Slot::new(r))
     })
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn rp_slot_new(object: *mut c_void) -> *mut Slot {
 /// Gives a slot up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_free(at: *mut Slot) -> Status {
-    // SAFETY: the header says that the slot is from `rp_slot_new`, and is given up.
+    // SAFETY: releasepool.h requires a slot of `rp_slot_new` as `at`, which the caller gives up.
     unsafe { free("rp_slot_free", at, "slot") }
 }
 
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn rp_slot_free(at: *mut Slot) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
     pointer("rp_slot_load", || {
-        // SAFETY: the header says that the argument is a slot.
+        // SAFETY: releasepool.h requires a slot that was not freed as `at`.
         Ok(given_or_null(unsafe { shared(at, "slot") }?.load_full()))
     })
 }
@@ -46,7 +46,8 @@ pub unsafe extern "C" fn rp_slot_load(at: *const Slot) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_load_in(at: *const Slot, in_pool: *mut Pool) -> *mut c_void {
     pointer("rp_slot_load_in", || {
-        // SAFETY: the header says that the arguments are a slot and an open pool.
+        // SAFETY: releasepool.h requires a slot that was not freed as `at`, and a pool opened in
+        // place as `in_pool`.
         let (slot, pool) = unsafe { (shared(at, "slot")?, pool(in_pool)?) };
         let lent = slot.load(&pool);
         Ok(lent.map_or(ptr::null_mut(), |lent| {
@@ -59,8 +60,8 @@ pub unsafe extern "C" fn rp_slot_load_in(at: *const Slot, in_pool: *mut Pool) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> Status {
     status("rp_slot_store", || {
-        // SAFETY: the header says that the argument is a slot, and that the caller owns a
-        // reference, or that the object is null.
+        // SAFETY: releasepool.h requires a slot that was not freed as `at`, and as `object` a
+        // reference that the caller gives up, or null.
         unsafe { shared(at, "slot")?.store(taken_or_none(object)?) };
         Ok(())
     })
@@ -70,7 +71,8 @@ pub unsafe extern "C" fn rp_slot_store(at: *const Slot, object: *mut c_void) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_slot_swap(at: *const Slot, object: *mut c_void) -> *mut c_void {
     pointer("rp_slot_swap", || {
-        // SAFETY: as in `rp_slot_store`.
+        // SAFETY: releasepool.h requires a slot that was not freed as `at`, and as `object` a
+        // reference that the caller gives up, or null.
         let before = unsafe { shared(at, "slot")?.swap(taken_or_none(object)?) };
         Ok(given_or_null(before))
     })
@@ -85,23 +87,21 @@ pub unsafe extern "C" fn rp_slot_compare_exchange(
     exchanged: *mut bool,
 ) -> Status {
     let exchange = || {
-        // SAFETY: the header says that the argument is a slot.
+        // SAFETY: releasepool.h requires a slot that was not freed as `at`.
         let slot = unsafe { shared(at, "slot") }?;
-        // SAFETY: the header says that the caller has a reference to the expected object, or that
-        // it is null.
+        // SAFETY: releasepool.h requires a live object, or null, as `expected`.
         let expected = unsafe {
             match expected.is_null() {
                 true => None,
                 false => Some(borrowed(object(expected.cast_mut(), "expected")?)),
             }
         };
-        // SAFETY: the header says that the caller owns a reference to the new object, or that it
-        // is null.
+        // SAFETY: releasepool.h requires as `new` a reference that the caller gives up, or null.
         let r = unsafe { taken_or_none(new) }?;
         let done = slot.compare_exchange(expected.as_ref().map(|r| &***r), r);
         // A reference that is not exchanged stays the caller's.
         Ok(done.map(drop).map_err(given_or_null).is_ok())
     };
-    // SAFETY: the header says that the place is null or may be written.
+    // SAFETY: releasepool.h requires an `exchanged` that may be written, or null.
     unsafe { fill("rp_slot_compare_exchange", exchanged, exchange) }
 }

@@ -14,28 +14,29 @@ fn own() -> Outcome<ThreadHandle> {
     )
 }
 
-/// Returns an error on a thread that is ending, on which the library has no place for hooks and
-/// loops.
+/// Returns an error on a thread that is ending: the library cannot keep hooks and loops for it.
 pub(crate) fn not_ending() -> Outcome {
     own().map(drop)
 }
 
-/// A function of C and its argument. The header says that it may be called on any thread.
+/// A function of C that any thread may call, and its argument.
 #[derive(Clone, Copy)]
 pub(crate) struct Hook(
     pub(crate) unsafe extern "C" fn(*mut c_void),
     pub(crate) *mut c_void,
 );
 
-// SAFETY: the header says that the functions may be called on any thread with this argument.
+// SAFETY: releasepool.h requires a function that may be called on any thread with this argument.
 unsafe impl Send for Hook {}
-// SAFETY: as for `Send`; the header also says that they may be called on several threads at once.
+// SAFETY: the senders of messages call it, so releasepool.h requires a function that several
+// threads may call at once.
 unsafe impl Sync for Hook {}
 
 impl Hook {
     /// Calls the function.
     pub(crate) fn call(self) {
-        // SAFETY: the header says what the function must be.
+        // SAFETY: releasepool.h requires a function that may be called with this argument, on any
+        // thread.
         unsafe { self.0(self.1) };
     }
 }
@@ -71,7 +72,7 @@ pub extern "C" fn rp_thread_find(key: u64) -> *mut ThreadHandle {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut ThreadHandle {
     boxed("rp_thread_clone", || {
-        // SAFETY: the header says that the argument is a thread.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
         let thread = unsafe { shared(at, "thread") }?;
         Ok(thread.clone())
     })
@@ -80,7 +81,8 @@ pub unsafe extern "C" fn rp_thread_clone(at: *const ThreadHandle) -> *mut Thread
 /// Gives a handle up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
-    // SAFETY: the header says that the handle is from a function of this file, and is given up.
+    // SAFETY: releasepool.h requires a handle of a function of this file as `at`, which the caller
+    // gives up.
     unsafe { free("rp_thread_free", at, "thread") }
 }
 
@@ -88,7 +90,7 @@ pub unsafe extern "C" fn rp_thread_free(at: *mut ThreadHandle) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
     or_default("rp_thread_key", || {
-        // SAFETY: the header says that the argument is a thread.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
         let thread = unsafe { shared(at, "thread") }?;
         Ok(key_to_word(thread.key()))
     })
@@ -98,7 +100,7 @@ pub unsafe extern "C" fn rp_thread_key(at: *const ThreadHandle) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
     or_default("rp_thread_is_alive", || {
-        // SAFETY: the header says that the argument is a thread.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
         let thread = unsafe { shared(at, "thread") }?;
         Ok(thread.is_alive())
     })
@@ -108,8 +110,8 @@ pub unsafe extern "C" fn rp_thread_is_alive(at: *const ThreadHandle) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_release(at: *const ThreadHandle, object: *mut c_void) -> Status {
     status("rp_thread_release", || {
-        // SAFETY: the header says that the argument is a thread, and that the caller owns a
-        // reference.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`, and as `object` a
+        // reference that the caller gives up.
         unsafe { shared(at, "thread")?.release(taken(object, "object")?) };
         Ok(())
     })
@@ -123,7 +125,7 @@ pub unsafe extern "C" fn rp_thread_post(
     data: *mut c_void,
 ) -> Status {
     status("rp_thread_post", || {
-        // SAFETY: the header says that the argument is a thread.
+        // SAFETY: releasepool.h requires a handle that was not freed as `at`.
         let thread = unsafe { shared(at, "thread") }?;
         let f = hook(f, data)?;
         thread

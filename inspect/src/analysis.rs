@@ -110,7 +110,7 @@ pub struct Balance {
     pub unknown_words: i64,
     /// Words in static and thread-local variables.
     pub variable_words: i64,
-    /// Words elsewhere outside of nodes, and in objects that are destroyed, which may be stale.
+    /// Words elsewhere outside of nodes, and words in destroyed objects; all of them may be stale.
     pub other_words: i64,
 }
 
@@ -122,7 +122,7 @@ impl Balance {
             weak: object.weak.into(),
             ..Self::default()
         };
-        // Its destructor may run.
+        // The value is gone or its destructor runs, so its words may be stale.
         let is_gone = |edge: u32| {
             let from = analysis.graph.edges[edge as usize].from;
             analysis.object(from).is_some_and(|from| !from.alive)
@@ -146,8 +146,8 @@ impl Balance {
         balance
     }
 
-    /// Returns how many strong references nothing in nodes or in the library explains, at most:
-    /// words of which nothing is known are weak as far as there are weak references.
+    /// Returns the most strong references that neither words in nodes nor the library explain:
+    /// words of unknown strength count as weak as long as weak references are left.
     pub fn outside_at_most(&self) -> i64 {
         let weak_left = (self.weak - self.weak_words).max(0);
         let maybe_strong = (self.unknown_words - weak_left).max(0);
@@ -174,7 +174,7 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 1..=1 << 24;
     let [strong, weak] = *graph.first_words.get(node as usize - graph.objects)?;
     let counts = PLAUSIBLE.contains(&strong) && PLAUSIBLE.contains(&weak);
-    // One weak reference stands for all the strong ones.
+    // All strong references together count as one weak reference.
     Some(counts && strong + weak - 1 > words as u64)
 }
 
@@ -182,8 +182,8 @@ fn counts_more_than(graph: &Graph, node: NodeId, words: usize) -> Option<bool> {
 fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level> {
     let graph = analysis.graph;
     let level = Level::of(root.kind);
-    // An object that the library has without a reference is destroyed, or about to be: nothing else
-    // has it.
+    // If the library lists an object without a reference, the object is destroyed or about to be,
+    // and nothing else holds it.
     if root.counted > 0 || level <= Level::ThreadLocal || root.kind.is_list() {
         return Some(level);
     }
@@ -202,7 +202,7 @@ fn level_of(analysis: &Analysis<'_>, root: &Root, outside: bool) -> Option<Level
 /// Searches from all roots.
 fn reach(analysis: &Analysis<'_>) -> Reach {
     let graph = analysis.graph;
-    // A search begins at the level of stacks in any case.
+    // The level of stacks exists even without a root: dying objects are added to it below.
     let mut starts = BTreeMap::from([(Level::Stack, Vec::new())]);
     let mut last = (NodeId::MAX, false);
     for (at, root) in graph.roots.iter().enumerate() {
@@ -220,7 +220,8 @@ fn reach(analysis: &Analysis<'_>) -> Reach {
     let mut queue = Vec::new();
     for (level, roots) in starts {
         if level == Level::Stack {
-            // The thread that destroys an object has it on its stack, unless the library has it.
+            // A dying object is on the stack of the thread that destroys it, unless a list of the
+            // library has it.
             let is_dying = |node: &NodeId| {
                 let roots = analysis.links.roots(*node).iter();
                 let mut roots = roots.map(|root| graph.roots[*root as usize].kind);

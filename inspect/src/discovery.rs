@@ -5,7 +5,7 @@
 //! * `regions`: the writable memory;
 //! * `types`: type infos, whose names `decode` reads from code;
 //! * `malloc`: allocations, if the allocator is known;
-//! * `objects`: which of them are objects; `items`: these and the rest, and in memory of other
+//! * `objects`: which allocations are objects; `items`: all allocations, and in memory of unknown
 //!   allocators objects and the gaps between them;
 //! * `targets`: which item a word refers to, by `ranks`;
 //! * `edges`: words in items; `areas` and `roots`: words elsewhere;

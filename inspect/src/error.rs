@@ -67,7 +67,7 @@ pub enum Error {
         /// The thread that waits.
         tid: u32,
     },
-    /// Threads kept being made.
+    /// The process kept starting threads, so it never stopped as a whole.
     #[error("process {0} starts threads faster than they can be stopped; it was let go: try again")]
     TooManyThreads(u32),
     /// The process ended while it was read.
@@ -236,7 +236,7 @@ pub enum LayoutError {
         /// The name.
         name: String,
     },
-    /// A number in the note cannot be what it should be.
+    /// A number in the note is outside of its limits.
     #[error("the layout note of {module} is damaged: `{name}` makes no sense")]
     Senseless {
         /// The path of the file.

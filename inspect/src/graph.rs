@@ -95,7 +95,7 @@ pub struct Object {
     pub storage: Storage,
 }
 
-/// How an object was created: known of programs that have the ledger of `leak-detection`.
+/// How an object was created, which only programs with the ledger of `leak-detection` record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Creation {
     /// Where: `file:line:column`.
@@ -122,7 +122,7 @@ pub struct Edge {
     pub to: NodeId,
     /// Where the word is, in bytes from the node's address.
     pub offset: u32,
-    /// How sure it is that the word is a counted reference.
+    /// How certain it is that the word is a counted reference.
     pub kind: EdgeKind,
 }
 
@@ -165,7 +165,7 @@ pub enum RootKind {
     Inbox,
     /// The releases that budgeted drains have left.
     Backlog,
-    /// Waits for a thread that has ended, or has been retired by a slot.
+    /// A message to a thread that has ended, or a reference that a slot has retired.
     Orphan,
     /// A value whose home thread has ended, which is never destroyed.
     Kept,
@@ -284,7 +284,7 @@ impl RootKind {
     }
 }
 
-/// The name for machines.
+/// Writes the kind by its name in JSON.
 impl fmt::Display for RootKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
@@ -292,8 +292,8 @@ impl fmt::Display for RootKind {
 }
 
 impl Object {
-    /// Returns whether the object has no reference any more: it waits for its destructor, or that
-    /// runs, and what it holds is released next.
+    /// Returns whether the object has no reference any more: its destructor runs or will run, and
+    /// what it holds is released next.
     pub fn is_dying(&self) -> bool {
         self.strong == 0 && (self.alive || self.weak == 0)
     }

@@ -24,8 +24,9 @@ macro_rules! layout {
     ($($(#[$about:meta])* $part:ident: $type:ident {
         $($(#[$doc:meta])* $field:ident,)*
     })*) => {
-        /// Where the library's structures have which fields: offsets in bytes, unless it is said
-        /// otherwise. `size` is always the size of the structure.
+        /// Where the library's structures have which fields: offsets in bytes, unless a comment
+        /// says "a number", which is then the value itself. `size` is always the size of the
+        /// structure.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Layout {
             /// The sizes of blocks in bytes, by class.
@@ -74,8 +75,8 @@ layout! {
         count,
         /// The address of the type info.
         type_info,
-        /// How many bytes before the payload a slice has its length, a word; and a boxed value its
-        /// size and alignment.
+        /// The distance from the payload back to the word that has a slice's length, or a boxed
+        /// value's size and alignment.
         length_before,
     }
 
@@ -159,8 +160,8 @@ layout! {
         phase_mask,
         /// The phase of a slot whose thread has not left. A number.
         live,
-        /// The address of the thread's record; null before the first thread. A thread that has left
-        /// leaves it there.
+        /// The address of the thread's record; null before the first thread. It stays there when
+        /// the thread leaves.
         record,
     }
 
@@ -278,7 +279,7 @@ layout! {
         first,
     }
 
-    /// What a thread has to do with the epoch, in an allocation of its own.
+    /// A thread's part in the epoch, in an allocation of its own.
     participant: ParticipantLayout {
         /// The size.
         size,
@@ -331,7 +332,7 @@ layout! {
         chunk_len,
         /// The address of the first spare page; the others follow by `prev`.
         spare_pages,
-        /// The address of the thread's record; null if it had ended before.
+        /// The address of the thread's record; null if the thread had ended when it made the pools.
         record,
         /// Its [link](LinkLayout) once the thread has ended while guards were open.
         link,

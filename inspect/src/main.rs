@@ -8,7 +8,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     return_freed_memory();
     report_truncated_files();
-    // Wrong arguments end with code 2, too.
+    // `parse` ends the process with code 2 for wrong arguments, as `run` does for errors.
     let arguments = Arguments::parse();
     run(&arguments).unwrap_or_else(|error| {
         eprintln!("releasepool-inspect: {error}");
@@ -28,15 +28,16 @@ fn return_freed_memory() {
     }
 }
 
-/// Has the program end with a message if a file that it has mapped becomes shorter, as a core file
-/// that is written again: the kernel then sends a signal to whoever reads what is gone.
+/// Has the program end with a message if a mapped file becomes shorter, such as a core file that is
+/// written again: a read beyond the new end raises SIGBUS.
 fn report_truncated_files() {
     #[cfg(target_os = "linux")]
     {
         extern "C" fn report(_: libc::c_int) {
             const TEXT: &[u8] =
                 b"releasepool-inspect: a file was truncated while it was read: try again\n";
-            // SAFETY: a handler may call both; the text is as long as is said.
+            // SAFETY: `write` and `_exit` are async-signal-safe, and the length is that of the
+            // text.
             unsafe {
                 libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
                 libc::_exit(2)

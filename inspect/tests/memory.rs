@@ -38,7 +38,7 @@ fn role() {
         }
     }
     let numbers = if role == "numbers" { 1 << 25 } else { 0 };
-    // Large ones and small ones, of which each might be the size of a chunk.
+    // Large and small numbers, each of which may look like the size of a chunk.
     let numbers: Vec<u64> = (0..numbers).map(|n| n * n).collect();
     common::serve(|question| {
         black_box((&objects, &references, &numbers));
@@ -50,7 +50,7 @@ fn check(role: &str, most: f64) {
     let target = Target::start(role);
     let pid = target.pid();
     let status = Process::new(pid as i32).and_then(|process| process.status());
-    // The most memory that it has had, in KiB.
+    // The target's peak memory, in KiB.
     let target_memory = status.unwrap().vmhwm.expect("Linux says it");
     let mut command = Command::new(env!("CARGO_BIN_EXE_releasepool-inspect"));
     let command = command.args(["leaks", "--looks", "1", "--pid", &pid.to_string()]);

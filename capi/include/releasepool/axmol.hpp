@@ -50,7 +50,7 @@ inline constexpr bool is_ref_counted_v
 #define AX_SCHEDULE_SELECTOR(F) static_cast<ax::SEL_SCHEDULE>(&F)
 #endif
 
-// The engine defines each group together, too.
+// The engine, too, defines each of these groups as a whole.
 #ifndef AX_ASSERT
 #define AX_ASSERT(condition) assert(condition)
 #endif

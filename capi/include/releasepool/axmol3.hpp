@@ -22,7 +22,7 @@
 #endif
 #if __has_include("axmol/tlx/memory.hpp")
 #include "axmol/tlx/memory.hpp"
-// Its namespace was axstd before it was tlx.
+// axmol called this namespace axstd before it was tlx.
 namespace tlx {}
 namespace axstd {}
 #else
@@ -97,14 +97,15 @@ public:
     // Returns the object's number, which no other object has had.
     std::uint64_t getObjectID() const noexcept { return rp_object_id_; }
 
-    // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
-    // than their number.
+    // Lists the objects that are alive, by class, if the library has the feature `leak-detection`; otherwise
+    // prints only their number.
     static void printLeaks();
 
-    // An operator of its own has rp::make call `new`, which keeps the class that calls dispose.
+    // With an operator new here, rp::make calls `new`, whose objects keep the class set below, which calls
+    // dispose.
     using rp::Object::operator new;
     static void* operator new(std::size_t size) { return rp::Object::operator new(size); }
-    // Beside it, so that g++ sees a pair.
+    // Declared, too, as g++ warns of an operator new without a matching delete.
     using rp::Object::operator delete;
     static void operator delete(void* memory, std::size_t size) noexcept { rp::Object::operator delete(memory, size); }
 

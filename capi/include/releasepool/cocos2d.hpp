@@ -15,9 +15,10 @@
 //   something is autoreleased without one. On another thread, such as the render thread of Android,
 //   PoolManager::getCurrentPool does so. Such a pool is cleared when its thread ends; its clear drains the
 //   library's root pool, too.
-// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, all pools have the engine's order,
-//   but for those that static initializers of other files make before, the main thread's among them. The library's
-//   pools, such as that of a callback, do not get what such a pool of the thread takes.
+// * Pools release newest first. If a file of the program defines RP_COCOS_FIFO, they have the engine's order,
+//   first in, first out, except those that static initializers of other files have made before, perhaps the
+//   main thread's root pool. A thread's innermost pool in that order also takes what is autoreleased inside a
+//   pool of the library, such as that of a callback.
 // * What destructors autorelease during a clear is released by the same clear, and never leaked.
 // * `p = p->next`, self-move, `replace(i, same)`, `clear` from a destructor, a copied Ref and a stack pool
 //   that outlives `destroyInstance` do what they say.
@@ -26,7 +27,7 @@
 
 #include "../releasepool.hpp"
 
-// Where this is compiled with an engine, what its own header of Ref includes.
+// With an engine, this includes what the engine's own header of Ref includes.
 #ifdef RP_COCOS_AXMOL2
 #if __has_include("platform/PlatformMacros.h") && __has_include("base/Config.h")
 #define RP_COCOS_IN_ENGINE
@@ -56,7 +57,7 @@
 #endif
 
 #if !(defined(RP_COCOS_AXMOL2) && defined(RP_COCOS_IN_ENGINE))
-// Each guard stands around macros that the engine defines together, too.
+// Each #ifndef guards macros that the engine, too, defines as one group.
 #ifndef CC_ASSERT
 #define CC_ASSERT(condition) assert(condition)
 #endif
@@ -184,7 +185,7 @@ inline std::uint64_t next_id() noexcept;
 class RP_COCOS_REF : public rp::Object {
 public:
 #if defined(RP_COCOS_ADOPTED) && !defined(RP_COCOS_V2)
-    // adopt.sh has put it into the engine's source, where it tells the script engine.
+    // Defined in the engine's source, into which adopt.sh has put it: it tells the script engine.
     ~RP_COCOS_REF() override;
 #else
     ~RP_COCOS_REF() override = default;
@@ -197,8 +198,8 @@ public:
 
     unsigned int getReferenceCount() const;
 
-    // Lists the objects that are alive, by class; needs a library with the feature `leak-detection` for more
-    // than their number.
+    // Lists the objects that are alive, by class, if the library has the feature `leak-detection`; otherwise
+    // prints only their number.
     static void printLeaks();
 
 #ifndef RP_COCOS_V2
@@ -480,7 +481,7 @@ public:
     }
     const_iterator find(const K& key) const { return data_.find(key); }
     iterator find(const K& key) { return data_.find(key); }
-    // By what a key can be made of, such as a std::string_view.
+    // For anything from which a key can be made, such as a std::string_view.
     template <class Q, class = std::enable_if_t<!std::is_convertible_v<Q, K> && std::is_constructible_v<K, Q>>>
     V at(const Q& key) const {
         return at(K(key));
@@ -562,7 +563,8 @@ template <class V> using StringMap = Map<std::string, V>;
 
 } // namespace RP_COCOS_NAMESPACE
 
-// The engine's headers of RefPtr, Vector and Map have its macros, too. Last, as they may come back here.
+// The engine's headers of RefPtr, Vector and Map have its macros, too. Included last, as they may include
+// this header again.
 #ifdef RP_COCOS_AXMOL2
 #if defined(RP_COCOS_IN_ENGINE) && __has_include("base/Macros.h")
 #include "base/Macros.h"

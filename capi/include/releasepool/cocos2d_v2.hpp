@@ -1,6 +1,7 @@
 // The memory interface of Cocos2d-x v2 on releasepool: CCObject, CCCopying, CCZone, CCAutoreleasePool and
-// CCPoolManager, as cocos2d.hpp has that of v3, and says what changes for a program. Below them is the interface of
-// v3, in namespace cocos2d::rp_v3: v2 has no classes named Node, Map or Vector, so a program may have its own.
+// CCPoolManager, like cocos2d.hpp for v3, which says what changes for a program. Below them is the interface
+// of v3, in namespace cocos2d::rp_v3: v2 has no classes named Node, Map or Vector, so a program may have its
+// own.
 //
 // * CCPoolManager::push and pop belong to the calling thread. `pop` without a `push` clears the thread's root
 //   pool, as v2's main loop has it do after each frame.
@@ -29,10 +30,11 @@
 
 namespace cocos2d::rp_v3::rp_detail {
 
-// Tells of most objects, without a search, that no pool of the thread has them.
+// Tells, for most objects without a search, that no pool of the thread has the object. An era is a pool's
+// time between two clears.
 class Eras {
 public:
-    // Notes that this pool, or another one for null, has got the object.
+    // Notes that the pool has got the object; null stands for a pool that has no eras.
     void add(const AutoreleasePool* pool) noexcept {
         std::uint64_t known = last_.load(std::memory_order_relaxed);
         const std::uint64_t now = pool == nullptr ? any : pool->era_;
@@ -62,7 +64,7 @@ private:
 
     static bool is_own(std::uint64_t era) noexcept { return (era ^ own_pools().era) >> era_bits == 0; }
 
-    // Of an era of this thread.
+    // Returns whether a pool is still in this era, which is one of this thread's.
     static bool is_open(std::uint64_t era) noexcept {
         const AutoreleasePool* pool = own_pools().top;
         while (pool != nullptr && pool->era_ != era) {
@@ -119,7 +121,7 @@ public:
     ~CCObject() override = default;
 #endif
 
-    // The last reference is left to the calling thread's pools, if they have the object.
+    // Leaves the last reference to the calling thread's pools, if they have the object.
     void release() {
         if (getReferenceCount() != 1 || !rp_eras_.may_be_in_pools()
             || !rp_v3::PoolManager::getInstance()->isObjectInPools(this)) {
@@ -128,7 +130,7 @@ public:
     }
     // Moves a reference into the calling thread's current pool.
     CCObject* autorelease() {
-        // First, as the object may end at once where the thread has no pool any more.
+        // Noted first: the object may end at once where the thread has no pool any more.
         rp_eras_.add_to_current();
         rp_v3::Ref::autorelease();
         return this;

@@ -1,5 +1,5 @@
 //! The ABI: `abi.txt` lists it, so that nothing changes unseen, and the functions of the library
-//! take what the header says.
+//! have the signatures of releasepool.h.
 //!
 //! Not seen here: what functions do, the code of `releasepool.hpp`, which programs compile into
 //! themselves, and whether the fields of a struct are the same in Rust.
@@ -97,7 +97,7 @@ fn signature<'a>(name: &str, parameters: impl Iterator<Item = &'a str>, result: 
     format!("{name}({}) -> {}", parameters.join(", "), kind(result))
 }
 
-/// Returns the signatures of the functions of the header.
+/// Returns the signatures of the functions of releasepool.h.
 fn functions_of_c() -> BTreeSet<String> {
     let signature = |function: &Function| {
         let types = function.parameters.iter().map(|parameter| &*parameter.of);

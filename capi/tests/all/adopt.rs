@@ -318,7 +318,7 @@ fn each_version_is_adopted_compiles_and_is_restored() {
                 .arg(at.join("use")));
             run(&mut Command::new(at.join("use")));
             if engine.top == "cocos" {
-                // Otherwise the destructor of this file would not tell the script engine.
+                // Refused: the destructor that this file compiles would not tell the script engine.
                 let early = format!("#include <releasepool/cocos2d.hpp>\n{}", engine.program);
                 fs::write(&program, early).unwrap();
                 let mut command = compile("g++", &program);
@@ -375,7 +375,7 @@ fn what_is_not_recognised_is_said_and_the_rest_is_done() {
     let pool = at.join("cocos/base/CCAsyncTaskPool.h");
     fs::write(&pool, "// A loop of other words.\n").unwrap();
     let adopts = ["--prefix", prefix().to_str().unwrap()];
-    // The last one finds it done.
+    // The last run finds everything done.
     for more in [&["--check"][..], &adopts, &adopts] {
         let (code, said) = adopt(&at, more);
         let line = "cocos/base/CCAsyncTaskPool.h: NOT RECOGNISED: in the loop of the worker";
@@ -386,7 +386,7 @@ fn what_is_not_recognised_is_said_and_the_rest_is_done() {
         OLD
     );
 
-    // A file that was changed since is not overwritten.
+    // A file that was changed since the adoption is not overwritten.
     let lists = at.join("cocos/CMakeLists.txt");
     fs::write(&lists, "add_library(cocos2d base/CCRef.cpp mine.cpp)\n").unwrap();
     let (code, said) = adopt(&at, &["--undo"]);

@@ -108,8 +108,8 @@ fn program_of_axmol_3_in_an_engine_leaks_nothing() {
     }
 }
 
-/// The callback scenario with a single-threaded pool: the process dies of a signal, or finds that objects
-/// were used after their end or have leaked. The number of rounds bounds the time.
+/// Runs the callback scenario with a single-threaded pool: the process dies of a signal, or finds
+/// that objects were used after their end or have leaked. The number of rounds bounds the time.
 #[test]
 fn single_threaded_pool_crashes_when_a_callback_autoreleases() {
     if !has("g++") {

@@ -49,7 +49,8 @@ fn library(name: &str) -> PathBuf {
     own
 }
 
-/// Returns the command of a compiler, for the processor of these tests: i686 has cross compilers.
+/// Returns the command of a compiler for the processor of these tests: for i686, that of a cross
+/// compiler.
 pub fn command(compiler: &str) -> Command {
     if cfg!(not(target_arch = "x86")) {
         Command::new(compiler)
@@ -108,7 +109,7 @@ pub fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// The flags of a program in this language.
+/// Returns the flags for the language of a source file.
 fn language(source: &Path) -> &'static str {
     match source.extension().unwrap().to_str().unwrap() {
         "c" => "-std=c11",

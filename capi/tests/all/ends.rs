@@ -58,7 +58,7 @@ fn on_the_stack_with_strong_references_left() {
 fn deleted_with_strong_references_left() {
     let message = "while 2 strong and 0 weak references are left";
     if cfg!(feature = "leak-detection") {
-        // The ledger finds the release that comes later.
+        // The ledger finds the reference whose release comes later.
         aborts("delete-strong", message);
     } else {
         goes_on("delete-strong", message);
@@ -94,7 +94,7 @@ fn in_static_memory_with_weak_references_left() {
 fn with_references_that_its_destructor_has_made() {
     static UNCHECKED: OnceLock<PathBuf> = OnceLock::new();
     for way in ["revives", "revives-new", "revives-weak"] {
-        // Checks find the retain.
+        // Builds with checks find the retain.
         aborts(way, "retained after its last release");
         if let Some((code, text)) = end_of(&UNCHECKED, &["-DRP_CHECKED=0"], way) {
             assert_eq!(code, Some(3), "{way}: {text}");

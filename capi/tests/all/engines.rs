@@ -73,7 +73,7 @@ fn axmol_2_1_whose_class_is_called_ref() {
     plays(&to, "../engines/axmol2/game.cpp", &["-DAXMOL_2_1"]);
 }
 
-/// Whichever file has which settings.
+/// Two files of one program agree, whichever of them has which settings.
 #[test]
 fn files_with_other_settings_agree() {
     let ways: [(&str, [&[&str]; 2]); 2] =

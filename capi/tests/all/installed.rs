@@ -113,7 +113,8 @@ fn pkg_config_shared() {
     }
 }
 
-/// The static library alone, and a program that is static as a whole: neither needs a library at run time.
+/// Links the static library alone, and a program that is static as a whole: neither needs a library
+/// at run time.
 #[test]
 fn pkg_config_static() {
     if !has("g++") || !has("pkg-config") {
@@ -133,7 +134,7 @@ fn pkg_config_static() {
     }
 }
 
-/// The lines of capi/README.md that compile a game: it starts without further settings.
+/// Compiles a game by the lines of capi/README.md; it starts without further settings.
 #[test]
 fn lines_of_the_readme() {
     if !has("c++") || !has("pkg-config") {
@@ -222,7 +223,7 @@ cp build/use use"#
     }
 }
 
-/// The example, as its CMake file says.
+/// Builds and runs the example by its CMake file.
 #[test]
 fn example_of_a_scene_graph() {
     if !has("cmake") || !has("g++") {
@@ -254,7 +255,7 @@ cp build/use use"#;
     works(&shell("meson", script));
 }
 
-/// A second static library that was written in Rust.
+/// Links a second static library that was written in Rust.
 #[test]
 fn another_rust_library_links_beside_it() {
     if !has("gcc") || !has("rustc") {

@@ -1,9 +1,9 @@
-//! The header says everything about every function. Here it is read, for other tests, too.
+//! releasepool.h says everything about every function. This module reads it, also for other tests.
 
 use crate::compiler::package;
 use std::fs;
 
-/// The phrases by which functions say who owns what; see the beginning of the header.
+/// The phrases by which functions say who owns what; see the beginning of releasepool.h.
 const PHRASES: &[&str] = &[
     "Ownership: the caller owns the result. Give it up by ",
     "Ownership: the result is lent. ",
@@ -13,7 +13,7 @@ const PHRASES: &[&str] = &[
     "Ownership: none.",
 ];
 
-/// A function of the header, in words of C.
+/// A function of releasepool.h, in words of C.
 pub struct Function {
     /// The comment before it.
     pub comment: String,
@@ -29,7 +29,7 @@ pub struct Parameter {
     pub name: String,
 }
 
-/// Returns the declarations of the header on one line each, with the comments before them.
+/// Returns the declarations of releasepool.h on one line each, with the comments before them.
 pub fn declarations() -> Vec<(String, String)> {
     let header = fs::read_to_string(package().join("include/releasepool.h")).unwrap();
     let (mut found, mut declaration, mut above, mut open) = (Vec::new(), String::new(), "", 0);
@@ -93,7 +93,7 @@ fn split(declaration: &str) -> (&str, &str) {
     (declaration[..begin].trim(), &declaration[begin..end])
 }
 
-/// Returns the functions of the header.
+/// Returns the functions of releasepool.h.
 pub fn functions() -> Vec<Function> {
     let mut found = Vec::new();
     for (comment, declaration) in declarations() {

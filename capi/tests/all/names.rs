@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The ways in which the program is compiled.
+/// Returns the program as it is compiled in each way.
 fn programs() -> impl Iterator<Item = PathBuf> {
     let ways: [(&str, &[&str]); 3] = [
         ("g++", &["-O2"]),
@@ -70,7 +70,7 @@ fn in_messages_about_misuse() {
     }
 }
 
-/// Where the objects of C and C++ were made is not known.
+/// The library does not know where objects of C and C++ were made, so reports name no place.
 #[test]
 #[cfg(feature = "leak-detection")]
 fn reports_name_no_file_of_the_interface() {

@@ -1,7 +1,9 @@
-//! Every function of the header takes NULL for every pointer, as the header's beginning says.
+//! Every function of releasepool.h takes NULL for every pointer, as the beginning of that file
+//! says.
 //!
-//! The functions and their arguments are those of the header. Arguments that are not NULL are from
-//! `tests/programs/nulls.c`, which does not compile if it has none for an argument of a new function.
+//! The functions and their arguments are read from releasepool.h. Arguments that are not NULL are
+//! from `tests/programs/nulls.c`, which does not compile if it has none for an argument of a new
+//! function.
 
 use crate::compiler::{compile, has, place, run, source, static_library};
 use crate::interface::{Function, Parameter, functions};
@@ -35,7 +37,7 @@ fn is_pointer(parameter: &Parameter) -> bool {
     parameter.of.contains('*') || parameter.of == "rp_text_fn"
 }
 
-/// Returns the functions of the header that take pointers.
+/// Returns the functions of releasepool.h that take pointers.
 fn functions_with_pointers() -> Vec<Function> {
     let mut functions = functions();
     for Function {
@@ -116,7 +118,7 @@ impl Call<'_> {
             .collect()
     }
 
-    /// Returns whether the result and the message are those that the header promises.
+    /// Returns whether the result and the message are those that releasepool.h promises.
     fn is_right(&self, result: &str, message: &str) -> bool {
         let Function {
             name, result: of, ..

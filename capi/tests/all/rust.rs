@@ -39,7 +39,8 @@ fn an_object_of_rust_goes_through_c() {
     let is_over = || ended.load(Ordering::Relaxed);
     let of_rust: Weak<Note> = Ref::downgrade(&note);
     let at = Ref::into_raw(note).cast_mut().cast::<c_void>();
-    // SAFETY: `at` is an object with one reference. Each call takes or gives what the header says.
+    // SAFETY: `at` is an object with one reference. Each call takes or gives the reference that
+    // releasepool.h says.
     unsafe {
         assert_eq!(object::rp_retain(at), at);
         assert_eq!(
@@ -119,7 +120,7 @@ fn an_object_of_rust_in_pools_of_c_and_rust_dies_with_the_last() {
         let at = at.expose_provenance();
         move || {
             let token = pool::rp_pool_push();
-            // SAFETY: the reference moves to this thread.
+            // SAFETY: `at` is an object, whose reference moves to this thread.
             unsafe {
                 object::rp_autorelease(ptr::with_exposed_provenance_mut(at));
                 assert_eq!(pool::rp_pool_pop(token, ptr::null_mut()), Status::Ok);
@@ -153,19 +154,19 @@ struct Texture {
 }
 
 unsafe extern "C" fn end_texture(at: *mut c_void) {
-    // SAFETY: the class's objects are textures.
+    // SAFETY: the library calls this only for objects of its class, which are textures.
     note_end(unsafe { (*at.cast::<Texture>()).id });
 }
 
-// SAFETY: the functions add a reference, and give one up.
+// SAFETY: `retain` adds a reference, and `release` gives one up.
 unsafe impl Foreign for Texture {
     unsafe fn retain(this: NonNull<Self>) {
-        // SAFETY: alive by the contract.
+        // SAFETY: the contract of `retain` says that the object is alive.
         unsafe { object::rp_retain(this.as_ptr().cast()) };
     }
 
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: the caller owns the reference.
+        // SAFETY: the contract of `release` says that the caller owns the reference.
         let status = unsafe { object::rp_release(this.as_ptr().cast()) };
         assert_eq!(status, Status::Ok);
     }

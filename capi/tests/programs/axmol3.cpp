@@ -1,5 +1,5 @@
-// A program as it is written for axmol 3, whose headers are found in the shadow folder first. What it shares with
-// Cocos2d-x, such as pools, cocos.cpp tests.
+// A program as it is written for axmol 3, whose headers are found in the shadow folder first. cocos.cpp tests
+// what it shares with Cocos2d-x, such as pools.
 #include "axmol/base/AutoreleasePool.h"
 #include "axmol/base/Object.h"
 #include "axmol/base/RefPtr.h"
@@ -45,7 +45,7 @@ private:
 
 class Sprite : public Node {};
 
-// Looks, when it dies, at the variable that held it.
+// Its destructor reads the variable that held it.
 static Node* held;
 class Held : public Node {
 public:
@@ -58,7 +58,7 @@ public:
     long value = 0;
 };
 
-// Writes what it goes through, and what a weak pointer finds meanwhile.
+// Logs the steps of its end, and what a weak pointer finds at each.
 class Disposed : public Interface, public Node {
 public:
     explicit Disposed(WeakPtr<Disposed>* weak = nullptr) : weak_(weak) {}
@@ -97,7 +97,7 @@ static void counts() {
     Sprite second;
     CHECK(first.getObjectID() != 0 && second.getObjectID() > first.getObjectID());
     CHECK(first._ID == first.getObjectID() && first._luaID == 0);
-    // As the engine did before 3.0.
+    // A program may copy objects, which the engine allowed before 3.0.
     {
         const Node copy(first);
         ++alive;
@@ -173,7 +173,7 @@ static void weak_ptrs() {
     sprite.reset();
     CHECK(weak.expired() && weak == nullptr && !weak.lock() && moved == null);
     weak.reset();
-    // A `delete` by hand, too.
+    // A `delete` by hand, too, clears weak pointers.
     auto* const deleted = new Sprite;
     weak = deleted;
     delete deleted;

@@ -57,7 +57,7 @@ static void classes(void) {
     desc.size = sizeof(node);
     desc.frees_memory = 1;
     CHECK(rp_class_new(&desc) == NULL);
-    /* The library writes the word before the header. */
+    /* With `frees_memory`, there must be room for a word before the header. */
     desc.destroy = node_destroy;
     desc.payload_offset = 16;
     CHECK(rp_class_new(&desc) == NULL && strstr(rp_last_error(), "no room"));
@@ -116,7 +116,7 @@ static void weak_references(void) {
     CHECK(rp_weak_release(weak) == RP_OK && rp_weak_release(other) == RP_OK);
 }
 
-/* Gives up a number, which says when. */
+/* Releases a number, a foreign object, by writing how many were released by then. */
 static void give_up(void *object) {
     static int times;
     *(int *)object = ++times;
@@ -144,7 +144,7 @@ static void pools(void) {
     rp_pool_token nothing = {{0, 0, 0}};
     FAILS(rp_pool_pop(nothing, NULL), RP_STALE);
 
-    /* What the library does not count. */
+    /* Foreign objects, which the library does not count. */
     int given_up[2] = {0, 0};
     outer = rp_pool_push();
     CHECK(rp_autorelease_foreign(&given_up[0], give_up) == RP_OK);
@@ -494,7 +494,8 @@ static void events(void) {
     CHECK(rp_set_event_hook(append, text) == RP_OK);
     rp_new_autoreleased(rp_class_new(&desc));
     CHECK(strstr(text, "stray"));
-    /* Events name no place in the library. A class for each call, as repeated events are left out. */
+    /* Events name no place in the library's sources. Each call has a class of its own, as repeated events
+     * are left out. */
     desc.name = "second";
     rp_autorelease(rp_new(rp_class_new(&desc)));
     desc.name = "third";

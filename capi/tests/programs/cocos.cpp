@@ -312,7 +312,7 @@ static void vectors() {
             sum += (*at)->getTag();
         }
         CHECK(sum == 8);
-        // As the sole owner.
+        // Replaces an object by itself where the vector is its sole owner.
         pool.clear();
         v.replace(0, v.at(0));
         CHECK(v.at(0)->getReferenceCount() == 1);
@@ -516,7 +516,7 @@ static void callbacks() {
         Node::create();
         rp_drain_root(nullptr, nullptr);
         CHECK(alive == before);
-        // A main loop's pool stands for the root pool, too.
+        // The pool that a main loop clears stands for the library's root pool, too.
         Node* first = rp::create<Node>();
         AutoreleasePool* const root = PoolManager::getInstance()->getCurrentPool();
         CHECK(root->contains(first) && PoolManager::getInstance()->isObjectInPools(first));
@@ -542,7 +542,7 @@ static void threads() {
     std::thread([own] { CHECK(PoolManager::getInstance()->getCurrentPool() != own); }).join();
 }
 
-// The end of a callback closes the root pool that was made in it; it opens again.
+// The end of a callback closes the root pool that was made in it; the next use opens it again.
 static void root_of_a_callback() {
     const int before = alive;
     std::thread([before] {
@@ -560,7 +560,7 @@ static void root_of_a_callback() {
         root->clear();
         CHECK(alive == before);
     }).join();
-    // Before it does, an object that is added goes where it would go by autorelease.
+    // Until it is open again, addObject does what autorelease does.
     std::thread([before] {
         AutoreleasePool* root = nullptr;
         for (int number = 0; number < 2; ++number) {

@@ -121,7 +121,7 @@ static void released_too_early() {
     added->retain();
     added->release();
     added->release();
-    // As other objects get the memory of those that are gone.
+    // Objects that would get the memory of those above, if these were gone.
     static CCNode* others[1000];
     for (CCNode*& other : others) {
         other = new CCNode();
@@ -131,7 +131,8 @@ static void released_too_early() {
     for (CCNode* const other : others) {
         other->release();
     }
-    // A drain that has released an entry already leaves the last reference to nobody.
+    // A parent that dies in a drain releases its child. If the drain has released the child's own entry
+    // already, no pool may keep the child.
     for (const int number : {1, 2, 10, 1000}) {
         for (int order = 0; order < 2; ++order) {
             manager->push();
@@ -144,7 +145,7 @@ static void released_too_early() {
             CHECK(alive == before);
         }
     }
-    // An object in two pools, of which the inner one is drained.
+    // An object is in two pools, of which the inner one is drained.
     manager->push();
     CCNode* const twice = CCNode::create();
     manager->push();
@@ -163,7 +164,7 @@ static void released_too_early() {
     end_of_frame();
     CHECK(alive == before);
 #endif
-    // A pool that is drained has nothing any more.
+    // A drained pool has no entries, so it does not keep the object.
     manager->push();
     CCNode* const kept = CCNode::create();
     kept->retain();
@@ -171,7 +172,7 @@ static void released_too_early() {
     CHECK(alive == before + 1 && kept->retainCount() == 1);
     kept->release();
     CHECK(alive == before);
-    // The pool of another thread does not count, nor does that of this thread for another.
+    // Each thread finds only its own pools.
     CCNode* const lent = CCNode::create();
     std::thread([lent] {
         lent->retain();
@@ -216,7 +217,7 @@ static void in_pools_of_others() {
     manager->pop();
     CHECK(alive == before);
 #ifndef RP_COCOS_FIFO
-    // A pool of the library inside, while that of v2 is cleared.
+    // The library's pool is inside that of v2, which is cleared.
     manager->push();
     {
         rp::CallbackScope callback;

@@ -36,7 +36,7 @@ static void check_drain(rp::AutoreleasePool& pool) {
     static_cast<void>(other.release());
 }
 
-// A thread-local that was made before the thread's first call of the library ends after the library's own.
+// Made before the thread's first call of the library, this thread-local ends after those of the library.
 struct AfterTheLibrary {
     ~AfterTheLibrary() {
         rp_class_desc desc = {"plain", 8, 0, 0, nullptr, 0};
@@ -68,7 +68,7 @@ struct Shared : rp::Object {
     long values[2] = {1, 2};
 };
 
-// Destructors of an rp::Object cannot throw, as that of the base does not.
+// No rp::Object: that base's destructor is noexcept, so those of derived classes cannot throw.
 struct Throws {
     ~Throws() noexcept(false) {
         ++ended;
@@ -83,7 +83,7 @@ int main(int, char** arguments) {
         rp::Weak<Node> weak;
         Node node;
         weak = rp::Weak<Node>(&node);
-        // The object ends first.
+        // `node` ends before `weak`.
     } else if (!std::strcmp(way, "stack-strong")) {
         rp::Ref<Node> r;
         Node node;
@@ -92,7 +92,7 @@ int main(int, char** arguments) {
         Node* node = new Node;
         rp::Ref<Node> r(node);
         delete node;
-        // The memory is kept, so that this release does no harm.
+        // The library keeps the memory, so this release does no harm.
         r.reset();
         CHECK(ended == 1);
         return 3;
@@ -113,7 +113,8 @@ int main(int, char** arguments) {
             char space[1000];
             Node node;
         };
-        // The library's own memory is told from that of others.
+        // The object's memory is the library's, though it is more than a Node: so a weak reference to the
+        // member is fine.
         struct Both : Large, rp::Object {};
         rp::Ref<Both> own = rp::make<Both>();
         rp::Weak<Node> weak(&own->node);

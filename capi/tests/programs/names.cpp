@@ -44,7 +44,7 @@ struct Player : Sprite {};
 template <class T> struct Box : rp::Object {
     T value{};
 };
-// The rp::Object is the second base, and a virtual one.
+// Second has the rp::Object as its second base, Virtually as a virtual one.
 struct Named {
     virtual ~Named() = default;
     std::string text = "a text that is longer than a short string holds";
@@ -72,7 +72,7 @@ static void of_objects() {
 #endif
     const Player on_the_stack;
     CHECK(name_of(&on_the_stack) == named("game::Player"));
-    // The compiler tells the name.
+    // rp::make gets the name from the compiler, without RTTI.
     CHECK(name_of(rp::make<Player>().get()) == "game::Player");
     CHECK(name_of(rp::make<Player>().get()) != named("rp::Object"));
 
@@ -118,7 +118,8 @@ static void of_leaks() {
     kept[0] = rp::adopt(new Box<std::string>);
     kept[1] = rp::make<Sprite>();
     {
-        // The report cannot know whether memory that is not the library's still is what it was.
+        // Reported as rp::Object: the report does not read memory that is not the library's, as it may have
+        // changed.
         const Player on_the_stack;
         std::map<std::string, std::size_t> found = alive();
         CHECK(found["game::Sprite"] == 1);
@@ -129,7 +130,7 @@ static void of_leaks() {
         }
     }
 #if defined(__unix__)
-    // Memory that is given up without a destructor stays in the list, and is not read.
+    // An object whose memory goes without a destructor stays in the list, and is not read.
     void* const memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);
     ::new (memory) Box<long>;

@@ -47,7 +47,7 @@ static void errors(void*) {
         if (setjmp(protected_call) == 0) {
             binding(way);
         }
-        // Into the pool that was jumped over: the scope around it takes both.
+        // Goes into the pool that was jumped over; the scope around that takes both.
         rp::create<Plain>();
     }
     CHECK(alive == 6);
@@ -124,7 +124,7 @@ struct Director {
         Scoped::create();
         CHECK(alive == 1);
         CHECK(rp_pool_pop(token, nullptr) == RP_OK && alive == 0);
-        // No pool is open.
+        // No pool is open, so the object dies at once.
         (new Scoped)->autorelease();
         CHECK(alive == 0);
     }

@@ -25,7 +25,7 @@ struct Node : rp::Object {
 
 struct Later : Node {};
 
-// The object is the second base, and the third.
+// Second has the rp::Object as its second base, Third as its third.
 struct Name {
     virtual ~Name() = default;
     std::string name = "a name that is longer than a short string holds";
@@ -97,7 +97,7 @@ static void lists() {
         ++steps;
     }
     CHECK(steps == 100 && alive == 0);
-    // A long one dies in constant stack.
+    // A long list dies in constant stack.
     for (int i = 0; i < 50000; ++i) {
         rp::Ref<Node> first = rp::make<Node>(i);
         first->next = std::move(p);
@@ -203,7 +203,7 @@ static void made_by_new() {
     last.reset();
     CHECK(alive == 0 && !weak.lock());
     weak.reset();
-    // Without fields of its own.
+    // A class without fields of its own.
     struct Empty : rp::Object {};
     for (int kind = 0; kind < 3; ++kind) {
         Empty* empty = kind == 0 ? rp::make<Empty>().release() : new Empty;
@@ -215,7 +215,7 @@ static void made_by_new() {
         }
         CHECK(!of_empty.lock());
     }
-    // Over-aligned, in arrays, and where there is no exception.
+    // By `new`: over-aligned, in arrays, and with std::nothrow.
     rp::adopt(new Aligned).reset();
     delete new Aligned;
     Node* several = new Node[5];
@@ -260,7 +260,7 @@ static void on_the_stack_and_in_others() {
     CHECK(alive == 0);
 }
 
-// Memory of the program, with an operator new.
+// Memory of the program, with an operator new for it.
 struct Arena {
     alignas(64) char bytes[1024];
     std::size_t used = 0;
@@ -289,7 +289,7 @@ static void use_and_end(Node* node) {
 
 static void placed() {
     Arena arena;
-    // The class has operators of its own, which hide the program's.
+    // `::new`, as the class's own operators hide the program's.
     use_and_end(::new (arena) Node(7));
     use_and_end(::new (arena) Node(7));
     CHECK(arena.used >= 2 * sizeof(Node));
@@ -436,7 +436,7 @@ template <class T> static void members() {
         first.reset();
         CHECK(second.expired());
     }
-    // The members of one that `delete` frees.
+    // Weak references to members, whose outer object `delete` ends.
     if constexpr (std::is_base_of_v<rp::Object, T>) {
         T* outer = rp::make<T>().release();
         rp::Weak<Node> first(&outer->first);
@@ -483,7 +483,7 @@ static void special_cases() {
     members<WithMembers>();
     members<PlainWithMembers>();
     {
-        // By the class's own operators, whoever ends the object.
+        // The class's own operators make and free the object, whoever ends it.
         OwnNew* by_hand = rp::make<OwnNew>().release();
         CHECK(OwnNew::news == 1);
         delete by_hand;

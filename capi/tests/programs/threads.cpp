@@ -153,8 +153,8 @@ static void homes() {
     rp::run_inbox();
 }
 
-// Destructors of thread-locals run in any order: these release and autorelease when the library's own
-// thread-locals are gone, or before.
+// Destructors of thread-locals run in any order: these release and autorelease before or after the library's
+// own are gone.
 struct AtEnd {
     rp::Ref<Node> node;
     ~AtEnd() {

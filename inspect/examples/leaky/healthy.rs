@@ -69,7 +69,7 @@ impl Shape for Square {
     }
 }
 
-/// A world that its entities refer to: by `Rc`s, which the world's end would break, and weakly.
+/// A world to which its entities refer weakly; below, a screen to which its widgets refer by `Rc`s.
 pub struct World {
     pub entities: RefCell<Vec<Ref<Entity>>>,
 }

@@ -76,7 +76,8 @@ pub fn components(analysis: &Analysis<'_>, takes_part: impl Fn(NodeId) -> bool) 
         starts: vec![0],
         members: Vec::new(),
     };
-    // The order in which nodes are seen, and the first of those on the stack that a node reaches.
+    // The order in which nodes are seen, and for each node the first one on the stack that it
+    // reaches.
     let (mut order, mut low) = (vec![UNSEEN; nodes], vec![UNSEEN; nodes]);
     let (mut seen, mut stack, mut visits) = (0, Vec::new(), Vec::<Visit>::new());
     for root in 0..nodes as NodeId {
@@ -244,7 +245,7 @@ pub(super) fn judge(analysis: &Analysis<'_>, members: &[NodeId]) -> Option<(Verd
         (0, _) => Verdict::AllocationCycle,
         (_, true) if words => Verdict::CountedCycle,
         (_, true) => Verdict::ProvenCycle,
-        // Something outside may well be a reference.
+        // A word outside may well be a reference.
         (_, false) if suspect => return None,
         (_, false) => Verdict::CycleWithoutHolder,
     };

@@ -58,11 +58,11 @@ pub struct Diff {
     pub longer: Vec<Longer>,
 }
 
-/// A container has grown if it has at least this many references more; pools and the like, too.
+/// A container, a pool or another list has grown if it has at least this many references more.
 const GROWN_BY: u64 = 16;
 
-/// Returns what says that a container is the same one: the place of the first word that refers to
-/// it, as a buffer moves when it grows.
+/// Returns a key by which a container is recognized in one process: the place of the first word
+/// that refers to it, as a buffer moves when it grows.
 fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     let graph = analysis.graph;
     if (node as usize) < graph.objects {
@@ -81,8 +81,8 @@ fn place(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     }
 }
 
-/// Returns what says that a container is the same one in another process, where all addresses
-/// differ: how it is held, by the names of types and variables.
+/// Returns a key by which a container is recognized in another process, where all addresses differ:
+/// the names of the types and variables that hold it.
 fn way(analysis: &Analysis<'_>, node: NodeId) -> (u64, u64) {
     let mut hasher = DefaultHasher::new();
     if let Some(path) = path_to(analysis, node) {
@@ -110,7 +110,8 @@ pub fn diff(before: &Analysis<'_>, after: &Analysis<'_>) -> Diff {
     }
 }
 
-/// Returns whether one graph of a process is older than another one: what is counted never becomes less.
+/// Returns whether one graph of a process is older than another one: the library's counts never
+/// shrink.
 fn is_older(graph: &Graph, than: &Graph) -> bool {
     let counted = |graph: &Graph| (graph.totals.created, graph.totals.destroyed);
     counted(graph) < counted(than)
@@ -186,7 +187,7 @@ fn longer(before: &Graph, after: &Graph) -> Vec<Longer> {
     for (at, graph) in [before, after].into_iter().enumerate() {
         for root in graph.roots.iter().filter(|root| root.kind.is_list()) {
             let list = lists.entry((root.kind, graph.label(root))).or_default();
-            // Posted closures are no counted references.
+            // A posted closure stands for no counted reference, but is an entry.
             list[at] += u64::from(root.counted.max(1));
         }
     }
@@ -218,7 +219,7 @@ mod tests {
         diff(&before, &after)
     }
 
-    /// A registry in a vector, and lost objects.
+    /// Returns a graph with a registry in a vector, and lost objects.
     fn registry(entries: u32, lost: u32) -> Graph {
         let mut b = Builder::new();
         let entries: Vec<_> = (0..entries).map(|_| b.object("Entry", 1, 0)).collect();
@@ -271,7 +272,8 @@ mod tests {
         for (second, created, is_same, is_swapped) in [
             (first, [5, 5], Some(true), false),
             (first, [6, 5], Some(true), true),
-            // A later process with the same id, another process, and an unknown one.
+            // Each is compared with the first: a later process with the same id, another process,
+            // an unknown one.
             (process(1, 11), [6, 5], Some(false), false),
             (process(2, 10), [6, 5], Some(false), false),
             (None, [5, 5], None, false),
@@ -289,7 +291,7 @@ mod tests {
     fn containers_of_another_process_are_known_by_the_way_to_them() {
         for (pid, expected) in [(1, [0, 140]), (2, [100, 140])] {
             let (mut before, mut after) = (registry(100, 0), registry(140, 0));
-            // The variable is elsewhere.
+            // The same variable has another address in the other process.
             after.roots[0].address += 0x1000;
             before.process = process(1, 10);
             after.process = process(pid, 10);

@@ -13,10 +13,11 @@ use super::{Analysis, Balance};
 use crate::graph::{NodeId, RootKind};
 use std::collections::{HashMap, HashSet};
 
-/// From how many objects on pools, inboxes, backlogs and containers are reported, which may be intended.
+/// The number of objects from which on a pool, inbox, backlog or container is reported; fewer are
+/// likely intended.
 const MANY: u64 = 10_000;
 
-/// How many addresses a group has.
+/// How many leaks of a group are samples, whose addresses are shown.
 const SAMPLES: usize = 5;
 
 /// The leaks that an earlier look at a process suspected: addresses, with the types there.
@@ -42,9 +43,9 @@ fn suspect(analysis: &Analysis<'_>, found: &Finding) -> (u64, String) {
     )
 }
 
-/// Returns what seems to leak, of what seemed so `before`. In a look at a process something may be in
-/// flight, such as a message that a thread has just taken out of its inbox; leaks stay where they
-/// are.
+/// Returns what seems to leak, now and in the looks `before`. During one look at a process an
+/// object may be in flight, such as a message that a thread has just taken out of its inbox; leaks
+/// stay where they are.
 pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects {
     let found = find(analysis);
     let found = found
@@ -53,7 +54,7 @@ pub fn suspects(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Suspects 
     Suspects(found.map(|found| suspect(analysis, found)).collect())
 }
 
-/// Finds all leaks, of those that were suspected before if that is known; those that retain the most
+/// Finds all leaks, or only those among the suspects of earlier looks; those that retain the most
 /// bytes come first, hints last.
 pub fn leaks(analysis: &Analysis<'_>, before: Option<&Suspects>) -> Vec<Group> {
     let mut findings = find(analysis);
@@ -101,7 +102,7 @@ fn group(
             .label
             .and_then(|label| graph.labels.get(label as usize));
         let label = label.map_or("", String::as_str);
-        // Those that are created at different places are mended at different places.
+        // Leaks of objects that different places create are fixed at different places.
         let site = graph.creation(found.leader).map(|creation| &*creation.site);
         let path = signature(analysis, found.verdict as u8, label, &found.path);
         let place = *places.entry((path, site)).or_insert_with(|| {
@@ -130,7 +131,8 @@ fn group(
         }
     }
     for Group { figures, .. } in &mut groups {
-        // Objects that something else holds, too, would stay.
+        // Retained sizes leave out objects that something else holds, too; the leak itself counts
+        // fully.
         figures.retained_objects = figures.retained_objects.max(figures.objects);
         figures.retained_bytes = figures.retained_bytes.max(figures.bytes);
     }
@@ -153,14 +155,14 @@ struct Finding {
 }
 
 impl Finding {
-    /// Returns whether the leak is what waits for a drain.
+    /// Returns whether the leak only waits for a drain.
     fn is_waiting(&self) -> bool {
         use Verdict as V;
         matches!(self.verdict, V::Pool | V::Inbox | V::Backlog | V::Orphan)
     }
 }
 
-/// Finds what leaks although nothing of the library waits for it.
+/// Finds all leaks but those that [`waiting`] finds.
 fn find(analysis: &Analysis<'_>) -> Vec<Finding> {
     let components = unheld(analysis);
     let mut finder = Finder {
@@ -201,8 +203,8 @@ impl Finder<'_, '_> {
         let Some((verdict, missing)) = cycles::judge(analysis, members) else {
             return;
         };
-        // An object, if there is one, of the first type by name: the cycle through it is the same in
-        // other graphs, whatever the addresses are.
+        // The leader is an object, if there is one, whose type's name is the first: so the cycle is
+        // the same in other graphs, whatever the addresses are.
         let leader = members
             .iter()
             .copied()
@@ -292,8 +294,8 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Finds what only the library holds, where [`MANY`] things wait, or where nothing will ever release
-/// it. There may be millions, so they are not collected.
+/// Finds what only a list of the library holds, if [`MANY`] entries wait there, or if nothing will
+/// ever release them. There may be millions, so they are not collected.
 fn waiting(analysis: &Analysis<'_>) -> impl Iterator<Item = Finding> {
     let graph = analysis.graph;
     let mut lengths: HashMap<(RootKind, u32), u64> = HashMap::new();

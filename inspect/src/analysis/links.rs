@@ -12,7 +12,7 @@ pub struct Links {
     roots: Vec<u32>,
 }
 
-/// Returns where the items of each key start, if they are sorted by key, and one end more.
+/// Returns, for items sorted by key, where those of each key start, and at last where all end.
 fn starts(keys: impl Iterator<Item = NodeId>, nodes: usize) -> Vec<u32> {
     let mut starts = vec![0_u32; nodes + 1];
     for key in keys {

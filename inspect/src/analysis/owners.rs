@@ -26,7 +26,7 @@ pub enum Owner {
     Nothing,
 }
 
-/// Owners, which are looked for once for each allocation.
+/// Finds owners and remembers them, so that each allocation is searched once.
 #[derive(Default)]
 pub struct Owners {
     known: HashMap<NodeId, Owner>,
@@ -45,7 +45,8 @@ impl Owners {
                 owner = *known;
                 break;
             }
-            // If the way leads back here, there is nothing that is known to hold it.
+            // Stands while the search runs: if it leads back here, nothing is known to hold the
+            // node.
             self.known.insert(node, Owner::Nothing);
             passed.push(node);
             if let Some(root) = best_root(analysis, node) {
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn owner_is_the_first_object_or_root_above_allocations() {
-        // A variable is more certain than an object.
+        // A variable comes before an object, as it is more certain.
         let graph = graph(
             "Game: 1, Player: 4, list: plain 64, buffer: plain 64, global: plain 64, \
              stale: plain 64, lost: plain 64, ring: plain 64, buffer +0 Player, global +0 Player, \

@@ -1,4 +1,4 @@
-//! Paths: their nodes, what they begin at, how sure that is, and what is alike in paths of one kind.
+//! Paths: their nodes, their origins and how certain these are, and what paths of one kind share.
 
 use super::reach::Level;
 use super::{Analysis, Balance};
@@ -34,8 +34,8 @@ impl Hop {
 /// The number that stands for plain allocations, where types are numbers.
 const PLAIN: u32 = u32::MAX;
 
-/// Returns what is alike in all nodes of one kind: the type, and the field for types. Where a word
-/// is in a buffer differs.
+/// Returns what all nodes of one kind share: the type, and in objects the field. The offset in a
+/// plain allocation is left out: it differs from element to element.
 fn kind(analysis: &Analysis<'_>, hop: Hop) -> (u32, u32) {
     match analysis.object(hop.node) {
         Some(object) => (object.type_id, hop.offset.unwrap_or(PLAIN)),
@@ -43,10 +43,10 @@ fn kind(analysis: &Analysis<'_>, hop: Hop) -> (u32, u32) {
     }
 }
 
-/// Turns a cycle so that those of one kind begin alike, in all graphs: types have other numbers in
-/// each, so their names decide. Plain allocations come last.
+/// Rotates a cycle so that cycles of one kind begin alike in all graphs: each graph numbers types
+/// differently, so names decide. Plain allocations come last.
 pub fn canonical(analysis: &Analysis<'_>, cycle: &mut [Hop]) {
-    // Beyond that, the kinds of the first two hops are enough.
+    // In longer cycles, which would take quadratic time, the first two hops decide.
     let depth = if cycle.len() <= 64 { cycle.len() } else { 2 };
     let kinds = cycle.iter().map(|hop| {
         let name = analysis.type_name(hop.node);
@@ -58,7 +58,7 @@ pub fn canonical(analysis: &Analysis<'_>, cycle: &mut [Hop]) {
     cycle.rotate_left(start.unwrap_or(0));
 }
 
-/// Returns a number for what is alike in all paths of one kind.
+/// Returns a number that all paths of one kind share.
 pub fn signature(analysis: &Analysis<'_>, verdict: u8, label: &str, path: &[Hop]) -> u64 {
     let mut hasher = DefaultHasher::new();
     (verdict, label).hash(&mut hasher);
@@ -75,17 +75,17 @@ pub struct Path {
     pub label: String,
     /// The beginning of the path.
     pub origin: Origin,
-    /// How sure it is that this holds the first node.
+    /// How certain it is that the origin holds `hops[0]`.
     pub confidence: Confidence,
-    /// The nodes, the one that is asked for last.
+    /// The nodes; the last one is that which was asked for.
     pub hops: Vec<Hop>,
 }
 
-/// The beginning of a path, its label for people, and how sure it is.
+/// The origin of a path, its label for people, and how certain it is.
 pub(super) type Beginning = (Origin, &'static str, Confidence);
 
 impl Path {
-    /// Returns a path that no root begins.
+    /// Returns a path that does not begin at a root.
     pub(super) fn new((origin, label, confidence): Beginning, hops: Vec<Hop>) -> Self {
         Self {
             label: label.to_owned(),
@@ -95,7 +95,7 @@ impl Path {
         }
     }
 
-    /// Returns a path that a root begins.
+    /// Returns a path that begins at a root.
     pub(super) fn from_root(analysis: &Analysis<'_>, root: &Root, hops: Vec<Hop>) -> Self {
         Self {
             label: analysis.graph.label(root).to_owned(),
@@ -120,20 +120,20 @@ pub enum Origin {
     Nothing,
 }
 
-/// How sure it is that a root or a cycle holds a node.
+/// How certain it is that a root or a cycle holds a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// The root is a variable, or counted; or nothing else refers to a leak.
     Certain,
-    /// The word may be stale, but there is a reference that nothing else explains; or such words
-    /// refer to a cycle that explains all references.
+    /// The word may be stale, but nothing else explains one of the references; or such words refer
+    /// to a cycle whose own words explain all references.
     Likely,
-    /// All references have words elsewhere, or it is not known what holds the node.
+    /// Other words explain all references, or it is not known what holds the node.
     Doubtful,
 }
 
-/// Returns how sure it is that a root holds its node.
+/// Returns how certain it is that a root holds its node.
 pub(super) fn confidence(analysis: &Analysis<'_>, root: &Root) -> Confidence {
     if root.counted > 0 || !(RootKind::Anonymous..=RootKind::Stack).contains(&root.kind) {
         return Confidence::Certain;

@@ -9,7 +9,7 @@ use super::{Analysis, Balance};
 use crate::graph::{NodeId, Object};
 use std::collections::{HashMap, HashSet};
 
-/// Where no step leads to a node: it was not met, or it is where the search began.
+/// In place of a step to a node: the search did not meet the node, or began there.
 const UNSEEN: u32 = u32::MAX;
 const BEGINNING: u32 = u32::MAX - 1;
 
@@ -63,8 +63,8 @@ impl Origins {
             .then_some(component)
     }
 
-    /// Returns a path to a node that no root holds. If it begins at a cycle, that is a shortest one
-    /// through the node at which the first path from that cycle began.
+    /// Returns a path to a node that no root holds. If the path begins at a cycle, this is a
+    /// shortest one through the node at which the first path from its component began.
     pub fn path(&mut self, analysis: &Analysis<'_>, node: NodeId) -> Path {
         let graph = analysis.graph;
         let mut hops = vec![Hop::end(node)];
@@ -151,7 +151,7 @@ fn from_node(analysis: &Analysis<'_>, hops: Vec<Hop>) -> Path {
     Path::new(beginning, hops)
 }
 
-/// Returns what a path begins at that leads from an object which is being destroyed.
+/// Returns the beginning of a path that leads from an object whose destructor runs.
 fn destructor() -> Beginning {
     (
         Origin::Nothing,
@@ -211,8 +211,8 @@ pub fn paths_to(analysis: &Analysis<'_>, node: NodeId, limit: usize) -> Vec<Path
     paths
 }
 
-/// Returns shortest paths to the node from roots and from nodes that nothing refers to, but for the
-/// one that is known.
+/// Returns shortest paths to the node from roots and from nodes that nothing refers to, except
+/// `known`.
 fn ends_of(
     analysis: &Analysis<'_>,
     node: NodeId,
@@ -220,7 +220,7 @@ fn ends_of(
     limit: usize,
 ) -> Vec<Path> {
     let graph = analysis.graph;
-    // Backwards, so that each node knows the edge to the next.
+    // Searches backwards, so that each node knows the edge to the next.
     let mut next: HashMap<NodeId, u32> = HashMap::from([(node, u32::MAX)]);
     let mut queue = vec![node];
     let mut ends = Vec::new();
@@ -303,7 +303,7 @@ pub fn ways(analysis: &Analysis<'_>, type_id: u32) -> Vec<Way> {
     ways
 }
 
-/// Ways that are being found.
+/// The ways found so far.
 struct Ways<'a, 'g> {
     analysis: &'a Analysis<'g>,
     ways: HashMap<u64, Way>,
@@ -355,7 +355,8 @@ mod tests {
     use crate::analysis::synthetic::graph;
     use crate::graph::{Graph, NodeId};
 
-    /// Two games in cycles with players, each of which has a hat; the third game is forgotten.
+    /// Returns a graph with two games in cycles with players, each of which has a hat, and a third
+    /// game that is forgotten.
     fn games(root: &str) -> Graph {
         let game = "Game: 1, Player: 1, Hat: 1, Game +16 Player, Player +0 Hat,";
         let cycle = format!("{game} Player +8 Game,");

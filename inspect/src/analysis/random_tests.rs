@@ -91,7 +91,7 @@ fn components_are_the_nodes_that_reach_each_other() {
     let mut rng = fastrand::Rng::with_seed(2);
     for round in 0..600 {
         let successors = random(&mut rng, 1 + round % 14);
-        // A number so large that all words are strong.
+        // Counts so large that all words are strong.
         let graph = graph(&successors, 1_000);
         let analysis = Analysis::new(&graph);
         let part: Vec<bool> = successors.iter().map(|_| rng.u8(0..8) > 0).collect();
@@ -121,7 +121,7 @@ fn healthy(rng: &mut fastrand::Rng, nodes: usize) -> Graph {
     let successors: Successors = (0..nodes)
         .map(|from| {
             let n = rng.usize(0..3);
-            // Only forwards, so that there is no cycle.
+            // Edges lead only forwards, so that there is no cycle.
             (0..n)
                 .filter(|_| from + 1 < nodes)
                 .map(|_| rng.u32(from as u32 + 1..nodes as u32))
@@ -153,7 +153,7 @@ fn healthy(rng: &mut fastrand::Rng, nodes: usize) -> Graph {
             kind => b.root(kind, "root", root),
         };
     }
-    // Stale words.
+    // Adds stale words.
     for _ in 0..nodes / 4 {
         b.root(RootKind::Stack, "stack", rng.u32(0..nodes as u32));
     }
@@ -176,7 +176,7 @@ fn a_forgotten_reference_is_found_in_any_program() {
     let mut rng = fastrand::Rng::with_seed(4);
     for round in 0..500 {
         let mut graph = healthy(&mut rng, 1 + round % 40);
-        // Stale words may stand for the forgotten reference.
+        // Without the stale words, which could stand for the forgotten reference.
         let (labels, roots) = (&graph.labels, &mut graph.roots);
         roots.retain(|root| labels[root.label as usize] != "stack");
         let node = rng.usize(0..graph.nodes.len());

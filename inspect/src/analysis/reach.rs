@@ -1,4 +1,4 @@
-//! Finds what holds each node: kinds of roots, the most telling ones first.
+//! Finds the most telling kind of root that holds each node.
 
 use crate::graph::{NodeId, RootKind};
 
@@ -99,8 +99,8 @@ impl Reach {
         self.levels[node as usize]
     }
 
-    /// Returns whether the node is held by more than words that no count confirms, and not only by
-    /// what is forgotten or kept.
+    /// Returns whether more holds the node than words that no count confirms, forgotten pools and
+    /// kept values.
     pub fn is_held(&self, node: NodeId) -> bool {
         self.level(node) < Level::Suspect
     }

@@ -1,5 +1,5 @@
-//! Retained sizes: what would be freed if a node were, by dominators: the last node that each path from
-//! a root must pass.
+//! Retained sizes: what would be freed with a node. They follow from dominators: a node's dominator
+//! is the last node before it that each path from a root to it must pass.
 //!
 //! The algorithm is Semi-NCA (Georgiadis): semidominators as Lengauer and Tarjan compute them, with
 //! path compression, then the nearest common ancestor of each node's parent and semidominator.
@@ -18,11 +18,12 @@ pub struct Dominators {
     order: Vec<u32>,
     /// The position of each node in `order`; `NONE` if it was not reached.
     position: Vec<u32>,
-    /// For each position that of the dominator; the virtual root has position 0.
+    /// The position of each position's dominator; the virtual root has position 0.
     dominator: Vec<u32>,
 }
 
-/// Searches depth-first from each entry, and takes the node from which each was found for its dominator.
+/// Searches depth-first from each entry; at first each node's dominator is the node from which it
+/// was found.
 fn search<I: Iterator<Item = u32>>(
     nodes: usize,
     entries: &[u32],
@@ -123,7 +124,7 @@ pub fn dominators<I: Iterator<Item = u32>, J: Iterator<Item = u32>>(
         }
         forest.semi[v as usize] = least;
     }
-    // The dominator of a position is an ancestor, so those are known already.
+    // Ancestors come first, and the dominator is one, so its own dominator is known already.
     for v in 1..n as usize {
         let mut at = tree.dominator[v];
         while at > forest.semi[v] {
@@ -156,15 +157,16 @@ impl Dominators {
         sums.collect()
     }
 
-    /// Returns for each node where its subtree is, when the tree is laid out so that each subtree is
-    /// in one piece: nodes whose ranges overlap dominate each other, the longer range the shorter.
-    /// Empty for nodes that were not reached.
+    /// Returns each node's range in a layout of the tree that keeps subtrees in one piece: of two
+    /// ranges that overlap, the node with the longer one dominates the other. Empty for nodes that
+    /// were not reached.
     pub fn subtrees(&self) -> Vec<Range<u32>> {
         let mut sizes = vec![1_u32; self.order.len()];
         for v in (1..sizes.len()).rev() {
             sizes[self.dominator[v] as usize] += sizes[v];
         }
-        // Where the next subtree below each position begins. Dominators come first.
+        // Where the next subtree below each position begins; dominators come before what they
+        // dominate.
         let mut next = vec![1_u32; self.order.len()];
         let mut starts = vec![0; self.order.len()];
         for v in 1..sizes.len() {
@@ -253,8 +255,8 @@ impl RetainedSets {
 }
 
 /// Leaked components, each of which stands for all of its members: the members hold each other, so
-/// that none of them can be freed without the others. Which of them a search would meet first is a
-/// question of addresses only.
+/// that none of them can be freed without the others. Which of them a search would meet first
+/// depends on nothing but addresses.
 struct Leaked {
     components: Components,
     /// True if nothing else that leaks holds the component.
@@ -357,8 +359,9 @@ mod tests {
         Freed { bytes, objects }
     }
 
-    /// A server in a cycle with two sessions, each of which holds a buffer, and the session's file.
-    /// Objects have addresses in the order of their creation. A stale word refers to the map.
+    /// The graph has a server in a cycle with two sessions, each of which holds a buffer, and the
+    /// session's file. Objects have addresses in the order of their creation. A stale word refers
+    /// to the map.
     #[test]
     fn each_node_of_a_leaked_cycle_retains_all_of_it_whatever_the_addresses_are() {
         let objects = ["Server: 2", "Session: 1", "Other: 1", "File: 1"];

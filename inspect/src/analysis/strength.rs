@@ -36,7 +36,7 @@ impl Strength {
     }
 }
 
-/// How often the groups are gone through. Each round decides groups by those of the round before.
+/// The number of rounds, each of which decides groups by those that the round before has decided.
 const ROUNDS: usize = 3;
 /// An object whose words are in more undecided groups than this is not solved.
 const MAX_GROUPS: usize = 4;
@@ -56,8 +56,8 @@ const IGNORED: u32 = u32::MAX - 1;
 /// The mark of an edge that is not the first of its group from one plain allocation to one object.
 const COPY: u32 = 1 << 31;
 
-/// Decides what each edge is. The words of values that are destroyed, as only weak references keep
-/// their memory, are not counted.
+/// Decides the strength of each edge. Words in destroyed values, whose memory weak references keep,
+/// are not counted.
 pub fn classify(graph: &Graph, links: &Links) -> Vec<Strength> {
     let counts: Vec<Counts> = (0..graph.objects as NodeId)
         .map(|node| graph.object(node).map_or(Counts::default(), Counts::new))
@@ -120,20 +120,21 @@ impl Counts {
     }
 }
 
-/// How many objects say what a group is, by [`Strength`]; the first is how many cannot tell in this round.
+/// How many objects vote for each [`Strength`] of a group; the first counts those that cannot tell
+/// in this round.
 type Votes = [u32; 4];
 
 struct Groups {
     /// The group of each edge, with the mark [`COPY`].
     of_edge: Vec<u32>,
-    /// These facts in the order of [`Links::incoming`], as most of the time goes into memory
+    /// The same groups in the order of [`Links::incoming`]: most of the time goes into memory
     /// accesses.
     of_incoming: Vec<u32>,
     votes: Vec<Votes>,
     decided: Vec<Strength>,
 }
 
-/// Returns a key for what a word's holder is: a type, or where a plain allocation comes from.
+/// Returns a key for the holder of a word: its type, or the fields that lead to a plain allocation.
 fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
     if let Some(object) = graph.object(node) {
         return u64::from(object.type_id);
@@ -142,7 +143,7 @@ fn holder_key(graph: &Graph, links: &Links, node: NodeId, depth: usize) -> u64 {
     match first.map(|edge| graph.edges[*edge as usize]) {
         Some(edge) if depth > 0 => {
             let holder = holder_key(graph, links, edge.from, depth - 1);
-            // An element of a buffer is where it happens to be.
+            // The offset of an element in a buffer means nothing.
             let in_object = (edge.from as usize) < graph.objects;
             mix([holder, 1, if in_object { edge.offset.into() } else { 0 }])
         }
@@ -155,7 +156,7 @@ impl Groups {
         let mut ids: FxHashMap<u64, u32> = FxHashMap::default();
         let mut of_edge = vec![IGNORED; graph.edges.len()];
         let mut holder = (NodeId::MAX, 0);
-        // The last allocation with a word to each object, for both groups of its words.
+        // The last allocation with a word to each object, separately for the two halves of pairs.
         let mut last = vec![[NodeId::MAX; 2]; counts.len()];
         for (edge, group) in graph.edges.iter().zip(&mut of_edge) {
             let from = counts.get(edge.from as usize);
@@ -205,9 +206,9 @@ impl Groups {
         }
     }
 
-    /// Takes the majority of the votes, if it is clear. Words are uncounted only if few objects that
-    /// they refer to cannot tell: memory that was never written has stale words, with which a few
-    /// objects may seem to need no word of a group that holds the others.
+    /// Decides each group by a clear majority of its votes. It becomes uncounted only if few of its
+    /// objects cannot tell: stale words, in memory that was never written, may make a few objects
+    /// seem to need no word of the group that holds the others.
     fn decide(&mut self) {
         for (votes, decided) in self.votes.iter_mut().zip(&mut self.decided) {
             let open = std::mem::take(&mut votes[Strength::Unknown as usize]);
@@ -331,7 +332,7 @@ impl Words {
 #[derive(Clone, Copy)]
 struct Unexplained {
     references: i64,
-    /// Words that explain as many more, unless they are copies.
+    /// Words that explain as many further references, unless they are copies.
     copies: i64,
 }
 
@@ -357,9 +358,9 @@ struct Left {
 }
 
 impl Left {
-    /// Returns what each of the groups is, if one assignment fits better than all others: with the
-    /// fewest references that have no word here, and words that are no reference. Returns how many
-    /// strong references have no word, too.
+    /// Returns the strength of each group, if one assignment fits better than all others: it leaves
+    /// the fewest references without a word here, and the fewest words without a reference. Also
+    /// returns how many strong references have no word.
     fn only_assignment(self, groups: &[Words]) -> Option<([Strength; MAX_GROUPS], i64)> {
         let (mut least, mut found) = (i64::MAX, None);
         for number in 0..3_usize.pow(groups.len() as u32) {

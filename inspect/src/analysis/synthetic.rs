@@ -123,8 +123,8 @@ impl Builder {
 
 /// Builds a graph that a text describes, in parts between commas:
 ///
-/// * `Game: 2 1`: an object of a type, with its strong and weak references, none if they are not there;
-///   `first = Game: 2` if it needs another name than that of its type;
+/// * `Game: 2 1`: an object of a type, with its strong and weak references, 0 if left out; `first =
+///   Game: 2` if it needs another name than that of its type;
 /// * `buffer: plain 64` and `world: arc 2 1`: a plain allocation of so many bytes, and one with counts;
 /// * `Game +16 buffer`: a word, by its offset;
 /// * `stack Game`: a root of a kind, which is also its label; those of the library's lists are counted.

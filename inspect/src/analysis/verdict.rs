@@ -25,7 +25,7 @@ pub enum Verdict {
     MoreReferences,
     /// A plain allocation holds them, to which nothing refers.
     Allocation,
-    /// Only a pool holds them whose guard or handle was forgotten.
+    /// Only a pool holds them, whose guard or handle was forgotten.
     ForgottenPool,
     /// The thread that must destroy them has ended.
     Kept,

@@ -1,5 +1,5 @@
-//! Describes the parts of writable memory that are no items: variables, the rest, and stacks and
-//! thread-locals: of threads, of those that do not exist yet, and of those that have ended.
+//! Divides writable memory outside of items into areas: variables; stacks and thread-locals of
+//! threads that run, that are about to exist, or that have ended; and the rest.
 
 use super::regions::{Region, Regions};
 use crate::graph::RootKind;
@@ -114,7 +114,8 @@ fn push(areas: &mut Vec<Area>, range: Range<u64>, kind: RootKind, owner: Owner) 
 /// Below the stack pointer, functions that call no others may keep values (the red zone).
 const RED_ZONE: u64 = 128;
 
-/// The most bytes of what the C library knows of a thread, its control block, at its thread pointer.
+/// The most bytes of a thread's control block, where the C library keeps its data, at the thread
+/// pointer.
 const THREAD_BYTES: u64 = 4096;
 
 /// Adds the stack and the thread-locals of a thread.
@@ -133,14 +134,14 @@ fn add_thread(
     let own_thread = Owner::Thread(index);
     if let Some((region, locals)) = &locals {
         push(known, locals.clone(), RootKind::ThreadLocal, own_thread);
-        // A thread that is not the first has its stack below its thread-locals. It may be on
-        // another one now; then it is not known how much of its own is in use.
+        // A thread other than the first has its own stack below its thread-locals. If it now runs
+        // on another stack, it is not known how much of its own is in use.
         let own = region.start..locals.start;
-        // At its end before it has called anything.
+        // Before the thread has called anything, its stack pointer is the stack's end.
         if own.contains(&thread.stack_pointer) || thread.stack_pointer == own.end {
             let start = red_zone.max(own.start);
             push(known, start..own.end, RootKind::Stack, own_thread);
-            // Memory below is not in use: nothing holds anything there.
+            // The part below is not in use, so its words hold nothing.
             push(known, own.start..start, RootKind::Stack, Owner::Nobody);
             return;
         }
@@ -151,7 +152,7 @@ fn add_thread(
     let Some(region) = regions.find(thread.stack_pointer) else {
         return;
     };
-    // A stack in an allocator's memory is an item, which the stack pointer leads to.
+    // A stack in an allocator's memory is an item, to which the stack pointer is a reference.
     let in_use = red_zone.max(region.start)..region.end;
     let is_taken = taken
         .iter()
@@ -173,7 +174,7 @@ fn is_main_stack(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> boo
     region.name == NAME || (image.pid() == Some(thread.tid) && !is_known())
 }
 
-/// Returns whether a region is a stack by what is before it: memory that may not be accessed.
+/// Returns whether memory that may not be accessed precedes a region, as it does a stack.
 fn has_guard(image: &dyn Image, region: &Region<'_>) -> bool {
     let mappings = image.mappings();
     let here = mappings.partition_point(|mapping| mapping.start < region.start);
@@ -189,7 +190,7 @@ fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Ran
         .sum();
     let at = thread.thread_pointer;
     let range = if cfg!(target_arch = "aarch64") {
-        // The blocks come after the thread pointer, and the C library's data before it.
+        // The modules' thread-locals come after the thread pointer, the C library's data before it.
         at.saturating_sub(THREAD_BYTES)..at + 16 + bytes
     } else {
         at.saturating_sub(bytes)..end_of_block(at)
@@ -197,8 +198,8 @@ fn thread_locals(image: &dyn Image, region: &Region<'_>, thread: &Thread) -> Ran
     range.start.max(region.start) & !7..range.end.min(region.end)
 }
 
-/// Returns where the control block at an address ends, at most: that of a thread that is not the first
-/// is at the end of the stack's mapping, and the next one may be an allocator's.
+/// Returns where the control block at an address ends at the latest: a thread other than the first
+/// has it at the end of its stack's mapping, and the mapping after that may be an allocator's.
 fn end_of_block(at: u64) -> u64 {
     (at + THREAD_BYTES / 2).next_multiple_of(4096)
 }
@@ -211,10 +212,10 @@ struct IdleStack {
     block: u64,
 }
 
-/// Returns the stacks that the C library keeps for new threads, as their threads have ended, or that
-/// it has prepared for new threads; by address. What is on them was left behind. Only on x86-64 can
-/// they be recognized: the thread pointer of a thread leads to a word with its own address, and
-/// another one after two words.
+/// Returns the stacks that no thread is on, by address: the C library keeps them after their
+/// threads have ended, or has prepared them for new ones. What is on them was left behind. They can
+/// be recognized only on x86-64, where a control block begins with its own address, and has it
+/// again two words later.
 fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleStack> {
     let mut idle = Vec::new();
     if cfg!(not(target_arch = "x86_64")) {
@@ -245,9 +246,10 @@ fn idle(regions: &Regions<'_>, areas: &[Area], threads: &[Thread]) -> Vec<IdleSt
     idle
 }
 
-/// Returns the control blocks on idle stacks of threads that are about to exist: another thread is
-/// creating them, so it has the block's address in a register or on its stack. The block has the
-/// argument for the thread's function, such as a box with a closure, perhaps as its only holder.
+/// Returns the control blocks of threads that are about to exist, which are on idle stacks: another
+/// thread is creating each, so it has the block's address in a register or on its stack. The block
+/// has the argument for the thread's function, such as a box with a closure, perhaps as its only
+/// holder.
 fn of_new_threads(
     regions: &Regions<'_>,
     areas: &[Area],
@@ -292,7 +294,8 @@ mod tests {
     const CREATOR: u64 = STACK;
     const IDLE: u64 = STACK + BYTES + 4096;
 
-    /// A thread that has `word` at `at`, and a stack with a control block that no thread has.
+    /// Returns the areas of a program with a thread that has `word` at `at`, and a stack whose
+    /// control block no thread uses.
     fn sample(at: u64, word: u64, register: u64) -> Vec<Area> {
         let mut image = Synthetic::default();
         let block = |stack| {
@@ -349,7 +352,7 @@ mod tests {
         let above = CREATOR + BYTES / 2;
         assert_eq!(of_new(&sample(above, block, 0)), [(block, end)]);
         assert_eq!(of_new(&sample(above, 0, block)), [(block, end)]);
-        // Otherwise the thread has ended.
+        // With any other word there, the thread has ended.
         assert_eq!(of_new(&sample(above, block + 8, 0)), []);
         assert_eq!(of_new(&sample(above - 1024, block, 0)), []);
     }

@@ -127,10 +127,11 @@ impl Assembly<'_> {
         }
     }
 
-    /// Returns the objects, by index, that are none: memory that once had an object, and is in a
-    /// list of the allocator, or was handed out again and has not been written to there. References
-    /// lead to its beginning, and none to the payload. Where bounds are guessed, they may be any
-    /// words; nothing leads to them. They are at most as many as the library's counts leave room for.
+    /// Returns the indices of supposed objects that are none, at most as many as exceed the
+    /// library's count. Their memory once had an object: now a list of the allocator has it, or it
+    /// was handed out again and not yet overwritten. Words refer to its beginning, and none to the
+    /// payload. Where bounds are guessed, any words may look like an object; nothing refers to
+    /// those.
     fn stale(&self) -> Vec<u32> {
         let items = self.targets.items;
         let excess = self.alive().saturating_sub(self.counted) as usize;
@@ -144,10 +145,10 @@ impl Assembly<'_> {
             word.is_some_and(|word| begins(word, edge.to))
         });
         let roots = self.roots.inside.iter().filter(|inside| {
-            // Words on stacks may be left from the allocation.
+            // A word on a stack may be left from the allocation, and proves nothing.
             inside.root.kind <= RootKind::Anonymous && begins(inside.word, inside.root.to)
         });
-        // Those that other items hold come first.
+        // Candidates that other items hold come first.
         let mut candidates: Vec<(bool, u32)> = edges.map(|edge| (false, edge.to)).collect();
         candidates.extend(roots.map(|inside| (true, inside.root.to)));
         candidates.sort_unstable_by_key(|(by_root, index)| (*index, *by_root));
@@ -161,11 +162,11 @@ impl Assembly<'_> {
         candidates.sort_unstable();
         candidates.truncate(excess);
         for (_, index) in &candidates {
-            // It is among those that are no objects already.
+            // The guesses below must not take it again.
             is_held[*index as usize] = true;
         }
         // In memory of unknown allocators, words that look like a header may be anything. If there
-        // are more such objects than are too many, it is not known which are none.
+        // are more such objects than the excess, it is not known which of them are none.
         let guessed = self.targets.objects.iter().filter(|index| {
             !is_held[**index as usize] && !self.items.is_exact(&items[**index as usize])
         });

@@ -10,8 +10,8 @@ use crate::library::{self, Library, PoolKind};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The addresses of pools that guards have: in no memory but the library's own unless there is a
-/// guard. In order, without duplicates.
+/// Returns the addresses of guards' pools, in order, without duplicates. Outside of the library's
+/// own memory, only a guard has such an address.
 pub(super) fn guarded(library: &Library) -> Vec<u64> {
     let threads = library.threads.iter().chain(&library.detached);
     let pools = threads.flat_map(|thread| &thread.pools);

@@ -7,7 +7,7 @@
 use crate::image::Memory;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
 
-/// Instructions that are followed at most.
+/// The most instructions that are followed.
 const STEPS: usize = 64;
 
 /// The longest string that is believed.
@@ -84,7 +84,7 @@ fn x86_64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<
     Some(Some(i.next_ip()))
 }
 
-/// Instructions have four bytes, so they need no library.
+/// Decodes by hand: all instructions have four bytes.
 fn aarch64(memory: &dyn Memory, address: u64, returned: &mut Returned) -> Option<Next> {
     let i = u32::from_le(memory.half(address)?);
     let bits = |low: u32, len: u32| i >> low & ((1 << len) - 1);

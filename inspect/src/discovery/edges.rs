@@ -8,18 +8,18 @@ use crate::graph::{Edge, EdgeKind};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// How many parts the work is cut into, so that threads get equally much.
+/// The number of parts of the work, so many that threads get about equally much.
 const PARTS: usize = 64;
 
 /// References between items: nodes are indices of items.
 #[derive(Default)]
 pub(super) struct Edges {
-    /// To payloads, and into plain memory.
+    /// References to payloads, and into plain memory.
     pub(super) edges: Vec<Edge>,
-    /// To other memory of objects, which are no references unless the object turns out to be plain
-    /// memory.
+    /// Words that refer to other memory of objects: no references, unless the object turns out to
+    /// be plain memory.
     pub(super) inside: Vec<Edge>,
-    /// The addresses that are watched and were found, by their index; some several times.
+    /// The indices of the watched addresses that words refer to, some of them several times.
     pub(super) watched: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Scanner<'_> {
         self.scan(&order, |region, item| self.words_of(region, item))
     }
 
-    /// Returns all references in the items with these indices, all of whose memory is looked at.
+    /// Returns all references in the items with these indices, whose whole memory is read as plain.
     pub(super) fn scan_as_plain(&self, indices: &[u32]) -> Edges {
         self.scan(indices, |_, item| item.start..item.end())
     }
@@ -142,7 +142,7 @@ impl Scanner<'_> {
             }
             if let Some(region) = region {
                 let range = range(region, item);
-                // Offsets are from the payload of an object, if its value is looked at.
+                // Offsets in an object's value are from its payload.
                 let base = range.start.min(item.address());
                 region.for_words(range, |address, word| {
                     if let Some(target) = self.targets.find(word) {
@@ -166,7 +166,7 @@ impl Scanner<'_> {
             return item.start..item.end();
         }
         let start = item.address();
-        // The rest of a destroyed value refers to nothing.
+        // What is left of a destroyed value refers to nothing.
         let counts = self.recognizer.counts_before(region, start);
         if counts.is_none_or(|counts| !counts.held) {
             return start..start;

@@ -1,8 +1,8 @@
 //! Handoff pools: nothing in the library leads to their pages, but a handle of the program does,
 //! unless it was forgotten.
 //!
-//! The pages are plain items. A part of the topmost page may be unused, and has what was there
-//! before; the handle says how much. What is left of its words are counted references.
+//! The pages are plain items. The handle says how much of the topmost page is in use: those words
+//! are counted references, the rest are stale.
 
 use super::assembly::Assembly;
 use super::items::is_page;
@@ -113,14 +113,15 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
         pages[*page].end = pages[*page].first + room;
     }
     for mut at in 0..pages.len() {
-        // Each step marks a page, so it ends.
+        // Each step marks a page, so the walk ends.
         while let Some(next) = below[at].filter(|next| pages[at].is_held && !pages[*next].is_held) {
             pages[next].is_held = true;
             at = next;
         }
     }
     for page in pages.iter_mut().filter(|page| page.end == page.first) {
-        // The topmost page of a forgotten pool: entries are objects, without gaps.
+        // In the topmost page of a forgotten pool, the entries are those words at its beginning
+        // that are objects.
         let is_entry = |at: &u64| {
             let word = regions.word(*at);
             word.is_some_and(|word| assembly.targets.is_payload(word))
@@ -131,8 +132,8 @@ fn follow_chains(assembly: &Assembly<'_>, layout: &Layout, pages: &mut [Page]) {
     }
 }
 
-/// Returns the edges that are not of pages or lead from page to page, and the references in pages,
-/// with whether a handle leads to the page.
+/// Splits the edges: those that stay, which are outside of pages or lead from page to page, and the
+/// references in pages, each with whether a handle leads to its page.
 fn split_edges(assembly: &mut Assembly<'_>, pages: &[Page]) -> (Vec<Edge>, Vec<(Edge, bool)>) {
     let items = assembly.targets.items;
     let mut found = Vec::new();

@@ -11,10 +11,10 @@ use crate::library::Library;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Allocations that a thread looks at in a row.
+/// The number of allocations that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// How many bytes longer than a page the memory of one is, at most.
+/// The most bytes by which a page's allocation is longer than the page.
 const ROUNDING: u64 = 64;
 
 /// Objects and plain memory.
@@ -48,7 +48,7 @@ impl Items {
         let parts = heap.allocations.par_chunks(PART);
         let items = parts.flat_map_iter(|part| recognizer.in_allocations(regions, part));
         let mut items: Vec<Item> = items.collect();
-        // The library's own memory is no item, but for blocks in it that are in use.
+        // Of the library's own memory, only blocks that are in use are items.
         let mut unmanaged = own.clone();
         unmanaged.retain(|range| !overlaps(&heap.managed, range));
         let mut structures = unmanaged.clone();
@@ -86,7 +86,7 @@ impl Items {
                     .to_owned(),
             );
         }
-        // Fast for a few parts each of which is in order.
+        // The sort is fast: the items are a few parts, each of them in order.
         found.items.sort_by_key(|item| item.start);
         found.items.dedup_by(|next, item| next.start < item.end());
         found
@@ -139,7 +139,7 @@ impl Items {
         !overlaps(&self.guessed, &(item.start..item.end()))
     }
 
-    /// Returns whether no allocator is known that has objects.
+    /// Returns whether no allocator that is known has objects.
     pub(super) fn is_guessed(&self) -> bool {
         !self.guessed.is_empty()
     }

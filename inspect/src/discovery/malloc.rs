@@ -1,7 +1,7 @@
 //! Which allocations a program has made with its C library's allocator.
 //!
-//! Only of glibc's malloc is it known how it keeps its memory, in the versions that [`arena`]
-//! lists. Memory of other allocators is found by the gaps between objects.
+//! The only layout that is known is that of glibc's malloc, in the versions that [`arena`] lists.
+//! Memory of other allocators is found by the gaps between objects.
 
 mod arena;
 mod chunks;
@@ -25,7 +25,7 @@ pub(super) struct Heap {
     pub(super) caveats: Vec<String>,
 }
 
-/// Finds what glibc's malloc has allocated; nothing with a caveat if the program has another C
+/// Finds what glibc's malloc has allocated; nothing but a caveat if the program has another C
 /// library, or an unknown version of this one.
 pub(super) fn find(image: &dyn Image, regions: &Regions<'_>) -> Heap {
     let mut heap = Heap::default();

@@ -82,7 +82,7 @@ pub(super) struct Recognizer<'a> {
     pub(super) types: &'a Types,
     pub(super) count: &'a CountLayout,
     pub(super) header: &'a HeaderLayout,
-    /// The distances from the beginning of memory to payloads that types have.
+    /// The different payload offsets of all types.
     offsets: Vec<u64>,
 }
 
@@ -117,7 +117,8 @@ impl<'a> Recognizer<'a> {
         counts(region.word(header + self.header.count)?, self.count)
     }
 
-    /// Returns how many bytes the values of an object have; `None` if that is not possible.
+    /// Returns how many bytes the values of an object have; `None` if its header says an impossible
+    /// number.
     pub(super) fn value_bytes(
         &self,
         region: &Region<'_>,
@@ -140,8 +141,8 @@ impl<'a> Recognizer<'a> {
         })
     }
 
-    /// Returns the first object that may begin at `start`, if it has the right kind and leaves so many
-    /// bytes that it `fits`, or else plain memory.
+    /// Returns the first object that may begin at `start`, is of the right kind, and `fits` by the
+    /// bytes that it leaves; otherwise plain memory.
     fn first_object(
         &self,
         region: &Region<'_>,
@@ -241,14 +242,14 @@ fn boxed_bytes(word: u64) -> Option<u64> {
 /// Returns whether malloc might have answered a request for an object with this allocation, of
 /// which the object leaves `unused` bytes.
 fn fills(info: &TypeInfo, allocation: Allocation, unused: u64) -> bool {
-    // Sizes are rounded up to 16, and a rest of fewer than 32 bytes is no chunk of its own; with
-    // alignment, there are rests on both sides. The least is 24.
+    // malloc rounds sizes up to 16, and gives away a rest of fewer than 32 bytes, as it is too
+    // small for a chunk; with alignment, there are rests on both sides.
     let (rounding, moved) = if info.align <= 16 {
         (32, 0)
     } else {
         (64, info.align)
     };
-    // Large allocations are mappings, of whole pages, and of what an alignment may need.
+    // Large allocations are mappings of whole pages, longer by what an alignment may need.
     let mapped = allocation.end() % 4096 == 0 && unused < 4096 + rounding + moved;
     unused < rounding || mapped
 }

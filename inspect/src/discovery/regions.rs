@@ -18,7 +18,7 @@ pub(super) struct Region<'a> {
     pub(super) end: u64,
     /// The file or a name in brackets; empty if the memory is anonymous.
     pub(super) name: &'a str,
-    /// Writes are seen by other processes.
+    /// True if other processes see writes.
     pub(super) shared: bool,
     /// By address.
     pieces: Vec<Piece<'a>>,
@@ -96,8 +96,8 @@ impl<'a> Regions<'a> {
         let writable = image.mappings().iter().filter(|mapping| is_memory(mapping));
         let mut regions: Vec<Region<'a>> = Vec::new();
         for mapping in writable {
-            // One part of memory may have several mappings, because of advice to the kernel, or in
-            // core files.
+            // Adjacent mappings form one region: advice to the kernel may have split them, or a
+            // core file.
             let adjacent = regions.last_mut().filter(|region| {
                 // Only the first part of the heap has its name in core files.
                 let is_rest = mapping.name.is_empty() && region.name.starts_with('[');
@@ -161,7 +161,7 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
         return;
     }
     if len > PIECE {
-        // Most of it may be at hand, in several places.
+        // Each half may be at hand in one piece, or most parts of it.
         let middle = range.start + (len / 2).next_multiple_of(PAGE);
         read_range(image, range.start..middle, pieces);
         return read_range(image, middle..range.end, pieces);
@@ -175,7 +175,7 @@ fn read_range<'a>(image: &'a dyn Image, range: Range<u64>, pieces: &mut Vec<Piec
             start += PAGE;
             continue;
         }
-        // Where reading stopped is an absent page, or the end of what was asked for.
+        // Reading stops at an absent page, or at the end of the range.
         bytes.truncate(read);
         let bytes = Cow::Owned(bytes);
         pieces.push(Piece { start, bytes });
@@ -190,7 +190,7 @@ mod tests {
 
     const START: u64 = 0x7f00_0000_0000;
 
-    /// Four pages: the second is absent, the others have their address in each word.
+    /// Of the four pages the second is absent; the others have their address in each word.
     #[test]
     fn an_absent_page_does_not_hide_those_around_it() {
         let words = (START..START + 4 * PAGE).step_by(8).map(|at| (at, at));

@@ -15,7 +15,7 @@ pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     /// Words that refer to other memory of objects.
     pub(super) inside: Vec<Inside>,
-    /// The addresses that are watched and were found, by their index; some several times.
+    /// The indices of the watched addresses that words refer to, some of them several times.
     pub(super) watched: Vec<u32>,
     /// The texts to which the labels of roots are indices.
     pub(super) labels: Texts,
@@ -141,12 +141,14 @@ impl Finder<'_> {
     }
 }
 
-/// Returns the name of the thread-local variable at an address, for a thread pointer.
+/// Returns the name of the thread-local variable at an address, for the thread with this thread
+/// pointer.
 fn thread_local_at(image: &dyn Image, thread_pointer: u64, address: u64) -> Option<String> {
     let program = image.modules().first()?;
     let (_, size, align) = program.tls?;
     let align = align.max(1);
-    // The program's own variables are next to the thread pointer.
+    // The program's own thread-locals are next to the thread pointer; those of libraries may be
+    // anywhere.
     let start = if cfg!(target_arch = "aarch64") {
         (thread_pointer + 16).next_multiple_of(align)
     } else {

@@ -1,4 +1,4 @@
-//! Where objects were created: read from the ledger, which programs have that were built with the
+//! Where objects were created: read from the ledger, which a program has if it was built with the
 //! library's feature `leak-detection`.
 //!
 //! ```text
@@ -28,8 +28,8 @@ const RECORD: u32 = 64;
 /// The most bytes that a chunk has.
 const LARGEST_CHUNK: u64 = 1 << 26;
 
-/// The most chunks that are read: of the library's own they have more records than objects fit into
-/// the memory of most machines.
+/// The most chunks that are read: at the library's chunk size, they have more records than most
+/// machines have memory for objects.
 const MOST_CHUNKS: usize = 1 << 22;
 
 /// The longest name of a file that is read, in bytes.
@@ -38,7 +38,7 @@ const LONGEST_NAME: u32 = 4_096;
 /// The highest bit of a thread's number: it had no key.
 const NO_KEY: u64 = 1 << 63;
 
-/// Takes down where the objects of a graph were created, if the program records it.
+/// Adds to a graph where its objects were created, if the program records it.
 pub(super) fn add_sites(memory: &dyn Memory, library: &Library, graph: &mut Graph) {
     let Some(ledger) = library.ledger() else {
         return;
@@ -154,14 +154,14 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Takes down what a record says.
+    /// Adds what a record says to the graph.
     fn add(&mut self, record: &[u8]) {
         let hidden = word(record, 0);
         if hidden == 0 {
             return;
         }
         let payload = !hidden;
-        // An object that is being created or destroyed may not have been found.
+        // The object of a record may not have been found, while it is created or destroyed.
         let objects = &self.graph.nodes[..self.graph.objects];
         let Ok(node) = objects.binary_search_by_key(&payload, |node| node.address) else {
             return;
@@ -267,7 +267,7 @@ mod tests {
         let graph = graph("Game: 1, Game: 1, Game: 1");
         let mut ledger = Ledger::new([0, 1, 2].map(|at| graph.nodes[at].address));
         change(&mut ledger);
-        // Where objects are, each word is a type info.
+        // In the memory of the objects, each word is the address of a type info.
         let memory = memory(&[(0, &ledger.0), (0xF00, &INFO.to_ne_bytes().repeat(64))]);
         let mut found = Sites::new(&memory, HEADER, &graph);
         let mut caveats = Vec::new();
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn damaged_records_are_left_out() {
         let first = CHUNKS[0] + 8;
-        // No text, and a file whose name is too long.
+        // A name that is not UTF-8, and one that is too long.
         let (text, long) = (u64::from_ne_bytes([0xff; 8]), (9 << 32) | 0xffff_ffff);
         for (at, word, unreadable) in [
             (first, !0x42, 0),

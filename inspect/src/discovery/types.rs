@@ -14,15 +14,15 @@ const PIECE: usize = 1 << 18;
 pub(super) enum Kind {
     /// One value from the global allocator.
     Sized,
-    /// Values whose number is before the header.
+    /// Values, whose number is in a word before the header.
     Slice,
     /// The value of a `HomeRef`.
     ThreadBound,
     /// One value in a block.
     Block,
-    /// Values in a block whose number is before the header.
+    /// Values in a block, whose number is in a word before the header.
     BlockSlice,
-    /// One value from the global allocator whose size is before the header.
+    /// One value from the global allocator, whose size is in a word before the header.
     Boxed,
 }
 
@@ -101,8 +101,8 @@ impl Types {
     }
 }
 
-/// Returns whether a mapping may have type infos: constants of a module, which were relocated when
-/// it was loaded, so they may be writable if the linker was told so.
+/// Returns whether a mapping may have type infos: constants of a module. The loader relocates them,
+/// so they are writable if the linker did not have them protected afterwards.
 fn may_have_infos(mapping: &Mapping, modules: &[Module]) -> bool {
     let of_module = |module: &Module| (module.start..module.end).contains(&mapping.start);
     mapping.read && !mapping.execute && !mapping.shared && modules.iter().any(of_module)
@@ -117,8 +117,8 @@ fn add_infos(image: &dyn Image, mapping: &Mapping, layout: &TypeInfoLayout, foun
         let bytes = match image.slice(start, len) {
             Some(bytes) => bytes,
             None => {
-                // An absent page is skipped with what is after it in this piece: constants are
-                // there as a whole, or not at all.
+                // If a page is absent, the rest of this piece is skipped, too: a program's
+                // constants are all there, or none of them.
                 let n = image.read(start, &mut buffer[..len]);
                 &buffer[..n]
             }

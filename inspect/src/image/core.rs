@@ -1,4 +1,4 @@
-//! Core files: what a process was when it crashed, or when someone asked.
+//! Core files: the state of a process when it crashed, or when a tool saved it.
 //!
 //! Linux leaves out of core files what is in other files: code and constants. That is read from the
 //! program and its libraries, if they are those that the process had.
@@ -23,14 +23,16 @@ use notes::Notes;
 use segments::Load;
 
 impl ProgramImage {
-    /// Opens a core file of Linux on x86-64 or AArch64, on any system. `program` is the program, if it is no longer where it was.
+    /// Opens a core file of Linux on x86-64 or AArch64, on any system. `program` is the program's
+    /// path, if it is no longer where it was.
     ///
     /// The files are mapped, not copied.
     ///
     /// # Errors
     ///
-    /// See [`Error`]: no core file, or a truncated one; a program that is not there, or another. A
-    /// library that is not there, or another, is no error: its code and constants are missing.
+    /// See [`Error`]: no core file, or a truncated one; a program that is missing, or a different
+    /// one. A library that is missing or different is no error: its code and constants are left
+    /// out.
     pub fn open(core: &Path, program: Option<&Path>) -> Result<Self, Error> {
         let open = || format!("open {}", core.display());
         let metadata = std::fs::metadata(core).map_err(|error| Error::io(open(), error))?;
@@ -50,7 +52,7 @@ impl ProgramImage {
 
         let mut mappings: Vec<Mapping> = loads.iter().map(|load| mapping(load, &notes)).collect();
         name_stack_and_heap(&mut mappings, &notes);
-        // First without other files, to know what they must look like.
+        // Memory as the core alone has it: other files must agree with it.
         let bare = regions(&map, &loads, &mappings, &holes, &Files::new());
         let files = open_files(&bare, &mappings, &loads, &notes, program)?;
         let omitted = mappings.iter_mut().zip(&loads);
@@ -95,9 +97,9 @@ fn mapping(load: &Load, notes: &Notes) -> Mapping {
     }
 }
 
-/// Core files do not say which mappings are the first thread's stack and the heap of `brk`. The one
-/// has the stack pointer; the other is the first anonymous one after the program, with a gap before
-/// it.
+/// Names the mappings of the first thread's stack and of the heap of `brk`, which core files do not
+/// tell. The stack's has the stack pointer; the heap's is the first anonymous one after the
+/// program, with a gap before it.
 fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
     let mut threads = notes.threads.iter();
     let first = threads.find(|thread| Some(thread.tid) == notes.pid);
@@ -125,7 +127,7 @@ fn name_stack_and_heap(mappings: &mut [Mapping], notes: &Notes) {
             }
             return;
         }
-        // Zeroed statics.
+        // The program's statics that begin as zeros.
         end = mapping.end;
     }
 }
@@ -146,8 +148,8 @@ fn regions(
         .collect();
     let mut holes = holes.iter().peekable();
     for (load, mapping) in loads.iter().zip(mappings) {
-        // The holes are in the order of the file, which is that of the addresses in all cores that
-        // are known; in others they are only not found.
+        // Holes are in the order of the file, which is the order of addresses in all known cores.
+        // In any other core this misses holes, which costs only time.
         let (mut at, end) = (load.offset, load.offset + load.file_len);
         let address = |offset: u64| load.start + (offset - load.offset);
         let bytes = |at: u64| Backing::Bytes {
@@ -167,7 +169,7 @@ fn regions(
             let offset = usize::try_from(offset).unwrap_or(usize::MAX);
             regions.push(rest..load.end, Backing::Bytes { source, offset });
         } else if !mapping.is_file() {
-            // Anonymous memory that nobody has written to.
+            // The core leaves out anonymous memory that was never written to.
             regions.push(rest..load.end, Backing::Zero);
         }
     }
@@ -244,7 +246,7 @@ fn difference(bare: &Regions, mapping: &Mapping, file: &[u8]) -> Option<String> 
         let differ = format!("its build id is {found}, and that of the core is {expected}");
         return (expected != found).then_some(differ);
     }
-    // Programs without a build id: their headers change with almost any change.
+    // Without a build id, compares headers, which almost any change of a program changes.
     let mut header = vec![0; elf::PAGE as usize];
     let len = bare.read(mapping.start, &mut header).min(file.len());
     (header[..len] != file[..len]).then(|| "their headers differ".to_owned())

@@ -175,7 +175,7 @@ pub(crate) fn is_code(file: &[u8], offset: u64) -> bool {
     let segments = header.and_then(|header| header.program_headers(LittleEndian, file).ok());
     segments.unwrap_or_default().iter().any(|segment| {
         let (start, len) = segment.file_range(LittleEndian);
-        // A mapping begins with a page.
+        // Mappings begin at page boundaries, perhaps before the segment.
         let within = start / PAGE * PAGE <= offset && offset < start.saturating_add(len);
         let flags = segment.p_flags(LittleEndian);
         segment.p_type(LittleEndian) == elf::PT_LOAD && within && flags.contains(elf::PF_X)

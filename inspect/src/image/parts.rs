@@ -73,7 +73,7 @@ pub struct Mapping {
     pub write: bool,
     /// Can be executed.
     pub execute: bool,
-    /// Writes are seen by other processes.
+    /// Other processes see writes.
     pub shared: bool,
     /// Where the mapping begins in its file.
     pub offset: u64,

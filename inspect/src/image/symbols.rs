@@ -95,7 +95,7 @@ impl ModuleSymbols {
     fn name_at(&self, address: u64, kind: SymbolKind) -> Option<String> {
         let table = self.table();
         let end = table.partition_point(|symbol| symbol.address <= address);
-        // Symbols seldom overlap: an alias, or a label within a function.
+        // Looks at eight symbols: only aliases and labels within functions overlap.
         let mut before = table[..end].iter().rev().take(8);
         let found = before
             .find(|symbol| symbol.kind == kind && address - symbol.address < symbol.size.max(1));
@@ -119,7 +119,7 @@ impl ModuleSymbols {
     }
 }
 
-/// Reads the symbols of a file; those for linking, if it was stripped of the others.
+/// Reads the symbols of a file; if it was stripped, those for dynamic linking.
 fn read(file: &[u8]) -> Option<Vec<Symbol>> {
     let parsed = ElfFile::<Header>::parse(file).ok()?;
     let sections = parsed.elf_header().sections(LittleEndian, file).ok()?;

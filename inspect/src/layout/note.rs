@@ -60,7 +60,7 @@ impl Names {
                     let address = memory.word(word).ok_or_else(unreadable)?;
                     names.statics.insert(name, address);
                 }
-                // Of a later version, which may add notes.
+                // A later version of the library may add kinds of notes.
                 _ => {}
             }
         }

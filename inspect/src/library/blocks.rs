@@ -160,7 +160,7 @@ fn free_in_heap(reader: &mut Reader<'_>, heap: u64, chunks: &mut Chunks) {
     mark(reader, pending, chunks);
     let batches = reader.field(heap, of.pending_batch);
     mark_batches(reader, batches, chunks);
-    // The low bits are marks.
+    // The low two bits are marks.
     let batches = reader.field(heap, of.remote_frees) & !3;
     mark_batches(reader, batches, chunks);
 }

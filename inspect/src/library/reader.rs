@@ -130,12 +130,12 @@ const LONGEST_LIST: u64 = 1 << 24;
 /// The lowest address that memory may have: nothing is mapped in the first page.
 const LOWEST: u64 = 4096;
 
-/// How much may not fit before the rest is left out. In a process that was stopped in the middle of
-/// an operation it is a handful for each thread.
+/// The number of misfits after which the rest is left out. A process that was stopped in the middle
+/// of an operation has a handful for each thread.
 const MOST_UNFIT: u64 = 10_000;
 
-/// The most words that are read, and blocks that are counted: memory may be such that all pools of all
-/// threads lead to the same long list. A program with a hundred million objects has less.
+/// The most words that are read, and blocks that are counted: in damaged memory, all pools of all
+/// threads may lead to the same long list. A program with a hundred million objects has less.
 const MOST_WORK: u64 = 1 << 30;
 
 /// The structures that were collected.
@@ -156,7 +156,7 @@ pub(super) struct Reader<'m> {
     /// The structures that did not fit, and how often.
     unfit: BTreeMap<&'static str, u64>,
     unfit_in_all: u64,
-    /// How much more work is done.
+    /// How much more work is allowed.
     left: u64,
     /// Addresses of messages and pages that were seen.
     seen: HashSet<u64>,
@@ -198,7 +198,7 @@ impl<'m> Reader<'m> {
         self.unfit_in_all >= MOST_UNFIT
     }
 
-    /// Returns whether there is to be so much more work; if not, gives up.
+    /// Returns whether this much more work is allowed; if not, gives up.
     pub(super) fn has_time(&mut self, work: u64) -> bool {
         match self.left.checked_sub(work) {
             Some(left) => {
@@ -213,17 +213,17 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Takes down that this memory is the library's.
+    /// Notes that this memory is the library's.
     pub(super) fn own(&mut self, start: u64, len: u64) {
         if start != 0 && start != u64::MAX && len != 0 {
-            // Damaged addresses can be at the very end.
+            // A damaged address can be so high that the end overflows.
             self.found
                 .own_memory
                 .push((start, len.min(u64::MAX - start)));
         }
     }
 
-    /// Takes down a text; returns its number.
+    /// Adds a label; returns its number.
     pub(super) fn label(&mut self, text: String) -> u32 {
         self.found.labels.push(text);
         (self.found.labels.len() - 1) as u32
@@ -308,8 +308,8 @@ impl<'m> Reader<'m> {
             self.unfit("a list is too long to be one");
             return (0, 0);
         }
-        // An empty list may have memory, with what was there before. Without memory, its address is
-        // only aligned.
+        // An empty list may still have memory, whose words are stale. A list without memory has a
+        // small address, which only is aligned.
         if items >= LOWEST {
             self.own(items, (len * size).max(8));
         }
@@ -329,7 +329,7 @@ impl<'m> Reader<'m> {
         (created, self.field(address, layout.destroyed))
     }
 
-    /// Takes down an entry.
+    /// Adds an entry.
     pub(super) fn entry(&mut self, holder: Holder, target: Target, address: u64, counted: u32) {
         self.found.entries.push(Entry {
             target,
@@ -357,7 +357,7 @@ impl<'m> Reader<'m> {
 
     /// Reads what a thread has retired, in a page and those below it.
     pub(super) fn queue(&mut self, page: u64, kind: RootKind, label: u32) {
-        // 1 while the thread adds an entry.
+        // The address is 1 while the thread adds an entry.
         if page > 1 {
             let of = self.layout.page;
             let all = self.half(page.wrapping_add(of.below));
@@ -424,11 +424,11 @@ impl<'m> Reader<'m> {
                 } else if kind == kinds.release_many {
                     self.entries(at.wrapping_add(message.entries), holder);
                 } else if kind == kinds.destroy_anywhere || kind == kinds.destroy_at_home {
-                    // In the payload of an object.
+                    // The message is the payload of an object, which is not the library's memory.
                     is_own = false;
                     self.entry(holder, Target::Object(at), at, 0);
                 } else if [kinds.closure, kinds.loop_closure, kinds.frame_closure].contains(&kind) {
-                    // The captures of the closure are in the same allocation.
+                    // The closure's captures are in the same allocation, and must be searched.
                     is_own = false;
                     self.entry(holder, Target::Allocation(at), at, 0);
                 } else if kind == kinds.batch {

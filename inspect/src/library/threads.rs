@@ -48,7 +48,8 @@ fn slot(reader: &mut Reader<'_>, address: u64) -> Option<LibThread> {
     if record == 0 || reader.gives_up() {
         return None;
     }
-    // Also that of a thread that has left, which stays until the slot is used again.
+    // A thread that has left leaves its record, until the slot is used again: it is the library's,
+    // too.
     reader.own(record, layout.record.size);
     if state & of.phase_mask != of.live {
         return None;
@@ -189,7 +190,7 @@ pub(super) fn kept(reader: &mut Reader<'_>, address: u64) -> u64 {
     reader.field(address, of.count)
 }
 
-/// Reads the pools at `address`, and adds them to `thread`, which `whose` is a name of.
+/// Reads the pools at `address`, and adds them to `thread`, which labels call `whose`.
 fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: &mut LibThread) {
     let layout = reader.layout;
     let of = layout.pools;
@@ -203,7 +204,7 @@ fn pools(reader: &mut Reader<'_>, address: u64, whose: &str, thread: &mut LibThr
         root_and_backlog(reader, stack, whose, thread);
     }
     let (_, chunks) = reader.list_of_words(address.wrapping_add(of.chunks));
-    // Threads have pools of few names, and many of each.
+    // Pools of one name share a label: threads have many pools, but few names.
     let mut labels = HashMap::new();
     for chunk in chunks {
         reader.own(chunk, of.chunk_len * layout.pool.size);

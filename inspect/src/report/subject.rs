@@ -80,7 +80,7 @@ fn ends_with(name: &str, wanted: &str) -> bool {
 }
 
 /// Finds what an argument names. A type may be named by the end of its path, or by any part of it
-/// that no other type has; in other letters, upper or lower case, if there is none with these.
+/// that no other type has; if none matches, upper and lower case count as equal.
 ///
 /// # Errors
 ///
@@ -137,7 +137,7 @@ mod tests {
             ("Player", 0),
             ("List", 3),
             ("eam", 2),
-            // Written so, the end, and a part.
+            // In order: the exact spelling wins, then the end of a name, then a part of it.
             ("player", 1),
             ("PLAYER", 0),
             ("GAME::t", 2),

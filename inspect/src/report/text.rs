@@ -355,13 +355,13 @@ fn path(page: &mut Page, indent: &str, path: &Path) {
         label += " (a stale word: other words explain all counts)";
     }
     page.wrap(indent, &label);
-    // A node of the cycle is in it already.
+    // If the path is only a node of the cycle, the lines above have it already.
     if path.cycle.is_empty() || path.hops.len() > 1 {
         hops(page, &format!("{indent}  "), &path.hops);
     }
 }
 
-/// Says if the snapshots should not be compared in this way.
+/// Adds warnings if the snapshots should not be compared, or not in this order.
 fn warnings(page: &mut Page, diff: &Diff) {
     let mut warn = |warning: &str| {
         page.wrap("warning: ", warning);

@@ -160,10 +160,10 @@ pub struct Path {
     pub root: Option<String>,
     /// The beginning, for people.
     pub label: String,
-    /// How sure it is that this holds the first node: `certain`; `likely` if the path begins at a word
-    /// that may be stale, on a stack for example, but the object has a reference that nothing else
-    /// explains, or if such words refer to a cycle; `doubtful` if all references have words elsewhere,
-    /// or nothing holds the first node.
+    /// How certain it is that the beginning holds the first node: `certain`; `likely` if the path
+    /// begins at a word that may be stale, on a stack for example, but nothing else explains one of
+    /// the object's references, or if such words refer to a cycle; `doubtful` if other words
+    /// explain all references, or nothing holds the first node.
     pub confidence: Confidence,
     /// If `root` is `cycle`, its nodes: it goes on from the last one to the first. Else empty.
     pub cycle: Vec<Hop>,
@@ -246,9 +246,9 @@ pub struct Held {
     pub node: Option<Node>,
     /// How many objects were asked for.
     pub objects: u64,
-    /// Bytes that would be freed with them, their own among them.
+    /// Bytes that would be freed with them, their own included.
     pub retained_bytes: u64,
-    /// Objects that would be destroyed with them, and they themselves.
+    /// Objects that would be destroyed with them, themselves included.
     pub retained_objects: u64,
     /// Nodes that they refer to: one by one for an address, by type and field for a type.
     pub held: Vec<Words>,

@@ -113,7 +113,7 @@ pub fn role() -> Option<String> {
 
 /// Tells the process that has started this one.
 pub fn tell(answer: &str) {
-    // A write of its own for the whole line, which the harness does not get between.
+    // One write for the whole line, so that the test harness cannot write in between.
     std::io::stdout()
         .write_all(format!("> {answer}\n").as_bytes())
         .unwrap();

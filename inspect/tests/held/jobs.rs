@@ -22,7 +22,7 @@ const TASKS: u64 = 200;
 /// Longer than the process lives.
 const LONG: Duration = Duration::from_secs(1_000);
 
-/// Has its argument twice: as it was given, and as it is used.
+/// A future that has its argument twice: as it was given, and as it is used.
 async fn waits<const WAY: usize>(job: Ref<Job<WAY>>) -> u64 {
     pending::<()>().await;
     job.0
@@ -212,9 +212,9 @@ fn with_others(all: &mut All) {
     all.push(Box::new(sender));
 }
 
-/// Tasks that have what others have, too.
+/// Tasks whose objects others hold, too.
 fn shared(all: &mut All) {
-    // Some have no task.
+    // The first five objects have no task.
     let vector = jobs::<21>().collect::<Vec<_>>();
     for job in vector.iter().skip(5) {
         tokio::spawn(waits(job.clone()));
@@ -237,7 +237,7 @@ fn shared(all: &mut All) {
         (task, ())
     });
     all.push(Box::new(map));
-    // Some have ended, with the object as the result, and some are aborted.
+    // Some tasks end with the object as their result, and some are aborted.
     let results = jobs::<24>().map(|job| {
         let n = job.0;
         let task: JoinHandle<Ref<Job<24>>> = tokio::spawn(async move {

@@ -17,7 +17,7 @@ use std::{iter, mem, ptr};
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Held<const WAY: usize>(pub u64);
 
-/// How many objects of each type there are, at most.
+/// The most objects of each type.
 const MANY: u64 = 400;
 
 fn one<const WAY: usize>() -> Ref<Held<WAY>> {
@@ -28,7 +28,7 @@ fn many<const WAY: usize>() -> impl Iterator<Item = Ref<Held<WAY>>> {
     (0..MANY).map(|n| Ref::new(Held(n)))
 }
 
-/// A list that each node of is a box.
+/// A list whose nodes are boxes.
 struct Node<const WAY: usize>(Ref<Held<WAY>>, #[allow(dead_code)] Option<Box<Node<WAY>>>);
 
 /// A tree whose nodes have raw pointers to their parents.
@@ -39,7 +39,7 @@ struct Tree {
 
 // SAFETY: the trees of this program stay on the thread that makes them.
 unsafe impl Send for Tree {}
-// SAFETY: as above.
+// SAFETY: no other thread gets a reference to a tree.
 unsafe impl Sync for Tree {}
 
 fn tree(depth: u32, parent: *const Tree) -> Ref<Tree> {
@@ -60,7 +60,7 @@ enum Shape<const WAY: usize> {
     Pair(Ref<Held<WAY>>, Ref<Held<WAY>>),
 }
 
-/// A pointer whose lowest bits have marks.
+/// A pointer with marks in its lowest bits.
 struct Marked<const WAY: usize>(*const Held<WAY>);
 
 /// Never ready, and awaited by all futures here.
@@ -68,7 +68,7 @@ async fn never() {
     std::future::pending::<()>().await;
 }
 
-/// Has its argument twice: as it was given, and as it is used.
+/// A future that has its argument twice: as it was given, and as it is used.
 async fn waits<const WAY: usize>(held: Ref<Held<WAY>>) -> u64 {
     never().await;
     held.0
@@ -236,7 +236,7 @@ fn channels(all: &mut All) {
             for held in many::<$way>() {
                 assert!(sender.try_send(held).is_ok());
             }
-            // Some are received, and kept.
+            // Receives and keeps some of them.
             let received = (0..50).map(|_| receiver.try_recv().unwrap());
             all.keep(received.collect::<Vec<_>>());
             all.keep((sender, receiver));
@@ -307,7 +307,7 @@ fn threads(all: &mut All) {
         made.filter(|held| held.0 % 3 > 0).collect::<Vec<_>>()
     });
     for held in many::<64>().take(20) {
-        // Two run, the others wait.
+        // Two of the jobs run, the others wait.
         jobs.spawn(move || {
             black_box(&held);
             wait();

@@ -61,31 +61,31 @@ fn chosen() -> &'static dyn GlobalAlloc {
     }
 }
 
-// SAFETY: all calls go to one allocator, whose promises are these.
+// SAFETY: all calls go to one allocator, which keeps the contract of `GlobalAlloc`.
 unsafe impl GlobalAlloc for Chosen {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: by the caller's contract.
+        // SAFETY: forwards the contract.
         unsafe { chosen().realloc(block, layout, size) }
     }
 }
 
-/// An allocator with a list of free blocks for each power of two, like many: the first word of a
-/// free block is the address of the next. The rest of it stays as it was.
+/// An allocator with a list of free blocks for each power of two, as many allocators have. The
+/// first word of a free block is the address of the next one; its other words stay as they were.
 struct Lists(Mutex<Memory>);
 
 struct Memory {
@@ -117,7 +117,7 @@ impl Memory {
             return start;
         }
         let bytes = PIECE.max(2 * size);
-        // SAFETY: a new mapping, anywhere.
+        // SAFETY: the kernel chooses the place of a new mapping, where nothing else is.
         let piece = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -199,7 +199,7 @@ fn play(make: fn() -> Box<dyn Any>) -> ! {
     })
 }
 
-/// Inspects a process; words that are left on stacks may hide so many forgotten objects.
+/// Inspects a process; words that are left on stacks may hide up to `hidden` forgotten objects.
 fn check(role: &str, target: &Target, hidden: u64) {
     let pid = target.pid().to_string();
     let report = inspect(&["leaks", "--json", "--limit", "0", "--pid", &pid]).json();
@@ -265,7 +265,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// In process after process beside busy threads; the tasks may still be at their beginning.
+/// Inspects process after process beside busy threads, so that tasks may still be at their
+/// beginning.
 #[test]
 #[cfg_attr(not(target_env = "gnu"), ignore = "needs the bounds of allocations")]
 fn what_tasks_have_is_no_leak() {

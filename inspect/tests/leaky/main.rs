@@ -54,7 +54,7 @@ fn core_that_is_truncated_while_it_is_read_is_an_error() {
         return;
     };
     let core = directory.0.join("copy");
-    // Until a delay is found after which it is being read.
+    // Tries delays until one ends while the core file is being read.
     let is_truncated = (0..1_000).any(|n| {
         fs::copy(&whole, &core).expect("the file can be copied");
         let file = fs::File::options().write(true).open(&core);
@@ -63,7 +63,7 @@ fn core_that_is_truncated_while_it_is_read_is_an_error() {
             std::thread::sleep(std::time::Duration::from_millis(n * 2 % 80));
             file.set_len(4096).expect("the file can be truncated");
         });
-        // Ends by itself, and not by a signal.
+        // The inspector must end by itself, not by a signal.
         let output = inspect(&["leaks", "--core", text(&core)]);
         shortens.join().expect("it does not panic");
         output.error.contains("was truncated while it was read")
@@ -78,7 +78,7 @@ fn registry_that_has_grown_between_two_snapshots_is_named() {
     let [before, after] = ["before", "after"].map(|name| directory.0.join(name));
     let pid = leaky.pid();
     inspect(&["snapshot", "--output", text(&before), "--pid", &pid]).success();
-    // Has it grow by 1,000 entries.
+    // Each line that the program reads makes its registry grow by 1,000 entries.
     leaky.0.tell("");
     assert_eq!(leaky.0.line(), "grown\n");
     inspect(&["snapshot", "--output", text(&after), "--pid", &pid]).success();

@@ -62,7 +62,7 @@ fn free_blocks_are_told_from_blocks_in_use() {
     let address = |r: &Ref<u64>| Ref::as_ptr(r).addr() as u64 - 16;
     let elsewhere = refs.split_off(4_000);
     let mut freed: Vec<_> = elsewhere.iter().map(address).collect();
-    // Some are still in a batch of that thread, which waits.
+    // The other thread waits while some freed blocks are still in one of its batches.
     let (freed_there, freed_here) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
     let waiting = thread::spawn(move || {
@@ -102,7 +102,7 @@ fn free_blocks_are_told_from_blocks_in_use() {
     drop(end);
     waiting.join().unwrap();
     check(&read(), &refs, &freed);
-    // Sorted into the chunks' lists.
+    // Sorts the freed blocks into the lists of their chunks.
     blocks.trim();
     let still = |library: &Library, at: u64| {
         library
@@ -114,7 +114,7 @@ fn free_blocks_are_told_from_blocks_in_use() {
     assert!(freed.iter().all(|at| in_chunks(&at)));
     let freed: Vec<_> = freed.into_iter().filter(|&at| still(&after, at)).collect();
     check(&after, &refs, &freed);
-    // Closed, with blocks in use.
+    // Closes the allocator while blocks are in use.
     drop(blocks);
     check(&read(), &refs, &[]);
     let of_closed = read().chunks.len();

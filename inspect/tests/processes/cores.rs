@@ -73,12 +73,13 @@ fn a_core_of_gdb_shows_what_the_process_had() {
     for thread in process.threads() {
         let mut threads = core.threads().iter();
         let same = threads.find(|same| same.tid == thread.tid).unwrap();
-        // gdb writes the vector registers in a form of its own.
+        // Compares only the general registers: gdb writes the vector registers in a form of its
+        // own.
         assert_eq!(same.registers[..27], thread.registers[..27]);
         assert_eq!(same.thread_pointer, thread.thread_pointer);
         assert_eq!(same.stack_pointer, thread.stack_pointer);
     }
-    // A thread that has run meanwhile has changed its stack.
+    // Leaves out stacks, which threads have changed since.
     let stacks: Vec<_> = process.threads().iter().map(|t| t.stack_pointer).collect();
     let mappings = process.mappings().iter();
     let is_stack = |start, end| stacks.iter().any(|sp| (start..end).contains(sp));
@@ -146,12 +147,12 @@ fn truncated_cores_are_refused() {
                 assert!(expected > found);
                 expected
             }
-            // Too short to tell what it was to be.
+            // The file is too short to have its magic number.
             Error::NotACore { .. } if end < 4 => 0,
             error => panic!("{end}: {error}"),
         }
     };
-    // After the memory come headers of sections, which nobody needs.
+    // The end of what is needed: after the memory come only section headers, which are not read.
     let len = refuse(core.metadata().unwrap().len() / 2);
     let ends = (0..300).chain((300..len / 2).step_by(len as usize / 61));
     let mut ends: Vec<u64> = ends.collect();
@@ -169,7 +170,8 @@ fn damaged_cores_are_refused_or_read() {
     };
     let bytes = fs::read(&path).unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
-    // Headers and notes, where all the offsets are; sparse, so that it is quick.
+    // Damages headers and notes, which have all the offsets. The file is sparse, so that this is
+    // quick.
     let (mut refused, mut opened) = (0, 0);
     let mut rng = fastrand::Rng::with_seed(1);
     for round in 0..1500 {
@@ -243,7 +245,8 @@ fn the_program_must_be_the_one_that_crashed() {
     let error = refused(&path, Some(&path.with_file_name("none")));
     assert!(matches!(error, Error::NoProgram { .. }), "{error}");
 
-    // The same program built anew: only an address in its header differs, or its build id.
+    // A changed copy stands for a program that was built anew: only an address in its header or its
+    // build id differs.
     let core = ProgramImage::open(&path, Some(&moved)).unwrap();
     let mut other = fs::read(&moved).unwrap();
     let id = &core.modules()[0].build_id;

@@ -52,7 +52,8 @@ pub fn play(role: &str) {
                 let value = std::hint::black_box(0x7ec7_0123_4567_89ab_u64);
                 MARKER.store(1, Ordering::SeqCst);
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: it clobbers what it says, and loops for ever without memory.
+                // SAFETY: the code clobbers only the register that it names, and then loops for
+                // ever without accesses to memory.
                 unsafe {
                     std::arch::asm!(
                         "movq xmm7, {value}", "2: pause", "jmp 2b",
@@ -60,7 +61,8 @@ pub fn play(role: &str) {
                     );
                 }
                 #[cfg(target_arch = "aarch64")]
-                // SAFETY: as above.
+                // SAFETY: this code, too, clobbers only the register that it names, and accesses no
+                // memory.
                 unsafe {
                     std::arch::asm!(
                         "fmov d7, {value}", "2: yield", "b 2b",
@@ -80,7 +82,7 @@ pub fn play(role: &str) {
             let file = std::fs::File::open(file).unwrap();
             let shared = map(1 << 16, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1);
             let private = map(1 << 16, libc::MAP_PRIVATE, file.as_raw_fd());
-            // SAFETY: both are mapped, and larger.
+            // SAFETY: both mappings are larger than what is written.
             unsafe {
                 shared.write(1);
                 private.write(2);
@@ -114,7 +116,7 @@ fn statics_and_the_heap_have_their_values() {
     let found = image.bytes(place, 800_000).expect("the memory is there");
     let found = found.chunks_exact(8).map(|word| word.try_into().unwrap());
     assert!(found.map(u64::from_ne_bytes).eq(words));
-    // They are only data, but for the pages with the heads of chunks around them.
+    // All is data, except on the pages that have the heads of chunks around it.
     let middle = place + 400_000;
     assert!(!image.present().iter().any(|range| range.contains(&middle)));
     assert!(image.stopped().kept < image.stopped().bytes - 400_000);
@@ -232,7 +234,7 @@ fn vector_registers_are_among_the_registers() {
     let target = Target::start("vectors");
     let image = ProgramImage::take(target.pid()).unwrap();
     let value = 0x7ec7_0123_4567_89ab;
-    // In the general register, and in the vector register.
+    // Looks only behind the general registers, one of which has the value, too.
     let found = |thread: &Thread| thread.registers.iter().skip(34).any(|&word| word == value);
     assert!(image.threads().iter().any(found));
 }
@@ -277,7 +279,7 @@ fn shared_memory_and_changed_pages_of_files_are_copied() {
     assert_eq!(image.word(shared + 8192), Some(0));
     assert_eq!(image.word(private), Some(2));
     assert_eq!(image.word(private + 8), sevens);
-    // Not copied, but the process still has it.
+    // This page was not copied, but is read from the process.
     assert_eq!(image.word(private + 8192), sevens);
     drop(target);
     assert_eq!(image.word(shared), Some(1));

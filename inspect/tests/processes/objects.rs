@@ -51,7 +51,8 @@ fn churn(rounds: usize) -> String {
     items
 }
 
-/// Plays the role: allocates on several threads, of which one lives, with a cache, and tells what.
+/// Plays the role: allocates on several threads, one of which lives on with its cache, and prints
+/// the allocations.
 pub fn churns() -> ! {
     let first = churn(200);
     let threads: Vec<_> = (0..3)
@@ -98,11 +99,11 @@ fn what_is_in_use_is_found_and_what_is_free_is_not() {
         if is_used {
             let found = found.unwrap_or_else(|| panic!("{start:#x} of {size} is not found"));
             let unused = found.checked_sub(size).unwrap();
-            // Mappings are whole pages, and more for an alignment.
+            // A mapping is whole pages, and longer for an alignment.
             let mapped = size > 50_000 && unused < if size == 65_536 { 70_000 } else { 4_200 };
             assert!(unused < 64 || mapped, "{size}: {unused} unused");
         } else if !used.contains(&start) {
-            // Texts, and what std needs for threads, may have got the memory since.
+            // Strings, or what std allocates for threads, may have taken the memory since.
             free += 1;
             reused += usize::from(found.is_some());
         }
@@ -238,7 +239,7 @@ fn damaged_notes_are_refused_or_read() {
 
 #[test]
 fn damaged_structures_are_read_as_far_as_they_make_sense() {
-    // More by the environment, to search for what is not known yet.
+    // The environment can set more rounds and other seeds, for a longer search.
     let number = |name, usual| std::env::var(name).map_or(usual, |n| n.parse().unwrap());
     let (rounds, seed) = (number("ROUNDS", 300), number("SEED", 1));
     let target = Target::start("sample");
@@ -270,7 +271,7 @@ fn damaged_structures_are_read_as_far_as_they_make_sense() {
         let damaged = Damaged::new(&image, &changes);
         if let Ok(library) = Library::read(&damaged) {
             caveats += library.caveats.len();
-            // That takes longer.
+            // `discover` takes longer, so it runs in one round of ten.
             if round % 10 == 0 {
                 discover(&damaged, &library);
             }

@@ -80,7 +80,7 @@ pub fn play_debugged() {
     ));
 }
 
-/// Where gdb stops.
+/// Does nothing: gdb stops here.
 #[inline(never)]
 fn show() {
     black_box(());

@@ -140,7 +140,8 @@ pub fn play(role: &str, argument: &str) {
                 let mut again = Command::new(std::env::current_exe().unwrap());
                 panic!("{}", again.args(std::env::args().skip(1)).exec());
             });
-            // So that it looks again. On a thread, so that no address is left on a stack.
+            // A leak, so that the inspector looks again; on a thread, so that no address is left on
+            // a stack.
             let leak = || std::mem::forget(std::hint::black_box(releasepool::Ref::new([1u64; 4])));
             std::thread::spawn(leak).join().unwrap();
         }
@@ -173,13 +174,13 @@ fn threads_that_start_meanwhile_are_stopped_too() {
     let mut target = Target::start("spawns");
     for _ in 0..40 {
         let image = ProgramImage::take(target.pid()).unwrap();
-        // The first one, and those that start others.
+        // There are the first thread and the spawners at least.
         let threads = image.threads().len();
         assert!(threads > SPAWNERS, "{threads}");
         let (place, _) = image.symbols().find("processes::stops::PLACE").unwrap();
         let words = image.word(place).unwrap();
-        // Far from each other, so that a thread that still ran would change one that was copied
-        // and one that was not.
+        // The words are far apart: a thread that still ran would change one after its copy, and one
+        // before.
         let first = image.word(words).unwrap();
         let last = image.word(words + (4 << 20) * 8 - 8).unwrap();
         let is_stopped = first > 0 && first >= last && first - last <= SPAWNERS as u64;
@@ -303,7 +304,7 @@ fn a_process_may_end_at_any_time() {
             Err(error) => panic!("{error}"),
         }
         killer.join().unwrap();
-        // Its end is still there for its parent to see.
+        // The inspector has not consumed the exit status: the parent still gets it.
         assert!(!target.child.wait().unwrap().success());
     }
     assert!(ends > 0);

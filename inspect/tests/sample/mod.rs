@@ -63,13 +63,13 @@ thread_local! {
     static LOCAL: RefCell<Option<Ref<InLocal>>> = const { RefCell::new(None) };
 }
 
-/// Returns plain memory that had objects before, whose headers are still there: memory at the end
-/// of malloc's goes back without a trace.
+/// Returns plain memory that had objects before, whose headers are still there. Memory at the end
+/// of malloc's heap would lose them when it is freed.
 fn stale() -> Vec<Vec<u64>> {
     let mut plain = Vec::with_capacity(100);
     let mut objects = Vec::with_capacity(100);
     objects.extend((0..60).map(|i| Ref::new(Stale([i; 23]))));
-    // As many as malloc keeps for the thread.
+    // Fills the thread's cache in malloc, which keeps seven.
     objects.drain(..7);
     while objects.pop().is_some() {}
     plain.extend((0..60).map(|_| Vec::with_capacity(25)));
@@ -87,7 +87,7 @@ fn leak() {
     }
     black_box(&forgotten);
     std::mem::forget(forgotten);
-    // Several, as a stale word on a stack may look like a reference to one.
+    // Leaks several, as a stale word on a stack may look like a reference to one of them.
     (0..4).for_each(|i| _ = black_box(Box::leak(Box::new(Ref::new(InLoneBox(i))))));
 }
 
@@ -133,13 +133,14 @@ fn pools() {
 fn messages() {
     let inbox = stay("inbox", || {
         let mut pool = AutoreleasePool::new();
-        // Some are made, and the others are taken out with them.
+        // A drain makes some of these releases, and leaves the others claimed.
         let own = PoolManager::global().current_thread().unwrap();
         let claimed = Ref::new(InClaimed(1));
         (0..500).for_each(|_| own.release(claimed.clone()));
         drop(claimed);
         pool.drain_within(Budget::Count(300));
-        // The outer one is destroyed, and the inner one waits for that.
+        // The budget is used up by the outer object, so the inner one stays dead and waits for its
+        // destructor.
         pool.create(Ref::new(InDead("dead".to_owned())));
         pool.drain_within(Budget::Count(1));
         pool
@@ -150,7 +151,7 @@ fn messages() {
     assert_eq!(handoff.drain_on(&inbox), 300);
 }
 
-/// Retires objects by slots, while a pin holds the epoch: one waits in a batch.
+/// Retires objects by slots while a pin holds the epoch, so that they wait, one of them in a batch.
 fn retired() -> impl Sized {
     stay("pin", || {
         let pool = AutoreleasePool::new();
@@ -170,12 +171,12 @@ fn retired() -> impl Sized {
 pub fn play(ready: impl FnOnce()) -> ! {
     let stale = stale();
     let blocks = BlockAllocator::new();
-    // Too many for blocks of the size that a chunk of pools has: the addresses of the vectors stay on
-    // this stack, and would be mistaken for a guard if pools got the same memory.
+    // There are so many that pools cannot get the vectors' memory again: addresses of the vectors
+    // stay on this stack, and would be mistaken for guards.
     let mut freed: Vec<_> = (0..600).map(|i| Some(Ref::new(Freed(i)))).collect();
     let in_block = |i| Some(Ref::new_in(FreedBlock(i), &blocks));
     let mut freed_blocks: Vec<_> = (0..600).map(in_block).collect();
-    // Leaves no addresses in the memory of the vectors, which is used again.
+    // Clears the vectors, so that whoever gets their memory finds no addresses.
     freed.fill(None);
     freed_blocks.fill(None);
     drop((freed, freed_blocks));
@@ -240,7 +241,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let (gone, kept) = receiver.recv().unwrap();
     drop(kept);
 
-    // Its page has been used before, by more entries.
+    // A pool with more entries has used its page before.
     let mut handoff = HandoffPool::new();
     let handed = Ref::new(InHandoff(1));
     for n in [20, 2] {
@@ -265,7 +266,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     assert!(thread::spawn(post).join().unwrap());
     pools();
     messages();
-    // On a thread, so that no addresses are left on this stack. Nobody uses that one again.
+    // On a thread, whose stack nothing uses again: so no addresses are left on this one.
     thread::spawn(leak).join().unwrap();
     let retired = retired();
     // A closure that takes a frame.
@@ -276,9 +277,9 @@ pub fn play(ready: impl FnOnce()) -> ! {
         proxy.post_frame(move |_| drop(framed)).is_ok()
     };
     assert!(thread::spawn(post).join().unwrap());
-    // After all drains, each of which may release it.
+    // Only after all drains: any of them may release it.
     gone.release(Ref::new(InOrphan(1)));
-    // The worker parks.
+    // Gives the worker time to park.
     thread::sleep(std::time::Duration::from_millis(50));
     let all = (
         stale, vec, map, boxed, closure, parent, slice, text, weak, cyclic, aligned, zero,
@@ -433,7 +434,8 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
         for node in found {
             assert_eq!(counts(view.object(node)), (1, 0, true), "{name}");
             let mut holders = holders_of(node);
-            // Addresses of blocks that were there before are left in unused words of other memory.
+            // Unused words of other memory still have addresses of earlier objects in the same
+            // blocks.
             if name.contains("Block") {
                 holders.dedup();
             }
@@ -447,7 +449,7 @@ pub fn check_objects(graph: &Graph, is_known: bool) {
     holders.extend(vec![Holder::Object("InObject>]"); 2]);
     holders.push(Holder::Object("Debug"));
     let mut found = view.holders(node);
-    // The box whose value was moved into an object is free.
+    // The box from which the value was moved into the object is free.
     found.retain(|found| is_known || *found != Holder::Plain);
     found.sort_by_key(|found| holders.iter().position(|holder| holder == found));
     assert_eq!(known(found, is_known), known(holders, is_known));
@@ -519,7 +521,7 @@ pub fn check_library(graph: &Graph) {
         let roots = view.library(name);
         assert_eq!(roots.len(), n, "{name}: {roots:?}");
         for (found, label, counted) in roots {
-            // Those that have no strong reference any more are not counted.
+            // Objects without a strong reference do not count.
             let is_counted = !["InDead", "Kept"].contains(&name);
             assert_eq!((found, counted), (kind, is_counted.into()), "{name}");
             assert!(label.starts_with(wanted), "{name}: {label}");

@@ -12,14 +12,14 @@ pub fn models() -> Vec<Model> {
             "a thread's own load does not hide another thread's access (rmw mode)",
             &["0", "1"],
         )
-        // loom alone explores one of the two orders.
+        // Without the rmw mode, loom explores only one of the two orders.
         .plain(&["0"]),
         model!(
             canary_redundant_load,
             "a load whose value is not used hides no order of the stores around it",
             &["0 0", "0 1", "1 0", "1 1"],
         ),
-        // "0 then 0" is impossible: loom alone explores it, too.
+        // "0 then 0" is impossible, but loom explores it in the plain mode.
         model!(
             canary_swap_store,
             "a store is before an exchange or after it (rmw mode)",
@@ -89,7 +89,7 @@ fn canary_load_store() -> String {
     seen.to_string()
 }
 
-/// The program of loom's issue 166.
+/// Runs the program of loom's issue 166.
 fn canary_redundant_load() -> String {
     let shared = Arc::new([Atomic::default(), Atomic::default()]);
     let [key, value] = [0, 1];
@@ -105,7 +105,7 @@ fn canary_redundant_load() -> String {
     seen.join(" ")
 }
 
-/// The program of loom's issues 254 and 389.
+/// Runs the program of loom's issues 254 and 389.
 fn canary_swap_store() -> String {
     let a = Arc::new(Atomic::default());
     let swapper = spawn_with(&a, |a| a.swap(0));
@@ -114,7 +114,7 @@ fn canary_swap_store() -> String {
     format!("{seen} then {}", a.load())
 }
 
-/// The program of loom's issue 180, with fences.
+/// Runs the program of loom's issue 180, with fences.
 fn canary_fence() -> String {
     let shared = Arc::new([Atomic::default(), Atomic::default()]);
     let one = |shared: &[Atomic; 2], mine: usize| {
@@ -137,7 +137,7 @@ fn free() {
 
 fn leak_retired() {
     let slot = Slot::new(Ref::new(1));
-    // Pinned for ever.
+    // A pool that stays pinned for ever, as it is forgotten.
     let pool = AutoreleasePool::new();
     slot.load(&pool);
     std::mem::forget(pool);

@@ -19,7 +19,7 @@ pub fn models() -> Vec<Model> {
             "two threads exceed a soft cap: its hook is called once, and again after memory has shrunk",
             OVERLAP,
         )
-        // Two heaps are created and one is abandoned. Unbounded: 295,402 executions.
+        // Unbounded: 295,402 executions.
         .bounded(2),
         model!(
             caps_trim,
@@ -32,7 +32,6 @@ pub fn models() -> Vec<Model> {
             &["served at once", "served after the owner's next pool"],
             || asked(|blocks| _ = blocks.trim()),
         )
-        // Two threads enter the registry, and the owner has pools.
         .bounded(2),
         Model::new(
             "caps_request_once",
@@ -40,20 +39,18 @@ pub fn models() -> Vec<Model> {
             &["served at once", "served after the owner's next pool"],
             || asked(|_| ()),
         )
-        // Two threads enter the registry, and the owner has pools.
         .bounded(2),
         model!(
             caps_request_exit,
             "a thread that gets no chunk asks its owner, which ends",
             &["served at once", "served after the owner's end"],
         )
-        // Two threads enter the registry.
         .bounded(2),
     ]
     .into()
 }
 
-/// The layout of this many units of large memory: no block is aligned so.
+/// Returns the layout of this many units of large memory: blocks are not aligned to 128.
 fn large(units: usize) -> Layout {
     Layout::from_size_align(1_024 * units, 128).unwrap()
 }
@@ -70,7 +67,7 @@ fn chunk() -> u64 {
     chunk
 }
 
-/// An allocator of one chunk.
+/// Returns an allocator that may have one chunk.
 fn capped() -> BlockAllocator {
     let cap = chunk() as usize;
     BlockAllocator::builder().hard_cap(cap).build()
@@ -101,7 +98,7 @@ fn caps_large() -> bool {
     let blocks = BlockAllocator::builder().hard_cap(cap).build();
     let other = spawn_with(&blocks, |blocks| {
         assert!(alloc_as(&blocks, large(4)).is_none());
-        // Whatever the other thread has, there is room for this.
+        // Whatever the other thread has, there is room for one unit.
         let one = alloc_as(&blocks, large(1)).expect("there is room");
         let two = use_two(&blocks);
         free_as(&blocks, one, large(1));
@@ -136,7 +133,7 @@ fn caps_soft() -> bool {
 fn caps_trim() -> bool {
     let chunk = chunk();
     let blocks = BlockAllocator::new();
-    // One more than fits in a chunk in model builds.
+    // Needs a second chunk: in model builds, three blocks fit in one.
     let held = [(); 4].map(|()| alloc(&blocks));
     held.into_iter().for_each(|block| free(&blocks, block));
     let other = spawn_with(&blocks, |blocks| _ = blocks.trim());

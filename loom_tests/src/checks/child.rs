@@ -76,7 +76,7 @@ fn run(model: &Model, builder: &Builder) -> Result<Report, Failure> {
     std::thread::spawn(watch);
     builder.run(move || {
         BEGUN.fetch_add(1, Ordering::Relaxed);
-        // A failed execution leaves its event table behind.
+        // A failed execution, as canaries have, may leave deaths behind.
         take_deaths();
         body()
     })

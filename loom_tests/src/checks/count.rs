@@ -90,7 +90,7 @@ pub fn models() -> Vec<Model> {
 
 const MUTABLE: &[&str] = &["mutable", "shared"];
 
-/// Uses a reference, another one made from it, and no longer that.
+/// Makes a reference from `r`, drops `r`, and uses the new one.
 pub fn retain_and_look(r: Ref<Probe>) {
     let again = r.clone();
     drop(r);
@@ -101,7 +101,7 @@ pub fn upgrade_and_look(weak: &Weak<Probe>) -> bool {
     weak.upgrade().map(last_look).is_some()
 }
 
-/// Returns an outcome of an upgrade on another thread, and of where the object died.
+/// Names an outcome: whether the upgrade on another thread succeeded, and where the object died.
 pub fn upgrade_outcome(upgraded: bool, died_on: usize) -> String {
     let upgraded = if upgraded { "upgraded" } else { "too late" };
     format!("{upgraded}, died on {died_on}")
@@ -196,7 +196,7 @@ fn cyclic_panics() -> usize {
     let mine = order.next();
     assert!(panic.is_err());
     upgrader.unwrap().join();
-    // The value that never became the object's is destroyed here.
+    // The panic destroys the value here, as it was never moved into the object.
     assert_eq!(take_deaths(), [me()]);
     mine
 }
@@ -264,7 +264,7 @@ fn get_mut_weak() -> bool {
     let r = Ref::new(Probe::new());
     let weak = Ref::downgrade(&r);
     mutable_during(r, || {
-        // A thread that begins with a load, as `upgrade` does, hides schedules from loom.
+        // `upgrade` begins with a load, and loom skips schedules of a thread that begins so.
         drop(weak.clone());
         let other = weak.upgrade().unwrap();
         drop(weak);
@@ -343,6 +343,6 @@ fn destructor_panics() -> usize {
     let panicked = release(r);
     let (one, panicked_there) = (other.id, other.join());
     assert!(panicked != panicked_there, "it is destroyed once");
-    // The runner then finds memory that was not freed.
+    // If the memory is not freed after the panic, the runner finds it.
     died_on(&[me(), one])
 }

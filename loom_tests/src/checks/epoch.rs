@@ -135,7 +135,7 @@ struct Place {
     object: Cell,
 }
 
-/// Whether the reader found the object, and the collector freed it.
+/// The outcomes: did the reader find the object, and did the collector free it?
 const ALL: &[&str] = &["found, freed", "found, kept", "gone, freed", "gone, kept"];
 
 fn meet(read: fn(&Place) -> bool, collect: fn(&Place) -> bool) -> String {
@@ -189,7 +189,7 @@ fn read_by_second_pool(place: &Place) -> bool {
     let mut second = AutoreleasePool::new();
     pin(&second);
     let found = place.gone.load() == 0;
-    // Raises the announcement to the second pool's epoch. It is closed out of order.
+    // Closed out of order: this raises the announcement to the second pool's epoch.
     drop(first);
     if found {
         place.object.get();
@@ -198,7 +198,8 @@ fn read_by_second_pool(place: &Place) -> bool {
     found
 }
 
-/// Has made a fence before, and makes none if no collector has revoked that.
+/// Reads after an earlier pin, which made a fence: this pin makes none unless a collector has
+/// revoked that.
 fn read_twice(place: &Place) -> bool {
     pinned(|| ());
     read(place)
@@ -214,7 +215,7 @@ fn quick() -> String {
 }
 
 fn revoked() -> String {
-    // The reader takes over its part in the epoch, and its note.
+    // The reader takes over this thread's participant, with its mark that a fence was made.
     spawn(|| pinned(|| ())).join();
     meet(read_twice, |place| {
         epoch_oldest_pin();
@@ -279,7 +280,7 @@ fn ends(slot: Arc<Slot<Probe>>, deaths: usize) {
     assert_eq!(take_deaths().len(), deaths);
 }
 
-/// Returns how many objects the collection beside the other thread has released.
+/// Returns how many objects the collection during the other thread's stores has released.
 fn epoch_collectors() -> usize {
     let (slot, _) = slot();
     let other = spawn(|| _ = epoch_collect());
@@ -303,7 +304,7 @@ fn epoch_bumps() -> String {
 fn epoch_leave() -> String {
     let place = Arc::default();
     let reader = || spawn_with(&place, |place| read(&place));
-    // Another one takes over its part in the epoch.
+    // One of the next readers takes over this one's participant.
     reader().join();
     let others = [(); 2].map(|()| reader());
     let freed = collect(&place);
@@ -311,7 +312,8 @@ fn epoch_leave() -> String {
     describe(found, freed)
 }
 
-/// Returns how many objects the collections beside the other thread have released.
+/// Returns how many objects the collection during the other thread's store has released besides the
+/// one that this thread replaced.
 fn epoch_flag() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| slot.store(probe()));
@@ -331,7 +333,7 @@ fn epoch_flag() -> usize {
     released - 1
 }
 
-/// Returns how many objects the collection beside the other thread has released.
+/// Returns how many objects the collection during the other thread's stores has released.
 fn epoch_queue() -> usize {
     let (slot, _) = slot();
     let other = spawn_with(&slot, |slot| [(); 2].map(|()| slot.store(probe())));

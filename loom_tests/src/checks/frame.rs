@@ -16,7 +16,6 @@ pub fn models() -> Vec<Model> {
             "two threads post while a loop closes, one of them for a frame: accepted posts have run by then, the others are given back",
             &["both ran", "1 ran", "2 ran", "both given back"],
         )
-        // Three threads, and the lock of the thread's waker.
         .bounded(3),
         model!(
             frame_delayed_close,
@@ -28,15 +27,13 @@ pub fn models() -> Vec<Model> {
             "two threads post to a loop that makes frames on demand: it wakes",
             &["two frames", "three frames"],
         )
-        // Three threads, and the locks of the loop's sleep. With 2: 126,364 executions, in which one
-        // frame is enough, too.
+        // With 2: 126,364 executions, which also reach "one frame".
         .bounded(1),
         model!(
             frame_posts_during_post,
             "two threads post to a loop that makes frames on demand and is running its first closure: it wakes",
             &["0 meanwhile", "1 meanwhile", "2 meanwhile"],
         )
-        // Three threads, and the locks of the loop's sleep.
         .bounded(2)
         .plain_bounded(1),
         Model::new(
@@ -51,7 +48,7 @@ pub fn models() -> Vec<Model> {
             },
         )
         .plain(&["two frames", "three frames"])
-        // The locks of the loop's sleep; unbounded takes many minutes.
+        // Unbounded: many minutes.
         .bounded(4),
         Model::new(
             "frame_delayed_wakes",
@@ -64,7 +61,6 @@ pub fn models() -> Vec<Model> {
                 })
             },
         )
-        // The locks of the loop's sleep, as before.
         .bounded(4),
         model!(
             frame_request_release,
@@ -103,14 +99,13 @@ pub fn models() -> Vec<Model> {
             "a post while the looper shuts down: it has run when shutdown returns, or is given back",
             &["ran", "given back"],
         )
-        // Three threads, and the two locks of their sleeps.
         .bounded(4),
         model!(
             finish_looper,
             "a post while `finish` ends a looper: it has run when `finish` returns, or is given back",
             &["ran", "given back"],
         )
-        // Not all that `finish` waits for wakes it.
+        // `finish` also waits for what does not wake it.
         .timed()
         .bounded(2)
         .plain_bounded(1),
@@ -129,17 +124,17 @@ pub fn models() -> Vec<Model> {
     .into()
 }
 
-/// Does not wait between frames.
+/// Returns a loop that does not wait between frames.
 pub fn unlimited() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().unlimited())
 }
 
-/// Makes frames on demand, without waiting between them.
+/// Returns a loop that makes frames on demand, and does not wait between them.
 fn eager() -> FrameLoop {
     FrameLoop::new(FrameConfig::new().on_demand().unlimited())
 }
 
-/// Makes frames on demand. The first one, which is made without a request, is made.
+/// Returns a loop that makes frames on demand, and has made its first one, which needs no request.
 pub fn idle() -> FrameLoop {
     let mut frames = eager();
     frames.tick(|_| ());
@@ -196,7 +191,7 @@ fn frame_post_close() -> &'static str {
 fn frame_delayed_close() -> bool {
     let frames = unlimited();
     let poster = spawn_with(&frames.proxy(), move |proxy| {
-        // Dropped, or given back.
+        // The loop drops it, or gives it back.
         let later = proxy.post_after(Duration::from_secs(1), || panic!("it is not due"));
         let accepted = proxy.post_after(Duration::ZERO, note).is_ok();
         assert!(later.is_ok() || !accepted, "it was closed before");
@@ -227,7 +222,8 @@ fn frame_posts_during_post() -> usize {
     POSTED.store(0, Ordering::Relaxed);
     let mut frames = eager();
     let first = || {
-        // So that loom explores the executions in which both post meanwhile, without a preemption.
+        // Lets loom explore the executions in which both threads post meanwhile, without a
+        // preemption.
         let_others_go_first();
         MEANWHILE.store(POSTED.load(Ordering::Relaxed), Ordering::Relaxed);
     };
@@ -346,7 +342,7 @@ fn frame_claimed() -> bool {
         proxy.request_frame();
         waited
     });
-    // Only the destructor of the last one leads to another frame.
+    // Only the destructor of the last object leads to another frame.
     frames.run(|_| stop_if(true));
     let waited = other.join();
     assert_eq!(first + take_deaths().len(), 2);

@@ -20,7 +20,6 @@ pub fn models() -> Vec<Model> {
             "a budgeted drain claims orphans and leaves some, while another thread drains",
             &["0 here", "1 here"],
         )
-        // Three threads enter the registry, one after the other.
         .bounded(6),
     ]
     .into()
@@ -85,7 +84,7 @@ fn orphans_by_parts() -> usize {
     let here = deaths.iter().filter(|thread| **thread == me()).count();
     assert_eq!(here, drained.released);
     sender.join();
-    // Releases here the references that were claimed and not released, which count until then.
+    // Makes here the releases that were claimed and not made, which count as waiting until then.
     assert!(quiesce());
     deaths.append(&mut take_deaths());
     assert_eq!(deaths.len(), 2);

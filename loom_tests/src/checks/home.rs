@@ -73,7 +73,7 @@ fn against_exit(make: fn(Probe) -> HomeRef<Probe>) -> &'static str {
     match (&at_once[..], &at_exit[..], &later[..], model::free_kept()) {
         (died, [], [], 0) if died == home => "by the home's drop",
         ([], died, [], 0) if died == home => "sent home",
-        // It may have been destroyed before the home's exit was complete.
+        // The other thread may destroy it before the home's exit is complete.
         ([], [died], [], 0) | ([], [], [died], 0) if *died == other => "where it was dropped",
         ([], [], [], 1) => "kept",
         other => panic!("died {other:?}"),

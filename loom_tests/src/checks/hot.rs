@@ -46,7 +46,7 @@ pub fn models() -> Vec<Model> {
             "a thread exits while another one uses hot objects for the first time, and may take over its book",
             DIED,
         )
-        // Two threads enter the registry, and one leaves it. With 3: 80,000 executions in each mode.
+        // With 3: 80,000 executions in each mode.
         .bounded(2),
         model!(
             hot_exit_births_only,
@@ -58,7 +58,7 @@ pub fn models() -> Vec<Model> {
             "a reference is dropped on a thread that has exited, while another thread drops the last but one",
             &["an orphan", "in the drain"],
         )
-        // A death after the exit that is not ordered is noticed with five only.
+        // With fewer, no execution shows a death after the exit that nothing orders.
         .plain_bounded(5),
         model!(
             hot_two_after_exit,
@@ -97,7 +97,6 @@ pub fn models() -> Vec<Model> {
         )
         .plain(&["0 and 0", "1 and 1"]),
     ]
-    // Two or three threads enter the registry.
     .map(|model| model.else_bounded(3))
     .into()
 }
@@ -143,7 +142,7 @@ pub fn assert_all_over() {
     assert_eq!((hot_unreleased(), hot_releasing_here()), (0, 0));
 }
 
-/// Returns where the only probe has died, which a last review must not have been needed for.
+/// Returns where the only probe has died; asserts that a last review finds nothing more.
 pub fn found_in_time(threads: &[ThreadId]) -> usize {
     let outcome = died_on(threads);
     assert_eq!(Hot::review(), 0);
@@ -170,7 +169,7 @@ fn hot_send_and_drop() -> usize {
 
 fn hot_hopping() -> bool {
     let [first] = references();
-    // The other thread counts one birth and one death, and so does this one, while the clone lives.
+    // Each of the two threads counts one birth and one death, while the clone lives.
     let other = spawn(move || {
         let clone = first.clone();
         drop(first);
@@ -254,7 +253,7 @@ fn during_review(f: impl FnOnce(Arc<HotRef<Probe>>) -> HotRef<Probe>) -> bool {
 }
 
 fn hot_exit_and_adoption() -> usize {
-    // The second one's book may be the first one's.
+    // The second thread may take over the first one's book.
     let threads = references::<2>().map(|reference| {
         spawn(move || {
             drop(reference.clone());
@@ -275,8 +274,8 @@ fn hot_exit_births_only() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-/// Returns whether the only probe has died as an orphan, which the main thread releases only now, or
-/// in a drain of the other thread.
+/// Returns true if the only probe is an orphan, which this thread now releases, and false if it
+/// died in a drain of the other thread.
 fn orphan_or(other: ThreadId) -> bool {
     let deaths = take_deaths();
     let orphan = deaths.is_empty();
@@ -308,7 +307,7 @@ fn hot_two_after_exit() -> bool {
     let other = spawn_with(&overlap, move |overlap| hops(theirs, &overlap));
     hops(mine, &overlap);
     other.join();
-    // It is an orphan.
+    // Releases the dead object, if it is an orphan by now.
     drain();
     assert_eq!(take_deaths(), [me()]);
     assert_eq!(Hot::review(), 0);
@@ -360,7 +359,7 @@ fn hot_budgeted() -> usize {
     found_in_time(&[me(), other.ended()])
 }
 
-/// Says on which thread it died.
+/// A hot object that holds another; its probe records the thread on which it died.
 struct Outer {
     _inner: HotRef<Probe>,
     _probe: Probe,

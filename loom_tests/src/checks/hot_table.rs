@@ -156,7 +156,7 @@ fn hot_scan_in_parts() -> String {
     let reviewer = spawn(move || {
         drop(hot);
         let mut pool = AutoreleasePool::new();
-        // Each reads one account.
+        // Each drain reads one account.
         let mut drains = 1;
         while pool.drain_within(Budget::Time(Duration::ZERO)).remaining > 0 {
             drains += 1;
@@ -177,7 +177,7 @@ fn hot_scan_in_parts() -> String {
 fn hot_dropped_between_parts() -> usize {
     let [mine, theirs] = references();
     let other = drop_on_thread(theirs);
-    // Reads one account.
+    // This drain reads one account.
     left_within(Budget::Time(Duration::ZERO));
     drop_and_drain(mine);
     found_in_time(&[me(), other.ended()])
@@ -266,7 +266,7 @@ fn hot_two_releases() -> bool {
 fn hot_unreleased_orphan() -> &'static str {
     let first = hot();
     drop(hot());
-    // Finds room by making the dead object an orphan.
+    // The thread finds a free row by making the dead object an orphan.
     let other = spawn(hot);
     let_others_go_first();
     let dead = hot_unreleased();
@@ -283,7 +283,7 @@ fn hot_unreleased_orphan() -> &'static str {
     outcome
 }
 
-/// Keeps another one alive.
+/// Keeps another hot object alive.
 struct Outer {
     _inner: HotRef<Watched>,
     _seen: Watched,
@@ -291,7 +291,7 @@ struct Outer {
 
 fn ended() -> &'static str {
     let seen = [Seen::new(), Seen::new()];
-    // In the first row, so it is looked at first.
+    // The inner object has the first row, so a review looks at it first.
     let inner = make(Watched(seen[0].clone()));
     let outer = make(Outer {
         _inner: inner.get(),

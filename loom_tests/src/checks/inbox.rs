@@ -38,7 +38,7 @@ pub fn models() -> Vec<Model> {
             "a sender of two; the owner runs what is there, then closes: exactly what has not run is counted",
             &["0 of 0", "0 of 1", "0 of 2", "1 of 1", "1 of 2", "2 of 2"],
         )
-        // Taken before the close, of those that were accepted.
+        // How many messages were taken before the close, of how many that were accepted.
         .plain(&["0 of 0", "0 of 1", "0 of 2"]),
         model!(
             inbox_counted_twice,
@@ -189,7 +189,8 @@ fn inbox_full_counted() -> String {
     waiting.to_string()
 }
 
-/// Sends a number on each of two threads. Returns how many wait then, and whether that overlapped.
+/// Sends a number from each of two threads. Returns how many numbers wait then, and whether the
+/// sends overlapped.
 fn sent_by_two(inbox: &Arc<Counted>, accepted: bool) -> (u64, bool) {
     let shared = inbox.clone();
     let (there, here, at_once) = overlap(move || shared.push(1), || inbox.push(2));

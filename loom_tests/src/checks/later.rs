@@ -45,7 +45,6 @@ pub fn models() -> Vec<Model> {
             "a delayed post that is due, while its looper shuts down: it has run by then, or is given back",
             &["ran", "given back"],
         )
-        // Three threads, and the two locks of their sleeps.
         .bounded(3),
     ]
     .into()
@@ -68,7 +67,7 @@ fn fate() -> (Option<ThreadId>, ThreadId) {
     (ran.first().copied(), dropped[0])
 }
 
-/// Returns what happened to the closure if its loop has got it.
+/// Returns what became of the closure, which its loop has got.
 fn fate_at_home(delay: Duration) -> &'static str {
     match fate() {
         (Some(ran), dropped) if ran == me() && dropped == me() => "ran",

@@ -25,14 +25,12 @@ pub fn models() -> Vec<Model> {
             "a thread ends and another one starts: it adopts the heap, or creates its own",
             &["taken over", "its own"],
         )
-        // Threads enter the registry, one after the other.
         .bounded(2),
         model!(
             memory_adopted_while_pushed,
             "a heap is adopted while another thread frees one of its blocks",
             OVERLAP,
         )
-        // Threads enter the registry, one after the other.
         .bounded(3),
         model!(
             memory_exit_in_flight,
@@ -44,7 +42,6 @@ pub fn models() -> Vec<Model> {
             "the allocator's last handle is dropped while another thread frees the last blocks: one of the two deletes the heap",
             OVERLAP,
         )
-        // A thread enters the registry.
         .bounded(4),
         Model::new(
             "memory_closed_elsewhere",
@@ -68,7 +65,6 @@ pub fn models() -> Vec<Model> {
             "two managers have allocators of their own; another thread keeps an object from a pool of one",
             OVERLAP,
         )
-        // Threads enter the registry, one after the other.
         .bounded(2),
         Model::new(
             "memory_two_adopt",
@@ -76,7 +72,6 @@ pub fn models() -> Vec<Model> {
             &["1 heaps", "2 heaps"],
             || with_idle_heap(use_block),
         )
-        // Threads enter the registry, one after the other.
         .bounded(3),
         Model::new(
             "memory_trim_adopt",
@@ -84,7 +79,6 @@ pub fn models() -> Vec<Model> {
             &["1 heaps", "2 heaps"],
             || with_idle_heap(|blocks| _ = blocks.trim()),
         )
-        // Threads enter the registry, one after the other.
         .bounded(3),
     ]
     .into()
@@ -135,10 +129,10 @@ fn nothing_is_left(blocks: &BlockAllocator) -> u64 {
 
 fn memory_remote_free() -> &'static str {
     let blocks = BlockAllocator::new();
-    // All blocks of a chunk in model builds.
+    // A chunk has three blocks in model builds: these are all.
     let (a, b, c) = (alloc(&blocks), alloc(&blocks), alloc(&blocks));
     let sender = spawn_with(&blocks, |blocks| {
-        // A batch in model builds.
+        // In model builds, two blocks are a batch.
         free(&blocks, a);
         free(&blocks, b);
     });
@@ -216,7 +210,7 @@ fn memory_exit_in_flight() -> bool {
     overlap.at_once()
 }
 
-/// loom fails the model if memory is left, as it counts allocations.
+/// Closes the allocator; loom, which counts allocations, fails the model if memory is left.
 fn memory_closed() -> bool {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
@@ -224,11 +218,11 @@ fn memory_closed() -> bool {
     at_once
 }
 
-/// Runs a heap's owner and the main thread with a handle each; the owner drops its handle and then
-/// calls `f` with an object, whose result is dropped when it has ended.
+/// Gives a heap's owner and the main thread a handle each. The owner drops its handle, and calls
+/// `f` with an object; the result of `f` is dropped once the owner has ended.
 fn closed_while<R: Send + 'static>(f: fn(Ref<i32>) -> R) -> bool {
     let blocks = BlockAllocator::new();
-    // Stands for the count of handles, which is std's `Arc`: loom does not see that, nor what it orders.
+    // Stands for the count of handles: that is in std's `Arc`, whose orderings loom does not see.
     let handles = Arc::new(AtomicUsize::new(2));
     let drop_handle = |handles: Arc<AtomicUsize>, blocks: BlockAllocator| {
         handles.fetch_sub(1, Ordering::AcqRel);
@@ -251,7 +245,7 @@ fn closed_while<R: Send + 'static>(f: fn(Ref<i32>) -> R) -> bool {
 fn memory_closed_in_exit() -> bool {
     let blocks = BlockAllocator::new();
     let objects = [Ref::new_in(1, &blocks), Ref::new_in(2, &blocks)];
-    // A batch in model builds; and a request that the end of this thread answers.
+    // In model builds, two blocks are a batch. The end of this thread answers the request to trim.
     let sender = spawn_with(&blocks, |blocks| {
         drop(objects);
         blocks.trim();
@@ -283,8 +277,8 @@ fn memory_two_managers() -> bool {
     at_once
 }
 
-/// One thread uses a block while this one calls `here`, and there is the heap of a thread that has
-/// ended; returns the number of heaps.
+/// Calls `here` while another thread uses a block, and while a thread that has ended has left its
+/// heap; returns the number of heaps.
 fn with_idle_heap(here: fn(&BlockAllocator)) -> String {
     let blocks = BlockAllocator::new();
     let use_one = || spawn_with(&blocks, |blocks| use_block(&blocks));

@@ -7,8 +7,7 @@ use std::sync::Arc;
 pub struct Model {
     pub name: &'static str,
     pub about: &'static str,
-    /// The bound on preemptions, if the model does not finish without one; its reason is in a
-    /// comment.
+    /// The bound on preemptions, if there is one: see [`bounded`](Self::bounded).
     pub bound: Option<usize>,
     /// The bound in the plain mode, if it is another one there.
     pub plain_bound: Option<usize>,
@@ -124,6 +123,17 @@ impl Model {
         self
     }
 
+    /// Bounds the preemptions, which are switches from a thread that could go on, as the model takes
+    /// too long without a bound.
+    ///
+    /// To enter the registry a thread makes at least six atomic operations, to exit many more, and a
+    /// sleep adds locks. Each multiplies the executions, but is not what the model is about: the models
+    /// of `registry` and `exit` check the first two.
+    ///
+    /// The bound is enough if the race that the model is about fits in it, and most mistakes need one
+    /// preemption or two. So within its bound a model must reach each of its outcomes, and it must fail
+    /// when `ci/mutate.sh weaken` weakens an ordering whose comment names the model. A comment beside a
+    /// bound says why it is not higher, or not lower, than that.
     pub fn bounded(mut self, preemptions: usize) -> Self {
         self.bound = Some(preemptions);
         self

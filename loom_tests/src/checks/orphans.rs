@@ -21,7 +21,6 @@ pub fn models() -> Vec<Model> {
             "a budgeted drain makes one of two orphaned releases, while another thread quiesces",
             &["quiet", "not yet"],
         )
-        // Threads enter the registry, one after the other.
         .bounded(6),
         model!(
             orphans_before_part,
@@ -34,7 +33,6 @@ pub fn models() -> Vec<Model> {
             &["quiet", "not yet"],
             || last_orphan(Duration::ZERO, drop).0,
         )
-        // Threads enter the registry, one after the other.
         .bounded(6),
         Model::new(
             "orphans_last_part",
@@ -45,7 +43,6 @@ pub fn models() -> Vec<Model> {
                 last_orphan(Duration::ZERO, drain).0
             },
         )
-        // Threads enter the registry, one after the other.
         .bounded(6),
         model!(
             orphans_waited_for,
@@ -58,21 +55,18 @@ pub fn models() -> Vec<Model> {
             "two budgeted drains claim orphans at once, and give the rest back",
             &["1 and 0", "1 and 1", "0 and 1"],
         )
-        // Threads enter the registry, one after the other.
         .bounded(6),
         model!(
             orphans_two_at_once,
             "two drains claim an orphan each, and run them at once: both are counted",
             &["none here", "one here", "both here"],
         )
-        // Threads enter the registry, one after the other.
         .bounded(3),
         model!(
             orphans_two_batches,
             "two threads make batches of retired references ready at once: none counts as in flight",
             OVERLAP,
         )
-        // Threads enter the registry.
         .bounded(3)
         .plain_bounded(1),
         model!(
@@ -86,7 +80,7 @@ pub fn models() -> Vec<Model> {
             &["died on 0", "died on 1"],
             || orphans_last_hot(drop),
         )
-        // Threads enter the registry, one after the other. With 3: 21,903 executions in the rmw mode.
+        // With 3: 21,903 executions in the rmw mode.
         .bounded(2)
         .plain_bounded(3),
         Model::new(
@@ -95,7 +89,6 @@ pub fn models() -> Vec<Model> {
             &["died on 0", "died on 1"],
             || orphans_last_hot(|mut pool| _ = pool.drain_within(Budget::All)),
         )
-        // Threads enter the registry, one after the other.
         .bounded(2)
         .plain_bounded(3),
         model!(
@@ -103,14 +96,12 @@ pub fn models() -> Vec<Model> {
             "a drain releases a dead hot object, whose destructor sends an orphan, while another thread quiesces",
             &["quiet", "not yet"],
         )
-        // Threads enter the registry, one after the other.
         .bounded(3),
         model!(
             orphans_to_hot,
             "a drain makes an orphaned release, whose destructor drops the last reference to a hot object, while another thread quiesces",
             &["quiet", "not yet"],
         )
-        // Threads enter the registry, one after the other.
         .bounded(4),
         model!(
             orphans_looked_at,
@@ -153,7 +144,8 @@ fn exit_claimed() -> bool {
         pool.create(Probe::new());
         this.release(Ref::new(Probe::new()));
     }
-    // Two of its own and two that were sent; of each, one is released and one is left.
+    // The drain has two entries and two sent releases; it makes one of each, and leaves one of
+    // each.
     let drained = pool.drain_within(Budget::Count(2));
     assert_eq!((drained.released, drained.remaining), (2, 2));
     drop(pool);
@@ -217,7 +209,7 @@ fn orphans_before_part() -> bool {
     }
     let (seen, third) = watched();
     let sender = spawn_without_exit(move || gone.release(third));
-    // What the first one gives back may be in front of the third.
+    // The release that the first drain gives back may be ahead of the third.
     assert_eq!([drain_one(), drain_one()], [1, 1]);
     sender.join();
     let in_time = seen.get();
@@ -300,7 +292,7 @@ fn orphans_call_enters() -> bool {
     let same = model::slot(this().key()) == model::slot(gone);
     if same {
         assert_eq!(here, [], "it ran on the thread that took its target's slot");
-        // A thread that is not in the registry.
+        // The new thread does not enter the registry, so it cannot have the target's slot.
         let other = spawn_without_exit(|| assert!(quiesce()));
         assert_eq!([other.ended()], take_ran_on()[..]);
     } else {
@@ -352,7 +344,7 @@ fn orphans_to_hot() -> bool {
     let hot = hot();
     let held = Ref::new(hot.get());
     drop(hot);
-    // The review of this thread, which has let it go.
+    // Reviews the object here, as this thread has let it go.
     drain();
     gone.release(held);
     let died = Arc::new(AtomicBool::new(false));
@@ -369,7 +361,8 @@ fn orphans_to_hot() -> bool {
     quiet
 }
 
-/// Counts the orphans while it is itself destroyed as one, of which `others` may wait.
+/// Returns an object whose destructor counts the orphans; at most `others` may wait while it is
+/// destroyed as an orphan.
 fn looks(others: usize) -> OnDrop {
     let probe = Probe::new();
     OnDrop::new(move || {

@@ -26,20 +26,20 @@ impl Probe {
     }
 
     pub fn look(&self) {
-        // SAFETY: loom checks it.
+        // SAFETY: loom fails the model if this access is not ordered with the others.
         self.0
             .with(|n| assert_eq!(unsafe { *n }, 7, "used after its destructor"));
     }
 
     pub fn change(&mut self) {
-        // SAFETY: loom checks it.
+        // SAFETY: loom fails the model if this access is not ordered with the others.
         self.0.with_mut(|n| unsafe { *n = 7 });
     }
 }
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        // SAFETY: loom checks it.
+        // SAFETY: loom fails the model if this access is not ordered with the others.
         self.0.with_mut(|n| {
             assert_eq!(
                 unsafe { std::mem::replace(&mut *n, 0) },
@@ -66,7 +66,7 @@ impl Seen {
     }
 
     pub fn get(&self) -> bool {
-        // SAFETY: loom checks it.
+        // SAFETY: loom fails the model if this access is not ordered with the others.
         self.0.with(|seen| unsafe { *seen })
     }
 }
@@ -75,7 +75,7 @@ pub struct Watched(pub std::sync::Arc<Seen>);
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // SAFETY: loom checks it.
+        // SAFETY: loom fails the model if this access is not ordered with the others.
         self.0.0.with_mut(|seen| unsafe { *seen = true });
     }
 }

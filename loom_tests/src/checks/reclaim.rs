@@ -14,7 +14,7 @@ pub fn models() -> Vec<Model> {
             &["full", "room"],
             full,
         )
-        // The locks of two sleeps. With three preemptions, the plain mode takes more than 400 s.
+        // With three preemptions, the plain mode takes more than 400 s.
         .bounded(3)
         .plain_bounded(1),
         Model::new(
@@ -31,7 +31,7 @@ pub fn models() -> Vec<Model> {
             &["full", "room"],
             || refused(|to| drop(to.try_drop_later(Probe::new()))),
         )
-        // The locks of two sleeps. With one preemption, the plain mode takes more than 100 s.
+        // With one preemption, the plain mode takes more than 100 s.
         .bounded(2)
         .plain_bounded(0),
         Model::new(
@@ -49,7 +49,6 @@ pub fn models() -> Vec<Model> {
             refused_bytes,
         )
         .plain(&["one after the other"])
-        // The locks of two sleeps.
         .bounded(2)
         .plain_bounded(0),
         Model::new(
@@ -58,8 +57,7 @@ pub fn models() -> Vec<Model> {
             &["here", "there"],
             end,
         )
-        // The whole of an exit, and the lock of the looper's sleep. With three preemptions, the plain mode
-        // makes 570,183 executions, with two 68,634.
+        // The plain mode makes 570,183 executions with three preemptions, 68,634 with two.
         .bounded(2)
         .plain_bounded(1),
         Model::new(
@@ -69,8 +67,7 @@ pub fn models() -> Vec<Model> {
             full_end,
         )
         .plain(&["both here", "one here"])
-        // The whole of an exit, and the locks of two sleeps. With two preemptions, the plain mode takes more
-        // than 300 s.
+        // With two preemptions, the plain mode takes more than 300 s.
         .bounded(2)
         .plain_bounded(1),
         Model::new(
@@ -79,7 +76,6 @@ pub fn models() -> Vec<Model> {
             &["both there", "one here"],
             bytes,
         )
-        // The whole of an exit, and the lock of the looper's sleep.
         .bounded(2)
         .plain_bounded(1),
         Model::new(
@@ -89,8 +85,7 @@ pub fn models() -> Vec<Model> {
             finish,
         )
         .plain(&["next"])
-        // The whole of two exits, and the locks of four sleeps. The sender finds the end between its look-up and its
-        // send only with two preemptions.
+        // Only with two preemptions does the sender meet the end between its look-up and its send.
         .bounded(2)
         .plain_bounded(0),
         Model::new(
@@ -112,7 +107,7 @@ pub fn models() -> Vec<Model> {
             &["one turn", "two turns"],
             hook,
         )
-        // Two senders, and the loop's lock. With three preemptions: 134,089 executions.
+        // With three preemptions: 134,089 executions.
         .bounded(2),
     ]
     .into()
@@ -157,7 +152,8 @@ fn heavy() -> bool {
     is_full
 }
 
-/// While a sender waits for room, another thread calls `send`, which destroys what is refused.
+/// Has another thread call `send`, which destroys what is refused, while this thread waits for
+/// room.
 fn refused(send: fn(&Reclaimer)) -> bool {
     let reclaimer = one_value();
     reclaimer.drop_later(Probe::new());
@@ -194,7 +190,8 @@ fn end() -> bool {
 
 fn full_end() -> usize {
     let reclaimer = one_value();
-    // One thread makes both values: which lists blocks of two heaps share depends on addresses.
+    // One thread makes both values: with blocks of two heaps, what the threads share would depend
+    // on addresses.
     let sender = spawn_with(&reclaimer, |to| {
         to.drop_later(Probe::new());
         to.drop_later(Probe::new());
@@ -215,7 +212,8 @@ fn bytes() -> usize {
 }
 
 fn finish() -> &'static str {
-    // Not in blocks, which are not aligned so: which lists blocks of two heaps share depends on addresses.
+    // Over-aligned, so not in blocks: with blocks of two heaps, what the threads share would depend
+    // on addresses.
     #[repr(align(128))]
     struct OverAligned(#[expect(dead_code, reason = "it is dropped")] Probe);
     let send = || drop_later(OverAligned(Probe::new()));
@@ -237,7 +235,7 @@ fn finish() -> &'static str {
 }
 
 fn room_made() -> usize {
-    /// Two values, each 1 while it waits, and the room for one.
+    /// Two values, each of which is 1 while it waits, and the reclaimer's room for one value.
     #[derive(Default)]
     struct Shared {
         first: Atomic,
@@ -277,7 +275,8 @@ fn room_end() -> usize {
 fn hook() -> usize {
     let woken = Door::new();
     let there = woken.clone();
-    // Of a loop around this one: it is not called meanwhile, and would wake nobody.
+    // The hook of an outer loop: while the inner one is set, it must not be called, as it wakes
+    // nobody.
     let outer = manager().set_inbox_hook(|| ());
     let hook = manager().set_inbox_hook(move || there.open());
     let this = this();

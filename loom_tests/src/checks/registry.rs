@@ -27,7 +27,8 @@ pub fn models() -> Vec<Model> {
             "two threads claim and free slots: none is lost, none is claimed twice",
             &["2 slots", "3 slots"],
         )
-        // The retries of the exchanges multiply; unbounded takes longer than all other models together.
+        // Retries of the exchanges multiply the executions: unbounded takes longer than all other
+        // models together.
         .bounded(6),
         model!(
             registry_slots_read,
@@ -39,7 +40,7 @@ pub fn models() -> Vec<Model> {
             "iteration while one thread leaves and another enters",
             &["old", "new", "old, new", "neither"],
         )
-        // A scan of relaxed loads; unbounded takes an hour in rmw mode.
+        // Unbounded: an hour in the rmw mode.
         .bounded(3),
     ]
     .into()
@@ -108,10 +109,10 @@ fn registry_free_list() -> String {
     none_is_lost(&registry, &[bottom, top, one, two, other])
 }
 
-/// Asserts that all slots, which these keys have had, are free; returns how many there are.
+/// Asserts that all slots that these keys have had are free; returns how many there are.
 fn none_is_lost(registry: &Registry, keys: &[ThreadKey]) -> String {
     let slots = 1 + keys.iter().copied().map(slot).max().unwrap();
-    // As many claims create no new ones.
+    // As many claims as there are slots create no new slot.
     let mut again: Vec<_> = (0..slots).map(|_| slot(registry.claim())).collect();
     again.sort();
     assert!(again.into_iter().eq(0..slots), "a slot was lost");

@@ -15,7 +15,7 @@ pub fn models() -> Vec<Model> {
             &["2 then", "3 then", "4 then"],
             || drain(2),
         )
-        // Three threads that change one word. Unbounded: more than 100 s.
+        // Unbounded: more than 100 s.
         .bounded(3),
         Model::new(
             "remote_release_late",
@@ -23,7 +23,6 @@ pub fn models() -> Vec<Model> {
             &["1 then", "2 then", "3 then"],
             || drain(1),
         )
-        // Three threads that change one word.
         .bounded(3),
         model!(
             remote_release_close,
@@ -35,7 +34,6 @@ pub fn models() -> Vec<Model> {
             "two owners drain while a third thread gives a reference up: each is released once",
             &["0 and 1", "0 and 2", "1 and 0", "1 and 1", "2 and 0"],
         )
-        // Three threads that change one word.
         .bounded(3),
         model!(
             remote_release_ends,
@@ -100,7 +98,7 @@ pub fn died_here(n: usize) {
     assert_eq!(take_deaths(), vec![me(); n]);
 }
 
-/// Two threads give up a reference each, after `before` others.
+/// Drains while two threads give up a reference each, after `before` others.
 fn drain(before: usize) -> String {
     let queue = queue();
     (0..before).for_each(|_| assert!(give_up(&*queue)));

@@ -37,7 +37,7 @@ fn check(model: &Model, mode: &str, how: &How) -> Report {
             report.seconds = seconds.parse().unwrap_or(0.0);
         }
     }
-    // It was killed before it printed anything, or it checked nothing.
+    // Without executions, it was killed before it printed anything, or checked nothing.
     report.passed &= report.executions > 0;
     report
 }

@@ -11,7 +11,7 @@ pub fn manager() -> &'static PoolManager {
     PoolManager::global()
 }
 
-/// Enters the calling thread.
+/// Enters the calling thread into the registry.
 pub fn this() -> ThreadHandle {
     manager().current_thread().unwrap()
 }
@@ -83,7 +83,7 @@ pub fn last_look(probe: impl Deref<Target = Probe>) {
     probe.look();
 }
 
-/// What threads race for that share no memory else, so that loom explores both orders.
+/// A counter for threads that share no other memory, so that loom explores both orders.
 #[derive(Clone)]
 pub struct Order(Arc<AtomicUsize>);
 

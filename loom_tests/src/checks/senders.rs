@@ -23,9 +23,9 @@ pub fn models() -> Vec<Model> {
             &["both sent", "one sent"],
             refused_of::<2>,
         )
-        // Each sender reads and changes three counts: in the mode rmw, 562,166 executions without a bound.
+        // Unbounded: 562,166 executions in the rmw mode.
         .bounded(6)
-        // All of them.
+        // Covers all executions of the plain mode.
         .plain_bounded(20),
         model!(
             claimed_in_order,
@@ -69,7 +69,8 @@ fn release_from<const N: usize>(target: &ThreadHandle) -> [Thread<()>; N] {
     })
 }
 
-/// Several threads send to this one, for which one may wait; returns how many were refused.
+/// Has several threads send to this one, for which one message may wait; returns how many were
+/// refused.
 fn refused_of<const N: usize>() -> usize {
     enter_bounded(1);
     let senders = release_from::<N>(&this());
@@ -98,7 +99,7 @@ fn claimed_in_order() -> usize {
     impl Drop for Numbered {
         fn drop(&mut self) {
             DIED.lock().unwrap().push(self.0);
-            // So that loom also explores the executions in which the next one arrives meanwhile.
+            // Lets loom also explore the executions in which the next release arrives meanwhile.
             yield_now();
         }
     }
@@ -135,7 +136,7 @@ fn inbox_released_before_post() -> bool {
         };
         target.post(closure).unwrap();
     });
-    // So that loom also explores the executions in which the sender goes first.
+    // Lets loom also explore the executions in which the sender goes first.
     yield_now();
     let first = manager().run_inbox();
     assert_eq!(RAN.load(Ordering::Relaxed) as usize, first);
@@ -152,7 +153,8 @@ fn posts_during_post() -> usize {
     let note = || _ = RAN.fetch_add(1, Ordering::Relaxed);
     let this = this();
     this.post(move || {
-        // So that loom explores the executions in which both post meanwhile, without a preemption.
+        // Lets loom explore the executions in which both threads post meanwhile, without a
+        // preemption.
         yield_now();
         let before = ran();
         assert_eq!(manager().run_inbox(), ran() - before);
@@ -167,7 +169,7 @@ fn posts_during_post() -> usize {
     let inside = ran();
     join_all(posters);
     assert_eq!(manager().run_inbox(), 2 - inside);
-    // A count that has lost one of two says that this does not wait.
+    // If the count had lost a message, this one would not count as waiting.
     this.post(note).unwrap();
     let waiting = || manager().snapshot().thread(this.key()).unwrap().inbox;
     assert_eq!(waiting(), 1);

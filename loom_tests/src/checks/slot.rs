@@ -103,8 +103,8 @@ fn ends<R>(slot: Arc<Slot<Probe>>, reader: Thread<R>) -> R {
     result
 }
 
-/// The main thread stores, and tries to release the old object at once; another thread reads. It
-/// also gets the old object's address.
+/// Stores, and tries to release the old object at once, while another thread reads; that also gets
+/// the old object's address.
 fn during_store<R: Send + 'static>(
     read: impl FnOnce(Arc<Slot<Probe>>, usize) -> R + Send + 'static,
 ) -> R {
@@ -159,12 +159,12 @@ fn cache() -> String {
 
 fn no_pin() {
     let (slot, _) = slot();
-    // So that at least the memory is still valid when it is read too late.
+    // Keeps the memory, so that the use after the destructor reads valid memory.
     let _memory = Ref::downgrade(&slot.load_full());
     let reader = spawn_with(&slot, |slot| {
         let pool = AutoreleasePool::new();
         let lent: *const Probe = &raw const *slot.load(&pool);
-        // Ends the pin; the writer goes on, without a preemption.
+        // Ends the pin too early; then the writer goes on, without a preemption.
         drop(pool);
         loom::thread::yield_now();
         // SAFETY: unsound on purpose: this is the mistake that must be detected.
@@ -172,7 +172,7 @@ fn no_pin() {
     });
     loom::thread::yield_now();
     slot.store(probe());
-    // Until the replaced object is destroyed, if nothing is pinned.
+    // As often as it takes to destroy the replaced object if nothing is pinned.
     for _ in 0..4 {
         quiesce();
     }
@@ -202,7 +202,8 @@ fn compare_exchange() -> usize {
     let storer = spawn(move || {
         let (slot, r) = shared;
         r.look();
-        // The slot was empty, so this retires nothing, which would order the two.
+        // The slot was empty, so this store retires nothing: a retired object would order the two
+        // threads.
         slot.store(Some(r));
     });
     let empty = slot.is_empty();
@@ -235,7 +236,7 @@ fn rcu() -> usize {
     assert_eq!(slot.load_full().0, 2);
     drop(slot);
     settle();
-    // A copy that came too late was destroyed at once.
+    // More than three: a copy that loses the exchange dies at once.
     assert!(take_deaths().len() >= 3);
     mine
 }
@@ -266,7 +267,7 @@ fn drained_empty() -> bool {
     let is_old = address(&loaded) == old;
     pool.drain();
     writer.join();
-    // The pool is still open.
+    // Releases the old object although the pool is still open.
     settle();
     assert_eq!(take_deaths().len(), 1);
     drop((pool, slot));
@@ -282,7 +283,7 @@ fn with_panics() -> bool {
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let reader = spawn_with(&slot, move |slot| address(&slot.load_full()) == old);
     slot.store(probe());
-    // No pool of this thread has loaded: the rest depends on the reader.
+    // Waits: no pool of this thread has loaded, so the rest depends on the reader.
     let hour = Duration::from_secs(3_600);
     assert!(manager().quiesce(hour), "it gave up");
     ends(slot, reader)

@@ -123,7 +123,7 @@ fn take_drain() -> bool {
     ends(slot, reader, 1)
 }
 
-/// The part of a thread's steps that another thread wants to hit. Not an operation of the model.
+/// The span of a thread's steps that another thread must meet. loom does not see its accesses.
 #[derive(Clone, Default)]
 struct Window(std::sync::Arc<AtomicU32>);
 
@@ -148,25 +148,26 @@ impl Window {
 /// The outcomes of [`against_reclaimer`].
 const RECLAIMED: &[&str] = &["released meanwhile", "released later"];
 
-/// Those within two preemptions in the plain mode.
+/// The outcomes of [`against_reclaimer`] in the plain mode within two preemptions.
 const LATER: &[&str] = &["released later"];
 
-/// One thread takes the only object out of a slot by `write`, while the main thread reclaims.
-/// Returns whether the slot's reference was released before the writer's call had returned.
+/// Reclaims while another thread takes the only object out of a slot by `write`. Returns whether
+/// the slot's reference was released before the writer's call had returned.
 fn against_reclaimer<S: Send + Sync + 'static>(
     make: fn(Ref<Probe>) -> S,
     write: fn(&S, *const Probe) -> Ref<Probe>,
 ) -> bool {
     let object = Ref::new(Probe::new());
     let address = Ref::as_ptr(&object).expose_provenance();
-    // So that a use after the destructor finds valid memory.
+    // Keeps the memory, so that a use after the destructor reads valid memory.
     let _memory = Ref::downgrade(&object);
     let slot = Arc::new(make(object));
     let writing = Window::default();
     let writer = spawn_with(&(slot.clone(), writing.clone()), move |(slot, window)| {
         window.open();
         let before = write(&slot, std::ptr::with_exposed_provenance(address));
-        // Threads switch before a step; after the call's last one there is none but this.
+        // loom switches threads before a step: only this one lets it switch after the call's last
+        // step.
         Ref::strong_count(&before);
         window.close();
         before.look();
@@ -191,7 +192,8 @@ type Update<'f> = dyn FnMut(&Numbered) -> Ref<Numbered> + 'f;
 fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'static str {
     let blocks = BlockAllocator::new();
     let make = |n| Ref::new_in((n, Probe::new()), &blocks);
-    // All blocks of a chunk in model builds, so that the next one to be freed is the next one used.
+    // These take all blocks of a chunk in model builds, so the first block to be freed is the next
+    // to be used.
     let [first, _second, _third] = [0; 3].map(make);
     let address = Ref::as_ptr(&first).addr();
     let slot = Arc::new(Slot::new(first));
@@ -218,7 +220,7 @@ fn rcu_reuse(rcu: fn(&Slot<Numbered>, &mut Update<'_>) -> Ref<Numbered>) -> &'st
     let (reused, meanwhile) = reading.open_during(|| {
         slot.store(between);
         collect_and_release();
-        // In the block of the first object, if that was destroyed.
+        // Takes the block of the first object, if that was destroyed.
         let again = make(20);
         let reused = Ref::as_ptr(&again).addr() == address;
         slot.store(again);

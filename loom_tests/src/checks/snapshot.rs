@@ -14,7 +14,7 @@ pub fn models() -> Vec<Model> {
                 "1 open, 1 left",
                 "2 open, 0 left",
                 "2 open, 1 left",
-                // A pool that was closed before another one was opened may be counted, too.
+                // The snapshot may count a pool that closed before another one opened.
                 "3 open, 0 left",
                 "3 open, 1 left",
             ],
@@ -34,7 +34,7 @@ fn checked() -> Snapshot {
     let snapshot = manager().snapshot();
     for thread in &snapshot.threads {
         let totals = &thread.totals;
-        // Otherwise it has ended meanwhile, and its totals are among those of ended threads.
+        // A thread that has ended meanwhile has its totals among those of ended threads.
         let has_ended = totals.pools_pushed == 0;
         let consistent = (has_ended || thread.open_pools as u64 <= totals.pools_pushed)
             && totals.released <= totals.autoreleased

@@ -44,7 +44,7 @@ pub fn shut_down(seen: &[std::sync::Arc<Seen>]) -> bool {
 }
 
 fn assert_seen(done: bool, seen: &[std::sync::Arc<Seen>]) {
-    // Read only then: nothing else orders the two.
+    // `seen` is read only if `done`: nothing else orders the two.
     assert!(
         !done || seen.iter().all(|seen| seen.get()),
         "done too early"
@@ -133,8 +133,8 @@ struct Parts {
 }
 
 impl Overlap {
-    /// Makes one for threads that loom does not see share anything when they begin: without it,
-    /// loom would try one order only. The atomic that they share orders nothing else.
+    /// Makes one with an atomic that both threads access, for threads that otherwise share nothing
+    /// when they begin: loom would then try one order only. The atomic orders nothing else.
     pub fn shared() -> Self {
         Self(std::sync::Arc::new(Parts {
             shared: Some(Default::default()),

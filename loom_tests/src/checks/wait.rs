@@ -26,21 +26,20 @@ pub fn models() -> Vec<Model> {
             "shutdown with a long limit is woken by the drain that it asked for, or by the thread's exit",
             &["when asked", "by its exit"],
         )
-        // Two locks, and the whole of an exit; unbounded takes many minutes.
+        // Unbounded: many minutes.
         .bounded(3),
         model!(
             shutdown_exit,
             "shutdown of a manager while a thread that does not use it exits: it sees what that thread did",
             &["gone", "still there"],
         )
-        // The whole of an exit. Unbounded: 61,464 executions.
+        // Unbounded: 61,464 executions.
         .bounded(4),
         model!(
             shutdown_exit_post,
             "shutdown while a thread exits that has not run a closure: it runs it, or reports it",
             &["run", "still there"],
         )
-        // The whole of an exit, and the calling thread enters the registry.
         .bounded(3),
         model!(
             shutdown_own_release,
@@ -54,7 +53,6 @@ pub fn models() -> Vec<Model> {
             &["died on 0", "died on 1"],
         )
         .timed()
-        // Two threads enter the registry.
         .bounded(3),
         model!(
             shutdown_limit,
@@ -62,7 +60,7 @@ pub fn models() -> Vec<Model> {
             OVERLAP,
         )
         .timed()
-        // Each nap of shutdown takes a dozen steps of all threads.
+        // Each nap of `shutdown` costs the threads a dozen steps.
         .bounded(2),
         model!(
             frame_pacing,
@@ -95,7 +93,7 @@ pub fn models() -> Vec<Model> {
 fn never_woken() {
     let pool = AutoreleasePool::new();
     let waiter = spawn(|| manager().shutdown(LONG).is_ok());
-    // Waits for the pool.
+    // Never returns: `shutdown` waits for the pool, which this thread keeps open.
     waiter.join();
     drop(pool);
 }
@@ -107,7 +105,7 @@ fn shutdown_woken() -> bool {
         autorelease(object);
         entered.open();
         drain();
-        // The thread was asked: its root pool was drained together with the other pool.
+        // True if `shutdown` had asked by then: the drain includes the root pool.
         seen.get()
     });
     entered.wait();
@@ -163,7 +161,7 @@ fn shutdown_hot() -> usize {
     let other = spawn(Hot::review);
     let_others_go_first();
     manager().shutdown(LONG).unwrap();
-    // It is dead by now.
+    // By now the object is dead.
     let died_on = died_on(&[me(), other.id]);
     other.join();
     died_on

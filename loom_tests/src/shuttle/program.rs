@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Threads that run at once, without the main thread, a looper and a reclaimer.
 const THREADS: usize = 8;
-/// The steps of all threads together, and in one program of eight those of each.
+/// The steps of all threads together; in one program of eight, the steps of each thread.
 const STEPS: usize = 200;
 /// Longer than any program, as only naps take time.
 const FOREVER: Duration = Duration::from_secs(3_600);
@@ -23,7 +23,7 @@ pub fn run(seed: u64, log: bool) {
     };
     let (world, looper, first) = World::new(setting, &[]);
     let mut kinds = random.kinds();
-    // These would take most of the switches.
+    // Steps of these kinds would take most of the switches.
     kinds.retain(|kind| !matches!(kind, Kind::Flood | Kind::CreateChain));
     let steps = if random.one_in(8) {
         STEPS
@@ -35,7 +35,7 @@ pub fn run(seed: u64, log: bool) {
     }
     drop(first);
     let mut looper = Some(looper);
-    // They end while others send to them, or later.
+    // The looper and the reclaimer end here, while others send to them, or later.
     if random.one_in(2) {
         match random.below(2) {
             0 => looper.take().unwrap().shutdown().unwrap(),

@@ -71,7 +71,7 @@ fn finish(mut child: Child) -> bool {
     let output = child.stdout.take().expect("it is piped");
     let last = BufReader::new(output).lines().map_while(Result::ok).last();
     let status = child.wait().expect("the process was started");
-    // Otherwise the panic hook has said it.
+    // With an exit code, the panic hook has said why.
     if status.code().is_none() {
         let seed = last.unwrap_or_default();
         eprintln!("seed {seed}: {status}\nto replay it: cargo shuttle --replay {seed}");
@@ -117,7 +117,7 @@ fn config() -> Config {
     config.stack_size = 256 << 10;
     // More than ten times what programs need: a thread that spins fails.
     config.max_steps = MaxSteps::FailAfter(1_000_000);
-    // A seed is shorter than a schedule.
+    // Schedules are not written to files: a seed says as much, and is shorter.
     config.failure_persistence = FailurePersistence::None;
     config.silence_warnings = true;
     config

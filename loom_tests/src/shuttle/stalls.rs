@@ -4,9 +4,9 @@ use crate::free::Random;
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 use std::collections::BTreeMap;
 
-/// Before one switch in this many, on average, the thread that has run stalls.
+/// The running thread stalls at one switch in this many, on average.
 const RARITY: usize = 32;
-/// A stall lasts for less than two to this power of switches.
+/// A stall lasts for less than 2 to this power switches.
 const LONGEST: usize = 11;
 
 /// Switches at random, but sometimes leaves a thread out for long: in the middle of a loop, say,

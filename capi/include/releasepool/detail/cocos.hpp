@@ -50,7 +50,7 @@ class Clonable {
 public:
     virtual Clonable* clone() const = 0;
     virtual ~Clonable() = default;
-    // Not for use, as in the engine: call clone.
+    // As in the engine, programs call clone instead.
     RP_COCOS_REF* copy() const {
         RP_COCOS_ASSERT(false, "copy is not implemented: call clone");
         return nullptr;
@@ -73,8 +73,8 @@ namespace rp_detail {
 
 struct RootPool;
 
-// Whether new pools release first in, first out: one answer for the program. A file that defines RP_COCOS_FIFO
-// sets it before main.
+// True if new pools release first in, first out: one answer for the program. A file that defines
+// RP_COCOS_FIFO sets it before main.
 inline std::atomic<bool> is_fifo{false};
 #ifdef RP_COCOS_FIFO
 [[maybe_unused]] static const bool fifo_is_set = (is_fifo.store(true, std::memory_order_relaxed), true);
@@ -107,7 +107,8 @@ public:
     AutoreleasePool(const AutoreleasePool&) = delete;
     AutoreleasePool& operator=(const AutoreleasePool&) = delete;
 
-    // Takes over a reference; n calls are n releases. Null fails an assertion, and is ignored without one.
+    // Takes over a reference; after n calls with an object, the pool releases it n times. Null fails an
+    // assertion, and is ignored without one.
     void addObject(RP_COCOS_REF* object);
     // Releases all entries, and those that destructors add meanwhile. In a destructor that a clear of this
     // pool has called, leaves the rest to that clear, or, first in first out, goes on where it is.
@@ -125,21 +126,21 @@ private:
 
     // Fails on a thread that has not made the pool.
     void check_thread() const;
-    // Returns whether this is the pool of getCurrentPool on a thread without another.
+    // Returns whether this is the thread's root pool, which getCurrentPool returns where there is no other.
     bool is_root() const;
-    // Returns whether the pool itself has an entry for the object.
+    // Returns whether the pool itself, without the library's, has an entry for the object.
     bool has(RP_COCOS_REF* object) const;
-    // Opens the library's pool, unless first in, first out.
+    // Opens the library's pool; nothing is to be opened for first in, first out.
     void open();
 
     std::string name_;
     AutoreleasePool* below_ = nullptr;
     int clearing_ = 0;
-    // Each clear ends an era. No other pool has this number.
+    // The number of the pool's era, which no other pool has. Each clear ends an era.
     std::uint64_t era_;
     // The pools of the thread that has made this one.
     const void* thread_;
-    // First in, first out, the entries are here; otherwise the pool is the library's.
+    // True for first in, first out, by `entries_`; otherwise the library's `pool_` has the entries.
     const bool is_fifo_ = rp_detail::is_fifo.load(std::memory_order_relaxed);
     std::vector<RP_COCOS_REF*> entries_;
     // The next entry that a clear in progress releases; those before it are gone.
@@ -188,7 +189,7 @@ struct RootPool {
         own_pools().root = nullptr;
         own_pools().has_ended = true;
     }
-    // If it was made in a scope, such as a callback, the end of that has closed the library's pool.
+    // Opens the library's pool again, if the scope in which it was made, such as a callback, has closed it.
     static void reopen() {
         AutoreleasePool* const root = own_pools().root;
         if (root != nullptr && root == own_pools().top && !root->is_fifo_ && rp_is_without_pool()) {
@@ -314,7 +315,8 @@ inline void AutoreleasePool::addObject(RP_COCOS_REF* object) {
     } else {
         const rp_status status = rp_pool_add(&pool_, rp::detail::Access::payload(object));
         if (status == RP_STALE && is_root()) {
-            // The scope in which it was made has closed it, and another one is open.
+            // The scope in which the root pool was made has closed it: the library's current pool takes the
+            // object.
             object->autorelease();
         } else {
             rp::detail::check(status);
@@ -343,7 +345,7 @@ inline void AutoreleasePool::clear() {
         }
     }
     if (is_root() && clearing_ == 1) {
-        // What was autoreleased without a pool.
+        // Releases what was autoreleased without a pool.
         rp_drain_root(nullptr, nullptr);
         rp_detail::RootPool::reopen();
     }
@@ -394,7 +396,7 @@ inline void RP_COCOS_REF::release() {
 inline RP_COCOS_REF* RP_COCOS_REF::autorelease() {
     RP_COCOS_ASSERT(strong_count() > 0, "reference count should be greater than 0");
     AutoreleasePool* const pool = rp_detail::pool_for_autorelease();
-    // Only then is the pool looked at: a longjmp may have left it.
+    // The pool is read only if there are pools of this kind: a longjmp may have left a pointer to none.
     if (RP_UNLIKELY(rp_detail::is_fifo.load(std::memory_order_relaxed)) && pool != nullptr && pool->is_fifo_) {
         pool->addObject(this);
     } else {
@@ -438,7 +440,7 @@ public:
     using element_type = T;
 
     RefPtr() noexcept = default;
-    // A template, so that NULL is that of T*.
+    // A template, so that NULL calls the constructor for T*.
     template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>> RefPtr(N) noexcept {}
     RP_COCOS_EXPLICIT RefPtr(T* object) noexcept : ref_(object) { check_class(); }
     RefPtr(const RefPtr&) noexcept = default;
@@ -451,7 +453,7 @@ public:
 
     RefPtr& operator=(const RefPtr&) noexcept = default;
     RefPtr& operator=(RefPtr&&) noexcept = default;
-    // Templates, so that `p = {}` and `p.weakAssign({})` are those of T*.
+    // Templates, so that `p = {}` and `p.weakAssign({})` call the functions for T*.
     template <class N, class = std::enable_if_t<std::is_same_v<N, std::nullptr_t>>>
     RefPtr& operator=(N) noexcept {
         ref_.reset();
@@ -511,7 +513,7 @@ public:
     void weakAssign(N) noexcept {
         ref_.reset();
     }
-    // From another owner, this is an assignment: each of the two has a reference.
+    // Counts a reference: `other` keeps its own.
     void weakAssign(const RefPtr& other) noexcept { ref_ = other.ref_; }
     void weakAssign(RefPtr&& other) noexcept { ref_ = std::move(other.ref_); }
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
@@ -539,8 +541,8 @@ private:
 
 namespace rp_detail {
 
-// Returns what comparisons of a RefPtr<T> compare of a pointer: the address that C knows of an object, and of
-// another base of T that of its object.
+// Returns the address by which a RefPtr<T> compares with a pointer: that which C knows of the object, also if
+// the pointer is to another base of T.
 template <class T, class U> const void* identity(U* object) noexcept {
     if constexpr (std::is_void_v<U>) {
         return rp::detail::Access::payload_or_null(static_cast<const T*>(object));
@@ -553,8 +555,7 @@ template <class T, class U> const void* identity(U* object) noexcept {
 
 } // namespace rp_detail
 
-// Comparisons by object, with references, pointers (constant and not) and null: the classes through which it
-// is seen do not matter.
+// Comparisons of objects, by references, pointers (constant or not) and null, whatever the classes.
 #define RP_COCOS_COMPARE(OP)                                                                           \
     template <class T, class U> bool operator OP(const RefPtr<T>& a, const RefPtr<U>& b) noexcept {    \
         return static_cast<const void*>(a.to_c()) OP static_cast<const void*>(b.to_c());               \
@@ -615,8 +616,8 @@ public:
         return locked;
     }
     bool expired() const noexcept { return weak_.expired(); }
-    // Returns the object without a reference, or null once it is dead: for a thread that knows of another
-    // reference.
+    // Returns the object without a reference, or null once it is dead: only for a thread that knows that
+    // something else holds a reference.
     T* get() const noexcept { return weak_.lock().get(); }
     T* operator->() const {
         T* const object = get();

@@ -1,5 +1,5 @@
-//! Small graphs, each of them one situation; at last references that were moved, so that memory has
-//! copies of them.
+//! Small graphs, each of one situation; the last ones have references that were moved, which leaves
+//! copies in memory.
 
 use super::{Group, leaks, suspects};
 use crate::analysis::Analysis;
@@ -27,8 +27,8 @@ fn shown(graph: &Graph, groups: &[Group]) -> Vec<String> {
     groups.iter().map(group).collect()
 }
 
-/// Checks the groups of leaks in graphs: each has a line that says what it is, its description, and what
-/// is found in it.
+/// Checks cases, each of them a line that says what it is, a graph as [`graph`] reads it, and after
+/// `=>` the groups of leaks that must be found.
 fn check(cases: &str) {
     for case in cases.split("# ").skip(1) {
         let (text, expected) = case.split_once("=>").expect("what is to be found");
@@ -205,7 +205,7 @@ fn forgotten_pool_is_named_and_open_pools_are_healthy_unless_they_are_large() {
             b.counted(kind, &format!("pool of {name}"), entry);
         }
     }
-    // One that is held elsewhere, too.
+    // Entries of a large pool that a static holds, too.
     for _ in 0..10_000 {
         let shared = b.object("Shared", 2, 0);
         b.counted(RootKind::Pool, "pool of Shared", shared);
@@ -238,8 +238,8 @@ fn container_of_ten_thousand_is_a_hint() {
 
 #[test]
 fn what_an_object_holds_that_is_being_destroyed_is_no_leak() {
-    // One in its destructor, one that waits for it; and one that is destroyed, or whose destructor
-    // runs while it has weak references.
+    // Three objects without a strong reference: one still counts as alive, one does not, and one
+    // has a weak reference.
     let dying = "Dying: 0, Child: 1, Dying +0 Child,";
     let weak = dying.replace("0,", "0 1,");
     let mut graph = graph(&(dying.repeat(2) + &weak));
@@ -273,14 +273,15 @@ fn objects(b: &mut Builder, n: usize, strong: u32) -> Vec<NodeId> {
     (0..n).map(|_| b.object("Job", strong, 0)).collect()
 }
 
-/// Adds an allocation of so many bytes that lives for as long as the program.
+/// Adds an allocation of this size that lives as long as the program.
 fn kept(b: &mut Builder, bytes: u64) -> NodeId {
     let kept = b.plain(bytes);
     b.root(RootKind::Static, "static KEPT", kept);
     kept
 }
 
-/// Adds an allocation for each object, all in one list. Each has these words with its object's address.
+/// Adds an allocation for each object, to all of which `list` refers. At the offsets `words`, each
+/// has its object's address.
 fn each_in_one(b: &mut Builder, list: NodeId, objects: &[NodeId], words: &[u32]) {
     for (at, object) in (0..).zip(objects) {
         let holder = b.plain(128);
@@ -291,9 +292,9 @@ fn each_in_one(b: &mut Builder, list: NodeId, objects: &[NodeId], words: &[u32])
     }
 }
 
-/// Where a task has its argument, and where it has moved it.
+/// The offsets at which a task has its argument, and to which it has moved it.
 const TASK: [u32; 2] = [56, 72];
-/// Where memory that was never written has what was there before.
+/// The offset of a stale word, in a part of the allocation that was never written.
 const STALE: [u32; 1] = [304];
 
 #[test]
@@ -346,7 +347,7 @@ fn stale_words_that_most_objects_have_are_not_taken_for_what_tasks_have() {
 fn references_in_a_vector_are_told_from_copies_of_their_clones_in_tasks() {
     let mut b = Builder::new();
     let jobs = objects(&mut b, 60, 2);
-    // Their tasks have ended.
+    // Objects whose tasks have ended.
     let done = objects(&mut b, 1, 1);
     let more = objects(&mut b, 2, 5);
     let vector = kept(&mut b, 1024);
@@ -365,13 +366,15 @@ fn one_object_does_not_decide_for_others_that_cannot_tell() {
     let others = objects(&mut b, 2, 1);
     let tasks = kept(&mut b, 512);
     each_in_one(&mut b, tasks, &jobs, &TASK);
-    // These words are stale, say those that only a task has.
+    // Stale words of all jobs but the first, which only its task holds: that shows that they are
+    // stale.
     let channels = kept(&mut b, 1024);
     each_in_one(&mut b, channels, &jobs[1..], &STALE);
     let other_tasks = kept(&mut b, 256);
     each_in_one(&mut b, other_tasks, &others, &TASK);
     each_in_one(&mut b, channels, &others[..1], &STALE);
-    // For this one, two of what is in that list have words, so that nothing there seems to hold it.
+    // The second of these has one word in its list, not two, so no group of that list seems to hold
+    // it.
     each_in_one(&mut b, other_tasks, &others[1..], &TASK[..1]);
     let other_channels = kept(&mut b, 2048);
     each_in_one(&mut b, other_channels, &others[1..], &STALE);

@@ -19,9 +19,9 @@ pub(super) struct MallocLayout {
     pub(super) system_bytes: u64,
     /// The size of an arena.
     pub(super) size: u64,
-    /// The size of a number of chunks in a thread's cache.
+    /// The bytes of each counter of chunks in a thread's cache.
     pub(super) count_bytes: u64,
-    /// Links of free chunks are combined with their own address.
+    /// Links of free chunks are XORed with bits of their own address.
     pub(super) hidden_links: bool,
 }
 
@@ -35,10 +35,10 @@ const BINS: u64 = 127;
 pub(super) const CACHE_BINS: u64 = 64;
 
 /// The changes of glibc's malloc, by the first minor version with each: where the lists of small
-/// chunks are, the size of a number of chunks in a thread's cache, and whether links are hidden.
+/// chunks are, the bytes of a counter in a thread's cache, and whether links are hidden.
 const VERSIONS: [(u32, u64, u64, bool); 4] = [
     (26, 8, 1, false),
-    // A word that says whether there are fast chunks.
+    // From here on, the lists come after a word that tells whether there are fast chunks.
     (27, 16, 1, false),
     (30, 16, 2, false),
     (32, 16, 2, true),
@@ -55,16 +55,16 @@ impl MallocLayout {
             .rfind(|known| known.0 <= minor && minor <= LAST)?;
         let (_, fast_bins, count_bytes, hidden_links) = *known;
         let top = fast_bins + 8 * FAST_BINS;
-        // The last remainder is between them.
+        // The field `last_remainder` is between them.
         let bins = top + 16;
-        // A map of the bins is between them.
+        // The bitmap of the bins is between them.
         let next = bins + 16 * BINS + 16;
         Some(Self {
             fast_bins,
             top,
             bins,
             next,
-            // The next free arena, and the number of threads, are between them.
+            // The link to the next free arena and the number of threads are between them.
             system_bytes: next + 24,
             size: next + 40,
             count_bytes,
@@ -96,7 +96,7 @@ pub(super) fn layout(image: &dyn Image) -> Result<MallocLayout, String> {
         return Err("malloc is known on 64-bit systems only".to_owned());
     }
     let libc = image.modules().iter().find(|module| is_libc(module));
-    // A program that is linked statically has it in itself.
+    // A statically linked program contains glibc itself.
     let Some(module) = libc.or(image.modules().first()) else {
         return Err("the program has no C library that is known".to_owned());
     };
@@ -158,8 +158,8 @@ const HEAP_BYTES: u64 = 64 << 20;
 /// The most arenas that are followed.
 const MOST: usize = 1 << 14;
 
-/// How many bins of an arena, at most, are not well linked, because a thread was stopped while it
-/// changed some.
+/// The most bins of an arena that may be linked wrongly, because a thread was stopped while it
+/// changed them.
 const CHANGING: usize = 2;
 
 /// The size of the header of a heap that is not the first arena's: in versions before 2.35, and
@@ -214,13 +214,14 @@ impl Arenas {
             return None;
         }
         let first = if previous == 0 {
-            // The arena itself is at the beginning, and the first payload is aligned.
+            // The first heap of an arena contains the arena itself, after which its first chunk is
+            // aligned.
             if !HEAP_HEADERS.contains(&arena.wrapping_sub(heap)) {
                 return None;
             }
             (arena + layout.size).next_multiple_of(16)
         } else {
-            // The header's size is known from the first heap of the arena.
+            // The header is as large as in the arena's first heap, where the arena follows it.
             heap + arena % HEAP_BYTES
         };
         Some(first..heap + size)
@@ -290,8 +291,8 @@ fn main_range(regions: &Regions<'_>, main: u64, layout: &MallocLayout) -> Option
     let end = top.checked_add(size)?;
     let bytes = regions.word(main + layout.system_bytes)?;
     let region = regions.find(top)?;
-    // Unless others took memory from the system, it begins so many bytes before its end; the
-    // program's thread-locals may be before it if it is linked statically.
+    // The memory begins as many bytes before its end as the arena got from the system, unless other
+    // code extended the heap. In a statically linked program, thread-locals may come before it.
     let start = end
         .checked_sub(bytes)
         .filter(|start| region.contains(*start));
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn layouts_of_known_versions() {
         let layout = MallocLayout::of_version(36).unwrap();
-        // As debuggers see them.
+        // Offsets as debuggers show them.
         assert_eq!((layout.fast_bins, layout.top, layout.bins), (16, 96, 112));
         assert_eq!(
             (layout.next, layout.system_bytes, layout.size),

@@ -77,7 +77,7 @@ impl Chunk {
     }
 
     fn allocation(self) -> Allocation {
-        // The last word of a mapping is not followed by a chunk.
+        // No chunk follows a mapping, whose first word it could use.
         let header = if self.is_mapped() {
             TO_MEMORY
         } else {
@@ -91,8 +91,8 @@ impl Chunk {
 }
 
 /// Follows the chunks in a range of memory, up to one of the topmost chunks, which are in order.
-/// Adds those that are not free, by address. Returns where the last one ends, and whether there is none
-/// where one should be.
+/// Adds those that are not free, by address. Returns where the last one ends, and whether damage
+/// has ended the walk there.
 pub(super) fn walk(
     regions: &Regions<'_>,
     range: Range<u64>,
@@ -117,7 +117,7 @@ pub(super) fn walk(
         if at == top {
             return (range.end, false);
         }
-        // Two chunks that are smaller than any other mark the end of a part that was extended
+        // Two chunks smaller than any real one mark where a part of the heap ends that goes on
         // elsewhere.
         if size < SMALLEST {
             return (at, size != TO_MEMORY && size != 0);
@@ -139,13 +139,13 @@ pub(super) fn allocations(chunks: Vec<Chunk>, free: &[u64]) -> Vec<Allocation> {
         free.peek() != Some(&allocation.start)
     };
     let allocations = chunks.into_iter().map(Chunk::allocation);
-    // The result takes the memory of the chunks.
+    // The vector is reused in place.
     allocations
         .filter(|allocation| is_used(allocation))
         .collect()
 }
 
-/// The largest distance from the beginning of a mapping to memory with an alignment.
+/// The furthest from the beginning of its mapping that aligned memory is looked for.
 const FURTHEST: u64 = 128 << 10;
 
 /// Adds chunks that are mappings of their own, outside of memory that arenas manage, which is by
@@ -178,8 +178,8 @@ fn size_of(region: &Region<'_>, at: u64) -> Option<u64> {
     (before == 0 && head & MARKS == MAPPED && fits).then_some(size)
 }
 
-/// Returns the chunk whose memory was handed out: if that is aligned to more than usual, a chunk
-/// within the one at the mapping's beginning, which says how far it is away.
+/// Returns the chunk whose memory was handed out. With a large alignment, that is a chunk inside
+/// the mapping, whose first word is its distance from the mapping's beginning.
 fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
     let within = (TO_MEMORY..FURTHEST.min(size)).step_by(16).find(|&offset| {
         region.word(start + offset) == Some(offset)
@@ -192,7 +192,8 @@ fn aligned_within(region: &Region<'_>, start: u64, size: u64) -> Chunk {
 /// The most chunks in one list of a cache that is believed: what the settings of malloc allow.
 const MOST_CACHED: u64 = u16::MAX as u64;
 
-/// Returns the addresses of the memory of such chunks, in order. `chunks` are by address.
+/// Returns the addresses of memory that looks used but is free, in caches and fast bins, in order.
+/// `chunks` are by address.
 pub(super) fn free(
     regions: &Regions<'_>,
     layout: &MallocLayout,
@@ -243,7 +244,8 @@ fn add_cache(
         let entry = at + CACHE_BINS * layout.count_bytes + 8 * bin;
         let first = regions.word(entry).filter(|first| *first != 0);
         let from = free.len();
-        // Two more than there should be: one that is not counted yet, and one to see that it ends.
+        // Two more than are counted: one may not be counted yet, and one more shows that the list
+        // ends.
         let most = count.min(MOST_CACHED) + 2;
         let ends = follow(regions, layout, first, most, 0, free);
         let size = 16 * bin + 32;
@@ -312,7 +314,7 @@ mod tests {
         }
     }
 
-    /// The memory of the chunk of 48 bytes with this number.
+    /// Returns the address of the memory of the chunk of 48 bytes with this number.
     fn memory(number: u64) -> u64 {
         START + 656 + 48 * number + TO_MEMORY
     }

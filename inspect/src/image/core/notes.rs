@@ -167,9 +167,9 @@ fn files(bytes: &[u8]) -> Option<Vec<FileRange>> {
     for entry in bytes[16..].chunks_exact(24).take(count) {
         let (start, end) = (word(entry, 0)?, word(entry, 8)?);
         let offset = word(entry, 16)?.checked_mul(page)?;
-        // The last byte has an offset, too.
+        // Checks that the offset of the last byte does not overflow.
         offset.checked_add(end.saturating_sub(start))?;
-        // Each mapping gets a copy.
+        // The limit bounds memory: each mapping gets a copy of the name.
         let name = names.next().filter(|name| name.len() <= LONGEST_PATH)?;
         files.push(FileRange {
             start,
@@ -195,7 +195,7 @@ fn int(bytes: &[u8], offset: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A note with one file.
+    /// Returns a note with one file.
     fn note(start: u64, end: u64, offset: u64, name: &[u8]) -> Vec<u8> {
         let words = [1, 4096, start, end, offset];
         let words = words.iter().flat_map(|word| word.to_le_bytes());

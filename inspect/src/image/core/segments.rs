@@ -43,7 +43,7 @@ impl Load {
 /// alignment.
 pub(super) type Headers = (Machine, Vec<Load>, Vec<(Range<usize>, u64)>);
 
-/// Reads the headers. All that they refer to is in the file.
+/// Reads the headers, and checks that all that they refer to is in the file.
 pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
     let no_core = |reason: &str| Error::not_a_core(path, reason);
     let damaged = || no_core("its headers are damaged");
@@ -128,7 +128,7 @@ pub(super) fn read(path: &Path, file: &[u8]) -> Result<Headers, Error> {
 #[cfg(target_os = "linux")]
 pub(super) fn holes(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
     use rustix::fs::{SeekFrom, seek};
-    // Nobody relies on where the file's cursor is.
+    // Moving the file's cursor harms nothing: it is not used otherwise.
     let mut holes = Vec::new();
     for load in loads {
         let (mut at, end) = (load.offset, load.offset + load.file_len);
@@ -137,7 +137,7 @@ pub(super) fn holes(file: &File, loads: &[Load]) -> Vec<Range<u64>> {
             let Some(start) = start.filter(|&start| start < end) else {
                 break;
             };
-            // After the last data there is none (ENXIO).
+            // After the last data, the search for more fails (ENXIO).
             let next = seek(file, SeekFrom::Data(start)).unwrap_or(end).min(end);
             if next <= start {
                 break;

@@ -32,7 +32,7 @@ const WHOLE: u64 = 64 << 20;
 /// The most threads that read memory.
 const THREADS: usize = 4;
 
-/// How often it is tried to stop a process one of whose threads waits in the kernel.
+/// How many times to try to stop a process of which a thread waits in the kernel.
 const ATTEMPTS: usize = 3;
 
 /// How long the process goes on before the next attempt.
@@ -70,7 +70,7 @@ struct Prepared {
     files: Files,
 }
 
-/// See [`ProgramImage::take`].
+/// Does what [`ProgramImage::take`] says.
 pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     let mut prepared = Prepared::new(pid)?;
     let program = proc::program(&prepared.process);
@@ -78,12 +78,12 @@ pub(super) fn take(pid: u32) -> Result<ProgramImage, Error> {
     for (mapping, inode) in &before {
         prepared.open_file(mapping, *inode);
     }
-    // How much is to be kept is known only from the memory itself.
+    // A first pass counts what is to be kept, as only the memory itself tells.
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(THREADS));
     let mut dry: Vec<Copies> = (0..threads).map(|_| Copies::dry()).collect();
     let tid = prepared.process.pid as Tid;
     prepared.read(&before, tid, &mut dry)?;
-    // It may grow until it stops.
+    // The process may grow until it stops.
     let prepare = |dry: &Copies| Copies::prepare(dry.kept + dry.kept / 32 + (1 << 20));
     let copies: Result<Vec<Copies>, _> = dry.iter().map(prepare).collect();
     let mut copies = copies.map_err(|error| Error::io("allocate memory".to_owned(), error))?;
@@ -158,7 +158,7 @@ impl Prepared {
             return;
         }
         let same = |file: &File| file.metadata().is_ok_and(|file| file.ino() == inode);
-        // Opening a device may do anything.
+        // Opens only plain files: opening a device may have any effect.
         let plain = |path: &str| {
             let path = format!("/proc/{}/{path}", self.process.pid);
             fs::metadata(path).map(|metadata| metadata.is_file())
@@ -168,8 +168,8 @@ impl Prepared {
             _ => None,
         };
         let there = format!("root{}", mapping.name);
-        // The first needs privileges; the second may be another file by now; the third is only
-        // the program.
+        // The first path needs privileges; at the second there may be another file by now; the
+        // third is that of the program alone.
         let file = open(&format!("map_files/{:x}-{:x}", mapping.start, mapping.end))
             .or_else(|| open(&there).filter(same))
             .or_else(|| open("exe").filter(same));
@@ -203,12 +203,11 @@ impl Prepared {
         Ok(ranges)
     }
 
-    /// Reads the memory of a process with these mappings, by one of its threads, into copies of which
-    /// each has a thread of its own. Of anonymous memory, only what may refer to other memory is
-    /// kept.
+    /// Reads the memory of a process with these mappings, by its thread `tid`, on a thread of ours
+    /// for each of `copies`. Of anonymous memory, only what may refer to other memory is kept.
     fn read(&self, mappings: &[Mapped], tid: Tid, copies: &mut [Copies]) -> Result<(), Error> {
         let filter = Filter::new(mappings.iter().map(|(mapping, _)| mapping));
-        // Static variables that are zero at first follow those of the file.
+        // Static variables that are zero at first are in a mapping right after the file's.
         let mut end_of_file = 0;
         let mut ranges = Vec::new();
         for (mapping, inode) in mappings {
@@ -217,7 +216,7 @@ impl Prepared {
                 end_of_file = mapping.end;
             }
             for mut range in self.to_copy(mapping, *inode)? {
-                // A range begins wherever a heap of malloc may begin.
+                // Cut, so that a range begins wherever a heap of malloc may begin.
                 while range.start < range.end {
                     let end = range.end.min((range.start + 1).next_multiple_of(ARENA));
                     ranges.push((range.start..end, anonymous));
@@ -262,8 +261,9 @@ impl Prepared {
         })
     }
 
-    /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel because
-    /// the machine is busy: it is tried again then, after the process has gone on for a while.
+    /// Stops the process, copies it and lets it go. One of its threads may wait in the kernel
+    /// because the machine is busy: then this tries again, after the process has gone on for a
+    /// while.
     fn moment(&self, copies: &mut [Copies]) -> Result<Moment, Error> {
         let mut found = self.attempt(copies);
         for _ in 1..ATTEMPTS {
@@ -272,7 +272,8 @@ impl Prepared {
             }
             std::thread::sleep(BETWEEN_ATTEMPTS);
             match self.attempt(copies) {
-                // The kernel has not let it go yet.
+                // The thread of the attempt before has ended, but the kernel has not let the
+                // process go yet.
                 Err(Error::Traced { tracer, .. }) if tracer == std::process::id() => {}
                 next => found = next,
             }
@@ -326,17 +327,17 @@ impl Prepared {
 enum Policy {
     /// Cannot be read.
     Skip,
-    /// Those that were not copied are zero.
+    /// Pages that were not copied are zero.
     Zero,
-    /// Those that were not copied are as in the file.
+    /// Pages that were not copied are as in the file.
     File(Arc<Mmap>),
-    /// Shared memory, not of a file: those that are there are copied, others read later.
+    /// Shared memory, not of a file: pages that exist are copied, others read later.
     Shared,
-    /// Those of a file that are not as in the file are copied, others read later.
+    /// Pages that differ from the file are copied, others read later.
     Written,
-    /// All are copied.
+    /// All pages are copied.
     Whole,
-    /// All are read later: the contents of files that the process has mapped to read them.
+    /// All pages are read later: the contents of files that the process has mapped to read them.
     Later,
 }
 
@@ -363,7 +364,7 @@ fn policy(mapping: &Mapping, inode: u64, files: &Files) -> Policy {
     match files.get(&(inode, mapping.name.clone())) {
         Some(MappedFile::Elf(file)) => Policy::File(Arc::clone(file)),
         Some(MappedFile::Other) => Policy::Written,
-        // Huge pages have a name and an inode, too.
+        // Anonymous huge pages, too, have a name and an inode.
         _ if name.starts_with("/anon_hugepage") => Policy::Zero,
         _ if mapping.end - mapping.start <= WHOLE => Policy::Whole,
         _ => Policy::Shared,

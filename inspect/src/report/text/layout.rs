@@ -50,7 +50,7 @@ impl Page {
         }
     }
 
-    /// Says how many there are that are not shown, if there are any: so many `what`.
+    /// Adds a line with how many `what` are not shown, if there are any.
     pub(super) fn rest(&mut self, all: usize, shown: usize, what: &str) {
         if all > shown {
             self.line(format_args!("{} {what}; --limit shows more", all - shown));

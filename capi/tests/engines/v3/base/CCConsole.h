@@ -1,4 +1,4 @@
-// Includes what includes it, as in the engine.
+// Includes a header that includes this one, as in the engine.
 #pragma once
 #include "base/CCRef.h"
 #include "base/ccMacros.h"

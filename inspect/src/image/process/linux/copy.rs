@@ -162,7 +162,7 @@ impl Source<'_> {
         match read_memory(self.tid, address, buffer) {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EFAULT) => Ok(0),
-                // A kernel or a container that does not permit it.
+                // The kernel lacks the call, or a container forbids it.
                 Some(libc::ENOSYS | libc::EPERM) => Ok(read_file(self.mem, address, buffer)),
                 _ => Err(error),
             },
@@ -208,7 +208,7 @@ mod tests {
         File::open("/proc/self/mem").unwrap()
     }
 
-    /// Eight pages, each filled with its number; the pages in `holes` cannot be read.
+    /// Maps eight pages, each filled with its number; the pages in `holes` cannot be read.
     fn sample(holes: &[usize]) -> (MmapMut, u64) {
         let mut memory = MmapMut::map_anon(8 * SIZE).unwrap();
         for (number, page) in memory.chunks_mut(SIZE).enumerate() {

@@ -8,8 +8,8 @@ use crate::image::elf::PAGE;
 use crate::image::parts::{self, Mapping};
 use std::ops::Range;
 
-/// The most bytes between two mappings that one span has: compilers may compare with few spans at
-/// little cost.
+/// The largest gap between mappings that form one span: fewer spans make the test of a word
+/// cheaper.
 const GAP: u64 = 1 << 36;
 
 /// The multiple at which each heap of glibc's malloc but the first begins.
@@ -62,7 +62,7 @@ impl Filter {
         let Some(((first, _), last)) = self.spans.first().zip(self.spans.last()) else {
             return true;
         };
-        // Few data look like an address in the whole range: the loop does not branch.
+        // First a loop without branches: few data look like an address in the range of all spans.
         let all = last.0 + last.1 - first;
         let near = words().fold(false, |near, word| near | (word.wrapping_sub(*first) < all));
         let is_address = |word: u64| {
@@ -82,8 +82,8 @@ impl Filter {
         };
         page.chunks_exact(16).any(|pair| {
             let (before, head) = (parts::word(&pair[..8]), parts::word(&pair[8..]));
-            // The size with flags; the lowest four bits are free. A mapping of its own has flag 2, and
-            // what is before the chunk in the first word.
+            // `head` is a size with flags in the lowest four bits. A chunk with a mapping of its
+            // own has flag 2; its first word is its distance from the mapping's beginning.
             let in_heap = head & 8 == 0 && head >= 32 && head < limit;
             in_heap
                 || (head & 7 == 2
@@ -125,7 +125,7 @@ mod tests {
             ..Mapping::default()
         };
         let mappings = [mapping(0x5555_0000_0000, "[heap]"), mapping(START, "")];
-        // No address, and no size of a chunk.
+        // Words that are neither an address nor the size of a chunk.
         let mut bytes = vec![0x5a; 8 * PAGE as usize];
         for (place, word) in words {
             bytes[*place as usize..][..8].copy_from_slice(&word.to_ne_bytes());
@@ -152,7 +152,7 @@ mod tests {
     fn heads_of_chunks_in_heaps_are_kept() {
         let head = (4 * PAGE + 40, 49);
         assert_eq!(kept(0x5555_0000_0000, &[head]), [0, 3, 4, 5, 7]);
-        // An address at which a heap might begin, with other words.
+        // A heap might begin at this address, but the words do not fit.
         assert_eq!(kept(START, &[(0, START), (16, u64::MAX)]), [0, 1, 7]);
         // The heap of an arena, which has five pages.
         let heap = [(0, START + 32), (8, 0), (16, 5 * PAGE), (24, 5 * PAGE)];

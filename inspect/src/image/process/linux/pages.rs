@@ -30,8 +30,8 @@ impl Pages {
         }
     }
 
-    /// Adds the ranges in `range` whose pages are in memory or in swap to `found`, by address; those
-    /// that are unchanged pages of a file or shared with other processes only if `files`.
+    /// Adds to `found`, by address, those parts of `range` whose pages are in memory or in swap.
+    /// Unchanged pages of files, and shared pages, count only if `files`.
     pub(super) fn find(
         &self,
         range: Range<u64>,
@@ -42,7 +42,7 @@ impl Pages {
         if !self.slow.load(Ordering::Relaxed) {
             match self.scan(range.clone(), files, found) {
                 Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {
-                    // Relaxed: as above.
+                    // Relaxed: nothing else depends on the flag.
                     self.slow.store(true, Ordering::Relaxed);
                 }
                 result => return result,
@@ -165,7 +165,8 @@ fn scan_pages(
         category_inverted: unwanted,
         category_mask: unwanted,
         category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
-        // No page that is found has it: so adjacent pages are always one region.
+        // The kernel ends a region where a property of this mask changes. No page that is found has
+        // this one, so adjacent pages are always one region.
         return_mask: PAGE_IS_PFNZERO,
         ..ScanArguments::default()
     };
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
     use memmap2::MmapMut;
 
-    /// Sixteen pages, of which some were written to.
+    /// Maps sixteen pages, of which some were written to.
     fn sample() -> (MmapMut, Range<u64>) {
         let page = procfs::page_size() as usize;
         let mut memory = MmapMut::map_anon(16 * page).unwrap();

@@ -21,8 +21,8 @@ pub(super) fn tasks(pid: u32) -> Result<Vec<Tid>, Error> {
         .collect())
 }
 
-/// Returns what the kernel says of a thread. A thread is opened by its own id: `/proc` lists only
-/// processes, but has all.
+/// Returns what the kernel says of a thread. `/proc` lists only processes, but opens by the id of
+/// any thread.
 pub(super) fn stat(tid: Tid) -> Option<Stat> {
     Process::new(tid as i32).ok()?.stat().ok()
 }
@@ -40,7 +40,7 @@ pub(super) fn open(pid: u32) -> Result<Process, Error> {
     }
     let id = i32::try_from(pid).map_err(|_| Error::NoSuchProcess(pid))?;
     let process = Process::new(id).map_err(|_| Error::NoSuchProcess(pid))?;
-    // A thread's id works, too, but a part of a process cannot be inspected.
+    // `/proc` also opens by a thread's id, but one thread of a process cannot be inspected.
     let status = process.status();
     let status = status.map_err(|error| failure(pid, "status", error))?;
     if status.tgid != id {
@@ -80,7 +80,7 @@ fn without_overlaps(mappings: impl Iterator<Item = (Mapping, u64)>) -> Vec<(Mapp
         mapping.start += told;
         if mapping.start < mapping.end {
             end = mapping.end;
-            // Only a file has an offset.
+            // Only the mapping of a file has an offset that moves with its start.
             if inode != 0 {
                 mapping.offset += told;
             }
@@ -146,7 +146,7 @@ pub(super) fn refusal(pid: u32, error: io::Error) -> Error {
         return Error::Died(pid);
     };
     if status.tracerpid != 0 {
-        // It is the id of a thread.
+        // The status has the tracing thread's id, from which this finds its process.
         let tracer = Process::new(status.tracerpid).and_then(|tracer| tracer.status());
         let tracer = tracer.map_or(status.tracerpid, |tracer| tracer.tgid);
         return Error::Traced {
@@ -183,8 +183,8 @@ fn advice(owner: u32, user: u32, scope: &str) -> String {
     }
 }
 
-/// Returns what tells the program of a process from those that it was, and will be, by `exec`: 16
-/// random bytes that the kernel gives each. `None` if they cannot be read.
+/// Returns the 16 random bytes that the kernel gives each program which a process runs, so that
+/// `exec` changes them. `None` if they cannot be read.
 pub(super) fn program_id(process: &Process) -> Option<[u8; 16]> {
     const AT_RANDOM: u64 = 25;
     let at = *process.auxv().ok()?.get(&AT_RANDOM)?;

@@ -11,17 +11,17 @@ use std::collections::HashSet;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long threads are waited for: long, as the machine may be busy.
+/// How long to wait for threads to stop: long, as the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long threads are waited for that wait in the kernel and cannot be interrupted: short, as the
-/// others have stopped meanwhile.
+/// How long to wait for a thread that waits in the kernel and cannot be interrupted: not long, as
+/// the others have stopped meanwhile.
 const PATIENCE_IN_KERNEL: Duration = Duration::from_millis(250);
 
-/// How long threads are looked for that the kernel counts but does not list.
+/// How long to look for threads that the kernel counts but does not list.
 const PATIENCE_FOR_OTHERS: Duration = Duration::from_millis(250);
 
-/// How much the kernel writes for the vector registers, at most: AMX has 8 KiB.
+/// The most bytes that the kernel writes for the vector registers: AMX has 8 KiB.
 const VECTORS: usize = 16 << 10;
 
 #[cfg(target_arch = "x86_64")]
@@ -54,10 +54,10 @@ impl StoppedProcess {
         };
         let mut known = HashSet::new();
         let mut refused = None;
-        // Since when no thread was found that had to be stopped.
+        // The time since which every thread that was found had stopped already.
         let mut quiet = None;
-        // Threads that still run may start others, so it ends when all known ones have stopped and
-        // no other exists.
+        // Threads that still run may start others, so the loop ends when all known threads have
+        // stopped and no other exists.
         loop {
             let mut pending = Vec::new();
             for tid in proc::tasks(pid)? {
@@ -69,7 +69,7 @@ impl StoppedProcess {
                         known.insert(tid);
                         pending.push(tid);
                     }
-                    // It has ended meanwhile.
+                    // The thread has ended meanwhile.
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                     Err(_) if proc::has_ended(tid) => {}
                     Err(error) => refused = Some(error),
@@ -79,7 +79,8 @@ impl StoppedProcess {
                 return Err(proc::refusal(pid, error));
             }
             if pending.is_empty() {
-                // The kernel may end the list early, where a thread has ended meanwhile.
+                // The kernel's list may be too short if a thread ends while it is read, so it is
+                // read again for a while.
                 let quiet = *quiet.get_or_insert_with(Instant::now);
                 if quiet.elapsed() > PATIENCE_FOR_OTHERS || !process.others_run(pid)? {
                     break;
@@ -105,8 +106,9 @@ impl StoppedProcess {
     /// thread can start any more.
     fn others_run(&self, pid: u32) -> Result<bool, Error> {
         let stopped: HashSet<Tid> = self.threads.iter().map(|thread| thread.tid).collect();
-        // Those that have ended and are traced, and the first one, count until they are waited for.
-        // They are looked at before they are counted: none of them goes away.
+        // The kernel's count includes threads that have ended, as long as they are traced or are
+        // the first one. Their states are read before the count; no such thread goes away in
+        // between.
         let is = |tid, state| proc::stat(tid).is_some_and(|stat| stat.state == state);
         let tasks = proc::tasks(pid)?.into_iter();
         let others = tasks.filter(|tid| !stopped.contains(tid));
@@ -148,7 +150,7 @@ impl StoppedProcess {
 
     fn detach(&mut self) {
         for thread in self.threads.drain(..) {
-            // It fails only if the thread was killed meanwhile.
+            // Detaching fails only if the thread was killed meanwhile.
             let _ = detach(thread.tid, thread.signal);
         }
     }
@@ -177,7 +179,7 @@ fn wait(pid: u32, tid: Tid, deadline: Instant) -> Result<Option<Traced>, Error> 
             continue;
         }
         match proc::stat(tid).map(|stat| stat.state) {
-            // The end of the first thread is not told before that of all others was waited for.
+            // The kernel does not report the end of the first thread before those of all others.
             None | Some('Z' | 'X' | 'x') => return Ok(None),
             Some('D') if began.elapsed() > PATIENCE_IN_KERNEL => {
                 return Err(Error::WaitsInKernel { pid, tid });
@@ -200,7 +202,7 @@ fn thread_pointer(tid: Tid) -> Option<u64> {
         return None;
     }
     let mut word = [0; 8];
-    // There may be a second word, for SME.
+    // With SME the kernel has a second word, which does not fit into the buffer.
     let len = registers(tid, NT_ARM_TLS, &mut word).ok()?;
     (len == 8).then(|| u64::from_le_bytes(word))
 }
@@ -216,7 +218,7 @@ enum Waited {
     Gone,
 }
 
-/// A request of ptrace to a thread.
+/// Makes a ptrace request about a thread.
 ///
 /// # Safety
 ///
@@ -248,7 +250,8 @@ fn detach(tid: Tid, signal: i32) -> io::Result<()> {
     unsafe { ptrace(libc::PTRACE_DETACH, tid, 0, signal as usize) }
 }
 
-/// Reads the registers of a stopped thread that a core file has in notes of a type; returns how many bytes there are.
+/// Reads the registers of a stopped thread that core files have in notes of the type `set`; returns
+/// how many bytes there are.
 fn registers(tid: Tid, set: NoteType, buffer: &mut [u8]) -> io::Result<usize> {
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
@@ -261,8 +264,8 @@ fn registers(tid: Tid, set: NoteType, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(part.iov_len)
 }
 
-/// Returns what a seized thread does, without waiting. Nothing is taken from whoever else waits for
-/// the thread: its parent still learns of its end.
+/// Returns what a seized thread does, without waiting. Consumes no status: the thread's parent
+/// still learns of its end.
 fn poll(tid: Tid) -> io::Result<Waited> {
     let thread = Pid::from_raw(tid as pid_t).ok_or(io::ErrorKind::InvalidInput)?;
     let options = WaitIdOptions::STOPPED
@@ -277,7 +280,8 @@ fn poll(tid: Tid) -> io::Result<Waited> {
     };
     let stop = status.and_then(|status| status.stopping_signal().or(status.trapping_signal()));
     Ok(match stop {
-        // A stop before a signal is delivered has no event; the signal must not get lost.
+        // A thread that stopped before a signal was delivered reports no event; the signal must not
+        // get lost.
         Some(signal) if signal >> 8 == 0 => Waited::Stopped(signal & 0x7f),
         Some(_) => Waited::Stopped(0),
         None => Waited::Gone,

@@ -1,2 +1,2 @@
-// In the place of the header of axmol 3.
+// Takes the place of the engine's header of this name.
 #include "../../../axmol3.hpp"

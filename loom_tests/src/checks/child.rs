@@ -124,9 +124,11 @@ pub fn child(model: &Model, mode: &str, how: &How) -> ExitCode {
     if mode == Mode::Plain && model.plain_outcomes.is_some() && !is_sample {
         builder = builder.any_outcome();
     }
-    model::record_sites();
-    if let Ok(what) = std::env::var(WEAKENED) {
-        model::weaken(Some(parse_weakened(&what)));
+    match std::env::var(WEAKENED) {
+        Ok(what) => model::weaken(Some(parse_weakened(&what))),
+        // Only `ci/mutate.sh weaken` reads them, and recording takes a lock at each operation.
+        Err(_) if *how == How::Brief => model::record_sites(),
+        Err(_) => {}
     }
     match how {
         How::Explore => {}

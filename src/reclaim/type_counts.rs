@@ -66,9 +66,10 @@ impl TypeCounts {
 
     #[inline]
     fn find(&self, name: NameOf) -> usize {
-        let hash = (name as usize / 16).wrapping_mul(0x9E37_79B9) >> 8;
-        for probe in 0..PROBES {
-            let index = (hash + probe) % TYPES;
+        // The upper six bits of the product, as there are 64 places.
+        let hash = (name as usize as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+        let first = hash as usize;
+        for index in (first..TYPES).chain(0..first).take(PROBES) {
             let owner = self.sent[index].name.get_or_init(|| name);
             if fn_addr_eq(*owner, name) {
                 return index;

@@ -376,18 +376,16 @@ fn review(drain: &mut Drain<'_>) -> bool {
         return false;
     };
     let until = drain.until(pools.reviews.noted(&pools.attention));
-    let mut steps = if drain.serves == Serves::Share {
-        STEPS
-    } else {
-        usize::MAX
+    let mut steps = match drain.serves {
+        Serves::Share => 1..STEPS,
+        _ => 1..usize::MAX,
     };
     let mut any = false;
     while !drain.is_done(until) {
         let meter = &mut drain.meter;
         let go_on = &mut || {
             meter.step();
-            steps = steps.saturating_sub(1);
-            !meter.is_spent() && steps > 0
+            !meter.is_spent() && steps.next().is_some()
         };
         let Some(dying) = pools.reviews.next_dead(&pools.attention, go_on) else {
             break;

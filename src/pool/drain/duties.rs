@@ -376,10 +376,12 @@ fn review(drain: &mut Drain<'_>) -> bool {
         return false;
     };
     let until = drain.until(pools.reviews.noted(&pools.attention));
-    let mut steps = match drain.serves {
-        Serves::Share => 1..STEPS,
-        _ => 1..usize::MAX,
+    let most = if drain.serves == Serves::Share {
+        STEPS
+    } else {
+        usize::MAX
     };
+    let mut steps = 1..most;
     let mut any = false;
     while !drain.is_done(until) {
         let meter = &mut drain.meter;

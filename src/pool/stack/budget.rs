@@ -333,7 +333,10 @@ impl Meter {
         self.unread = 1;
         run();
         self.read();
-        let both = self.slowest.into_iter().chain([(type_info, self.now - before)]);
+        let both = self
+            .slowest
+            .into_iter()
+            .chain([(type_info, self.now - before)]);
         self.slowest = both.max_by_key(|&(_, took)| took);
     }
 

@@ -166,6 +166,25 @@ fn an_expired_time_budget_allows_one_release() {
 }
 
 #[test]
+fn an_expired_time_budget_allows_the_release_of_one_message() {
+    let log = Log::new();
+    me().release(Ref::new(log.probe(0)));
+    AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO));
+    assert_eq!(log.count(), 1);
+}
+
+#[test]
+fn the_figure_of_a_backlog_rises_while_a_release_of_it_runs() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(move || {
+        filled(log, 0..10).drain_within(Budget::Count(0));
+        assert_eq!(figures(global()).backlog, 10);
+    }));
+    pool.drain_within(Budget::All);
+}
+
+#[test]
 fn time_budgets_apply_to_objects_without_destructors() {
     let mut pool = AutoreleasePool::new();
     (0..1_000u32).for_each(|n| _ = pool.create(n));

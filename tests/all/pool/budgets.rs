@@ -405,18 +405,19 @@ fn callback_scope_releases_a_backlog_that_the_root_pool_leaves() {
 #[test]
 fn contains_sees_entries_beside_the_one_whose_destructor_runs() {
     let mut pool = AutoreleasePool::new();
-    let kept = Ref::new(1);
+    let [kept, other] = [1, 2].map(Ref::new);
     pool.autorelease(kept.clone());
-    let seen = kept.clone();
-    let contains = || global().contains(&seen);
+    let contained = || [&kept, &other].map(|r| global().contains(r));
     pool.create(on_drop({
-        let seen = seen.clone();
-        move || assert!(global().contains(&seen))
+        let [kept, other] = [kept.clone(), other.clone()];
+        move || assert!(global().contains(&kept) && global().contains(&other))
     }));
     assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 2);
-    assert!(contains());
+    pool.autorelease(other.clone());
+    assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
+    assert_eq!(contained(), [true; 2]);
     assert_eq!(pool.drain_within(Budget::All).remaining, 0);
-    assert!(!contains());
+    assert_eq!(contained(), [false; 2]);
 }
 
 #[test]

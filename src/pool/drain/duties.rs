@@ -338,8 +338,9 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         any = true;
     }
     drain.agenda.mail = Some(left);
-    if drain.serves == Serves::Share && pools.has_claimed() {
-        pools.attention.set(Attention::MAIL);
+    match drain.serves {
+        Serves::Share if pools.has_claimed() => pools.attention.set(Attention::MAIL),
+        _ => {}
     }
     any
 }

@@ -213,22 +213,6 @@ fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
 }
 
 #[test]
-fn messages_of_an_exit_to_its_own_thread_run_on_it() {
-    fn send_on(log: Log, left: u32) {
-        log.note(left);
-        if left > 0 {
-            me().release(Ref::new(on_drop(move || send_on(log, left - 1))));
-        }
-    }
-    let log = Log::new();
-    let exit = fresh_to_the_end(move || {
-        autorelease(Ref::new(on_drop(move || send_on(log, 5))));
-        here()
-    });
-    assert_eq!(log.threads(), [exit; 6]);
-}
-
-#[test]
 fn a_thread_that_exits_destroys_itself_what_it_drops_later() {
     let log = alone!();
     drop_later(());

@@ -51,7 +51,7 @@ const fn strong(word: u64) -> u32 {
     ((word >> 32) as u32).wrapping_add(1)
 }
 
-/// Returns the word of a live object with `n` strong references and no weak one.
+/// Returns the word of an object that is not destroyed, with `n` strong references and no weak one.
 #[inline(always)]
 fn held_by(n: u32) -> u64 {
     UNIQUE.wrapping_add(u64::from(n.wrapping_sub(1)) << 32)
@@ -211,7 +211,7 @@ impl Count {
     /// while the object waits. For a unique owner.
     pub(crate) fn release_unique(&self) {
         // Relaxed: no other thread can reach the word.
-        self.0.store(NONE + HELD, Ordering::Relaxed);
+        self.0.store(held_by(0), Ordering::Relaxed);
     }
 
     /// Begins the destruction of the value; for a unique owner, just before the destructor.

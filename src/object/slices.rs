@@ -134,7 +134,7 @@ impl<T> PartialSlice<T> {
         // Writes the first values one by one, so that a vectorized loop stores at aligned
         // addresses, which saves up to a third of its time.
         if self.slice.len() > 16 {
-            while self.filled < Self::UNALIGNED {
+            for _ in 0..Self::UNALIGNED {
                 let Some(value) = iter.next() else {
                     return surplus;
                 };

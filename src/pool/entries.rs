@@ -10,10 +10,24 @@ use crate::sync::{const_fn, described, prefetch};
 use page::{Page, PageCache};
 use std::ptr;
 
-/// An object's header is prefetched this many entries before its release. Waiting for objects that
-/// are not in the cache costs most by far; the destructors of the entries in between take long
+/// While an entry is the newest, the header of the object of the `AHEAD`th newest is prefetched. Waiting for
+/// objects that are not in the cache costs most by far; the destructors of the entries in between take long
 /// enough for the header to arrive.
-const AHEAD: usize = 8;
+const AHEAD: usize = 9;
+
+/// Prefetches for the entries of a page that begin at `start` and end at `top`.
+///
+/// # Safety
+/// The entries are written, and their objects alive.
+#[inline(always)]
+unsafe fn prefetch_ahead(top: *mut Thin, start: *mut Thin) {
+    // SAFETY: the entry is in the page, and its object has a header, by the contract.
+    unsafe {
+        if top.offset_from(start) >= AHEAD as isize {
+            prefetch((*top.sub(AHEAD)).cast::<Header>().sub(1).as_ptr());
+        }
+    }
+}
 
 /// Entries, each of them a strong reference, in a list of pages. Owner only.
 ///
@@ -211,10 +225,7 @@ impl Entries {
         // entry below `top` is written (invariant 6 of `pool`).
         unsafe {
             Page::touch(self.page.get());
-            if top.offset_from(self.start.get()) > AHEAD as isize {
-                // The prefetched object is alive by its entry (invariant 5 of `pool`).
-                prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
-            }
+            prefetch_ahead(top, self.start.get());
             Some(*top.sub(1))
         }
     }
@@ -325,9 +336,7 @@ impl Entries {
             let mut top = from;
             while top > start {
                 Page::touch(self.page.get());
-                if top.offset_from(start) > AHEAD as isize {
-                    prefetch((*top.sub(AHEAD + 1)).cast::<Header>().sub(1).as_ptr());
-                }
+                prefetch_ahead(top, start);
                 let thin = *top.sub(1);
                 // Tells the ledger first, as `f` may destroy the object.
                 ledger::left_pool(thin, 1, self.label.get());

@@ -66,9 +66,10 @@ impl TypeCounts {
 
     #[inline]
     fn find(&self, name: NameOf) -> usize {
-        let hash = (name as usize / 16).wrapping_mul(0x9E37_79B9) >> 8;
-        for probe in 0..PROBES {
-            let index = (hash + probe) % TYPES;
+        // The upper six bits of the product, as there are 64 places.
+        let hash = (name as usize as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+        let first = hash as usize;
+        for index in (first..TYPES).chain(0..first).take(PROBES) {
             let owner = self.sent[index].name.get_or_init(|| name);
             if fn_addr_eq(*owner, name) {
                 return index;
@@ -121,5 +122,14 @@ mod tests {
         full.sent::<Numbered<1>>();
         full.sent::<Numbered<2>>();
         assert_eq!(full.waiting(), [("other types", 2)]);
+        // Two functions that name one type.
+        (1..=2).for_each(|n| full.sent[n].sent.add_shared(n as u64));
+        assert_eq!(full.waiting(), [("()", 3), ("other types", 2)]);
+        macro_rules! send {
+            ($($n:literal)*) => { $(counts.sent::<Numbered<$n>>();)* };
+        }
+        // More types than one place has neighbors.
+        send!(1 2 3 4 5 6 7 8 9);
+        assert_eq!(counts.waiting().len(), 10);
     }
 }

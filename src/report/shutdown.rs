@@ -268,7 +268,7 @@ impl PoolManager {
         pin::collect_here();
         let mut any =
             this_thread::serve(Meter::unlimited(Limit::until(deadline)), panics).generations > 0;
-        any |= ORPHANS.run_calls(|call| panics.guard(|| call.run())) > 0;
+        any |= ORPHANS.run_calls(|call| panics.guard(|| call.run()));
         // Releases hot objects last, as the other releases may drop the last handles to them.
         any |= hot_handle::release_all(panics) > 0;
         any

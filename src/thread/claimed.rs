@@ -72,15 +72,6 @@ impl ClaimedMessages {
         self.oldest_first.set(oldest_first);
     }
 
-    /// Leaks all messages; returns the sum of their weights.
-    pub(crate) fn leak(&self) -> u64 {
-        let mut leaked = 0;
-        for cell in [&self.newest_first, &self.oldest_first] {
-            leaked += cell.replace(Chain::EMPTY).map(|m| m.weight()).sum::<u64>();
-        }
-        leaked
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.all_chains(|chain| chain.is_empty())
     }

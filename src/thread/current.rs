@@ -134,11 +134,11 @@ pub(crate) fn set_late_hook(hook: fn()) {
     at_thread_exit(thread_exit);
 }
 
-/// Enters the calling thread, unless it has been entered or has exited, with a bound on the
+/// Enters the calling thread, which has not exited, unless it has been entered, with a bound on the
 /// releases that may wait for it.
 pub(crate) fn enter_bounded(bound: u64) {
     CURRENT.with(|c| {
-        if c.record.get().is_null() && !c.exited.get() {
+        if c.record.get().is_null() {
             enter(c, Some(bound));
         }
     });

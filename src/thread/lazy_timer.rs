@@ -49,8 +49,8 @@ impl LazyTimer {
                 self.0.replace_if(UNSEEN, stamp);
                 None
             }
-            seen if seen & REPORTED != 0 => None,
             seen => {
+                // Once the activity has been reported, 0: the bit makes `seen` later than any time.
                 let age = Duration::from_millis(stamp.saturating_sub(seen));
                 let is_due = age >= long && self.0.replace_if(seen, seen | REPORTED);
                 is_due.then_some(age)

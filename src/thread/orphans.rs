@@ -177,9 +177,9 @@ impl Orphans {
     }
 
     /// Calls `run` for every orphaned closure, except closures to a thread whose registry slot the
-    /// caller has taken over, even if the caller has ended since. Returns how many it ran.
-    pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> usize {
-        let mut ran = 0;
+    /// caller has taken over, even if the caller has ended since. Returns whether it ran any.
+    pub(crate) fn run_calls(&self, mut run: impl FnMut(Message)) -> bool {
+        let mut ran = false;
         let mut taken = false;
         loop {
             let next = TAKEN_CLOSURES.with(|calls| {
@@ -202,7 +202,7 @@ impl Orphans {
                 continue;
             }
             self.run_one(1, || run(call));
-            ran += 1;
+            ran = true;
         }
     }
 

@@ -121,8 +121,8 @@ fn inbox_nudge_arm() -> bool {
     let inbox = Arc::new(Inbox::default());
     let asker = spawn_with(&inbox, |inbox| inbox.nudge());
     let armed = inbox.arm();
-    let woken = asker.join();
-    assert!(woken || inbox.has_messages(), "the nudge is lost");
+    assert_eq!(asker.join(), armed, "the owner is woken if it sleeps");
+    assert!(armed || inbox.has_messages(), "the nudge is lost");
     armed
 }
 
@@ -131,7 +131,7 @@ fn inbox_nudge_close() -> bool {
     let asker = spawn_with(&inbox, |inbox| inbox.nudge());
     let nudged = inbox.has_messages();
     assert!(inbox.close().is_empty());
-    asker.join();
+    assert!(!asker.join(), "nobody sleeps");
     assert_eq!(inbox.push(1), None, "it stays closed");
     nudged
 }

@@ -315,7 +315,8 @@ impl Chunk {
         let offset = block.addr().get() % CHUNK_BYTES;
         let offset = offset.checked_sub(HEADER_BYTES)?;
         let size = SIZES[self.class()];
-        (offset % size == 0 && offset / size < capacity(self.class())).then_some(offset / size)
+        let index = offset / size;
+        (offset % size == 0 && index < capacity(self.class())).then_some(index)
     }
 }
 

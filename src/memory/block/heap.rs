@@ -301,10 +301,10 @@ impl Heap {
             self.collect(COLLECTED_AT_ONCE);
         }
         let bin = &self.bins[class];
-        let mut grown = false;
+        let chunks = self.counters.chunks();
         loop {
             if let Some(first) = bin.pop() {
-                if grown {
+                if self.counters.chunks() != chunks {
                     // Calls the hook, which is foreign code and may use this heap. The block has
                     // left the bin before, so that a hook that trims does not free the new chunk.
                     self.allocator.check_soft_cap();
@@ -320,7 +320,6 @@ impl Heap {
                 bin.current.set(None);
             }
             let listed = bin.listed.pop();
-            grown = listed.is_none() && self.unused.len() == 0;
             let chunk = match listed {
                 Some(chunk) => chunk,
                 None => self.empty_chunk(class)?,

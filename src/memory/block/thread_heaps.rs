@@ -491,3 +491,18 @@ described! {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_neighboring_heaps_are_in_different_batches() {
+        let batches = RemoteFreeBatches::new();
+        let place = |n: usize| {
+            let heap = NonNull::new(ptr::without_provenance_mut(n * 2_048));
+            ptr::from_ref(batches.of(heap.expect("not at 0")))
+        };
+        assert_ne!(place(1), place(2));
+    }
+}

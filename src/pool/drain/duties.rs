@@ -339,8 +339,9 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         any = true;
     }
     drain.agenda.mail = Some(left);
-    if drain.serves == Serves::Share && pools.has_claimed() {
-        pools.attention.set(Attention::MAIL);
+    match drain.serves {
+        Serves::Share if pools.has_claimed() => pools.attention.set(Attention::MAIL),
+        _ => {}
     }
     any
 }
@@ -377,18 +378,18 @@ fn review(drain: &mut Drain<'_>) -> bool {
         return false;
     };
     let until = drain.until(pools.reviews.noted(&pools.attention));
-    let mut steps = if drain.serves == Serves::Share {
+    let most = if drain.serves == Serves::Share {
         STEPS
     } else {
         usize::MAX
     };
+    let mut steps = 1..most;
     let mut any = false;
     while !drain.is_done(until) {
         let meter = &mut drain.meter;
         let go_on = &mut || {
             meter.step();
-            steps = steps.saturating_sub(1);
-            !meter.is_spent() && steps > 0
+            !meter.is_spent() && steps.next().is_some()
         };
         let Some(dying) = pools.reviews.next_dead(&pools.attention, go_on) else {
             break;

@@ -3,7 +3,6 @@
 
 use super::engine::{self, drain, run_last, serve_as, work_off};
 use super::turns::Serves;
-use super::watch;
 use crate::event::{Event, EventKind};
 use crate::ledger;
 use crate::object::header::name_of;
@@ -455,7 +454,8 @@ impl PoolsExit<'_> {
         let meter = Meter::unlimited(Limit::SOME);
         let (is_cut, panic) = self.drain(|| work_off(stack, meter, Serves::Nothing));
         if is_cut {
-            let leaked = watch::leak_left(stack);
+            // Messages that were claimed are run like those in the inbox.
+            let leaked = stack.backlog.leak(&self.pools.pages);
             let event = Event::new(EventKind::CutOff, self.record.label());
             self.events.push(event.pool("backlog").count(leaked));
         }

@@ -229,19 +229,6 @@ fn look_through_left(stack: &PoolStack, f: &mut dyn FnMut(Thin) -> bool) {
     });
 }
 
-/// Leaks the releases that were left for later; returns how many.
-pub(super) fn leak_left(stack: &PoolStack) -> usize {
-    let pools = stack.thread_pools();
-    let mut leaked = stack.backlog.leak(&pools.pages);
-    // Messages still in the inbox are run when it is closed.
-    if let Some(record) = pools.record() {
-        let claimed = pools.claimed.leak();
-        record.releases.done(claimed);
-        leaked += claimed as usize;
-    }
-    leaked
-}
-
 #[cfg(test)]
 mod tests {
     use super::WITH_PAGES;

@@ -450,6 +450,7 @@ mod tests {
             before = now;
         }
         assert!(before <= FEW + 1, "{before}");
+        assert!(cache.most.get() <= FEW + 1, "no more are kept");
         assert_eq!(use_pages(&cache, 2 * FEW), 2 * FEW);
     }
 

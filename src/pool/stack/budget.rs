@@ -325,7 +325,7 @@ impl Meter {
             self.quick();
             return run();
         }
-        if self.unread > 0 {
+        if self.unread != 0 {
             self.read();
         }
         let before = self.now;
@@ -333,10 +333,11 @@ impl Meter {
         self.unread = 1;
         run();
         self.read();
-        let took = self.now - before;
-        if self.slowest.is_none_or(|(_, longest)| took > longest) {
-            self.slowest = Some((type_info, took));
-        }
+        let both = self
+            .slowest
+            .into_iter()
+            .chain([(type_info, self.now - before)]);
+        self.slowest = both.max_by_key(|&(_, took)| took);
     }
 
     /// Returns the result of the drain, which leaves `remaining` releases.

@@ -12,7 +12,7 @@ use std::panic::Location;
 use std::ptr;
 
 /// Number of types and sites that a thread counts at a time. A new one beyond that displaces
-/// another, whose count then starts again from zero.
+/// the rarest, whose count then starts again from zero.
 const COUNTS: usize = 8;
 
 /// A type (in C++, a class) and site whose strays are counted.
@@ -39,8 +39,6 @@ pub(crate) struct Strays {
     strays: [Cell<Option<Stray>>; COUNTS],
     /// The counts of `strays`, in the same order.
     counts: [Cell<StrayCount>; COUNTS],
-    /// Index of the place that the next new type or site takes.
-    place: Cell<usize>,
 }
 
 impl Strays {
@@ -48,7 +46,6 @@ impl Strays {
         Self {
             strays: std::array::from_fn(|_| Cell::new(None)),
             counts: std::array::from_fn(|_| Cell::new(StrayCount::NONE)),
-            place: Cell::new(0),
         }
     }
 
@@ -82,8 +79,8 @@ impl Strays {
     /// Begins to count a new type and site; returns its index.
     #[cold]
     fn begin(&self, stray: Stray, manager: u64) -> usize {
-        let at = self.place.get();
-        self.place.set((at + 1) % COUNTS);
+        let rarest = (0..COUNTS).min_by_key(|&at| self.counts[at].get().times);
+        let at = rarest.expect("there are places");
         self.share(at, manager);
         self.strays[at].set(Some(stray));
         at
@@ -100,10 +97,8 @@ impl Strays {
     fn share(&self, at: usize, manager: u64) {
         let count = self.counts[at].replace(StrayCount::NONE);
         let unshared = count.times - count.shared;
-        if let Some(Stray { name, site }) = self.strays[at].take() {
-            if unshared > 0 {
-                event::count_no_pool(name.get(), site, manager, unshared);
-            }
+        if let (Some(Stray { name, site }), 1..) = (self.strays[at].take(), unshared) {
+            event::count_no_pool(name.get(), site, manager, unshared);
         }
     }
 }

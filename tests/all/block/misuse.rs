@@ -91,6 +91,13 @@ fn what_is_freed_must_be_a_block_of_that_size_in_use() {
                 free_twice(&blocks, at.unwrap());
             }
         ),
+        ("behind the last one", &["does not begin at that"], || {
+            let blocks = BlockAllocator::new();
+            let at = block(&blocks);
+            let room = CHUNK as usize - at.addr().get() % CHUNK as usize;
+            let behind = at.map_addr(|at| at.checked_add(room / 48 * 48).unwrap());
+            free(&blocks, behind, 48);
+        }),
         ("after its chunk was freed", &[NO_OWNER], || {
             let blocks = BlockAllocator::new();
             let at = block(&blocks);

@@ -167,3 +167,18 @@ fn a_release_that_uses_up_the_share_leaves_nothing_in_the_pool() {
         assert_eq!(log.ids().last(), Some(&0));
     });
 }
+
+#[test]
+fn a_drain_in_a_round_ends_after_a_slow_destructor() {
+    let log = alone!();
+    quick().tick(|_| {
+        for id in 0..SHARE as u32 {
+            me().release(Ref::new(on_drop(move || {
+                log.note(id);
+                thread::sleep(Duration::from_millis(2));
+            })));
+        }
+        drop(AutoreleasePool::new());
+        assert_eq!(log.count(), 1);
+    });
+}

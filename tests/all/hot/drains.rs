@@ -46,6 +46,16 @@ fn they_take_turns_with_entries() {
 }
 
 #[test]
+fn a_time_budget_limits_the_search_for_dead_ones() {
+    let log = alone!();
+    let _alive: Vec<_> = (0..100).map(|id| hot(log.probe(id)).get()).collect();
+    let drained = AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO));
+    assert!(drained.remaining > 0, "{drained}");
+    drop(global().pool());
+    assert_eq!(global().drain_backlog(Budget::Count(0)).remaining, 0);
+}
+
+#[test]
 fn what_a_thread_leaves_in_its_budget_dies_in_its_exit() {
     let log = alone!();
     let exit = fresh_to_the_end(move || {

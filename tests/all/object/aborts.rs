@@ -218,8 +218,18 @@ fn exit_of_the_process_on_one_thread_while_others_go_on() {
 
 /// Overwrites the header of an object: the two words before its value.
 fn overwrite(value: *const Texture) {
+    overwrite_by(7, value);
+}
+
+fn overwrite_by(word: usize, value: *const Texture) {
     // SAFETY: none: the misuse under test. The header is there, and no thread uses it meanwhile.
-    unsafe { value.cast_mut().cast::<[usize; 2]>().sub(1).write([7, 7]) };
+    unsafe {
+        value
+            .cast_mut()
+            .cast::<[usize; 2]>()
+            .sub(1)
+            .write([word, word])
+    };
 }
 
 #[test]
@@ -246,6 +256,14 @@ fn pointers_to_no_object_and_overwritten_headers_abort() {
         ("a drain of one object", UI, || {
             let pool = AutoreleasePool::named("ui");
             overwrite(PoolRef::as_ptr(pool.create(Texture(0))));
+        }),
+        ("a low address", UI, || {
+            let pool = AutoreleasePool::named("ui");
+            overwrite_by(64, PoolRef::as_ptr(pool.create(Texture(0))));
+        }),
+        ("a high address", UI, || {
+            let pool = AutoreleasePool::named("ui");
+            overwrite_by(usize::MAX - 63, PoolRef::as_ptr(pool.create(Texture(0))));
         }),
         ("a drain of objects with destructors", UI, || {
             let pool = AutoreleasePool::named("ui");

@@ -1,6 +1,6 @@
 //! Slices that are collected from iterators, and cloned from slices.
 
-use crate::support::{Log, Probe, fresh, global, me};
+use crate::support::{Log, Probe, fresh, global, me, totals};
 use releasepool::Ref;
 use std::cell::Cell;
 
@@ -37,6 +37,23 @@ fn claiming<T>(values: u32, hint: usize, make: impl Fn(u32) -> T) -> impl Iterat
         values,
         hint,
     }
+}
+
+#[test]
+fn values_are_written_into_the_object_if_their_number_is_known() {
+    // Figures are those of threads that use pools.
+    drop(global().pool());
+    let made_first = |is_known: bool| {
+        let before = totals().created;
+        let made = |_| totals().created - before;
+        let values = 0..1_000;
+        let slice: Ref<[u64]> = match is_known {
+            true => values.map(made).collect(),
+            false => values.filter(|_| true).map(made).collect(),
+        };
+        slice[0]
+    };
+    assert_eq!([true, false].map(made_first), [1, 0]);
 }
 
 #[test]

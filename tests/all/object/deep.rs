@@ -3,7 +3,7 @@
 mod queue;
 
 use crate::support::allocator::left_over;
-use crate::support::{Log, alone, deep_down, global, listen, on_drop, sized};
+use crate::support::{Chain, Log, alone, deep_down, global, listen, on_drop, sized};
 use releasepool::object::settle;
 use releasepool::{AutoreleasePool, Ref, autorelease, autoreleasepool};
 use std::cell::Cell;
@@ -272,4 +272,14 @@ fn weak_reference_to_an_object_that_is_queued_finds_nothing() {
         })));
         assert_eq!(DEAD.get(), FEWER);
     });
+}
+
+#[test]
+fn while_the_queue_is_run_few_objects_wait_in_it() {
+    let log = Log::new();
+    drop(Chain::ending_in(move || {
+        (0..40).for_each(|id| drop(Ref::new(log.probe(id))));
+        assert_eq!(log.count(), 40 - 32);
+    }));
+    assert_eq!(log.count(), 40);
 }

@@ -166,6 +166,25 @@ fn an_expired_time_budget_allows_one_release() {
 }
 
 #[test]
+fn an_expired_time_budget_allows_the_release_of_one_message() {
+    let log = Log::new();
+    me().release(Ref::new(log.probe(0)));
+    AutoreleasePool::new().drain_within(Budget::Time(Duration::ZERO));
+    assert_eq!(log.count(), 1);
+}
+
+#[test]
+fn the_figure_of_a_backlog_rises_while_a_release_of_it_runs() {
+    let log = Log::new();
+    let mut pool = AutoreleasePool::new();
+    pool.create(on_drop(move || {
+        filled(log, 0..10).drain_within(Budget::Count(0));
+        assert_eq!(figures(global()).backlog, 10);
+    }));
+    pool.drain_within(Budget::All);
+}
+
+#[test]
 fn time_budgets_apply_to_objects_without_destructors() {
     let mut pool = AutoreleasePool::new();
     (0..1_000u32).for_each(|n| _ = pool.create(n));
@@ -386,18 +405,19 @@ fn callback_scope_releases_a_backlog_that_the_root_pool_leaves() {
 #[test]
 fn contains_sees_entries_beside_the_one_whose_destructor_runs() {
     let mut pool = AutoreleasePool::new();
-    let kept = Ref::new(1);
+    let [kept, other] = [1, 2].map(Ref::new);
     pool.autorelease(kept.clone());
-    let seen = kept.clone();
-    let contains = || global().contains(&seen);
+    let contained = || [&kept, &other].map(|r| global().contains(r));
     pool.create(on_drop({
-        let seen = seen.clone();
-        move || assert!(global().contains(&seen))
+        let [kept, other] = [kept.clone(), other.clone()];
+        move || assert!(global().contains(&kept) && global().contains(&other))
     }));
     assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 2);
-    assert!(contains());
+    pool.autorelease(other.clone());
+    assert_eq!(pool.drain_within(Budget::Count(0)).remaining, 3);
+    assert_eq!(contained(), [true; 2]);
     assert_eq!(pool.drain_within(Budget::All).remaining, 0);
-    assert!(!contains());
+    assert_eq!(contained(), [false; 2]);
 }
 
 #[test]

@@ -45,6 +45,14 @@ fn guard_pool_that_grows_is_reported_at_each_doubling() {
 }
 
 #[test]
+fn a_pool_that_reaches_its_watermark_with_a_new_page_is_reported_once() {
+    listen();
+    let pool = with_watermark(PAGE + 1).named_pool("exact");
+    (0..=2 * PAGE).for_each(|n| _ = pool.create(n));
+    assert_eq!(only_event(EventKind::PoolWatermark).count, PAGE + 1);
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "takes minutes")]
 fn events_name_the_pool_its_length_and_its_commonest_types() {
     type Case = (EventKind, fn(&PoolManager), &'static [&'static str]);

@@ -100,6 +100,37 @@ fn retired_objects_take_little_memory_while_a_pin_lasts() {
     });
 }
 
+/// Closes empty pools until what slots have retired is released; returns how many.
+fn empty_pools() -> Option<usize> {
+    (1..1_000).find(|_| {
+        drop(AutoreleasePool::new());
+        live() == 1
+    })
+}
+
+#[test]
+fn one_of_32_empty_pools_advances_the_epoch() {
+    alone!(|| {
+        let slot = Slot::new(Ref::new(0));
+        slot.store(Ref::new(1));
+        let closed = empty_pools();
+        assert!(closed.is_some_and(|n| n % 32 == 0), "{closed:?}");
+    });
+}
+
+#[test]
+fn a_thread_advances_the_epoch_once_its_call_does_not_hold_it() {
+    alone!(|| {
+        let slot = Slot::new(Ref::new(0));
+        slot.with(|_| {
+            slot.store(Ref::new(1));
+            // These give up, as the call holds the epoch.
+            (0..10).for_each(|n| _ = AutoreleasePool::new().create(n));
+        });
+        assert!(empty_pools().is_some());
+    });
+}
+
 #[test]
 fn quiesce_continues_while_there_is_something_to_release() {
     alone!(|| {

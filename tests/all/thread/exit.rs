@@ -6,7 +6,7 @@ use crate::support::{
     log_to_the_end, me, named_to_the_end, on_drop, only, send,
 };
 use releasepool::event::{Event, EventKind};
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease};
+use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, drop_later};
 
 /// Runs `f` on a thread of this name until it has completely ended; returns the thread's events.
 fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<Event> {
@@ -210,4 +210,15 @@ fn thread_ends_with_a_leaked_guard_pool_that_keeps_nothing_of_a_hot_object() {
         here()
     });
     assert_died(&log, &[0], home);
+}
+
+#[test]
+fn a_thread_that_exits_destroys_itself_what_it_drops_later() {
+    let log = alone!();
+    drop_later(());
+    let exit = fresh_to_the_end(move || {
+        autorelease(Ref::new(on_drop(move || drop_later(log.probe(0)))));
+        here()
+    });
+    assert_eq!(log.threads(), [exit]);
 }

@@ -256,6 +256,14 @@ fn closures_that_pile_up_are_reported() {
         me().post(|| ()).unwrap();
     }
     assert_eq!(events(EventKind::PostsWatermark).len(), 3);
+    // Or after fewer than half as many have waited.
+    for (least, reports) in [(5_000, 3), (4_999, 4)] {
+        global().run_inbox_within(Budget::Count(10_001 - least));
+        for _ in least..=10_000 {
+            me().post(|| ()).unwrap();
+        }
+        assert_eq!(events(EventKind::PostsWatermark).len(), reports);
+    }
     global().run_inbox();
 }
 

@@ -4,6 +4,7 @@ use crate::support::{Worker, alone, fresh, fresh_to_the_end, global, me, slot, w
 use releasepool::thread::ThreadKey;
 use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, autoreleasepool};
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Barrier;
 use std::thread;
 
@@ -51,6 +52,8 @@ fn a_living_thread_is_found_by_key_and_by_id() {
         assert_eq!(manager.thread_by_id(id), Some(handle.clone()));
     }
     assert_ne!(me(), handle);
+    let hashes = RandomState::new();
+    assert_ne!(hashes.hash_one(me()), hashes.hash_one(&handle));
     let (debug, key) = (format!("{handle:?}"), handle.key().to_string());
     assert!(debug.contains("worker") && debug.contains(&key), "{debug}");
     worker.join();

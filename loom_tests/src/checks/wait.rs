@@ -5,7 +5,7 @@ use super::hot::hot;
 use super::steps::*;
 use releasepool::model::{now, thread_exit};
 use releasepool::{
-    AutoreleasePool, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
+    AutoreleasePool, Budget, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +28,14 @@ pub fn models() -> Vec<Model> {
         )
         // Two locks, and the whole of an exit; unbounded takes many minutes.
         .bounded(3),
+        model!(
+            shutdown_answered,
+            "shutdown asks a thread that empties its backlog and then waits: shutdown returns without another nap",
+            &["answered", "asked too late"],
+        )
+        .timed()
+        // One switch between the wake-up and the emptying of the backlog is what it is for.
+        .bounded(2),
         model!(
             shutdown_exit,
             "shutdown of a manager while a thread that does not use it exits: it sees what that thread did",
@@ -115,6 +123,30 @@ fn shutdown_woken() -> bool {
     // DashMap's lock, which loom does not see, makes the effects of the exit visible.
     assert_eq!(take_deaths().len(), 1, "done too early");
     other.join()
+}
+
+fn shutdown_answered() -> bool {
+    let doors = (Door::new(), Door::new());
+    let other = spawn_with(&doors, |(entered, leave)| {
+        let (seen, object) = watched();
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(object);
+        pool.drain_within(Budget::Count(0));
+        drop(pool);
+        entered.open();
+        manager().drain_root();
+        let answered = seen.get();
+        leave.wait();
+        answered
+    });
+    doors.0.wait();
+    let done = manager().shutdown(Duration::from_millis(1)).is_ok();
+    let is_at_once = now().is_zero();
+    doors.1.open();
+    let answered = other.join();
+    assert_eq!(take_deaths().len(), 1);
+    assert_eq!((done, is_at_once), (answered, answered));
+    answered
 }
 
 /// Shuts another manager down while this thread exits, which makes `seen` true.

@@ -205,6 +205,11 @@ pub mod parts {
             self.0.refuse(1);
         }
 
+        /// Counts a number as sent, if fewer than `bound` wait; returns whether it has.
+        pub fn announce_within(&self, bound: u64) -> bool {
+            self.0.announce_within(1, bound)
+        }
+
         /// Takes out all numbers, oldest first.
         pub fn take(&self) -> Vec<u32> {
             read(self.0.inbox().take())

@@ -270,8 +270,7 @@ impl FrameLoop {
 
     fn frame(&mut self, waited: Duration, f: impl FnOnce(&mut Frame<'_>)) -> FrameReport {
         let span = FrameSpan::begin(self.index);
-        let began = elapsed();
-        self.began = Some(began);
+        let began = *self.began.insert(elapsed());
         let index = self.index;
         self.index += 1;
         let times = self.clock.frame(began, &self.config);

@@ -256,7 +256,8 @@ type Outcome<T> = Option<Result<HomeRef<T>, NotMade>>;
 impl<T> Shared<T> {
     /// Decides the outcome, unless it is decided already.
     fn decide(&self, result: Result<HomeRef<T>, NotMade>) {
-        let late = {
+        // Dropped at the end, not under the lock, as the destructor is foreign code.
+        let _late = {
             let mut outcome = self.outcome.lock();
             match &*outcome {
                 None => outcome.replace(result),
@@ -264,7 +265,5 @@ impl<T> Shared<T> {
             }
         };
         self.decided.wake();
-        // Dropped without the lock, as the destructor is foreign code.
-        drop(late);
     }
 }

@@ -76,10 +76,9 @@ fn noted_death(book: &'static Book, row: RowIndex) {
 /// Records that the owner of the object of `row` has let it go. The caller no longer uses the
 /// object.
 pub(super) fn let_go(row: RowIndex) {
-    let book = book();
     TABLE.let_go.add_shared(1);
     TABLE.row(row).let_go();
-    match book {
+    match book() {
         Some(book) => note(book, row),
         None => review::late(row),
     }

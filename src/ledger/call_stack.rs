@@ -71,11 +71,7 @@ fn is_internal(function: &str) -> bool {
 /// Returns up to `at_most` functions of the user among `frames`, innermost first. Slow: it reads
 /// symbols and debug information. Without symbols it finds none.
 pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
-    let mut found = Vec::new();
-    for &ip in frames {
-        if found.len() >= at_most {
-            break;
-        }
+    let functions_at = |ip: &usize| {
         let at = std::ptr::without_provenance_mut::<c_void>(ip.saturating_sub(1));
         // Reading symbols runs much foreign code, which may panic.
         let resolved = catch_unwind(|| {
@@ -101,10 +97,10 @@ pub(crate) fn of_user(frames: &[usize], at_most: usize) -> Vec<Frame> {
             });
             functions
         });
-        found.extend(resolved.unwrap_or_default());
-    }
-    found.truncate(at_most);
-    found
+        resolved.unwrap_or_default()
+    };
+    // Resolves no more addresses than needed: each takes long.
+    frames.iter().flat_map(functions_at).take(at_most).collect()
 }
 
 /// The functions of the user, by return addresses that lead to them. The table keeps them, as

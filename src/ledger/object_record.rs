@@ -251,10 +251,10 @@ fn free_record(address: usize) -> *mut FreeRecord {
 fn grow() -> *mut FreeRecord {
     let layout = Layout::new::<Chunk>();
     // SAFETY: the layout has a size.
-    let chunk: *mut Chunk = unsafe { System.alloc_zeroed(layout) }.cast();
-    if chunk.is_null() {
+    let Some(chunk) = NonNull::new(unsafe { System.alloc_zeroed(layout) }.cast::<Chunk>()) else {
         std::alloc::handle_alloc_error(layout);
-    }
+    };
+    let chunk = chunk.as_ptr();
     let mut first = ptr::null_mut();
     // SAFETY: the chunk was just allocated, and zeroed; the places of records are within it.
     unsafe {

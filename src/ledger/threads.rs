@@ -139,12 +139,12 @@ pub(crate) fn thread_label(number: u64) -> String {
         let known = named.iter().rev().find(|named| named.0 == number);
         known.map(|named| named.1.clone())
     });
-    if number & KEYLESS != 0 || number == 0 {
-        return words::label(name.as_deref(), "without a key");
-    }
     let key = ThreadKey::new(number as u32, (number >> 32) as u32);
     match REGISTRY.get(key) {
         Some(record) => record.label(),
+        None if number & KEYLESS != 0 || number == 0 => {
+            words::label(name.as_deref(), "without a key")
+        }
         None => words::label(name.as_deref(), format!("{key}, ended")),
     }
 }

@@ -22,6 +22,26 @@ use std::time::Duration;
 const WAITS: [fn(&Reclaimer) -> bool; 3] =
     [|r| r.barrier(), |r| r.wait_idle(LONG), |r| r.finish(LONG)];
 
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "reads /proc")]
+fn those_that_wait_sleep() {
+    for wait in WAITS {
+        let reclaimer = Reclaimer::new("waited for").unwrap();
+        let busy = hold(reclaimer.thread());
+        let (tell, told) = mpsc::channel();
+        let waiter = thread::spawn(move || {
+            tell.send(std::fs::canonicalize("/proc/thread-self").unwrap())
+                .unwrap();
+            wait(&reclaimer)
+        });
+        let state = told.recv().unwrap().join("stat");
+        wait_until(|| std::fs::read_to_string(&state).unwrap().contains(") S "));
+        drop(busy);
+        assert!(waiter.join().unwrap());
+    }
+}
+
 /// Holds a reclaimer, sends it three values, and asserts that there is no room for more.
 fn filled(reclaimer: &Reclaimer, log: &Log) -> impl Sized + use<> {
     let go = hold(reclaimer.thread());

@@ -51,6 +51,12 @@ pub fn models() -> Vec<Model> {
             OVERLAP,
         ),
         model!(
+            inbox_bound_counted,
+            "two senders announce within a bound, and room for one is made meanwhile: what was not admitted stays refused",
+            &["0", "1"],
+        )
+        .bounded(4),
+        model!(
             inbox_never_empty,
             "one message always waits: another thread never reads a count of zero",
             &["1 wait", "2 wait", "3 wait"],
@@ -211,6 +217,20 @@ fn inbox_refused_twice() -> bool {
     let (waiting, at_once) = sent_by_two(&inbox, false);
     assert_eq!(waiting, 0);
     at_once
+}
+
+fn inbox_bound_counted() -> String {
+    let inbox = Arc::new(Counted::default());
+    assert!(inbox.announce_within(1));
+    let sender = || spawn_with(&inbox, |inbox| inbox.announce_within(1));
+    let senders = [sender(), sender()];
+    inbox.done();
+    let admitted = senders
+        .into_iter()
+        .filter_map(|sender| sender.join().then_some(()))
+        .count();
+    assert_eq!(inbox.waiting(), admitted as u64);
+    admitted.to_string()
 }
 
 fn inbox_never_empty() -> String {

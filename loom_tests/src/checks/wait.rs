@@ -5,7 +5,7 @@ use super::hot::hot;
 use super::steps::*;
 use releasepool::model::{now, thread_exit};
 use releasepool::{
-    AutoreleasePool, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
+    AutoreleasePool, Budget, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +28,14 @@ pub fn models() -> Vec<Model> {
         )
         // One preemption puts the drain that answers, or the exit, between the ticket and the sleep, and another one
         // leaves it half done there. With 3, the plain mode takes 30 s.
+        .bounded(2),
+        model!(
+            shutdown_answered,
+            "shutdown asks a thread that empties its backlog and then waits: shutdown returns without another nap",
+            &["answered", "asked too late"],
+        )
+        .timed()
+        // One switch between the wake-up and the emptying of the backlog is what it is for.
         .bounded(2),
         model!(
             shutdown_exit,
@@ -114,6 +122,30 @@ fn shutdown_woken() -> bool {
     // DashMap's lock, which loom does not see, makes the effects of the exit visible.
     assert_eq!(take_deaths().len(), 1, "done too early");
     other.join()
+}
+
+fn shutdown_answered() -> bool {
+    let doors = (Door::new(), Door::new());
+    let other = spawn_with(&doors, |(entered, leave)| {
+        let (seen, object) = watched();
+        let mut pool = AutoreleasePool::new();
+        pool.autorelease(object);
+        pool.drain_within(Budget::Count(0));
+        drop(pool);
+        entered.open();
+        manager().drain_root();
+        let answered = seen.get();
+        leave.wait();
+        answered
+    });
+    doors.0.wait();
+    let done = manager().shutdown(Duration::from_millis(1)).is_ok();
+    let is_at_once = now().is_zero();
+    doors.1.open();
+    let answered = other.join();
+    assert_eq!(take_deaths().len(), 1);
+    assert_eq!((done, is_at_once), (answered, answered));
+    answered
 }
 
 /// Shuts another manager down while this thread exits, which makes `seen` true.

@@ -278,8 +278,7 @@ impl<'d> Drain<'d> {
         if !entries.is_empty() {
             return (made, Some(message));
         }
-        let entries = PageChain::take(message);
-        entries.clear(self.pages);
+        PageChain::take(message).clear(self.pages);
         (made, None)
     }
 
@@ -434,19 +433,19 @@ impl Pace for Metered<'_> {
     /// Destroys the object, and then those that its destructor has queued, before any older ones.
     fn destroy(&mut self, type_info: &'static TypeInfo, scope: &ReleaseScope, run: impl FnOnce()) {
         self.measured(type_info, run);
-        if !scope.queues_all() {
+        if scope.queues_all() {
+            while !self.meter.is_spent() {
+                let Some(thin) = scope.next_dead() else {
+                    return;
+                };
+                self.meter.count(1);
+                // SAFETY: the object has not been destroyed yet.
+                let type_info = unsafe { header(thin) }.type_info;
+                // SAFETY: the object has no strong reference, and the queue owned it.
+                self.measured(type_info, || unsafe { destroy_dead(thin) });
+            }
+        } else {
             scope.settle_all(self.panics);
-            return;
-        }
-        while !self.meter.is_spent() {
-            let Some(thin) = scope.next_dead() else {
-                return;
-            };
-            self.meter.count(1);
-            // SAFETY: the object has not been destroyed yet.
-            let type_info = unsafe { header(thin) }.type_info;
-            // SAFETY: the object has no strong reference, and the queue owned it.
-            self.measured(type_info, || unsafe { destroy_dead(thin) });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! When a frame is made, how much time it covers, and what a late frame leaves for later.
 
 use crate::frame::{HOUR, Told, enough, noting, on_demand};
-use crate::support::{Log, alone, wait_until};
+use crate::support::{LONG, Log, alone, on_drop, wait_until};
 use releasepool::{FrameLoop, Ref, frame::FrameConfig};
 use std::sync::Arc;
 use std::task::Waker;
@@ -114,6 +114,26 @@ fn on_demand_sleeps_until_there_is_something_to_do() {
     assert_eq!(closures, [0, 0, 1, 1]);
     assert_eq!(frames.last_report().unwrap().closures, 0);
     assert_eq!(log.threads(), [thread::current().id()]);
+}
+
+#[test]
+fn a_loop_on_demand_makes_releases_before_its_frame_time_is_over() {
+    let log = alone!();
+    let mut frames = FrameLoop::new(FrameConfig::new().frame_time(HOUR).on_demand());
+    let proxy = frames.proxy();
+    let (tell, told) = std::sync::mpsc::channel();
+    let other = thread::spawn(move || {
+        let _end = on_drop(|| drop(releasepool::finish(LONG)));
+        told.recv().unwrap();
+        proxy.thread().release(Ref::new(log.probe(0)));
+        wait_until(|| log.count() == 1);
+    });
+    frames.run(|_| {
+        tell.send(()).unwrap();
+        enough(false)
+    });
+    drop(frames);
+    other.join().unwrap();
 }
 
 /// Settings of a loop with frames that are always late, so that each drain makes one release.

@@ -4,13 +4,14 @@ use super::handles::hot;
 use crate::support::teardown::When::{AfterOurExit, BeforeOurExit, FirstUse};
 use crate::support::teardown::at_teardown;
 use crate::support::{
-    Chain, DRAINS, LONG, Log, Worker, aborts, alone, deep_down, events, fresh, fresh_to_the_end,
-    global, listen, on_drop, panic_of,
+    Chain, DRAINS, LONG, Log, Probe, Worker, aborts, alone, deep_down, events, fresh,
+    fresh_to_the_end, global, listen, on_drop, panic_of,
 };
 use releasepool::event::EventKind;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, autoreleasepool};
 use std::mem::ManuallyDrop;
 use std::thread;
+use std::time::Duration;
 
 #[test]
 fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
@@ -30,6 +31,26 @@ fn it_dies_in_the_next_outermost_drain_and_not_in_a_drop() {
     drop(AutoreleasePool::new());
     assert_eq!(log.ids(), [1]);
     assert_eq!(global().snapshot().hot_objects, 0);
+}
+
+#[test]
+fn one_quiesce_releases_those_that_others_hold_whichever_comes_first_in_the_table() {
+    struct Holder(
+        #[expect(dead_code)] Probe,
+        #[expect(dead_code)] Option<HotRef<Holder>>,
+    );
+    let log = alone!();
+    let other = Worker::new("does not drain");
+    // In a new table, the rows have the order of these lines.
+    other.run(move || {
+        let first = hot(Holder(log.probe(1), None));
+        let second = hot(Holder(log.probe(2), Some(first.get())));
+        let third = hot(Holder(log.probe(3), Some(second.get())));
+        drop((first, second, third));
+    });
+    assert!(global().quiesce(Duration::ZERO));
+    assert_eq!(log.ids(), [3, 2, 1]);
+    other.join();
 }
 
 #[test]

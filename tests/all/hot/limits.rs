@@ -3,8 +3,8 @@
 use super::handles::hot;
 use crate::support::allocator::left_over;
 use crate::support::{
-    alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, only_event, panic_of,
-    wait_until,
+    Worker, alone, assert_says, events, fresh_to_the_end, global, listen, on_drop, only_event,
+    panic_of, wait_until,
 };
 use releasepool::event::EventKind;
 use releasepool::hot::HotTableFull;
@@ -131,6 +131,20 @@ fn an_object_that_is_let_go_and_stays_alive_is_reported_once() {
     assert!(all[0].to_string().contains("Hot::review"));
     drop(reference);
     assert_eq!(Hot::review(), 1);
+}
+
+#[test]
+fn one_that_died_unnoticed_and_waited_long_is_reported_by_the_quiesce_that_releases_it() {
+    let log = alone!();
+    listen();
+    let other = Worker::new("does not drain");
+    other.run(move || drop(hot(log.probe(1))));
+    // Sees first that an object is let go.
+    let _owner = hot(1);
+    std::thread::sleep(Duration::from_millis(1_100));
+    global().quiesce(Duration::ZERO);
+    assert_eq!((log.count(), events(EventKind::HotLetGo).len()), (1, 1));
+    other.join();
 }
 
 #[test]

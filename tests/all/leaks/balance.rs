@@ -160,7 +160,24 @@ fn assert_counts_for_its_object<H: Send + 'static>(
 
 #[test]
 fn a_release_counts_for_its_object() {
-    let cases: [(&str, fn()); 2] = [
+    let cases: [(&str, fn()); 3] = [
+        ("of a message", || {
+            assert_counts_for_its_object(
+                || Ref::new(Texture),
+                Ref::clone,
+                Ref::strong_count,
+                |texture| {
+                    let wait = FOREIGN.take();
+                    let mut pool = AutoreleasePool::new();
+                    // From now on the drain itself allocates nothing.
+                    me().release(Ref::new(Sound));
+                    pool.drain_within(Budget::All);
+                    me().release(texture);
+                    FOREIGN.set(wait);
+                    pool.drain_within(Budget::All);
+                },
+            );
+        }),
         ("by `into_inner`", || {
             assert_counts_for_its_object(
                 || Ref::new(Texture),

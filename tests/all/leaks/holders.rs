@@ -1,6 +1,6 @@
 //! Which pools hold an object.
 
-use crate::support::{fresh, global, me};
+use crate::support::{alone, fresh, global, me};
 use releasepool::leaks::{self, LeakReport};
 use releasepool::{AutoreleasePool, Budget, HandoffPool, Ref, autorelease, autoreleasepool};
 
@@ -50,6 +50,27 @@ fn leak_label() -> String {
         Some(name) => format!("{name} ({})", me.key()),
         None => me.key().to_string(),
     }
+}
+
+#[test]
+fn names_of_pools_are_kept_up_to_a_limit() {
+    alone!();
+    let scope = leaks::scope();
+    for n in 0..5_000 {
+        drop(AutoreleasePool::named(format!("level {n}")));
+    }
+    // The first 4,096 are known.
+    let names = [4_094, 4_095, 4_096, 0].map(|n| AutoreleasePool::named(format!("level {n}")));
+    for pool in &names {
+        pool.autorelease(Ref::new(1));
+    }
+    let all = [
+        ("(one of many names)", 1),
+        ("level 0", 1),
+        ("level 4094", 1),
+        ("level 4095", 1),
+    ];
+    assert_eq!(pools(&scope.report()), named(&all));
 }
 
 #[test]

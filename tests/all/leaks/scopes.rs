@@ -1,7 +1,7 @@
 //! Scopes: the objects of one thread, and of those that enter.
 
 use super::only_group;
-use crate::support::{Worker, assert_says, panic_of};
+use crate::support::{Worker, alone, assert_says, panic_of};
 use releasepool::{Ref, leaks};
 use std::thread;
 
@@ -54,6 +54,28 @@ fn a_thread_that_enters_is_in_the_scope_until_it_leaves() {
     assert!(by.contains(", ended") && n == 1, "{report}");
     drop(made);
     scope.assert_none();
+}
+
+#[test]
+fn the_names_of_the_last_threads_are_kept_up_to_a_limit() {
+    alone!();
+    let scope = leaks::scope();
+    let made = (0..4_200).map(|_| {
+        let handle = scope.handle();
+        let named = thread::Builder::new().name("short-lived".to_owned());
+        let make = move || {
+            let _entry = handle.enter();
+            Ref::new(1)
+        };
+        named.spawn(make).unwrap().join().unwrap()
+    });
+    let _made: Vec<_> = made.collect();
+    let report = scope.report();
+    let threads = only_group(&report).threads();
+    let named = threads
+        .filter(|(by, _)| by.starts_with("short-lived"))
+        .count();
+    assert_eq!(named, 4_096);
 }
 
 #[test]

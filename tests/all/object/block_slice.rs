@@ -2,10 +2,12 @@
 
 use super::payloads::{Page, through_everything};
 use crate::block::LARGEST;
-use crate::support::{Log, panic_of};
+use crate::support::{Log, alone, global, panic_of};
 use releasepool::memory::{AllocError, BlockAllocator};
 use releasepool::{AutoreleasePool, PoolRef, Ref, Weak};
 use releasepool::{PoolManager, unsize};
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 #[test]
@@ -101,6 +103,28 @@ fn clones_that_panic_leave_nothing() {
     let pool = AutoreleasePool::new();
     panic_of(|| pool.create_slice(&values).len());
     assert_eq!((log.count(), pool.len()), (4, 0));
+}
+
+#[test]
+fn a_slice_that_is_given_up_is_live_until_its_values_are_gone() {
+    static LIVE: AtomicU64 = AtomicU64::new(0);
+    struct Bomb(bool);
+    impl Clone for Bomb {
+        fn clone(&self) -> Self {
+            assert!(!self.0, "no clone of this one");
+            Self(false)
+        }
+    }
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            LIVE.store(global().snapshot().live_objects(), Ordering::Relaxed);
+        }
+    }
+    alone!();
+    let values = ManuallyDrop::new([Bomb(false), Bomb(true)]);
+    panic_of(|| Ref::new_slice_in(&*values, &BlockAllocator::new()));
+    let live = global().snapshot().live_objects();
+    assert_eq!((LIVE.load(Ordering::Relaxed), live), (1, 0));
 }
 
 #[test]

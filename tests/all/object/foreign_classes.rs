@@ -1,6 +1,6 @@
 //! Drains of objects whose classes foreign code has made.
 
-use crate::support::{events, global, listen, on_drop, panic_of};
+use crate::support::{deep_down, events, global, listen, on_drop, panic_of};
 use releasepool::event::EventKind;
 use releasepool::raw::{self, ForeignClass, ForeignClassSpec, ForeignMemory, HEADER_BYTES, Object};
 use releasepool::report::Totals;
@@ -46,6 +46,25 @@ fn on_end(hook: impl FnOnce() + 'static) -> Ref<Object> {
 thread_local! {
     /// The links of this thread that are alive.
     static ALIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+#[test]
+fn a_drain_in_a_destructor_ends_while_other_objects_are_queued() {
+    thread_local! {
+        static ENDED: Cell<usize> = const { Cell::new(0) };
+    }
+    let drains = || {
+        Ref::new(on_drop(|| {
+            let pool = AutoreleasePool::new();
+            for _ in 0..100 {
+                pool.autorelease(on_end(|| ENDED.set(ENDED.get() + 1)));
+            }
+        }))
+    };
+    // So far down the stack, nested releases queue both.
+    let release_both = move || deep_down(64, || drop((drains(), drains())));
+    drop(Ref::new(on_drop(release_both)));
+    assert_eq!(ENDED.get(), 200);
 }
 
 /// A link of a chain; the last one may panic.

@@ -2,9 +2,9 @@
 
 mod messages;
 
-use crate::support::teardown::{When, at_teardown};
+use crate::support::teardown::{When, at_teardown, push_work, thread_to_the_end};
 use crate::support::{
-    Log, Probe, assert_says, counts, deep_down, figures, fresh_to_the_end, global, here, me,
+    Log, Probe, alone, assert_says, counts, deep_down, figures, fresh_to_the_end, global, here, me,
     on_drop, panic_of, totals, with_log,
 };
 use releasepool::{
@@ -342,6 +342,25 @@ fn a_pool_after_the_threads_exit_ignores_budgets() {
         assert_eq!(counts(pool.drain_within(Budget::Count(3))), (10, 0));
     });
     assert_eq!(log.count(), 10);
+}
+
+#[test]
+fn a_budgeted_drain_after_the_threads_exit_leaves_its_inbox_closed() {
+    let log = alone!();
+    let (tell, told) = std::sync::mpsc::channel();
+    thread_to_the_end(move || {
+        let place = Rc::new(Cell::new(None));
+        let late = place.clone();
+        push_work(move || {
+            let mut pool: AutoreleasePool = late.take().unwrap();
+            pool.drain_within(Budget::All);
+        });
+        tell.send(me()).unwrap();
+        place.set(Some(AutoreleasePool::new()));
+    });
+    told.recv().unwrap().release(Ref::new(log.probe(0)));
+    global().quiesce(Duration::from_secs(1));
+    assert_eq!(log.count(), 1);
 }
 
 #[test]

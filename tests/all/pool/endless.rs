@@ -295,6 +295,20 @@ fn the_end_of_a_thread_whose_pools_are_fed_through_several_drains() {
 }
 
 #[test]
+fn a_drain_that_was_cut_off_releases_no_more_while_it_serves_the_thread() {
+    fn entries_and_messages() {
+        me().release(Ref::new(1));
+        autorelease(Ref::new(Endless(entries_and_messages)));
+    }
+    alone!();
+    entries_and_messages();
+    global().shutdown(Duration::ZERO).unwrap_err();
+    // The first object and 1,000 generations, as it is late.
+    assert_eq!(made(), 1_001);
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+#[test]
 fn what_hot_objects_leave_to_an_endless_exit_the_next_thread_with_hot_objects_releases() {
     alone!();
     fresh_to_the_end(|| LOOPS[0].1(hot_objects));

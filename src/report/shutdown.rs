@@ -11,7 +11,7 @@ use crate::pool::entries::retired;
 use crate::pool::manager::PoolManager;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::thread_pools::ThreadPools;
-use crate::sync::{Ticket, elapsed};
+use crate::sync::{SMALL, Ticket, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -28,7 +28,7 @@ use std::time::Duration;
 pub(crate) const NAP: Duration = Duration::from_millis(2);
 
 /// How often `shutdown` looks at threads that hold nothing but keep sending each other messages.
-const LOOKS: u32 = 8;
+const LOOKS: u32 = if SMALL { 2 } else { 8 };
 
 /// The result of [`PoolManager::shutdown`].
 ///
@@ -52,7 +52,7 @@ pub struct ShutdownReport {
     pub released: usize,
     /// The threads that still hold something: open pools, entries in the root pool, a backlog, or
     /// messages in their inbox. All threads, if no thread holds anything but they keep sending each
-    /// other messages. Empty if everything is released.
+    /// other messages, or starting. Empty if everything is released.
     pub holders: Vec<ThreadSnapshot>,
     /// Number of orphans that have not run yet: releases and closures that were sent to threads
     /// that have ended, and references that slots have retired.
@@ -284,8 +284,8 @@ impl PoolManager {
             let orphans = snapshot.orphans;
             let hot = review::unreleased();
             // If figures have changed, a destructor may have passed work on to a place that this
-            // look had read already.
-            let is_settled = self.activity(&records) == before;
+            // look had read already; or to a thread that `records` lacks. Model: shutdown_entered.
+            let is_settled = self.activity(&REGISTRY.all()) == before;
             let is_held = snapshot.threads.iter().any(holds) || orphans > 0 || hot > 0;
             if is_held || is_settled {
                 let holders = snapshot.threads.into_iter().filter(holds).collect();
@@ -317,15 +317,15 @@ impl PoolManager {
         look
     }
 
-    /// Returns figures that only grow, and that grow whenever a thread passes on something that it
-    /// held.
-    fn activity(&self, records: &[Arc<Record>]) -> Vec<u64> {
+    /// Returns figures that change whenever a thread passes on something that it held, or enters.
+    fn activity(&self, records: &[Arc<Record>]) -> impl PartialEq + use<> {
         let of_thread = |record: &Arc<Record>| {
             let stats = self.shared().threads.get(&record.key());
-            [record.activity(), stats.map_or(0, |stats| stats.moved())]
+            let moved = stats.map_or(0, |stats| stats.moved());
+            (record.key(), record.activity(), moved)
         };
-        let of_threads = records.iter().flat_map(of_thread);
-        of_threads.chain([ORPHANS.ran(), review::ended()]).collect()
+        let of_threads: Vec<_> = records.iter().map(of_thread).collect();
+        (of_threads, ORPHANS.ran(), review::ended())
     }
 }
 
@@ -387,9 +387,10 @@ fn is_held_here() -> bool {
     epoch::has_deferred() && pin::is_held_here_alone()
 }
 
-/// Returns whether a release has been sent to the calling thread that it can make now.
+/// Returns whether a release has been sent to the calling thread that it can make now. Outside of a
+/// destructor, the thread is running none of them. Model: shutdown_in_closure.
 fn has_own_release() -> bool {
-    let waits = |pools: &ThreadPools| pools.remote_releases() as u64 > pools.running_messages();
+    let waits = |pools: &ThreadPools| pools.remote_releases() > 0;
     !in_destructor() && this_thread::with(|pools| pools.is_some_and(waits))
 }
 

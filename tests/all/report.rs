@@ -86,6 +86,27 @@ fn finish_ends_loops_drops_and_managers_and_the_process_can_go_on() {
 }
 
 #[test]
+fn managers_that_feed_others_or_other_threads_are_all_finished() {
+    let log = alone!();
+    let [fed, feeds] = [(); 2].map(|()| PoolManager::new());
+    let worker = Worker::new("drains now and then");
+    let theirs = fed.clone();
+    worker.run(move || theirs.autorelease(Ref::new(log.probe(0))));
+    let theirs = fed.clone();
+    worker.begin(move || {
+        wait_until(|| {
+            drop(theirs.pool());
+            log.count() == 2
+        });
+    });
+    let nested = on_drop(move || fed.autorelease(Ref::new(log.probe(1))));
+    feeds.autorelease(Ref::new(nested));
+    finish(LONG).unwrap();
+    assert_eq!(log.sorted(), [0, 1]);
+    worker.join();
+}
+
+#[test]
 fn the_report_says_what_is_left_and_where() {
     struct Texture;
     alone!();

@@ -2,7 +2,7 @@
 
 use super::steps::*;
 use releasepool::frame::{FrameConfig, LoopProxy};
-use releasepool::{FrameLoop, Looper, Reclaimer, Ref, finish};
+use releasepool::{FrameLoop, Looper, Reclaimer, Ref, drop_later, finish};
 use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -109,6 +109,14 @@ pub fn models() -> Vec<Model> {
         .timed()
         .bounded(2)
         .plain_bounded(1),
+        model!(
+            finish_drop_later,
+            "`finish` while the thread behind `drop_later` destroys a value and ends: it waits for both",
+            &["done at once", "waited for"],
+        )
+        .timed()
+        .bounded(1)
+        .plain_bounded(0),
         model!(
             finish_frame_loop,
             "`finish` while a loop makes frames on demand: the loop returns",
@@ -402,6 +410,15 @@ fn finish_looper() -> bool {
     let accepted = poster.join();
     assert_eq!(ran, usize::from(accepted));
     accepted
+}
+
+fn finish_drop_later() -> bool {
+    drop_later(Probe::new());
+    let_others_go_first();
+    let at_once = finish(Duration::ZERO).is_ok();
+    finish(Duration::MAX).unwrap();
+    assert_eq!(take_deaths().len(), 1);
+    at_once
 }
 
 fn finish_frame_loop() -> usize {

@@ -51,6 +51,13 @@ pub fn models() -> Vec<Model> {
         )
         .timed(),
         model!(
+            orphans_shut_down,
+            "a thread without a pool makes the only orphaned release, while another thread shuts down: it waits until it is made",
+            &["released here", "released there"],
+        )
+        .timed()
+        .bounded(2),
+        model!(
             orphans_two_claims,
             "two budgeted drains claim orphans at once, and give the rest back",
             &["1 and 0", "1 and 1", "0 and 1"],
@@ -242,6 +249,18 @@ fn orphans_waited_for() -> bool {
     let (quiet, here) = last_orphan(Duration::from_secs(3_600), drop);
     assert!(quiet, "it gave up");
     here
+}
+
+fn orphans_shut_down() -> bool {
+    let (seen, object) = watched();
+    gone().release(object);
+    let other = spawn(move || {
+        let done = manager().shutdown(Duration::from_secs(3_600)).is_ok();
+        assert!(done && seen.get(), "it gave up");
+    });
+    let_others_go_first();
+    manager().run_inbox();
+    died_on(&[me(), other.ended()]) == 0
 }
 
 fn orphans_two_claims() -> String {

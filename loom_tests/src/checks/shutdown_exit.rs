@@ -1,11 +1,14 @@
-//! `shutdown` during the end of a thread, and during another `shutdown`.
+//! `shutdown` during the end of a thread, the start of one, and another `shutdown`; and while threads
+//! send work back to the thread that shuts down.
 //!
 //! The thread that ends is the main thread.
 
 use super::steps::*;
 use releasepool::report::ShutdownReport;
-use releasepool::{AutoreleasePool, Budget, Ref, ThreadHandle, autorelease, model};
-use std::sync::Arc;
+use releasepool::{
+    AutoreleasePool, Budget, PoolManager, Ref, ThreadHandle, autorelease, finish, model,
+};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
@@ -72,14 +75,51 @@ pub fn models() -> Vec<Model> {
         // preemption reaches the same outcomes.
         .bounded(2)
         .plain_bounded(1),
-        model!(
-            shutdown_sent_back,
+        Model::new(
+            "shutdown_sent_back",
             "a destructor on another thread sends a release to the thread that shuts down",
             &["1 inbox", "1 inbox, 1 inbox", "done"],
+            || sent_back(|to, object| {
+                this().release(Ref::new(OnDrop::new(move || to.release(object))));
+                || _ = manager().run_inbox()
+            }),
         )
         // One preemption puts the destructor between the looks at two inboxes, one ends it before its send, and one
         // returns to it. With 4: 20,740 executions in the rmw mode.
         .bounded(3),
+        Model::new(
+            "shutdown_posted_back",
+            "a closure on another thread posts one to the thread that shuts down",
+            &["1 inbox", "1 inbox, 1 inbox"],
+            || sent_back(|to, object| {
+                this().post(move || to.post(|| drop(object)).unwrap()).unwrap();
+                || _ = manager().run_inbox()
+            }),
+        )
+        .bounded(2),
+        Model::new(
+            "shutdown_closed_back",
+            "another thread closes a pool, in which a destructor sends a release to the thread that shuts down",
+            &["1 pool", "1 inbox, 1 pool", "1 inbox", "done"],
+            || sent_back(|to, object| {
+                let pool = AutoreleasePool::new();
+                pool.autorelease(Ref::new(OnDrop::new(move || to.release(object))));
+                || drop(pool)
+            }),
+        )
+        .bounded(2),
+        model!(
+            shutdown_entered,
+            "shutdown inside a destructor, while a new thread runs an orphan that fills its root pool",
+            &["an orphan is left", "it has run"],
+        )
+        .bounded(2),
+        model!(
+            finish_last_handle,
+            "the last handle to a manager is dropped while another thread is in `finish`: its pools are abandoned",
+            OVERLAP,
+        )
+        .bounded(1),
         Model::new(
             "shutdown_twice",
             "two threads shut down at once, each with an entry in its root pool",
@@ -172,25 +212,69 @@ fn against_exit(fill: fn([Object; 2])) -> String {
     outcome
 }
 
-/// The thread that shuts down checks its own inbox before that of the other thread, which is empty
-/// by then.
-fn shutdown_sent_back() -> String {
-    let this_thread = this();
+/// Shuts down while another thread runs what `fill` has returned, which sends the object to the calling
+/// thread. That one checks its own inbox before what the other thread holds, which is nothing by then.
+fn sent_back<F: FnOnce() + 'static>(fill: fn(ThreadHandle, Object) -> F) -> String {
+    let to = this();
     let seen = [Seen::new()];
     let sent = object(&seen[0]);
-    let sends = Ref::new(OnDrop::new(move || this_thread.release(sent)));
     let (go, wait) = loom::sync::mpsc::channel();
     let other = spawn(move || {
-        this().release(sends);
+        let send = fill(to, sent);
         go.send(()).unwrap();
-        manager().run_inbox();
+        send();
     });
     wait.recv().unwrap();
     let outcome = what_is_held(shut_down_or_report(&seen));
     other.join();
+    manager().run_inbox();
     assert!(shut_down(&[]));
     assert_eq!(take_deaths().len(), 1);
     outcome
+}
+
+/// Inside a destructor, `shutdown` leaves the orphan to others: here to a thread that takes the place of
+/// another one in the registry, which a look may have read before.
+fn shutdown_entered() -> bool {
+    let (seen, object) = watched();
+    gone().release(Ref::new(OnDrop::new(|| autorelease(object))));
+    let (entered, done) = (Door::new(), Door::new());
+    let before = spawn_with(&entered, |entered| {
+        this();
+        entered.open();
+    });
+    let other = spawn_with(&done, |done| {
+        before.join();
+        manager().run_inbox();
+        done.wait();
+        manager().drain_root();
+    });
+    entered.wait();
+    let (tell, told) = mpsc::channel();
+    drop(Ref::new(OnDrop::new(move || {
+        let report = shut_down_or_report(&[seen]).expect("the object is kept for now");
+        tell.send(report.orphans == 1).unwrap();
+    })));
+    done.open();
+    other.join();
+    assert!(shut_down(&[]));
+    assert_eq!(take_deaths().len(), 1);
+    told.recv().unwrap()
+}
+
+fn finish_last_handle() -> bool {
+    let manager = PoolManager::new();
+    manager.autorelease(Ref::new(Probe::new()));
+    let there = || _ = finish(Duration::ZERO);
+    let ((), (), at_once) = overlap(there, || drop(manager));
+    // The first use of a manager frees what others have left.
+    drop(PoolManager::new().pool());
+    assert_eq!(
+        take_deaths(),
+        [me()],
+        "a handle is lost, or counts for ever"
+    );
+    at_once
 }
 
 /// Shuts down; returns the report if something is left, and otherwise asserts that these were seen.

@@ -4,7 +4,7 @@
 use super::shutdown::shut_down_during;
 use super::steps::*;
 use loom::thread::yield_now;
-use releasepool::{AutoreleasePool, Budget, Ref, autorelease};
+use releasepool::{AutoreleasePool, Budget, Hot, Ref, autorelease};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -47,6 +47,13 @@ pub fn models() -> Vec<Model> {
             &["done", "held"],
             || while_moving(orphan_to_root),
         ),
+        Model::new(
+            "shutdown_hot_to_root",
+            "shutdown while another thread releases a dead hot object whose destructor autoreleases into its root pool",
+            &["done", "held"],
+            || while_moving(hot_to_root),
+        )
+        .bounded(2),
     ]
     // One preemption puts the move between two of the figures that a look reads, and another one puts only a
     // part of it there. With 3: 60,343 executions of the first one in the plain mode.
@@ -140,6 +147,14 @@ fn orphan_to_root(object: Object) -> impl FnOnce() {
     gone().release(on_death(|| autorelease(object)));
     || {
         manager().run_inbox();
+        manager().drain_root();
+    }
+}
+
+fn hot_to_root(object: Object) -> impl FnOnce() {
+    drop(Hot::new(on_death(|| autorelease(object))));
+    || {
+        Hot::review();
         manager().drain_root();
     }
 }

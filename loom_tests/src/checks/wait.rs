@@ -7,8 +7,8 @@ use releasepool::model::{now, thread_exit};
 use releasepool::{
     AutoreleasePool, Budget, FrameLoop, Hot, PoolManager, Ref, autorelease, frame::FrameConfig,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(3_600);
@@ -56,6 +56,22 @@ pub fn models() -> Vec<Model> {
             &["sent later", "made"],
         )
         .timed(),
+        Model::new(
+            "shutdown_in_closure",
+            "a release arrives at the thread that shuts down in a posted closure: it makes it there, too",
+            &["sent later", "made"],
+            || own_release(|shut_down| {
+                this().post(shut_down).unwrap();
+                manager().run_inbox();
+            }),
+        )
+        .timed()
+        .bounded(3),
+        model!(
+            shutdown_in_destructor,
+            "a release arrives at a thread that shuts down inside a destructor, where it can neither make it nor wait for it",
+            &["sent later", "reported"],
+        ),
         model!(
             shutdown_hot,
             "shutdown while another thread reviews hot objects, one of which is dead: it is released before shutdown returns",
@@ -178,15 +194,35 @@ fn shutdown_exit_post() -> bool {
 }
 
 fn shutdown_own_release() -> usize {
+    own_release(|shut_down| shut_down())
+}
+
+/// Shuts down by `call`, while another thread sends a release to this one.
+fn own_release(call: fn(fn())) -> usize {
     drain();
     let (this, r) = (this(), Ref::new(Probe::new()));
     let sender = spawn_without_exit(move || this.release(r));
-    manager().shutdown(LONG).unwrap();
+    let shut_down = || _ = manager().shutdown(LONG).unwrap();
+    call(shut_down);
     let made = take_deaths().len();
     sender.join();
-    manager().shutdown(LONG).unwrap();
+    shut_down();
     assert_eq!(made + take_deaths().len(), 1);
     made
+}
+
+fn shutdown_in_destructor() -> bool {
+    drain();
+    let (this, r) = (this(), Ref::new(Probe::new()));
+    let sender = spawn_without_exit(move || this.release(r));
+    let (tell, told) = mpsc::channel();
+    drop(Ref::new(OnDrop::new(move || {
+        tell.send(manager().shutdown(LONG).is_ok()).unwrap();
+    })));
+    sender.join();
+    manager().shutdown(LONG).unwrap();
+    assert_eq!(take_deaths().len(), 1);
+    told.recv().unwrap()
 }
 
 fn shutdown_hot() -> usize {

@@ -253,8 +253,8 @@ impl PoolStackStats {
     /// Clears the request; returns whether there was one. For a thread that ends, once the manager
     /// does not list it any more.
     pub(crate) fn was_asked(&self) -> bool {
-        // Relaxed: a `shutdown` that found the thread on the list asked before the thread was taken
-        // off, and the list's lock orders the two. Model: shutdown_woken.
+        // Relaxed: publishes nothing. A `shutdown` walks a copy of the list, so it may ask after this,
+        // and is not woken: it then finds nothing of the thread but orphans, after a nap at most.
         self.asked.swap(0, Ordering::Relaxed) != 0
     }
 

@@ -6,7 +6,10 @@ use crate::support::{
     log_to_the_end, me, named_to_the_end, on_drop, only, send,
 };
 use releasepool::event::{Event, EventKind};
-use releasepool::{AutoreleasePool, PoolManager, Ref, autorelease, drop_later};
+use releasepool::{
+    AutoreleasePool, HandoffPool, HomeRef, PoolManager, Ref, autorelease, drop_later,
+};
+use std::mem::forget;
 
 /// Runs `f` on a thread of this name until it has completely ended; returns the thread's events.
 fn events_of_thread_named(name: &str, f: impl FnOnce() + Send + 'static) -> Vec<Event> {
@@ -166,6 +169,29 @@ fn thread_ends_with_a_leaked_guard_pool_that_keeps_no_remote_release() {
         });
         assert_eq!(log.ids(), [3, 2, 1, 0], "it leaks its own entries only");
     }
+}
+
+#[test]
+fn thread_ends_with_leaked_guard_pools_of_two_managers_that_keep_nothing_that_was_sent() {
+    let log = log_to_the_end(|log| {
+        let others = [(); 2].map(|()| PoolManager::new());
+        others.iter().for_each(|other| forget(other.pool()));
+        let fills = |first| {
+            let others = others.clone();
+            on_drop(move || {
+                let ids = first..;
+                (others.iter().zip(ids))
+                    .for_each(|(other, id)| other.autorelease(Ref::new(log.probe(id))));
+            })
+        };
+        me().release(Ref::new(fills(0)));
+        let mut sent = HandoffPool::new();
+        sent.create(fills(2));
+        sent.drain_on(&me());
+        let homely = HomeRef::new(fills(4));
+        fresh(|| drop(homely));
+    });
+    assert_eq!(log.sorted(), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]

@@ -53,6 +53,17 @@ fn autorelease_from_another_tls_destructor_after_ours_ran_is_released_at_once() 
         PoolManager::new().autorelease(Ref::new(log.probe(2)));
     };
     assert_eq!(notes(AfterOurExit, autoreleased), [0, 1, 2, 1_000]);
+    // Not kept by what was open at our exit, of whichever manager.
+    let log = log_to_the_end(|log| {
+        let other = PoolManager::new();
+        let late = other.clone();
+        push_work(move || {
+            assert!(global().current_thread().is_none(), "after our exit");
+            late.autorelease(Ref::new(log.probe(0)));
+        });
+        std::mem::forget([global().pool(), other.pool()]);
+    });
+    assert_eq!(log.ids(), [0]);
 }
 
 #[test]

@@ -93,10 +93,12 @@ fn what_is_freed_must_be_a_block_of_that_size_in_use() {
         ),
         ("behind the last one", &["does not begin at that"], || {
             let blocks = BlockAllocator::new();
-            let at = block(&blocks);
+            // Of this size, a chunk has room for a part of one more.
+            let at = blocks.alloc(layout(160, 8)).unwrap();
             let room = CHUNK as usize - at.addr().get() % CHUNK as usize;
-            let behind = at.map_addr(|at| at.checked_add(room / 48 * 48).unwrap());
-            free(&blocks, behind, 48);
+            assert_ne!(room % 160, 0);
+            let behind = at.map_addr(|at| at.checked_add(room / 160 * 160).unwrap());
+            free(&blocks, behind, 160);
         }),
         ("after its chunk was freed", &[NO_OWNER], || {
             let blocks = BlockAllocator::new();

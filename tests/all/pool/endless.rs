@@ -382,22 +382,3 @@ fn what_the_hook_autoreleases_is_released_by_the_drain_that_it_is_told_of() {
     assert_eq!(RELEASED.load(Ordering::Relaxed), 1);
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "takes long")]
-fn a_destructor_that_panics_is_no_generation() {
-    fn feed(left: u32) {
-        match left {
-            0 => panic!("on purpose"),
-            _ => autorelease(Ref::new(on_drop(move || feed(left - 1)))),
-        }
-    }
-    for (generations, told) in [(999, 0), (1_000, 1)] {
-        fresh(|| {
-            listen();
-            let mut pool = AutoreleasePool::named("ends in a panic");
-            pool.create(on_drop(move || feed(generations)));
-            panic_of(|| pool.drain());
-            assert_eq!(events(EventKind::EndlessDrain).len(), told);
-        });
-    }
-}

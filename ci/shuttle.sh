@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random programs on eight threads, by shuttle: docs/PROOF.md says what that adds to the models.
+# Random programs on eight threads, by shuttle: loom_tests/README.md says what that adds to the models.
 #
 #   ci/shuttle.sh [SEEDS]     a number, or FROM..TO; otherwise 200000, which take ten minutes
 . "$(dirname "$0")/lib.sh"

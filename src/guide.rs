@@ -5,6 +5,9 @@
 #[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/PROOF.md")]
 pub mod proof {}
+#[doc = include_str!("page_links.md")]
+#[doc = include_str!("../docs/FIRST_HOUR.md")]
+pub mod first_hour {}
 #[doc = include_str!("../docs/SETUP.md")]
 pub mod setup {}
 #[doc = include_str!("../docs/FRAMES.md")]
@@ -12,6 +15,7 @@ pub mod frames {}
 #[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/DESIGN.md")]
 pub mod design {}
+#[doc = include_str!("page_links.md")]
 #[doc = include_str!("../docs/PERFORMANCE.md")]
 pub mod performance {}
 #[doc = include_str!("../docs/PORTING.md")]

@@ -40,15 +40,7 @@
 // 6. *Pages.* A page belongs to one `Entries`, or to a `PageCache`, or to the function that moves
 //    it. All entries below `top` are written; pages below the topmost are full.
 //
-// # Rooms
-// Each room uses only the rooms listed above it.
-//
-// * `entries`: pending releases and their memory; what slots have retired, until drains can release it
-// * `stack`: pools, and which one is current
-// * `remote`: messages from other threads
-// * `drain`: adding entries, draining, closing, duties, and the pools' part of a thread's exit
-// * `api`: what users call
-// * `manager`: `PoolManager`
+// What each folder holds, and which it may use, is in the table "Layers" of docs/DESIGN.md.
 
 pub(crate) mod api;
 pub(crate) mod drain;

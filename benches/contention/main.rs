@@ -123,7 +123,8 @@ fn run(options: &Options) -> Result<(), String> {
     let root = allocator::root();
     let page = options.markdown.as_ref().map(|file| root.join(file));
     // Before anything is measured.
-    if let Some(Err(error)) = page.as_ref().map(|page| with_table(page, "")) {
+    let open = |page| fs::OpenOptions::new().append(true).create(true).open(page);
+    if let Some(Err(error)) = page.as_ref().map(open) {
         wrong_input(format!("--markdown: {error}"));
     }
 
@@ -162,17 +163,11 @@ fn run(options: &Options) -> Result<(), String> {
     };
     write(&results).map_err(|error| format!("the page cannot be written: {error}"))?;
     if let Some(page) = page {
-        let text = with_table(&page, &markdown::table(&results))?;
+        let text = markdown::table(&results);
         fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
         println!("table: {}", page.display());
     }
     Ok(())
-}
-
-/// Returns a page, with this table between its marks.
-fn with_table(page: &Path, table: &str) -> Result<String, String> {
-    let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()));
-    markdown::replaced(&text?, table)
 }
 
 /// Writes the page, in the target directory.

@@ -38,9 +38,9 @@ pub struct Options {
     #[arg(long)]
     pub targets: bool,
 
-    /// Measure all rows, and write their table into docs/PERFORMANCE.md, or into FILE
+    /// Measure all rows, and write their table to benches/TABLE.md, or to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
-    #[arg(default_missing_value = "docs/PERFORMANCE.md")]
+    #[arg(default_missing_value = "benches/TABLE.md")]
     pub markdown: Option<String>,
 
     /// Print all scenarios and implementations, and what they are

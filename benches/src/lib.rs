@@ -7,8 +7,8 @@
 //! * [`comparison`]: which of two is faster, or that their samples do not tell
 //! * [`table`]: comparisons of workloads, and their targets
 //! * [`rows`]: the comparisons of single operations
-//! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as the table
-//!   in docs/PERFORMANCE.md, and as a page
+//! * [`results`]: what was measured; [`terminal`], [`markdown`] and [`report`]: as text, as
+//!   TABLE.md, and as a page
 //! * [`objects`], [`pooled`], [`references`], [`conversions`]: the costs of one object
 //! * [`sharing`], [`stores`], [`handing`]: the costs of sharing objects between threads
 //! * [`later`]: the costs of having another thread destroy values

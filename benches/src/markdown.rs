@@ -1,13 +1,22 @@
-//! The table of all rows, which the benchmark writes into docs/PERFORMANCE.md; the page has it,
-//! too.
+//! The table of all rows: benches/TABLE.md, and the page for a browser.
 
 use crate::comparison::Outcome;
 use crate::results::{Measured, Results};
 use crate::terminal::{balance, counted, digits, judged, number};
 use crate::workload::Role;
 
-const BEGIN: &str = "<!-- Written by the benchmark: benches/README.md says how. -->";
-const END: &str = "<!-- The end of what the benchmark writes. -->";
+/// How the file with the table begins.
+const HEAD: &str = "\
+<!-- Written by the benchmark: README.md says how. -->
+
+# The table of the benchmarks
+
+A row is one kind of work on a number of threads. Times are nanoseconds per operation of one thread:
+the median, and the quartiles in parentheses. *Ahead* is releasepool, by the means that the row is about,
+or the fastest alternative with as many threads; the number is how many times as long the other takes,
+in the median of the rounds. *A lower bound* can do less than the others: it is for one thread, or counts
+nothing. The last column has the project's targets, each with what was measured.
+";
 
 /// The titles of the columns.
 pub const TITLES: [&str; 6] = [
@@ -18,17 +27,6 @@ pub const TITLES: [&str; 6] = [
     "the others: how many times as long",
     "targets",
 ];
-
-/// Returns the part of a page between the marks, replaced.
-///
-/// # Errors
-/// If the page has no marks.
-pub fn replaced(page: &str, part: &str) -> Result<String, String> {
-    let split = page.split_once(BEGIN);
-    let split = split.and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = split.ok_or_else(|| format!("no line {BEGIN}, or no line {END}"))?;
-    Ok(format!("{before}{BEGIN}\n\n{part}\n{END}{after}"))
-}
 
 /// Says in how many rows each side is ahead, and how many targets are met.
 pub fn summary(results: &Results) -> String {
@@ -129,7 +127,7 @@ pub fn print_beginning(title: &str, threads: usize) {
     println!("{} {threads}", line([title]).trim_end());
 }
 
-/// Returns what stands between the marks.
+/// Returns the file with the table.
 pub fn table(results: &Results) -> String {
     let quick = if results.quick {
         "**A quick run, which shows that everything works: its figures are not reliable.**\n\n"
@@ -137,7 +135,7 @@ pub fn table(results: &Results) -> String {
         ""
     };
     let facts = results.machine.join("; ");
-    let mut text = format!("{quick}{facts}.\n\n{}\n\n", summary(results));
+    let mut text = format!("{HEAD}\n{quick}{facts}.\n\n{}\n\n", summary(results));
     text += &line(TITLES);
     text += &format!("|{}\n", "---|".repeat(TITLES.len()));
     for row in &results.rows {

@@ -227,7 +227,7 @@ fn judge_all(row: &Row, sides: &[Side]) -> Vec<Verdict> {
     verdicts
 }
 
-/// Prints how rows begin in the table of docs/PERFORMANCE.md, for ci/lint.sh.
+/// Prints how rows begin in benches/TABLE.md, for ci/lint.sh.
 pub fn list(rows: &[Row]) {
     rows.iter()
         .for_each(|row| markdown::print_beginning(&row.what, row.threads));

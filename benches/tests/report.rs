@@ -1,16 +1,17 @@
-//! Tests what the benchmarks conclude from samples, and the page and the table that they write of made-up
-//! rows.
+//! Tests what the benchmarks conclude from samples, the page and the table that they write of made-up rows, and
+//! what docs/PERFORMANCE.md shows.
 
 use fastrand::Rng;
 use releasepool_benches::comparison::{Figure, Judged, Outcome, Spread, least_rounds};
 use releasepool_benches::contest::{Effort, Samples};
-use releasepool_benches::markdown::{replaced, table};
-use releasepool_benches::report::html;
+use releasepool_benches::markdown::table;
+use releasepool_benches::report::{choices, html};
 use releasepool_benches::results::{Measured, Results, Side};
 use releasepool_benches::table::{Row, Target};
 use releasepool_benches::workload::{Role, Workload};
 use std::hint::black_box;
 use std::time::Duration;
+use std::{env, fs};
 
 /// Returns the outcome for these ratios, one for each round.
 fn of(ratios: &[f64]) -> Outcome {
@@ -219,13 +220,32 @@ fn the_table_says_who_is_ahead_and_by_how_much() {
     assert!(line(&[("a", Ours, 4.0)]).contains("| – |"));
 }
 
+/// The page and the chart, from the table. With RELEASEPOOL_RENEW_PAGE in the environment, both are written.
 #[test]
-fn the_table_is_written_between_the_marks() {
-    let page = include_str!("../../docs/PERFORMANCE.md");
-    let once = replaced(page, "new").expect("the page has the marks");
-    assert_eq!(replaced(&once, "new"), Ok(once.clone()));
-    assert!(once.contains("\nnew\n") && once.starts_with(&page[..40]));
-    assert!(replaced("no marks", "").is_err());
+fn the_page_and_the_chart_have_the_figures_of_the_table() {
+    let read = |file: &str| fs::read_to_string(format!("../{file}")).expect(file);
+    let wanted = ["docs/PERFORMANCE.md", "docs/performance.svg"];
+    let [page, table] = [wanted[0], "benches/TABLE.md"].map(read);
+    let (text, chart) = choices(&page, &table).expect("the table has all rows of the page");
+    for (file, wanted) in wanted.into_iter().zip([text, chart]) {
+        if env::var_os("RELEASEPOOL_RENEW_PAGE").is_some() {
+            fs::write(format!("../{file}"), &wanted).expect(file);
+        }
+        assert!(
+            read(file) == wanted,
+            "{file}: benches/README.md says how it is renewed"
+        );
+    }
+    let row = page
+        .lines()
+        .find(|line| line.starts_with("| Temporaries, 1,000 "));
+    for side in row.expect("the first choice").split(';').take(2) {
+        let figure = side.rsplit_once(' ').expect("a figure").1;
+        assert!(read("README.md").contains(figure), "README.md: {figure}");
+    }
+    let other = table.replace("Arc + Vec ", "Arc + Vec 1");
+    assert!(choices(&page, &other).expect("all rows").0 != page);
+    assert!(choices(&page, &table.replace("A mixed frame", "")).is_err());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A quick run of all benchmarks: checks that all implementations do equal work, and that a run writes
-# a page and the table for docs/PERFORMANCE.md, both with all scenarios. Arguments
+# a page and a table, both with all scenarios. Arguments
 # are passed to `cargo bench --bench contention`.
 . "$(dirname "$0")/../lib.sh"
 
@@ -14,8 +14,7 @@ has_c=$(can_have c++ && echo yes || true)
 out=${CARGO_TARGET_DIR:-target}/contention
 rm -rf "$out"
 mkdir -p "$out"
-# A copy, as the figures of a quick run are not reliable.
-cp docs/PERFORMANCE.md "$out/table.md"
+# Not benches/TABLE.md, as the figures of a quick run are not reliable.
 step cargo bench --bench contention -- --quick --threads 2 --markdown "$(realpath "$out/table.md")"
 scenarios=$(cargo bench --bench contention -- --list 2>/dev/null | awk '/^[a-z]/ { print $1 }')
 [ "$(wc -w <<<"$scenarios")" -ge 9 ]

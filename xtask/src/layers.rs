@@ -36,6 +36,9 @@ pub fn check() -> Outcome {
     }
     let files = modules(LIBRARY)?;
     let mut complaints = complaints(&layers, &files);
+    let has = |path: &String, row| layer(&layers, &names(path)) == Some(row);
+    let stale = (0..layers.len()).filter(|row| !files.keys().any(|path| has(path, *row)));
+    complaints.extend(stale.map(|row| format!("{TABLE}: no file is in {}", layers[row])));
     complaints.extend(circles_in(LIBRARY, &files));
     for root in OTHERS {
         complaints.extend(circles_in(root, &modules(root)?));
@@ -122,8 +125,7 @@ fn module(root: &str, path: &str, tokens: TokenStream) -> Vec<Used> {
 fn complaints(layers: &[String], files: &BTreeMap<String, Vec<Used>>) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, used) in files {
-        let names = path[LIBRARY.len() + 1..].trim_end_matches(".rs");
-        let names: Vec<String> = names.split('/').map(str::to_owned).collect();
+        let names = names(path);
         let Some(own) = layer(layers, &names) else {
             complaints.push(format!("{path}: {} is no layer in {TABLE}", names[0]));
             continue;
@@ -138,6 +140,12 @@ fn complaints(layers: &[String], files: &BTreeMap<String, Vec<Used>>) -> Vec<Str
         }
     }
     complaints
+}
+
+/// The names of the module that a file of the library is.
+fn names(path: &str) -> Vec<String> {
+    let names = path[LIBRARY.len() + 1..].trim_end_matches(".rs");
+    names.split('/').map(str::to_owned).collect()
 }
 
 /// The row of a module. The file that declares the folders of some rows belongs to the last of them.

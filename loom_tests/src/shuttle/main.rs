@@ -4,7 +4,7 @@
 //! * `cargo shuttle --replay SEED` runs one seed again, step by step the same, and prints what each
 //!   thread does.
 //!
-//! A seed determines the program and its schedules. docs/PROOF.md says what is checked.
+//! A seed determines the program and its schedules. loom_tests/README.md says what is checked.
 
 #[cfg(not(releasepool_shuttle))]
 compile_error!(

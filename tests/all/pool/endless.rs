@@ -4,7 +4,7 @@
 use crate::hot::handles::hot;
 use crate::support::{
     Chain, Countdown, LONG, alone, assert_says, each_alone, events, events_of, fresh,
-    fresh_to_the_end, global, here, listen, me, on_drop, panic_of, react, sized,
+    fresh_to_the_end, global, here, listen, me, on_drop, react, sized,
 };
 use releasepool::event::{Event, EventKind};
 use releasepool::{
@@ -381,4 +381,3 @@ fn what_the_hook_autoreleases_is_released_by_the_drain_that_it_is_told_of() {
     drop(pool);
     assert_eq!(RELEASED.load(Ordering::Relaxed), 1);
 }
-

@@ -28,7 +28,7 @@ use std::time::Duration;
 pub(crate) const NAP: Duration = Duration::from_millis(2);
 
 /// How often `shutdown` looks at threads that hold nothing but keep sending each other messages.
-const LOOKS: u32 = if SMALL { 2 } else { 8 };
+const LOOKS: u32 = if SMALL { 4 } else { 8 };
 
 /// The result of [`PoolManager::shutdown`].
 ///

@@ -11,7 +11,7 @@ use crate::pool::entries::retired;
 use crate::pool::manager::PoolManager;
 use crate::pool::stack::budget::{Limit, Meter};
 use crate::pool::stack::thread_pools::ThreadPools;
-use crate::sync::{SMALL, Ticket, elapsed};
+use crate::sync::{Ticket, elapsed};
 use crate::thread::current::current_key;
 use crate::thread::orphans::ORPHANS;
 use crate::thread::record::Record;
@@ -28,7 +28,7 @@ use std::time::Duration;
 pub(crate) const NAP: Duration = Duration::from_millis(2);
 
 /// How often `shutdown` looks at threads that hold nothing but keep sending each other messages.
-const LOOKS: u32 = if SMALL { 4 } else { 8 };
+const LOOKS: u32 = 8;
 
 /// The result of [`PoolManager::shutdown`].
 ///

@@ -3,7 +3,6 @@
 use super::steps::*;
 use releasepool::{AutoreleasePool, Budget, autorelease};
 use std::sync::Arc;
-use std::time::Duration;
 
 pub fn models() -> Vec<Model> {
     [

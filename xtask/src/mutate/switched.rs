@@ -184,11 +184,7 @@ impl Program {
         asked: &Asked,
     ) -> Result<BTreeMap<usize, Verdict>, String> {
         let canaries = self.canaries()?;
-        // All, so that parts of a long run are of one program.
-        self.left = match asked.all {
-            true => (0..self.mutants.len()).collect(),
-            false => canaries.union(&chosen.mutants).copied().collect(),
-        };
+        self.left = canaries.union(&chosen.mutants).copied().collect();
         self.compile()?;
         let checks = check::all(&LOOM.build()?[0], &TESTS.build()?)?;
         for kind in Kind::ALL {

@@ -159,10 +159,13 @@ impl Reasons {
         of_kind.map(|(_, name)| &**name)
     }
 
-    /// Returns each mutant whose reason names what notices it, and that name.
-    pub fn claims(&self) -> impl Iterator<Item = (Kind, &str, &str)> {
+    /// Returns each mutant whose reason names what notices it, and that check.
+    pub fn claims(&self) -> impl Iterator<Item = (Kind, &str, String)> {
         self.0.iter().filter_map(|((kind, name), reason)| {
-            let (_, by) = reason.split_once(": ")?.0.split_once(' ')?;
+            let by = match reason.split_once(": ")?.0.split_once(' ')? {
+                ("slower", benchmark) => format!("instructions {benchmark}"),
+                (_, check) => check.to_owned(),
+            };
             Some((*kind, &**name, by))
         })
     }
@@ -180,7 +183,8 @@ mod tests {
     #[test]
     fn reasons_are_found_by_kind_and_name() {
         let list = "# why\n\nlogic src/a.rs A::f -- replace + with - -- equivalent: a -- b\n\
-                    order src/a.rs f -- delete: g(); -- noticed miri a::b: c\n";
+                    order src/a.rs f -- delete: g(); -- noticed miri a::b: c\n\
+                    weaken src/a.rs f -- load -- slower drain: d\n";
         let reasons = Reasons::parse(list).unwrap();
         let names: Vec<_> = reasons.names(Kind::Order).collect();
         assert_eq!(names, ["src/a.rs f -- delete: g();"]);
@@ -188,7 +192,7 @@ mod tests {
         let names: Vec<_> = reasons.names(Kind::Logic).collect();
         assert_eq!(names, ["src/a.rs A::f -- replace + with -"]);
         let claims: Vec<_> = reasons.claims().map(|claim| claim.2).collect();
-        assert_eq!(claims, ["miri a::b"]);
+        assert_eq!(claims, ["miri a::b", "instructions drain"]);
         for wrong in [
             "logic a f -- x",
             "logic a f -- x -- ",

@@ -11,11 +11,18 @@ use std::process::{Command, Stdio};
 const COPY: &str = "target/mutate/alone";
 
 /// What the first word stands for; what follows it is an argument of the command.
-const CHECKS: [(&str, &str); 6] = [
+const CHECKS: [(&str, &str); 7] = [
     ("miri", "ci/sanitize/miri.sh defaults 1"),
     ("asan", "ci/sanitize/sanitizers.sh asan only"),
     ("instructions", "ci/bench/instructions.sh"),
-    ("features", "cargo test --package releasepool-with-features"),
+    (
+        "tracing",
+        "cargo test --package releasepool-with-features --test all",
+    ),
+    (
+        "metrics",
+        "cargo test --package releasepool-with-features --test all",
+    ),
     ("capi", "cargo test --package releasepool-capi"),
     ("inspect", "cargo test --package releasepool-inspect"),
 ];
@@ -25,7 +32,7 @@ pub fn prove(program: &Program, reasons: &Reasons, part: &str) -> Outcome {
     let mut is_good = true;
     let mut passes_without = BTreeMap::new();
     for (kind, name, by) in reasons.claims() {
-        if ![name, by].iter().any(|text| text.contains(part)) {
+        if ![name, &by].iter().any(|text| text.contains(part)) {
             continue;
         }
         let is_it = |mutant: &Mutant| mutant.kind == kind && mutant.name() == *name;
@@ -40,12 +47,12 @@ pub fn prove(program: &Program, reasons: &Reasons, part: &str) -> Outcome {
             fails("cannot be run with it, as it is no mutant of a function");
             continue;
         };
-        if !passes_without.contains_key(by) {
-            passes_without.insert(by, passes(by, &BTreeMap::new())?);
+        if !passes_without.contains_key(&by) {
+            passes_without.insert(by.clone(), passes(&by, &BTreeMap::new())?);
         }
-        if !passes_without[by] {
+        if !passes_without[&by] {
             fails("fails without it, too");
-        } else if passes(by, &BTreeMap::from([(file, text)]))? {
+        } else if passes(&by, &BTreeMap::from([(file, text)]))? {
             fails("does not notice it");
         } else {
             println!("{} {name}: noticed by {by}", kind.name());

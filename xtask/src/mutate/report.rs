@@ -105,8 +105,11 @@ impl Report {
                     let with_number =
                         |(name, n): (&str, &str)| Some((name.to_owned(), n.parse().ok()?));
                     last.noticed_by = checks.filter_map(with_number).collect();
-                } else if let Some((survivor, shown)) = rest.rsplit_once(" -- ") {
-                    let shown = numbers(shown).unwrap_or(Shown(0, 1));
+                } else {
+                    // Without numbers, it is of a run that did not count.
+                    let of = rest.rsplit_once(" -- ");
+                    let known = of.and_then(|(survivor, two)| Some((survivor, numbers(two)?)));
+                    let (survivor, shown) = known.unwrap_or((rest, Shown(0, 0)));
                     last.survivors.insert(survivor.to_owned(), shown);
                 }
             } else if let [kind, file, hash, date, counts @ ..] =

@@ -55,6 +55,7 @@ fn parts(operation: &str) -> &'static [&'static str] {
         "load" => &["load"],
         "store" => &["store"],
         "fence" => &["fence"],
+        "fetch_update" => &["rmw", "failure", "load"],
         _ => &["rmw", "failure"],
     }
 }
@@ -84,7 +85,13 @@ impl Program {
     }
 
     fn add(&mut self, at: Written) {
-        for (part, from) in parts(&at.operation).iter().zip(&at.orderings) {
+        // An update loads before its first exchange.
+        let again = at
+            .orderings
+            .last()
+            .filter(|_| at.operation == "fetch_update");
+        let orderings = at.orderings.iter().chain(again);
+        for (part, from) in parts(&at.operation).iter().zip(orderings) {
             let operation = &at.operation;
             let weaker = weaker(part, from).iter();
             let split = (*part == "rmw").then_some(&SPLIT);

@@ -181,7 +181,7 @@ mod label {
         fn inside_the_ledger_a_name_is_looked_up_by_nobody() {
             let inside = Inside::enter();
             let known = KNOWN.lock();
-            // Looks a name up as an allocator would that the locked table has called.
+            // An allocator that the table calls while it is locked looks a name up, too.
             assert_eq!(PoolLabel::of("nested").0, &OTHER);
             drop((known, inside));
             assert_eq!(PoolLabel::of("nested").name(), "nested");

@@ -2,7 +2,7 @@
 //! constants.
 
 use super::mutant::Kind;
-use super::places::{Place, places};
+use super::places::{innermost, places, replaced};
 use super::switched::{Edit, Program};
 use crate::command::{output, read};
 use crate::rust;
@@ -74,25 +74,6 @@ pub fn add(program: &mut Program) -> Result<(), String> {
     }
     add_constants(program);
     Ok(())
-}
-
-/// Returns the innermost place that holds a span.
-pub fn innermost<'p>(places: &'p [Place], span: &Range<usize>) -> Option<&'p Place> {
-    let holds = |place: &&Place| place.inside.start <= span.start && span.end <= place.inside.end;
-    places
-        .iter()
-        .filter(holds)
-        .min_by_key(|place| place.inside.len())
-}
-
-/// Returns the text of a place in which something else stands instead of `span`.
-pub fn replaced(text: &str, place: &Range<usize>, span: &Range<usize>, with: &str) -> String {
-    [
-        &text[place.start..span.start],
-        with,
-        &text[span.end..place.end],
-    ]
-    .concat()
 }
 
 /// Returns what cargo-mutants lists. It leaves out unsafe functions, so it is shown them as safe ones.

@@ -5,10 +5,9 @@
 //! * reading anew: what each turn of a loop reads is read once before it;
 //! * one lock for one decision: it is given up and taken again in between.
 
-use super::logic::{innermost, replaced};
 use super::mutant::Kind;
 use super::order::text::{short, words};
-use super::places::{Place, functions, places};
+use super::places::{Place, functions, innermost, places, replaced};
 use super::switched::{Edit, Program};
 use std::ops::Range;
 use syn::spanned::Spanned;

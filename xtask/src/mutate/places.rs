@@ -161,6 +161,25 @@ pub fn places(file: &syn::File) -> Vec<Place> {
     found
 }
 
+/// Returns the innermost place that holds a span.
+pub fn innermost<'p>(places: &'p [Place], span: &Range<usize>) -> Option<&'p Place> {
+    let holds = |place: &&Place| place.inside.start <= span.start && span.end <= place.inside.end;
+    places
+        .iter()
+        .filter(holds)
+        .min_by_key(|place| place.inside.len())
+}
+
+/// Returns the text of a place in which something else stands instead of `span`.
+pub fn replaced(text: &str, place: &Range<usize>, span: &Range<usize>, with: &str) -> String {
+    [
+        &text[place.start..span.start],
+        with,
+        &text[span.end..place.end],
+    ]
+    .concat()
+}
+
 struct Blocks(Vec<Range<usize>>);
 
 impl<'ast> Visit<'ast> for Blocks {

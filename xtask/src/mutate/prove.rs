@@ -1,7 +1,7 @@
 //! What reasons say to notice their mutants: it is run in a copy of the project with the mutant, and must
 //! fail; and without, and must pass.
 
-use super::mutant::{Mutant, Reasons};
+use super::mutant::{Mutant, Reasons, file_of};
 use super::switched::Program;
 use crate::command::{Outcome, not_run, working_files};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub fn prove(program: &Program, reasons: &Reasons, part: &str) -> Outcome {
         let is_it = |mutant: &Mutant| mutant.kind == kind && mutant.name() == *name;
         let mutant = program.mutants.iter().position(is_it);
         let text = mutant.and_then(|mutant| program.applied(mutant));
-        let file = name.split(' ').next().unwrap_or_default();
+        let file = file_of(name);
         let mut fails = |why: &str| {
             println!("FAILED: {} {name}: {by} {why}", kind.name());
             is_good = false;

@@ -19,7 +19,6 @@ use render::{Place, Switched, rendered};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
-use std::path::Path;
 
 /// The module that the copy has: the switches.
 const SWITCH: &str = include_str!("switched/switch.rs.txt");
@@ -394,11 +393,4 @@ impl Program {
     pub fn number_names(&mut self) {
         mutant::number(&mut self.mutants);
     }
-}
-
-/// The path of a file in the copy's folder that notes what a check reaches.
-pub fn note(path: &Path, places: usize) -> String {
-    std::fs::write(path, vec![0_u8; places]).expect("target/ can be written");
-    let path = std::path::absolute(path).expect("there is a working directory");
-    path.to_string_lossy().into_owned()
 }

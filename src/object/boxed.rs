@@ -58,7 +58,8 @@ fn metadata_of<T: ?Sized>(pointer: *mut T) -> *mut () {
         (words(pointer), words(pointer.wrapping_byte_add(1)));
     // The language does not specify the order of the two words, so this tests it. Optimized code
     // does not contain the test.
-    assert!(address.addr() == pointer.addr() && moved != address && unmoved == metadata);
+    let address_is_first = address.addr() == pointer.addr() && moved != address;
+    assert!(address_is_first && unmoved == metadata);
     metadata
 }
 

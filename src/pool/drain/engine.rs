@@ -422,8 +422,9 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
     released
 }
 
-/// The greatest number of entries that counts as few.
-pub(super) const FEW: isize = 4;
+/// The greatest number of entries that counts as few: with so many a drain takes as long, and with objects
+/// that have destructors still longer.
+pub(super) const FEW: isize = 16;
 
 /// How far a pool with few entries has been drained.
 #[derive(Clone, Copy, PartialEq, Eq)]

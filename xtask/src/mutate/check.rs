@@ -223,7 +223,7 @@ pub struct Job {
 }
 
 /// Returns whether somebody has made this file: the run ends early then, and keeps what it has found.
-fn is_stopped() -> bool {
+pub fn is_stopped() -> bool {
     Path::new(FOLDER).join("stop").exists()
 }
 

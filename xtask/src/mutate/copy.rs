@@ -88,7 +88,7 @@ pub const LOOM: Way = Way {
     config: "build.rustflags=['--cfg=loom','--cap-lints=allow']",
     check: "check --release --features=loom --lib",
     // Optimizing all mutants would take an hour.
-    build: "build --release --manifest-path=loom_tests/Cargo.toml --config=profile.release.package.releasepool.opt-level=0 --config=profile.release.package.releasepool-loom-tests.opt-level=0",
+    build: "build --release --manifest-path=loom_tests/Cargo.toml --config=profile.release.package.releasepool.opt-level=1 --config=profile.release.package.releasepool-loom-tests.opt-level=1",
 };
 
 /// The copy's tests, with the features that have code of their own. Models are built without.

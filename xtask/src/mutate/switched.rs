@@ -28,6 +28,9 @@ const ROOT: &str = "src/lib.rs";
 /// The mutants that do not compile.
 const WRONG: &str = "target/mutate/wrong";
 
+/// How many mutants are examined, about, before what became of them is kept.
+const PART: usize = 700;
+
 /// Mutants that are known to be bugs. They are examined whatever else is: if one is not noticed, no other
 /// result counts.
 const CANARIES: &[&str] = &[
@@ -204,7 +207,7 @@ impl Program {
         let way = Way {
             switch: "RELEASEPOOL_MUTANTS",
             notes: Some(("RELEASEPOOL_REACHED", places)),
-            at_once: 64,
+            at_once: 256,
             patience: 5.0,
         };
         let known = baseline(checks, &way, reached)?;
@@ -231,12 +234,42 @@ impl Program {
                 "this canary was not noticed, so no other result counts: {name}"
             ));
         }
-        let mut verdicts =
-            check::verdicts(&self.mutants, jobs(&chosen.mutants), &known, &way, asked)?;
-        let invalid = chosen.mutants.difference(&self.left);
-        verdicts.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
-        keep(&self.mutants, &chosen.whole, &verdicts)?;
+        let mut verdicts = BTreeMap::new();
+        for part in self.parts(&chosen.mutants) {
+            if check::is_stopped() {
+                break;
+            }
+            let of_part = jobs(&part);
+            let mut of_part = check::verdicts(&self.mutants, of_part, &known, &way, asked)?;
+            let invalid = part.difference(&self.left);
+            of_part.extend(invalid.map(|&mutant| (mutant, Verdict::DoesNotCompile)));
+            let file = |&mutant: &usize| &*self.mutants[mutant].file;
+            let files: BTreeSet<&str> = part.iter().map(file).collect();
+            let mut whole = chosen.whole.clone();
+            whole.retain(|(_, file)| files.contains(&**file));
+            keep(&self.mutants, &whole, &of_part)?;
+            verdicts.extend(of_part);
+            println!("{} of {} mutants", verdicts.len(), chosen.mutants.len());
+        }
         Ok(verdicts)
+    }
+
+    /// Divides mutants into parts, each of whole files, so that the report has what was found before a run
+    /// ends early.
+    fn parts(&self, mutants: &BTreeSet<usize>) -> Vec<BTreeSet<usize>> {
+        let mut by_file: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for &mutant in mutants {
+            let of_file = by_file.entry(&self.mutants[mutant].file).or_default();
+            of_file.insert(mutant);
+        }
+        let mut parts = vec![BTreeSet::new()];
+        for of_file in by_file.into_values() {
+            if parts.last().is_none_or(|part| part.len() > PART) {
+                parts.push(BTreeSet::new());
+            }
+            parts.last_mut().expect("there is one").extend(of_file);
+        }
+        parts
     }
 
     /// Compiles the copy each way. Mutants that the compiler complains about are taken out, until it does not.

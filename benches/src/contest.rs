@@ -231,11 +231,33 @@ pub fn parallelism() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// How often all threads and jobs of a contest are made anew. For as long as they stay, what they
+/// share lies at one address, and how long two processors take to pass it on depends on that.
+const SITTINGS: usize = 5;
+
 /// Measures all entries, on spawned threads.
 ///
 /// # Panics
 /// If a job panics.
 pub fn run(entries: &[Entry], effort: Effort) -> Vec<Samples> {
+    let part = Effort {
+        total: effort.total / SITTINGS as u32,
+        least: effort.least.div_ceil(SITTINGS),
+        ..effort
+    };
+    let mut rounds = vec![Vec::new(); entries.len()];
+    for _ in 0..SITTINGS {
+        let sitting = sitting(entries, part);
+        rounds
+            .iter_mut()
+            .zip(sitting)
+            .for_each(|(all, of_sitting)| all.extend(of_sitting));
+    }
+    rounds.into_iter().map(Samples::of).collect()
+}
+
+/// Returns for each entry the time of each round, and whether its threads ran at the same time.
+fn sitting(entries: &[Entry], effort: Effort) -> Vec<Vec<(f64, bool)>> {
     let crew = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
     let ring = Ring {
         entries,
@@ -265,7 +287,7 @@ pub fn run(entries: &[Entry], effort: Effort) -> Vec<Samples> {
             let at_once = entry.threads > processors || together(&crew);
             (mean / operations as f64, at_once)
         };
-        Samples::of((0..samples[0][at].len()).map(round).collect())
+        (0..samples[0][at].len()).map(round).collect()
     };
     (0..entries.len()).map(of_entry).collect()
 }

@@ -213,6 +213,7 @@ pub fn sharing() -> Vec<Row> {
             .beside(threads, &other_hot())
     };
     let [slot, swap] = loads_beside_a_writer();
+    let (shared_by_both, arc, others) = counted_by_both();
     let mut rows = vec![
         all_loads(1),
         all_loads(2),
@@ -224,11 +225,9 @@ pub fn sharing() -> Vec<Row> {
         hot(2, 100).beside(2, &[hot_arc()]),
         counted(1, 0.25),
         counted(2, 0.15),
-        Row::new("clone and drop of one object by both", 2, &shared_ref()).against(
-            Target::AtMost(1.0),
-            2,
-            &hot_arc(),
-        ),
+        Row::new("clone and drop of one object by both", 2, &shared_by_both)
+            .against(Target::AtMost(1.0), 2, &arc)
+            .beside(2, &others),
         Row::of(
             "a pool of one object, after a HotRef was dropped",
             1,

@@ -16,7 +16,7 @@ use releasepool::slot::SlotCache;
 use releasepool::{AutoreleasePool, Hot, HotRef, Ref, Slot};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, RwLock};
 use std::thread;
 use std::time::Duration;
 use trc::{SharedTrc, Trc};
@@ -252,11 +252,49 @@ pub fn other_hot() -> [Workload; 2] {
     ]
 }
 
-/// Returns uses of an object that is counted for each use by releasepool.
-pub fn shared_ref() -> Workload {
-    uses("Ref, clone and drop each", || {
-        black_box(HOT_REF.clone()).touch()
-    })
+/// An object that all threads of a sitting share. Those of earlier sittings stay, so that the next
+/// one lies elsewhere.
+struct Fresh<T>(Mutex<Vec<Arc<T>>>);
+
+impl<T> Fresh<T> {
+    fn get(&self, new: impl Fn() -> T) -> Arc<T> {
+        let mut all = self.0.lock().expect("no thread panicked");
+        match all.last() {
+            Some(last) if Arc::strong_count(last) > 1 => last.clone(),
+            _ => {
+                all.push(Arc::new(new()));
+                all[all.len() - 1].clone()
+            }
+        }
+    }
+}
+
+/// Returns clones and drops of a reference, which all threads of a sitting count. The object is not
+/// read.
+fn counted_by_all<T: Clone + Send + Sync + 'static>(name: &str, new: fn() -> T) -> Workload {
+    let fresh = Fresh(Mutex::default());
+    repeated(
+        name,
+        USES,
+        move || fresh.get(new),
+        |shared, _| {
+            drop(black_box(T::clone(shared)));
+        },
+    )
+}
+
+/// Returns clones and drops of one reference by all threads: ours, `Arc`'s, and others, the first of
+/// which shows how far two equal ones differ.
+pub fn counted_by_both() -> (Workload, Workload, [Workload; 2]) {
+    let arc = |name| counted_by_all(name, || Arc::new(object()));
+    (
+        counted_by_all("Ref", || Ref::new(object())),
+        arc("Arc"),
+        [
+            arc("Arc, another one"),
+            counted_by_all("triomphe::Arc", || triomphe::Arc::new(object())),
+        ],
+    )
 }
 
 /// Returns uses of an object that is counted for each use, in the thread's own memory.

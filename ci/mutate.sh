@@ -23,10 +23,10 @@
 # Orderings are weakened at every atomic operation but those of src/sync/counter.rs: statistics, settings and unique
 # numbers order nothing. The models weaken an operation when they start, without another build. `order` has the
 # functions with an atomic operation, a lock, a wake-up or a call of destructors; `logic` and `omit` have all
-# functions and tables. No move is made that cannot change an execution: of statements that only count for reports, unless a
-# lock is involved, and of those that only compute a local variable that the other one does not mention. No mutants have
-# constant functions that are called where a constant is computed, arguments of macros, names of types, src/sync,
-# and the files that only C programs reach (foreign/class.rs, foreign/by_hand.rs).
+# functions and tables. No move is made that cannot change an execution: of statements that only count for reports,
+# unless a lock is involved, and of those that only compute a local variable that the other one does not mention. No
+# mutants have constant functions that are called where a constant is computed, arguments of macros, names of types,
+# src/sync, and the files that only C programs reach (foreign/class.rs, foreign/by_hand.rs).
 #
 # A mutant survives if no check notices it of all that reach it: models in both modes, and tests with all features that
 # have code of their own. All but the weakened orderings stand in one program, behind switches. Each is first shown to

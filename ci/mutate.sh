@@ -20,10 +20,34 @@
 #   weaken  memory orderings are weakened, and the comment at each must name a model that fails then;
 #           read-modify-writes are split into a load and a store
 #
-# A mutant survives if no check notices it of all that reach it: models in both modes, and tests. Runs with N show it
-# only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt, at its end, which comes early
-# once there is a file target/mutate/stop. One that is stopped goes on where it was, as long as the programs stay
-# as they are.
+# Orderings are weakened at every atomic operation but those of src/sync/counter.rs: statistics, settings and unique
+# numbers order nothing. The models weaken an operation when they start, without another build. `order` has the
+# functions with an atomic operation, a lock, a wake-up or a call of destructors; `logic` and `omit` have all
+# functions and tables. No move is made that cannot change an execution: of statements that only count for reports,
+# unless a lock is involved, and of those that only compute a local variable that the other one does not mention. No
+# mutants have constant functions that are called where a constant is computed, arguments of macros, names of types,
+# src/sync, and the files that only C programs reach (foreign/class.rs, foreign/by_hand.rs).
+#
+# A mutant survives if no check notices it of all that reach it: models in both modes, and tests with all features that
+# have code of their own. All but the weakened orderings stand in one program, behind switches. Each is first shown to
+# the quick checks that reach it. What is left is shown to all others, up to 64 mutants of different places at
+# once; a check that fails is shown each half, and so on. A mutant counts as shown only if the check has reached it. A
+# check may take five times as long as without a mutant, and ten seconds. Each run first tries two mutants that
+# a model is known to notice.
+#
+# Runs with N show mutants only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt, at
+# its end, which comes early once there is a file target/mutate/stop. One that is stopped goes on where it was, as
+# long as the programs stay as they are. The report has the figures of each file, a checksum of the code that was
+# examined, each survivor with the number of checks that it was shown to, and the checks that noticed the others.
+#
+# Each survivor has a reason in ci/mutate/reasons.txt, which begins with one of these words:
+#
+#   equivalent        why no execution of any program differs
+#   slower BENCHMARK  only instructions are lost; the benchmark counts them
+#   noticed CHECK     a check outside of the copy fails: Miri, a sanitizer, the C interface, the inspector; `prove`
+#                     runs it with the mutant and without
+#   models            the statement is there for models alone
+#   open              a user could notice it, and no check does yet: it is not proved
 . "$(dirname "$0")/lib.sh"
 
 needs kill

@@ -13,7 +13,8 @@
 //! [`AutoreleasePool`](crate::AutoreleasePool), a *token pool* by
 //! [`PoolManager::push`](crate::PoolManager::push). The *root pool* of a thread gets the objects
 //! that are autoreleased while no other pool is open. A *watermark* is a length beyond which an
-//! event reports that something grows. The [glossary](crate::guide::design#words) has all words.
+//! event reports that something grows. The [glossary](crate::guide::design#words) has the words
+//! that several modules use.
 //!
 //! # Events that repeat
 //!

@@ -175,7 +175,8 @@ const MANAGER: &[Metric] = metrics! {
     pools_opened_total: Counter, Count, "Pools opened", |f| f.totals.pools_pushed;
     open_pools: Gauge, Count, "Pools open", |f| f.threads(|thread| thread.open_pools);
     autoreleased_total: Counter, Count,
-        "Entries added to pools, as far as they have been released or are in a root pool",
+        "Entries added to this manager's pools, without those that an open pool other than the root \
+         pool still holds",
         |f| f.totals.autoreleased;
     drained_total: Counter, Count, "Entries released by drains", |f| f.totals.released;
     root_entries: Gauge, Count,

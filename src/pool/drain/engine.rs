@@ -422,8 +422,8 @@ pub(crate) fn release_all(entries: &Entries, thread: Option<&ThreadPools>) -> us
     released
 }
 
-/// The greatest number of entries that counts as few: with so many a drain takes as long, and with objects
-/// that have destructors still longer.
+/// The greatest number of entries that counts as few. A drain takes less time from some twenty objects
+/// without destructors on, and never with them.
 pub(super) const FEW: isize = 16;
 
 /// How far a pool with few entries has been drained.

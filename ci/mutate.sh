@@ -30,14 +30,14 @@
 #
 # A mutant survives if no check notices it of all that reach it: models in both modes, and tests with all features that
 # have code of their own. All but the weakened orderings stand in one program, behind switches. Each is first shown to
-# the quick checks that reach it. What is left is shown to all others, up to 64 mutants of different places at
+# the quick checks that reach it. What is left is shown to all others, up to 256 mutants of different places at
 # once; a check that fails is shown each half, and so on. A mutant counts as shown only if the check has reached it. A
 # check may take five times as long as without a mutant, and ten seconds. Each run first tries two mutants that
 # a model is known to notice.
 #
-# Runs with N show mutants only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt, at
-# its end, which comes early once there is a file target/mutate/stop. One that is stopped goes on where it was, as
-# long as the programs stay as they are. The report has the figures of each file, a checksum of the code that was
+# Runs with N show mutants only to quick checks, for some seconds. A run renews the report, ci/mutate/report.txt,
+# after each 700 mutants, about, and at its end, which comes early once there is a file target/mutate/stop. One that is
+# stopped goes on where it was, as long as the programs stay as they are. The report has the figures of each file, a checksum of the code that was
 # examined, each survivor with the number of checks that it was shown to, and the checks that noticed the others.
 #
 # Each survivor has a reason in ci/mutate/reasons.txt, which begins with one of these words:

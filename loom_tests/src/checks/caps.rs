@@ -153,12 +153,16 @@ fn caps_trim() -> bool {
 fn asked(before: fn(&BlockAllocator)) -> bool {
     let blocks = capped();
     let away = alloc(&blocks);
+    // No yield: the trim may read the empty list that this thread has seen before.
+    let door = Door::new();
+    let opened = door.clone();
     let other = spawn_with(&blocks, move |blocks| {
         before(&blocks);
+        opened.open();
         free(&blocks, away);
         alloc_as(&blocks, LARGER).map(|block| free_as(&blocks, block, LARGER))
     });
-    let_others_go_first();
+    door.wait();
     drain();
     let at_once = other.join().is_some();
     if !at_once {

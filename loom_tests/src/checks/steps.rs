@@ -14,7 +14,8 @@ pub fn gone() -> ThreadHandle {
 }
 
 /// Lets loom also explore the executions in which the other threads go first, without a
-/// preemption.
+/// preemption. From here on no load returns an older value that this thread has already seen: where that
+/// matters, use a [`Door`].
 pub fn let_others_go_first() {
     loom::thread::yield_now();
 }

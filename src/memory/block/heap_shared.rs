@@ -110,8 +110,8 @@ impl HeapCounters {
     /// Asks the owner to trim the heap when it next reads the request.
     pub(super) fn request_trim(&self) {
         // Release: pairs with the Acquire in `begin_trim`, so that a trim that takes this request
-        // back finds the blocks that this thread has sent before. This is a swap because loom does
-        // not order the stores and the swaps of two threads.
+        // back finds the blocks that this thread has sent before. Model: caps_request. This is a swap
+        // because loom does not order the stores and the swaps of two threads.
         self.trim_requested.swap(1, Ordering::Release);
     }
 
@@ -122,10 +122,10 @@ impl HeapCounters {
 
     /// Takes the request back, as the owner is about to trim.
     pub(super) fn begin_trim(&self) {
-        // Acquire: pairs with the Release in `request_trim`. This is a swap, not a store: another
-        // thread may have made a newer request since the owner read the first one. The swap takes
-        // both back, and sees the blocks that were sent before it; a store could take it back unseen,
-        // and the trim could then read an older head of the list of remote frees.
+        // Acquire: pairs with the Release in `request_trim`. Model: caps_request. This is a swap, not a
+        // store: another thread may have made a newer request since the owner read the first one. The
+        // swap takes both back, and sees the blocks that were sent before it; a store could take it back
+        // unseen, and the trim could then read an older head of the list of remote frees.
         self.trim_requested.swap(0, Ordering::Acquire);
     }
 

@@ -30,6 +30,16 @@ impl Function<'_> {
     pub fn inside(&self) -> Range<usize> {
         inside(self.body)
     }
+
+    /// Its blocks, outer ones before those in them; not the outermost one if it returns `impl Trait`, as that
+    /// has one type only.
+    pub fn blocks(&self) -> Vec<&syn::Block> {
+        let mut blocks = Blocks(Vec::new());
+        blocks.visit_block(self.body);
+        let output = self.signature.output.to_token_stream().to_string();
+        let is_opaque = output.split(' ').any(|word| word == "impl");
+        blocks.0.split_off(usize::from(is_opaque))
+    }
 }
 
 /// What is between the braces of a block, in bytes.
@@ -142,17 +152,10 @@ pub struct Place {
 pub fn places(file: &syn::File) -> Vec<Place> {
     let mut found = Vec::new();
     for function in &functions(file) {
-        let output = function.signature.output.to_token_stream().to_string();
-        let mut blocks = Blocks(Vec::new());
-        match output.split(' ').any(|word| word == "impl") {
-            // It has one type only.
-            true => visit::visit_block(&mut blocks, function.body),
-            false => blocks.visit_block(function.body),
-        }
-        found.extend(blocks.0.into_iter().map(|inside| Place {
+        found.extend(function.blocks().into_iter().map(|block| Place {
             function: function.path(),
             lines: function.lines.clone(),
-            inside,
+            inside: inside(block),
         }));
     }
     let mut closures = Closures(Vec::new());
@@ -180,11 +183,11 @@ pub fn replaced(text: &str, place: &Range<usize>, span: &Range<usize>, with: &st
     .concat()
 }
 
-struct Blocks(Vec<Range<usize>>);
+struct Blocks<'f>(Vec<&'f syn::Block>);
 
-impl<'ast> Visit<'ast> for Blocks {
+impl<'ast> Visit<'ast> for Blocks<'ast> {
     fn visit_block(&mut self, block: &'ast syn::Block) {
-        self.0.push(inside(block));
+        self.0.push(block);
         visit::visit_block(self, block);
     }
 

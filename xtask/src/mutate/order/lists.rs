@@ -1,11 +1,12 @@
 //! The lists of statements of a file.
 
-use super::super::places::{Function, functions};
+use super::super::places::{functions, inside};
 use super::operations::{Operations, stand_in};
 use super::text;
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::ptr;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
@@ -55,45 +56,45 @@ pub struct List {
 }
 
 /// Returns the lists of statements of a file, outer ones before those in them, of functions with an operation in
-/// their own body. The outermost list of one that returns `impl Trait`, as it
-/// has one type only.
+/// their own body.
 pub fn lists(file: &syn::File, source: &str, operations: &Operations) -> Vec<List> {
+    let units = Units { source, operations };
     let mut lists = Vec::new();
-    for function in &functions(file) {
-        let Function {
-            signature, body, ..
-        } = function;
-        if !stand_in(body.to_token_stream()) {
-            continue;
-        }
-        let mut blocks = Blocks {
-            function,
-            source,
-            operations,
-            found: Vec::new(),
-            keeps_last: false,
-        };
-        let output = signature.output.to_token_stream().to_string();
-        if output.split(' ').any(|word| word == "impl") {
-            visit::visit_block(&mut blocks, body);
-        } else {
-            blocks.visit_block(body);
-        }
-        lists.append(&mut blocks.found);
+    let mut all = functions(file);
+    all.retain(|function| stand_in(function.body.to_token_stream()));
+    for function in &all {
+        let returns = !matches!(function.signature.output, syn::ReturnType::Default);
+        let mut kept = Kept(BTreeSet::new());
+        kept.visit_block(function.body);
+        lists.extend(function.blocks().into_iter().map(|block| {
+            let mut units = units.of(block);
+            if let Some(last) = units.last_mut() {
+                last.is_result = returns && last.is_value && ptr::eq(block, function.body);
+                last.is_fixed |= kept.0.contains(&ptr::from_ref(block));
+            }
+            List {
+                function: function.path(),
+                lines: function.lines.clone(),
+                inside: inside(block),
+                units,
+            }
+        }));
     }
     lists
 }
 
-struct Blocks<'f> {
-    function: &'f Function<'f>,
+struct Units<'f> {
     source: &'f str,
     operations: &'f Operations,
-    found: Vec<List>,
-    /// True if the last statement of the next block stays where it is.
-    keeps_last: bool,
 }
 
-impl Blocks<'_> {
+impl Units<'_> {
+    fn of(&self, block: &syn::Block) -> Vec<Unit> {
+        let last = block.stmts.len().saturating_sub(1);
+        let unit = |(i, statement)| self.unit(statement, i == last);
+        block.stmts.iter().enumerate().map(unit).collect()
+    }
+
     fn text(&self, of: &impl Spanned) -> String {
         self.source[of.span().byte_range()].to_owned()
     }
@@ -151,60 +152,34 @@ impl Blocks<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Blocks<'_> {
-    fn visit_block(&mut self, block: &'ast syn::Block) {
-        let last = block.stmts.len().saturating_sub(1);
-        let mut units: Vec<_> = block
-            .stmts
-            .iter()
-            .enumerate()
-            .map(|(i, statement)| self.unit(statement, i == last))
-            .collect();
-        let returns = !matches!(self.function.signature.output, syn::ReturnType::Default);
-        if let (true, true, Some(last)) = (self.found.is_empty(), returns, units.last_mut()) {
-            last.is_result = last.is_value;
-        }
-        if let (true, Some(last)) = (std::mem::take(&mut self.keeps_last), units.last_mut()) {
-            last.is_fixed = true;
-        }
-        let braces = block.brace_token.span;
-        self.found.push(List {
-            function: self.function.path(),
-            lines: self.function.lines.clone(),
-            inside: braces.open().byte_range().end..braces.close().byte_range().start,
-            units,
-        });
-        visit::visit_block(self, block);
-    }
+/// The blocks whose last statement stays where it is.
+struct Kept(BTreeSet<*const syn::Block>);
 
+impl<'ast> Visit<'ast> for Kept {
+    /// The block after an `else` must not get to its end.
     fn visit_local(&mut self, local: &'ast syn::Local) {
-        let Some(init) = &local.init else { return };
-        self.visit_expr(&init.expr);
-        if let Some((_, otherwise)) = &init.diverge {
-            // It must not get to its end.
-            self.keeps_last = true;
-            self.visit_expr(otherwise);
+        if let Some(init) = &local.init
+            && let Some((_, otherwise)) = &init.diverge
+            && let syn::Expr::Block(otherwise) = &**otherwise
+        {
+            self.0.insert(&otherwise.block);
         }
+        visit::visit_local(self, local);
     }
 
     /// The only statement of an `if` is deleted with the `if`.
     fn visit_expr_if(&mut self, expr: &'ast syn::ExprIf) {
-        self.visit_expr(&expr.cond);
-        self.keeps_last = expr.else_branch.is_none() && expr.then_branch.stmts.len() == 1;
-        self.visit_block(&expr.then_branch);
-        if let Some((_, otherwise)) = &expr.else_branch {
-            self.visit_expr(otherwise);
+        if expr.else_branch.is_none() && expr.then_branch.stmts.len() == 1 {
+            self.0.insert(&expr.then_branch);
         }
+        visit::visit_expr_if(self, expr);
     }
 
     /// A block of one `unsafe` statement keeps it, too.
     fn visit_expr_unsafe(&mut self, expr: &'ast syn::ExprUnsafe) {
-        self.keeps_last = expr.block.stmts.len() == 1;
-        self.visit_block(&expr.block);
+        if expr.block.stmts.len() == 1 {
+            self.0.insert(&expr.block);
+        }
+        visit::visit_expr_unsafe(self, expr);
     }
-
-    /// Functions in it are looked at by themselves, and constants cannot be switched.
-    fn visit_item(&mut self, _: &'ast syn::Item) {}
-
-    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
 }

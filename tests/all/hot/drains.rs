@@ -160,6 +160,16 @@ fn inside_a_destructor_neither_succeeds_while_a_dead_object_waits() {
 }
 
 #[test]
+fn a_hot_object_does_not_wait_for_itself_in_its_own_destructor() {
+    alone!();
+    let (tell, told) = channel();
+    let in_its_own = on_drop(move || tell.send(global().quiesce(LONG)).unwrap());
+    drop(Hot::new(Ref::new(in_its_own)));
+    global().shutdown(LONG).unwrap();
+    assert!(told.recv().unwrap());
+}
+
+#[test]
 fn shutdown_releases_what_died_on_a_thread_that_is_idle() {
     let log = alone!();
     let worker = Worker::new("idle");

@@ -118,6 +118,27 @@ fn shutdown_with_live_threads_asks_them_and_waits() {
 }
 
 #[test]
+fn shutdown_asks_every_thread() {
+    alone!();
+    let manager = PoolManager::new();
+    let workers = [(); 3].map(|()| Worker::new("worker"));
+    let on_each = |f: fn(&PoolManager)| {
+        for worker in &workers {
+            let manager = manager.clone();
+            worker.run(move || f(&manager));
+        }
+    };
+    on_each(|manager| manager.autorelease(Ref::new(0)));
+    let same = manager.clone();
+    let waiting = thread::spawn(move || same.shutdown(LONG));
+    wait_until(|| {
+        on_each(|manager| drop(manager.pool()));
+        waiting.is_finished()
+    });
+    waiting.join().unwrap().unwrap();
+}
+
+#[test]
 fn shutdown_reports_a_thread_that_holds_only_root_entries() {
     alone!();
     let scene = Scene::new(|manager, _| manager.autorelease(Ref::new(0)));

@@ -202,7 +202,8 @@ pub(crate) struct Participant {
     spare: Cell<*const Pin>,
     /// How many calls are pinned. Coroutines may end them in any order.
     calls: Cell<usize>,
-    /// For reports: the first of the calls that are pinned, by its [`Call`].
+    /// Watches for reports, one for each kind of [`Call`]: of the calls that are pinned at once,
+    /// the first starts that of its kind.
     call_watches: [PinWatch; 2],
     /// All pins of this participant, the newest first. Only grows.
     pins: AtomicPtr<Pin>,
@@ -580,7 +581,7 @@ impl PoolPin {
         }
     }
 
-    /// Pins the pool, which is not pinned. Returns false if it has no pin yet.
+    /// Pins the pool, which must not be pinned. Returns false if it has no pin yet.
     #[inline]
     pub(crate) fn pin(&self) -> bool {
         let Some((pin, participant)) = self.known() else {
@@ -591,7 +592,7 @@ impl PoolPin {
         true
     }
 
-    /// Unpins the pool, which is pinned.
+    /// Unpins the pool, which must be pinned.
     #[inline]
     pub(crate) fn unpin(&self) {
         self.is_pinned.set(false);
@@ -600,7 +601,7 @@ impl PoolPin {
         }
     }
 
-    /// Gives the pin back, if the pool has one. The pool is not pinned.
+    /// Gives the pin back, if the pool has one. The pool must not be pinned.
     pub(crate) fn close(&self) {
         if let Some((pin, participant)) = self.known() {
             participant.put_back(pin);
@@ -649,7 +650,7 @@ impl Drop for CallPin<'_> {
         participant.calls.set(calls);
         if calls == 0 {
             if call.is_some() {
-                // The first pinned call started the watch, and may have been of the other kind.
+                // Stops both watches: the call that started one may have been of the other kind.
                 for watch in &participant.call_watches {
                     watch.since.stop();
                 }
@@ -736,7 +737,7 @@ pub(crate) fn take_retired(mut take: impl FnMut(&AtomicPtr<u8>) -> bool) {
     }
 }
 
-/// Counts a batch that has been passed on, or that is empty.
+/// Takes a batch off the count, because it has been passed on or is empty.
 pub(crate) fn batch_ends() {
     // Relaxed: what has been passed on is counted elsewhere.
     EPOCH.waits.fetch_sub(BATCH, Ordering::Relaxed);

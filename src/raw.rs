@@ -1,5 +1,5 @@
-//! What the C interface needs of the library, and nobody else: no part of the public interface, and
-//! subject to change.
+//! Functions and types for the C interface only: no part of the public interface, and subject to
+//! change.
 //!
 //! All objects of C and C++ are [`Ref<Object>`](Object) here, so the rest of the library serves them
 //! as it serves Rust's.
@@ -182,7 +182,7 @@ mod tests {
     }
 
     crate::sync::local! {
-        /// The bytes of the objects that have ended, in a list of digits, the first one 1.
+        /// The digit 1, followed by the bytes of the objects that have ended, as decimal digits.
         static ORDER: Cell<u64> = Cell::new(1);
     }
     crate::sync::local! {

@@ -34,7 +34,7 @@ enum QueueMode {
     DeepOnly,
     /// All.
     All,
-    /// The queue is being run: all releases while few objects are queued, else deep ones.
+    /// While the queue is being run: all, as long as few objects are queued; then only deep ones.
     Running,
 }
 

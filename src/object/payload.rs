@@ -32,7 +32,7 @@ pub(crate) trait Payload {
     unsafe fn drop_value(thin: Thin);
 }
 
-/// One value of type `T`, in reports under the name of `Named`.
+/// The payload that is one value of type `T`. Reports show it under the name of `Named`.
 pub(crate) struct One<T, Named: ?Sized = T>(PhantomData<T>, PhantomData<Named>);
 
 impl<T> One<T> {

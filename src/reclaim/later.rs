@@ -18,11 +18,11 @@ use std::{fmt, iter};
 /// The reclaimers of the process.
 #[derive(Default)]
 pub(crate) struct Process {
-    /// How many were started.
+    /// How many reclaimers of the process were ever started.
     started_count: u64,
-    /// True if the last attempt to start one has failed.
+    /// True if the last attempt to start a reclaimer has failed.
     has_failed: bool,
-    /// True if the latest one has not been told to end.
+    /// True if the latest reclaimer has not been told to end.
     is_running: bool,
     latest: Option<Arc<Started>>,
 }
@@ -205,9 +205,9 @@ pub fn drop_later<T: Send + 'static>(value: T) {
 #[cfg_attr(feature = "leak-detection", track_caller)]
 unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
     match reclaimer() {
-        // SAFETY: by the contract.
+        // SAFETY: by the contract, the caller does not use the value again.
         Some(started) => unsafe { started.reclaimer.send(value, 0) },
-        // SAFETY: by the contract.
+        // SAFETY: by the contract, the caller does not use the value again.
         None => unsafe { ManuallyDrop::drop(value) },
     }
 }

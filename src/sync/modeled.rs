@@ -1,4 +1,4 @@
-//! What loom and shuttle have in common.
+//! The code that loom and shuttle share.
 
 use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use super::map::PlainMap;

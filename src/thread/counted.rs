@@ -50,11 +50,11 @@ impl CountedInbox {
 
     /// Counts `n` releases that are about to be sent, if fewer than `bound` wait; returns whether it has.
     pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
-        // Before `sent`: what is refused later does not make room for this message.
+        // Read before `sent`: a message that is refused later makes no room for this one.
         let refused = self.refused();
         // Relaxed: as in `announce`.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed) - refused;
-        // `done` only grows, so no more wait than this says.
+        // `done` only grows, so no more messages wait than this difference.
         if sent.saturating_sub(self.shared.done_before.get()) < bound {
             return true;
         }

@@ -55,7 +55,7 @@ pub struct Closed<F>(pub F);
 
 debug_fields! { [F] Closed<F>: |_this| .. }
 
-/// What a message carries to run: a closure, or one that takes a frame.
+/// A closure in a message: one without an argument, or one that takes a frame.
 pub(crate) trait Carried: Send + 'static {
     fn run(self);
 }

@@ -77,12 +77,12 @@ pub(super) struct HeapCounters {
     chunks: AtomicU64,
     /// The number of chunks without a block in use.
     pub(super) unused: Counter,
-    /// Fragmentation of all blocks that were handed out.
+    /// The waste of all blocks that were handed out.
     pub(super) waste_allocated: Counter,
-    /// Fragmentation of all blocks that the owner freed.
+    /// The waste of all blocks that the owner freed.
     pub(super) waste_freed: Counter,
-    /// Fragmentation of all blocks that other threads freed, plus the amount by which resizing in
-    /// place has lowered waste, modulo 2^64. Shared.
+    /// The waste of all blocks that other threads freed, plus the amount by which resizing in place
+    /// has lowered waste, modulo 2^64. Shared.
     pub(super) waste_lowered: Counter,
     /// The number of blocks that other threads freed and that the owner has put back.
     pub(super) freed_remotely: Counter,

@@ -145,7 +145,7 @@ impl AllocatorShared {
             held: held as usize,
         })?;
         let Some(made) = make() else {
-            // Also forgets that the hook was called for the soft cap, if this count was the reason.
+            // If only these bytes exceeded the soft cap, this also lets the hook be called again.
             self.release(bytes);
             return Err(AllocError::OutOfMemory { layout: asked });
         };

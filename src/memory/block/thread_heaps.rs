@@ -464,8 +464,8 @@ unsafe fn send(heap: NonNull<Heap>, first: NonNull<Block>, len: usize, waste: us
         // `block`).
         let heap = unsafe { heap.as_ref() };
         let counters = &heap.counters;
-        // Shows models that the counters are changed before the push, after which the heap may be
-        // freed: they do not see counters.
+        // Stands for the changes of the counters, which models do not see: they must come before
+        // the push, after which the heap may be freed.
         heap.made.read();
         counters.inbox.add_shared(len as u64);
         counters.waste_lowered.add_shared(waste as u64);

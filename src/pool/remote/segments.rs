@@ -133,7 +133,7 @@ impl<T> Segment<T> {
         let segment = unsafe { this.as_mut() };
         segment.slots.iter_mut().for_each(FreeWitness::freed);
         segment.late.freed();
-        // SAFETY: the contract.
+        // SAFETY: `make` got the segment from `boxed`, and nobody accesses it any more.
         _ = unsafe { unbox(this) };
     }
 }

@@ -61,13 +61,13 @@ impl Watermark {
 /// nothing else: each thread uses the new value when it next reads it.
 #[derive(Debug)]
 pub(crate) struct Watermarks {
-    /// Of entries in a root pool.
+    /// The watermark of root pools, in entries.
     pub(crate) root: Watermark,
-    /// A [`RootPolicy`].
+    /// The [`RootPolicy`], as a number.
     root_policy: Setting,
-    /// Of releases in a backlog.
+    /// The watermark of backlogs, in releases.
     pub(crate) backlog: Watermark,
-    /// Of entries in a guard or token pool.
+    /// The watermark of guard and token pools, in entries.
     pub(crate) pool: Watermark,
 }
 
@@ -201,7 +201,7 @@ impl PoolStackStats {
         // Release: pairs with the fence of `hot::review::unreleased`, which follows in `shutdown`'s look at
         // all figures. Model: shutdown_root.
         figure.store(len as u64, Ordering::Release);
-        // Release: as above. Model: shutdown_sent_to_backlog.
+        // Release: as for the first increment. Model: shutdown_sent_to_backlog.
         self.moved.store(moved + 1, Ordering::Release);
     }
 
@@ -323,7 +323,7 @@ impl ManagerShared {
     pub(crate) fn forget(&self, key: ThreadKey, thread: &PoolStackStats) {
         self.departed.add(thread);
         self.threads.remove(&key);
-        // A `shutdown` that waits for this thread has asked it for something.
+        // If the thread was asked, a `shutdown` waits for its answer.
         if thread.was_asked() {
             self.changed.wake();
         }

@@ -36,9 +36,9 @@ impl Kind {
 /// A type info: one type may have several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TypeInfo {
-    /// Where it is.
+    /// The address of the type info.
     address: u64,
-    /// The index of its name.
+    /// The index of the type's name.
     pub(super) name: u32,
     pub(super) kind: Kind,
     /// The size of the value, or of one element.

@@ -12,20 +12,20 @@ pub struct LibThread {
     /// The state of the thread. The key is the slot's index in the upper half and its generation in
     /// the lower.
     pub state: ThreadState,
-    /// The address of its record; 0 if it has none.
+    /// The address of the thread's record; 0 if it has none.
     pub record: u64,
-    /// The address of its pools; 0 if it has none.
+    /// The address of the thread's pools; 0 if it has none.
     pub pools_at: u64,
-    /// Its pools, as in the state.
+    /// The thread's pools, in the order of those in `state`.
     pub pools: Vec<LibPool>,
 }
 
 /// A pool, with where it is.
 #[derive(Clone, Debug)]
 pub struct LibPool {
-    /// Its name and length.
+    /// The name and length of the pool.
     pub state: PoolState,
-    /// Its address. A guard has this address: if no word outside of
+    /// The address of the pool. A guard has this address: if no word outside of
     /// [`own_memory`](super::Library::own_memory) does, the guard was forgotten.
     pub address: u64,
     /// The kind of the pool.
@@ -59,11 +59,11 @@ pub struct Holder {
 pub struct Entry {
     /// The target of the entry.
     pub target: Target,
-    /// The root that it belongs to.
+    /// The root to which the entry belongs.
     pub holder: Holder,
-    /// Where the word is.
+    /// The address of the word that refers to the target.
     pub address: u64,
-    /// How many strong references it stands for: 0 if the object has none any more.
+    /// How many strong references the entry stands for: 0 if the object has none any more.
     pub counted: u32,
 }
 
@@ -71,11 +71,11 @@ pub struct Entry {
 /// reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Where the first word is.
+    /// The address of the first word.
     pub address: u64,
     /// How many words there are.
     pub len: u32,
-    /// The root that they belong to.
+    /// The root to which the entries belong.
     pub holder: Holder,
 }
 
@@ -117,7 +117,7 @@ pub struct Chunk {
     pub size: u64,
     /// The size of its blocks in bytes.
     pub block_size: u32,
-    /// The address of its heap.
+    /// The address of the chunk's heap.
     pub heap: u64,
 }
 

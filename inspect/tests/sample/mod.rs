@@ -241,7 +241,7 @@ pub fn play(ready: impl FnOnce()) -> ! {
     let (gone, kept) = receiver.recv().unwrap();
     drop(kept);
 
-    // A pool with more entries has used its page before.
+    // The first 20 entries leave stale words in the page that the pool then uses for two.
     let mut handoff = HandoffPool::new();
     let handed = Ref::new(InHandoff(1));
     for n in [20, 2] {

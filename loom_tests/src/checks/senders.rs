@@ -26,7 +26,7 @@ pub fn models() -> Vec<Model> {
         // Each sender reads and changes three counts. Four preemptions put each of the two, or the run here, twice
         // between two of the other's steps. With 6: 305,711 executions in the mode rmw.
         .bounded(4)
-        // All of them.
+        // Explores all executions.
         .plain_bounded(20),
         model!(
             claimed_in_order,

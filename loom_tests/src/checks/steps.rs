@@ -25,12 +25,12 @@ pub fn collect_and_release() {
     AutoreleasePool::new().create(());
 }
 
-/// Runs what waits; returns whether all is quiet.
+/// Runs the releases and closures that wait; returns whether none is left.
 pub fn quiesce() -> bool {
     manager().quiesce(Duration::ZERO)
 }
 
-/// Does what [`quiesce`] does; asserts that all is quiet only after these were seen.
+/// Does what [`quiesce`] does; if nothing is left, asserts that these were seen.
 pub fn quiesce_after(seen: &[std::sync::Arc<Seen>]) -> bool {
     let quiet = quiesce();
     assert_seen(quiet, seen);

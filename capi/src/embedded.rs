@@ -19,7 +19,7 @@ use std::ptr::{self, NonNull};
 pub struct HeaderLayout {
     /// The bytes of a header.
     pub header_bytes: u64,
-    /// What a strong reference adds to the count word.
+    /// The amount that a strong reference adds to the count word.
     pub one_strong: u64,
     /// The count word of a new object.
     pub unique: u64,
@@ -366,7 +366,7 @@ fn is_static(at: NonNull<u8>) -> bool {
     unsafe { libc::dladdr(at.as_ptr().cast(), found.as_mut_ptr()) != 0 }
 }
 
-/// Returns false, as nothing tells.
+/// Returns false: this platform does not tell.
 #[cfg(not(unix))]
 fn is_static(_: NonNull<u8>) -> bool {
     false
@@ -388,7 +388,7 @@ fn is_on_own_stack(at: NonNull<u8>) -> bool {
     (begin.addr()..begin.addr() + size).contains(&at.addr().get())
 }
 
-/// Returns false, as nothing tells.
+/// Returns false: this platform does not tell.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn is_on_own_stack(_: NonNull<u8>) -> bool {
     false

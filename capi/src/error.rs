@@ -19,7 +19,7 @@ pub enum Status {
     Invalid = 2,
     /// The pool or token has been closed already.
     Stale = 3,
-    /// The thing belongs to another thread.
+    /// The pool, token, loop or hook belongs to another thread.
     WrongThread = 4,
     /// The token belongs to another manager.
     WrongManager = 5,

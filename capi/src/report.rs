@@ -86,9 +86,9 @@ pub struct Leak {
     pub type_name: *const c_char,
     /// The number of objects.
     pub objects: usize,
-    /// Their bytes.
+    /// The bytes of these objects.
     pub bytes: usize,
-    /// The number of them that are in pools.
+    /// The number of these objects that are in pools.
     pub pooled: usize,
 }
 

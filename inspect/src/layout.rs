@@ -446,7 +446,7 @@ layout! {
     heap: HeapLayout {
         /// The size of the structure.
         size,
-        /// Its [link](LinkLayout).
+        /// The [link](LinkLayout) of the heap.
         link,
         /// An array of [bins](BinLayout), one for each class.
         bins,

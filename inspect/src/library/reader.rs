@@ -100,9 +100,9 @@ impl Target {
 /// A block of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its first byte.
+    /// The address of the first byte.
     pub address: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u32,
     /// True if it is in no list of free blocks.
     pub in_use: bool,
@@ -111,9 +111,9 @@ pub struct Block {
 /// A piece of memory that is cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its first byte.
+    /// The address of the first byte.
     pub address: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The size of its blocks in bytes.
     pub block_size: u32,

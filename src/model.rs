@@ -222,7 +222,7 @@ pub mod parts {
 
         /// Owner only: counts a number as run.
         pub fn done(&self) {
-            self.0.done(1);
+            self.0.count_done(1);
         }
 
         /// Returns how many numbers were sent and have not run.

@@ -826,7 +826,8 @@ void *rp_embedded_create(const rp_thread_context *here, const rp_class *type);
 void rp_embedded_autorelease(const rp_thread_context *here, void *object);
 
 /* Ends the value of an object in its destructor: if `is_held`, no release has called that destructor; else
- * one has, and the destructor has made references. Aborts if references are left and the memory is neither the library's nor static.
+ * one has, and the destructor has made references. Aborts if references are left and the memory is neither
+ * the library's nor static.
  * Ownership: takes the argument.
  * Threads: any thread. Errors: aborts; does nothing if `object` is NULL. */
 void rp_embedded_end(void *object, bool is_held);

@@ -108,7 +108,7 @@ pub(super) struct ThreadBound<T: ?Sized> {
 
 /// One value of type `ThreadBound<T>`, with the name of `T`.
 impl<T> Payload for ThreadBound<T> {
-    type Named = T;
+    type ReportedAs = T;
     const HAS_DESTRUCTOR: bool = One::<Self>::HAS_DESTRUCTOR;
     const SHAPE: TypeShape = TypeShape {
         kind: ObjectKind::ThreadBound,

@@ -98,7 +98,7 @@ impl CountedInbox {
     }
 
     /// Counts `n` releases or closures that have run or been passed on. Owner only.
-    pub(crate) fn done(&self, n: u64) {
+    pub(crate) fn count_done(&self, n: u64) {
         // Relaxed: only the owner, the caller, writes it.
         let done = self.done.load(Ordering::Relaxed);
         // Release: pairs with the Acquire in `all_done`, so that a thread that finds nothing
@@ -123,7 +123,7 @@ impl CountedInbox {
     }
 
     fn all_done(&self) -> u64 {
-        // Acquire: pairs with the Release in `done`, so that the caller sees the effects of
+        // Acquire: pairs with the Release in `count_done`, so that the caller sees the effects of
         // messages that have run, and messages that they have sent. Model: inbox_never_empty.
         self.done.load(Ordering::Acquire)
     }

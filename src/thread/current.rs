@@ -307,7 +307,7 @@ pub(crate) fn thread_exit() {
         for message in inbox.inbox().close() {
             let weight = message.weight();
             ORPHANS.adopt(message);
-            inbox.done(weight);
+            inbox.count_done(weight);
         }
     }
     depart(&record);

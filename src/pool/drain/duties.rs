@@ -329,7 +329,7 @@ fn release_mail(drain: &mut Drain<'_>) -> bool {
         match pools.claimed.next(inbox) {
             Next::Run(message) => {
                 let (n, rest) = pools.while_running(|| drain.run_message(message, until));
-                record.releases.done(n.into());
+                record.releases.count_done(n.into());
                 left = left.saturating_sub(n as usize);
                 rest.into_iter().for_each(|m| pools.claimed.put_back(m));
             }

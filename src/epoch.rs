@@ -215,7 +215,7 @@ pub(crate) struct Participant {
 // SAFETY: only the owner accesses the cells (invariant 1), `next` after publication only to read; the
 // rest is `Sync`.
 unsafe impl Sync for Participant {}
-// SAFETY: as for `Sync`.
+// SAFETY: one thread at a time, the owner, accesses the cells (invariant 1); the rest is `Send`.
 unsafe impl Send for Participant {}
 
 impl Participant {
@@ -275,8 +275,9 @@ impl Participant {
         // on do not have what was retired before an older epoch. Model: epoch_second_pool.
         let now = EPOCH.now.load(Ordering::Acquire);
         if self.pinned.own() == 0 {
-            // Release: as in `announce_oldest`, as a collector that reads this must acquire the uses under
-            // former pins, too. The fence orders it before the reads of slots. Model: epoch_pin.
+            // Release: pairs with the Acquire in `announced`: a collector that reads this epoch
+            // must acquire the uses under former pins, too. The fence orders it before the reads of
+            // slots. Model: epoch_pin.
             self.pinned.store(now, Ordering::Release);
             self.light.fence();
         }
@@ -705,7 +706,7 @@ fn note_retired() {
 
 /// Returns whether references may have been retired since the last collection began.
 pub(crate) fn has_retired() -> bool {
-    // Relaxed: a thread that misses one looks again after its next drain or nap.
+    // Relaxed: a thread that misses a reference looks again after its next drain or nap.
     EPOCH.waits.load(Ordering::Relaxed) & QUEUED != 0
 }
 
@@ -713,7 +714,7 @@ pub(crate) fn has_retired() -> bool {
 // Does not read the counts, which are inexact while a thread is between counting and pushing.
 #[inline]
 pub(crate) fn has_deferred() -> bool {
-    // Relaxed: as in `has_retired`.
+    // Relaxed: a thread that misses a reference looks again after its next drain or nap.
     EPOCH.waits.load(Ordering::Relaxed) != 0
 }
 

@@ -147,7 +147,8 @@ pub fn home_into_raw<T: 'static>(home: HomeRef<T>) -> NonNull<u8> {
 /// The pointer is from [`home_into_raw`] with this type, and stands for a reference, which moves
 /// into the result.
 pub unsafe fn home_from_raw<T: 'static>(home: NonNull<u8>) -> HomeRef<T> {
-    // SAFETY: as in `home_into_raw`; the reference moves, by the contract.
+    // SAFETY: a `HomeRef` of a sized type is, through transparent types, one pointer; the reference
+    // moves, by the contract.
     unsafe { mem::transmute::<NonNull<u8>, HomeRef<T>>(home) }
 }
 
@@ -210,7 +211,7 @@ mod tests {
     unsafe extern "C" fn go_on(payload: *mut c_void) {
         // SAFETY: `digit` has written the byte.
         let n = unsafe { payload.cast::<u8>().read() };
-        // SAFETY: the contract is the same.
+        // SAFETY: `go_on` and `note_digit` are destructors of the same objects.
         unsafe { note_digit(payload) };
         if n > 0 {
             crate::autorelease(digit(CHAIN.with(Cell::get).unwrap(), n - 1));

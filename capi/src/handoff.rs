@@ -11,7 +11,7 @@ use std::ffi::c_void;
 /// The pointer is null, or from [`rp_handoff_new`], not freed, and used by this call alone during
 /// `'p`.
 unsafe fn pool<'p>(at: *mut HandoffPool) -> Outcome<&'p mut HandoffPool> {
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the pointer is null or leads to a pool that only this call uses.
     Ok(unsafe { &mut *non_null(at, "handoff")?.as_ptr() })
 }
 

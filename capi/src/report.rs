@@ -15,7 +15,7 @@ pub type TextFn = unsafe extern "C" fn(*const c_char, *mut c_void);
 /// The function may be called with `data`.
 pub(crate) unsafe fn tell(to: Option<TextFn>, text: &str, data: *mut c_void) -> Outcome {
     let to = needed(to, "to")?;
-    // SAFETY: the contract of this function.
+    // SAFETY: by the contract, the function may be called with `data`.
     with_c_text(text, |text| unsafe { to(text, data) });
     Ok(())
 }

@@ -175,7 +175,7 @@ pub enum Error {
     Io {
         /// The action that failed, such as `read /proc/1/maps`.
         action: String,
-        /// Why it failed.
+        /// Why the action failed.
         error: io::Error,
     },
 }

@@ -571,6 +571,7 @@ coercible!(HomeRef, |this, coerce| {
 });
 
 coercible!(HomeWeak, |this, coerce| {
-    // SAFETY: as for `HomeRef`.
+    // SAFETY: the contract allows `coerce`, and `of_payload` neither reads the payload nor changes
+    // its address.
     HomeWeak(unsafe { this.0.coerce(of_payload(coerce)) })
 });

@@ -35,7 +35,7 @@ pub(crate) struct NamePlaces {
 
 // SAFETY: the type info is only compared.
 unsafe impl Send for NamePlaces {}
-// SAFETY: as for `Send`.
+// SAFETY: the type info is only compared, on any thread.
 unsafe impl Sync for NamePlaces {}
 
 static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();

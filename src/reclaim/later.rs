@@ -83,7 +83,7 @@ local! {
 impl Near {
     fn set(&self, number: u64, reclaimer: Option<NearReclaimer>) {
         self.number.set(number);
-        // The old one is dropped when the cell is no longer borrowed.
+        // Drops the former reference before the cell is borrowed: this may run foreign code.
         drop(self.reclaimer.take());
         *self.reclaimer.borrow_mut() = reclaimer;
     }

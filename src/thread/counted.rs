@@ -52,7 +52,7 @@ impl CountedInbox {
     pub(crate) fn announce_within(&self, n: u64, bound: u64) -> bool {
         // Read before `sent`: a message that is refused later makes no room for this one.
         let refused = self.refused();
-        // Relaxed: as in `announce`.
+        // Relaxed: the Release of the push, or of `refuse`, publishes this count.
         let sent = self.shared.sent.fetch_add(n, Ordering::Relaxed) - refused;
         // `done` only grows, so no more messages wait than this difference.
         if sent.saturating_sub(self.shared.done_before.get()) < bound {

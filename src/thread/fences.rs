@@ -74,7 +74,8 @@ impl LightFence {
 /// the light fences of all threads. Returns false if the kernel has refused it: the caller must
 /// then do as if other threads' accesses before their light fences were not visible.
 pub(crate) fn heavy<'l, L: Iterator<Item = &'l LightFence>>(lights: impl Fn() -> L) -> bool {
-    // SeqCst: as in `ordinary`. Model: epoch_quick.
+    // SeqCst: of a reader and the caller of a heavy fence, the later one sees what the other has
+    // written. Model: epoch_quick.
     fence(Ordering::SeqCst);
     let local = 0_u8;
     // No other call that runs now has this address.

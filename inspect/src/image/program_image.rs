@@ -255,7 +255,7 @@ pub struct Stopped {
     pub threads: usize,
     /// How many bytes were read.
     pub bytes: u64,
-    /// How many of them were kept.
+    /// How many of those bytes were kept.
     pub kept: u64,
 }
 

@@ -187,7 +187,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Counts something that does not fit.
+    /// Counts a structure that does not fit; `what` says how.
     pub(super) fn unfit(&mut self, what: &'static str) {
         *self.unfit.entry(what).or_default() += 1;
         self.unfit_in_all += 1;

@@ -49,7 +49,8 @@ impl HeapOwner {
     }
 
     fn get(&self) -> u64 {
-        // Relaxed: as in `set`.
+        // Relaxed: a thread finds its own key here only if it wrote the key itself, and a nudge of
+        // a former owner does no harm.
         self.0.load(Ordering::Relaxed)
     }
 
@@ -103,7 +104,8 @@ impl HeapCounters {
 
     /// Sets the number of chunks. Owner only.
     pub(super) fn set_chunks(&self, n: u64) {
-        // Relaxed: as in `chunks`.
+        // Relaxed: only an owner decides by this number, and the next owner sees it as it sees the
+        // rest of the heap.
         self.chunks.store(n, Ordering::Relaxed);
     }
 

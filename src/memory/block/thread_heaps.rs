@@ -113,7 +113,8 @@ impl ThreadHeaps {
     /// Returns the calling thread's `ThreadHeaps`, if it has any and has not exited.
     fn current_if_any<'h>() -> Option<&'h Self> {
         let heaps = POINTERS.with(|pointers| pointers.heaps.get());
-        // SAFETY: as in `current`.
+        // SAFETY: boxed by `enter`, and freed only by the thread's exit, which first replaces the
+        // pointer.
         (!heaps.is_null() && heaps != exited()).then(|| unsafe { &*heaps })
     }
 

@@ -415,7 +415,7 @@ fn destroy_foreign(
         if !ptr::eq(object.type_info, type_info) || !object.count.is_all(1) {
             break;
         }
-        // Each entry is taken out before its destructor runs, as in `stretch`.
+        // Each entry is taken out before its destructor runs, which may add entries or panic.
         // SAFETY: no code that could take the entry out has run since `newest` returned it.
         unsafe { entries.pop() };
         mark = entries.mark();

@@ -142,7 +142,7 @@ pub(in crate::pool) unsafe fn pool_closed(pools: NonNull<ThreadPools>) {
 #[cold]
 #[inline(never)]
 unsafe fn detached_pool_closed(pools: NonNull<ThreadPools>) {
-    // SAFETY: as in `pool_closed`.
+    // SAFETY: the pool was open, so the `ThreadPools` has not been freed (invariant 3 of `pool`).
     if unsafe { pools.as_ref() }.count_closed() {
         THIS.with(|this| {
             if ptr::eq(this.late.get(), pools.as_ptr()) {

@@ -201,7 +201,8 @@ impl PoolStackStats {
         // Release: pairs with the fence of `hot::review::unreleased`, which follows in `shutdown`'s look at
         // all figures. Model: shutdown_root.
         figure.store(len as u64, Ordering::Release);
-        // Release: as for the first increment. Model: shutdown_sent_to_backlog.
+        // Release: pairs with the Acquire in `moved`, so that a thread that has seen this count
+        // sees the new figure. Model: shutdown_sent_to_backlog.
         self.moved.store(moved + 1, Ordering::Release);
     }
 
@@ -246,7 +247,8 @@ impl PoolStackStats {
 
     /// Clears the request, because the thread is about to serve it.
     pub(crate) fn answer(&self) {
-        // Relaxed: as in `ask`; the lock of `changed` publishes that the request has been served.
+        // Relaxed: the lock of `changed` publishes that the request has been served. A swap, as
+        // loom does not order two threads' stores to one atomic.
         self.asked.swap(0, Ordering::Relaxed);
     }
 
@@ -337,13 +339,15 @@ impl ManagerShared {
     }
 
     pub(crate) fn drop_handle(&self) {
-        // Relaxed: as in `add_handle`.
+        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
+        // handles that it has itself.
         self.handles.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns whether no handle is left, so that threads may free their stacks of this manager.
     pub(crate) fn is_abandoned(&self) -> bool {
-        // Relaxed: as in `add_handle`.
+        // Relaxed: each thread frees only its own stacks, and whatever value it reads counts the
+        // handles that it has itself.
         self.handles.load(Ordering::Relaxed) == 0
     }
 

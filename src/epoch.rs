@@ -695,7 +695,7 @@ pub(crate) fn retire(
     })
 }
 
-/// Has the next collection look at the queues.
+/// Makes the next collection look at the queues.
 fn note_retired() {
     // Release: pairs with the Acquire in `take_retired`, so that a collection which takes this note
     // finds what is in the queue. It also finds what other threads noted before: this continues

@@ -983,13 +983,13 @@ public:
 
     std::uint64_t key() const noexcept { return rp_thread_key(thread_.get()); }
     bool is_alive() const noexcept { return rp_thread_is_alive(thread_.get()); }
-    // Has the thread release the reference in its next outermost drain.
+    // Makes the thread release the reference in its next outermost drain.
     template <class T> void release(Ref<T> object) const noexcept {
         if (object) {
             rp_thread_release(thread_.get(), object.into_c());
         }
     }
-    // Has the thread call `f` when it runs its inbox; returns false once the thread has ended.
+    // Makes the thread call `f` when it runs its inbox; returns false once the thread has ended.
     template <class F> bool post(F f) const {
         auto moved = std::make_unique<F>(std::move(f));
         if (rp_thread_post(thread_.get(), &detail::call_and_free<F>, moved.get()) != RP_OK) {

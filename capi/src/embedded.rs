@@ -302,7 +302,7 @@ fn name_of_table(name: TableNameFn, table: usize) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// Has reports name each object of a class by its table of virtual functions.
+/// Makes reports name each object of a class by its table of virtual functions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_embedded_name_by(
     of: *const ForeignClass,

@@ -187,7 +187,7 @@ pub unsafe extern "C" fn rp_frame_proxy_free(at: *mut LoopProxy) -> Status {
     unsafe { free("rp_frame_proxy_free", at, "proxy") }
 }
 
-/// Has a loop call a function.
+/// Makes a loop call a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post(
     at: *const LoopProxy,
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn rp_frame_proxy_post(
     })
 }
 
-/// Has a loop call a function later; returns the post, which [`rp_post_free`] frees.
+/// Makes a loop call a function later; returns the post, which [`rp_post_free`] frees.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_frame_proxy_post_after(
     at: *const LoopProxy,

@@ -46,7 +46,7 @@ pub unsafe extern "C" fn rp_handoff_len(at: *mut HandoffPool) -> usize {
     or_default("rp_handoff_len", || Ok(unsafe { pool(at) }?.len()))
 }
 
-/// Has a thread release all entries.
+/// Makes a thread release all entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_handoff_drain_on(
     at: *mut HandoffPool,

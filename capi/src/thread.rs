@@ -117,7 +117,7 @@ pub unsafe extern "C" fn rp_thread_release(at: *const ThreadHandle, object: *mut
     })
 }
 
-/// Has a thread call a function.
+/// Makes a thread call a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thread_post(
     at: *const ThreadHandle,

@@ -212,7 +212,7 @@ pub enum LayoutError {
     Unreadable {
         /// The path of the file.
         module: String,
-        /// Where its note is in memory.
+        /// The address of the note in memory.
         address: u64,
     },
     /// The note is of a version that this reader does not know.

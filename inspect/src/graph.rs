@@ -302,7 +302,7 @@ impl Object {
 /// Texts by index.
 #[derive(Default)]
 pub(crate) struct Texts {
-    /// Without duplicates.
+    /// The texts, without duplicates.
     pub(crate) all: Vec<String>,
     indices: HashMap<String, u32>,
 }

@@ -198,7 +198,7 @@ layout! {
         calls_refused,
         /// How many of these have run.
         calls_done,
-        /// Where the figures of the thread are.
+        /// The figures of the thread.
         tally,
         /// How many frames the thread's loops have made: a word.
         frames,
@@ -405,7 +405,7 @@ layout! {
     entries: EntriesLayout {
         /// The size of the structure.
         size,
-        /// Where the next entry goes, in the topmost page.
+        /// The address in the topmost page to which the next entry goes.
         top,
         /// The address of the topmost page; null if there is none.
         page,

@@ -187,7 +187,7 @@ pub(super) unsafe fn free_unless_kept(memory: NonNull<u8>, layout: Layout) {
     unsafe { keep(whole, inside) };
 }
 
-/// Has pending members of an object keep its memory, by a weak reference to the object.
+/// Makes pending members of an object keep its memory, by a weak reference to the object.
 ///
 /// # Safety
 /// `thin` is an object in this memory, whose value has ended; the caller has a weak reference to it.

@@ -167,7 +167,7 @@ impl ForeignClass {
         self.info.type_name()
     }
 
-    /// Has reports name each object of this class by the word before its header, for which `name`
+    /// Makes reports name each object of this class by the word before its header, for which `name`
     /// returns the object's name, or `None` for the name of the class. In C++, that word leads to
     /// the virtual functions of the object's class. Returns whether objects have such a word: their
     /// headers are embedded, and the destructor frees their memory.

@@ -40,7 +40,7 @@ unsafe impl Sync for NamePlaces {}
 
 static NAMERS: OnceLock<Box<Namer>> = OnceLock::new();
 
-/// Has reports name the objects of a class by the word before their header.
+/// Makes reports name the objects of a class by the word before their header.
 ///
 /// # Safety
 /// All objects of the class have the type info and the word at these places, which can be read while an

@@ -167,7 +167,7 @@ impl Process {
     }
 }
 
-/// Has the reclaimer of the process destroy `value`, as [`Reclaimer::drop_later`] does.
+/// Makes the reclaimer of the process destroy `value`, as [`Reclaimer::drop_later`] does.
 ///
 /// The first call starts the reclaimer: a thread named "reclaimer", with the [default
 /// bounds](Reclaimer::builder), at which senders wait; [`try_drop_later`] gives the value back
@@ -212,7 +212,7 @@ unsafe fn drop_later_from<T: Send + 'static>(value: &mut ManuallyDrop<T>) {
     }
 }
 
-/// Has the reclaimer of the process destroy `value` like [`drop_later`], if there is room for it.
+/// Makes the reclaimer of the process destroy `value` like [`drop_later`], if there is room for it.
 /// Never waits, and never destroys the value on another thread than the reclaimer's; so it is safe
 /// under any lock.
 ///

@@ -123,7 +123,7 @@ mod tests {
         full.sent::<Numbered<1>>();
         full.sent::<Numbered<2>>();
         assert_eq!(full.waiting(), [("other types", 2)]);
-        // Two functions that name one type.
+        // Stands for two functions that name one type.
         (1..=2).for_each(|n| full.sent[n].sent.add_shared(n as u64));
         assert_eq!(full.waiting(), [("()", 3), ("other types", 2)]);
         macro_rules! send {

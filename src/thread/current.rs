@@ -127,8 +127,8 @@ pub(crate) fn set_exit_hook(of: HookOf, hook: ExitHook) {
     CURRENT.with(|c| c.hooks[of as usize].set(Some(hook)));
 }
 
-/// Has `hook` called after the calling thread's exit, as late as the system allows; never where it has no
-/// pthread keys. For a hook that ends what code has left open since.
+/// Makes the calling thread call `hook` after its exit, as late as the system allows; never where
+/// it has no pthread keys. For a hook that ends what code has left open since.
 pub(crate) fn set_late_hook(hook: fn()) {
     CURRENT.with(|c| c.late_hook.set(Some(hook)));
     at_thread_exit(thread_exit);

@@ -17,13 +17,13 @@ pub(super) struct Item {
     pub(super) start: u64,
     /// Bytes of memory.
     pub(super) len: u64,
-    /// From `start` to the payload.
+    /// The distance from `start` to the payload, in bytes.
     pub(super) payload_offset: u32,
     /// The index of the type info; [`PLAIN`] if it is no object.
     pub(super) info: u32,
 }
 
-/// In place of a type info's index: the memory is no object.
+/// Stands in place of a type info's index for memory that is no object.
 pub(super) const PLAIN: u32 = u32::MAX;
 
 impl Item {

@@ -44,7 +44,7 @@ pub(super) struct TypeInfo {
     /// The size of the value, or of one element.
     pub(super) bytes: u64,
     pub(super) align: u64,
-    /// From the beginning of an object's memory to its payload.
+    /// The distance from the beginning of an object's memory to its payload, in bytes.
     pub(super) payload_offset: u64,
 }
 

@@ -43,7 +43,7 @@ struct Region {
 /// All memory of a program.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// By address, without overlaps.
+    /// The regions, by address, without overlaps.
     regions: Vec<Region>,
     sources: Vec<Bytes>,
     later: Option<Later>,

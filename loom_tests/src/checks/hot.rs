@@ -331,7 +331,7 @@ fn hot_get_and_let_go() -> usize {
         reference.look();
         drop_and_drain(reference);
     };
-    // Not an `Arc` of std's, whose orderings loom does not see.
+    // Shared by a `Ref`, not by std's `Arc`, whose orderings loom does not see.
     let hot = Ref::new(hot());
     let other = spawn_with(&hot, use_it);
     use_it(hot);

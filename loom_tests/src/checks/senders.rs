@@ -70,7 +70,7 @@ fn release_from<const N: usize>(target: &ThreadHandle) -> [Thread<()>; N] {
     })
 }
 
-/// Has several threads send to this one, for which one message may wait; returns how many were
+/// Makes several threads send to this one, for which one message may wait; returns how many were
 /// refused.
 fn refused_of<const N: usize>() -> usize {
     enter_bounded(1);

@@ -127,7 +127,7 @@ pub struct Overlap(std::sync::Arc<Parts>);
 #[derive(Default)]
 struct Parts {
     steps: AtomicU32,
-    /// Not loom's lock, which would order what the two do.
+    /// The lock is std's: loom's would order what the two threads do.
     done: std::sync::Mutex<Vec<Range<u32>>>,
     /// An atomic that both threads use, if loom sees them share nothing else when they begin.
     shared: Option<loom::sync::atomic::AtomicU32>,

@@ -344,7 +344,7 @@ pub(in crate::pool) fn exit(
     pools.reviews.leave(&pools.attention);
     pools.stacks().for_each(PoolStack::fall_back_to_root);
     let guards = pools.open_guards();
-    // Normally 0.
+    // Counts the token pools that are still open: normally none.
     let tokens: usize = pools.stacks().map(|stack| stack.tokens().count()).sum();
     pools.detach(guards + tokens + 1);
     if guards > 0 {

@@ -601,7 +601,7 @@ public:
     explicit WeakPtr(T* object) noexcept : weak_(object) {}
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
     WeakPtr(const RefPtr<U>& r) noexcept : weak_(static_cast<T*>(r.get())) {}
-    // Empty if the object is dead.
+    // The pointer is empty if the object is dead.
     template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
     WeakPtr(const WeakPtr<U>& other) noexcept : WeakPtr(other.lock()) {}
     WeakPtr& operator=(T* object) noexcept {

@@ -975,7 +975,8 @@ template <class F> void call_and_free(void* data) noexcept {
 
 } // namespace detail
 
-// A thread, as others see it. A function that is posted must not throw: an exception terminates.
+// A handle of a thread, for other threads. A function that is posted must not throw: an exception
+// terminates.
 class Thread {
 public:
     // The calling thread; fails while it ends.

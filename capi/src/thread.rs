@@ -1,4 +1,4 @@
-//! Threads, as others see them: `rp_thread`.
+//! Handles of threads, for other threads: `rp_thread`.
 
 use crate::error::{Fault, Outcome, Status, boxed, free, needed, or_default, shared, status};
 use crate::object::taken;

@@ -217,7 +217,7 @@ pub struct ExitReport {
     pub kept: Vec<KeptValues>,
     /// Number of counted objects that are alive, the values in `kept` included.
     pub live_objects: u64,
-    /// Those objects, by type and place of creation. Only with the feature `leak-detection`.
+    /// The live objects, by type and place of creation. Only with the feature `leak-detection`.
     #[cfg(feature = "leak-detection")]
     pub leaks: Box<LeakReport>,
 }

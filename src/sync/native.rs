@@ -376,8 +376,8 @@ pub(crate) mod membarrier {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Makes all threads execute a fence. Returns false if the kernel refuses that: a filter of
-    /// system calls that was installed later may, or a lack of memory.
+    /// Makes all threads execute a fence. Returns false if the kernel refuses that, because of a
+    /// filter of system calls that was installed later, or for lack of memory.
     pub(crate) fn fence_all() -> bool {
         call(PRIVATE_EXPEDITED)
     }

@@ -134,8 +134,8 @@ pub(crate) fn set_late_hook(hook: fn()) {
     at_thread_exit(thread_exit);
 }
 
-/// Enters the calling thread, which has not exited, unless it has been entered, with a bound on the
-/// releases that may wait for it.
+/// Enters the calling thread into the registry, with a bound on the releases that may wait for it,
+/// unless it has been entered before. The thread must not have exited.
 pub(crate) fn enter_bounded(bound: u64) {
     CURRENT.with(|c| {
         if c.record.get().is_null() {

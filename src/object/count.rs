@@ -201,8 +201,8 @@ impl Count {
             return Ok(Released::Unique);
         }
         // Release: pairs with the Acquire in `begin_destruction`, so that all uses of the value
-        // happen before its destructor. The result of this operation alone decides. Model:
-        // drain_load_only.
+        // happen before its destructor. The result of this operation alone decides.
+        // Model: drain_load_only.
         let old = self.0.fetch_sub(u64::from(n) * STRONG, Ordering::Release);
         released_many(old, n)
     }

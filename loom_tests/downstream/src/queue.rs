@@ -62,8 +62,8 @@ impl<T: Send + Sync> Sender<T> {
     fn room(&self) -> Option<usize> {
         // Relaxed: only this end writes it.
         let at = self.0.put.load(Ordering::Relaxed);
-        // Acquire: pairs with the Release of the receiver, which has taken what it counts. Model:
-        // a_queue_keeps_order.
+        // Acquire: pairs with the Release of the receiver, which has taken what it counts.
+        // Model: a_queue_keeps_order.
         let taken = self.0.taken.load(Ordering::Acquire);
         (at - taken < CAPACITY).then_some(at)
     }
